@@ -1,0 +1,59 @@
+"""Errors of ckrules: one small class a cause, each a subclass of the built-in that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class CkrulesError(Exception):
+    """Base of every error that ckrules raises on purpose."""
+
+
+class UsageError(CkrulesError, ValueError):
+    """A value, option or expression that ckrules cannot accept as given."""
+
+
+class UnknownNameError(CkrulesError, LookupError):
+    """A name that is not in the list of known ones; the message offers the nearest."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class UndecidedError(CkrulesError, RuntimeError):
+    """A solver answered "unknown" or ran out of time; neither yes nor no is implied."""
+
+
+class RuleBookError(CkrulesError, ValueError):
+    """A rule, a table or a field is declared wrongly; raised when the book is built."""
+
+
+def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The known words closest to ``word``, best first.
+
+    >>> nearest("gfx1202", ["gfx1200", "gfx1201", "gfx942"], n=2)
+    ['gfx1201', 'gfx1200']
+    """
+    pool = list(known)
+    folded = {k.lower(): k for k in reversed(pool)}
+    hits = get_close_matches(word.lower(), list(folded), n=n, cutoff=0.6)
+    return [folded[h] for h in hits]
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
+    """The error for ``word`` that is no known ``what``, with near matches or the whole list.
+
+    >>> str(unknown("arch", "gfx1202", ["gfx1201", "gfx942"]))
+    "unknown arch 'gfx1202': did you mean 'gfx1201'?"
+    """
+    pool = list(known)
+    hits = nearest(word, pool)
+    if hits:
+        tail = "did you mean " + " or ".join(repr(h) for h in hits) + "?"
+    elif pool:
+        shown = ", ".join(pool[:12]) + (", …" if len(pool) > 12 else "")
+        tail = f"known are {shown}"
+    else:
+        tail = "none are known here"
+    return UnknownNameError(f"unknown {what} {word!r}: {tail}")
