@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs what the compile oracle needs: clang 19 with HIP headers (Debian packages) and the
+# CK tree of November 2025 (--ck 2025.11), which the PyPI sdist amd-aiter 0.1.7.post2.dev18
+# carries under aiter_meta/3rdparty/composable_kernel. Running it again changes nothing.
+#
+#   CKRULES_TOOLCHAIN  folder of the trees (default: ${XDG_CACHE_HOME:-~/.cache}/ckrules/toolchain)
+#   CKRULES_SKIP_APT   set to 1 to leave the system's packages alone
+set -euo pipefail
+
+requirement="amd-aiter==0.1.7.post2.dev18"
+sha256="561b9b2baa4e75ea02890f2e54d1c2ce9e5c128bd1012b4f4780d47e1a5a41a1"
+inner="aiter_meta/3rdparty/composable_kernel"
+packages=(clang-19 lld-19 llvm-19 libamdhip64-dev rocm-device-libs)
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+root="${CKRULES_TOOLCHAIN:-${XDG_CACHE_HOME:-$HOME/.cache}/ckrules/toolchain}"
+tree="$root/ck-2025.11"
+
+fail() {
+  printf 'toolchain: %s\n' "$1" >&2
+  exit 1
+}
+
+install_packages() {
+  if command -v clang-19 >/dev/null 2>&1; then
+    return
+  fi
+  if [[ "${CKRULES_SKIP_APT:-0}" == 1 ]]; then
+    fail "clang-19 is missing and CKRULES_SKIP_APT=1; install: ${packages[*]}"
+  fi
+  command -v apt-get >/dev/null 2>&1 || fail "no apt-get here; install by hand: ${packages[*]}"
+  local -a as_root=()
+  if [[ "$(id -u)" != 0 ]]; then
+    command -v sudo >/dev/null 2>&1 || fail "not root and no sudo; install: ${packages[*]}"
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+}
+
+# Prints the path of a working unearth, after making a temporary venv when the project has none.
+find_unearth() {
+  local work="$1" candidate
+  for candidate in "$here/.venv/bin/unearth" "$(command -v unearth || true)"; do
+    if [[ -n "$candidate" && -x "$candidate" ]]; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+  done
+  python3 -m venv "$work/venv" >&2
+  "$work/venv/bin/python" -m pip install --quiet unearth >&2
+  printf '%s\n' "$work/venv/bin/unearth"
+}
+
+fetch_tree() {
+  if [[ -f "$tree/include/ck_tile/core.hpp" ]]; then
+    return
+  fi
+  mkdir -p "$root"
+  # Not local: the trap runs after this function has returned.
+  work="$(mktemp -d "$root/.fetch.XXXXXX")"
+  trap 'rm -rf "$work"' EXIT
+
+  local unearth sdist top
+  unearth="$(find_unearth "$work")"
+  "$unearth" "$requirement" --no-binary -d "$work/sdist" >"$work/log" 2>&1 ||
+    fail "cannot fetch $requirement: $(tail -n 1 "$work/log")"
+  sdist="$(find "$work/sdist" -maxdepth 1 -name '*.tar.gz' -print -quit)"
+  [[ -n "$sdist" ]] || fail "unearth left no sdist of $requirement"
+  printf '%s  %s\n' "$sha256" "$sdist" | sha256sum --check --status ||
+    fail "the sdist of $requirement is not the one the rules were read from (sha256 differs)"
+
+  mkdir "$work/out"
+  top="$(basename "$sdist" .tar.gz)"
+  tar -xzf "$sdist" -C "$work/out" \
+    "$top/$inner/include" "$top/$inner/example/ck_tile/20_grouped_convolution"
+  [[ -f "$work/out/$top/$inner/include/ck_tile/core.hpp" ]] ||
+    fail "the sdist of $requirement holds no CK Tile headers"
+  rm -rf "$tree"
+  mv "$work/out/$top/$inner" "$tree"
+}
+
+install_packages
+fetch_tree
+printf 'toolchain: %s, CK 2025.11 ready\n' "$(clang-19 --version | head -n 1)"
