@@ -1,0 +1,266 @@
+"""Expressions from text: the language of ``--where`` and of restriction strings.
+
+Text is read with Python's own expression grammar and turned into nodes by a small list of
+allowed forms; nothing is evaluated. In ``--where`` texts ``&``, ``|`` and ``~`` mean and, or, not
+and bind like those words, so ``pipeline == 'mem' & tile_m >= 64`` needs no parentheses.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import operator
+import tokenize
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ckrules.engine import expr as e
+from ckrules.engine.errors import UsageError, nearest
+
+_WORDS = {"&": "and", "&&": "and", "|": "or", "||": "or", "~": "not"}
+_CONSTANTS = {"true": True, "false": False}
+_MAX_LENGTH = 20_000
+
+
+class ExpressionError(UsageError):
+    """Text that is not an expression over the known fields; ``column`` counts from 1."""
+
+    def __init__(self, problem: str, text: str, column: int) -> None:
+        self.problem, self.text, self.column = problem, text, column
+        super().__init__(f"{text.strip()!r}, column {column}: {problem}")
+
+
+def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
+    """The expression that ``text`` says, over the given fields.
+
+    Args:
+        text: For example ``"tile_m >= 64 & pipeline in ['mem', 'compv3']"``.
+        fields: Nodes by name (variables and derived quantities).
+        python: Read ``&``, ``|`` and ``~`` with Python's precedence, as Kernel Tuner does.
+
+    Raises:
+        ExpressionError: With the column of what is wrong and the nearest known name.
+
+    >>> from ckrules.engine.variables import Int
+    >>> parse("a % 2 == 0 and 1 <= a <= 6", {"a": Int("a", range(8))})
+    a % 2 == 0 & 1 <= a & a <= 6
+    """
+    if len(text) > _MAX_LENGTH:
+        raise ExpressionError(f"longer than {_MAX_LENGTH} characters", text[:40] + "…", _MAX_LENGTH)
+    source, origin = (text, None) if python else _words_for_signs(text)
+    try:
+        tree = ast.parse(source.strip() or " ", mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        at = getattr(error, "offset", None) or 1
+        lead = len(source) - len(source.lstrip())
+        column = _original(origin, at - 1 + lead) + 1
+        raise ExpressionError("not an expression", text, min(column, len(text) + 1)) from None
+    return _Reader(text, source, origin, fields).read(tree.body)
+
+
+def parse_condition(text: str, fields: Mapping[str, Any], *, python: bool = False) -> e.BoolExpr:
+    """`parse` for a text that must be a condition.
+
+    Raises:
+        ExpressionError: Also when the text is a number or a word.
+    """
+    node = parse(text, fields, python=python)
+    if isinstance(node, bool):
+        return e.TRUE if node else e.FALSE
+    if not isinstance(node, e.BoolExpr):
+        raise ExpressionError("a condition is needed, such as `tile_m >= 64`", text, 1)
+    return node
+
+
+def _words_for_signs(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """``text`` with & | ~ spelled out, and where each changed piece came from."""
+    out: list[str] = []
+    origin: list[tuple[int, int]] = [(0, 0)]
+    done = length = 0
+    flat = text.replace("\n", " ").replace("\r", " ")
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(flat).readline))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        tokens = []  # ast.parse will report it with a place
+    for token in tokens:
+        word = _WORDS.get(token.string) if token.type == tokenize.OP else None
+        if word is None:
+            continue
+        start, end = token.start[1], token.end[1]
+        if start < done:
+            continue
+        piece = flat[done:start] + f" {word} "
+        out.append(piece)
+        length += len(piece)
+        done = end
+        origin.append((length, end))
+    out.append(flat[done:])
+    return "".join(out), origin
+
+
+def _original(origin: list[tuple[int, int]] | None, offset: int) -> int:
+    if origin is None:
+        return offset
+    new, old = max((pair for pair in origin if pair[0] <= offset), default=(0, 0))
+    return old + offset - new
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Div: operator.truediv,
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
+    "min": (None, e.minimum), "max": (None, e.maximum), "ceil_div": (2, e.ceil_div),
+    "divides": (2, e.divides), "is_pow2": (1, e.is_pow2), "implies": (2, e.implies),
+    "ite": (3, e.ite), "round_up": (2, e.round_up), "iff": (2, lambda a, b: a == b),
+}  # fmt: skip
+
+
+class _Reader:
+    def __init__(
+        self, text: str, source: str, origin: list[tuple[int, int]] | None, fields: Mapping[str, Any]
+    ) -> None:
+        self.text, self.origin, self.fields = text, origin, fields
+        self.source, self.lead = source, len(source) - len(source.lstrip())
+
+    def fail(self, node: ast.AST, problem: str) -> ExpressionError:
+        raw = source_column(self.source[self.lead :], getattr(node, "col_offset", 0))
+        return ExpressionError(problem, self.text, _original(self.origin, raw + self.lead) + 1)
+
+    def read(self, node: ast.AST) -> Any:
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise self.fail(node, f"{type(node).__name__} is not allowed in a rule expression")
+        try:
+            return method(node)
+        except ExpressionError:
+            raise
+        except RecursionError:
+            raise self.fail(node, "nested too deeply") from None
+        except (UsageError, LookupError) as error:
+            raise self.fail(node, str(error)) from None
+
+    def _constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, (bool, int, float, str)):
+            if isinstance(node.value, int) and abs(node.value) > 2**62:
+                raise self.fail(node, "the number is too large")
+            return node.value
+        raise self.fail(node, f"{node.value!r} is not a number, a word or a Boolean")
+
+    def _name(self, node: ast.Name) -> Any:
+        if node.id in self.fields:
+            return self.fields[node.id]
+        if node.id in _CONSTANTS:
+            return _CONSTANTS[node.id]
+        words = [
+            f"{n} == {node.id!r}" for n, f in self.fields.items()
+            if isinstance(f, e.EnumExpr) and node.id in f.symbols
+        ]  # fmt: skip
+        if words:
+            raise self.fail(node, f"{node.id!r} is a value, not a field: put it in quotes, as in {words[0]}")
+        hits = nearest(node.id, self.fields)
+        tail = f"did you mean {' or '.join(hits)}?" if hits else f"known are {', '.join(self.fields)}"
+        raise self.fail(node, f"unknown field {node.id!r}: {tail}")
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+            join = e.all_of if isinstance(node.op, ast.BitAnd) else e.any_of
+            return join(self.condition(node.left), self.condition(node.right))
+        a, b = self.number(node.left), self.number(node.right)
+        if isinstance(node.op, ast.Pow) and isinstance(b, int) and 0 <= b <= 64:
+            out: Any = 1
+            for _ in range(b):
+                out = out * a
+            return out
+        if type(node.op) not in _BINARY:
+            raise self.fail(node, f"the operator {type(node.op).__name__} is not allowed")
+        if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
+            a = e.const(a)
+        return _BINARY[type(node.op)](a, b)
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, (ast.Not, ast.Invert)):
+            return ~self.condition(node.operand)
+        value = self.number(node.operand)
+        return value if isinstance(node.op, ast.UAdd) else -value
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        join = e.all_of if isinstance(node.op, ast.And) else e.any_of
+        return join(*(self.condition(v) for v in node.values))
+
+    def _ifexp(self, node: ast.IfExp) -> Any:
+        return e.ite(self.condition(node.test), self.read(node.body), self.read(node.orelse))
+
+    def _compare(self, node: ast.Compare) -> Any:
+        sides = [node.left, *node.comparators]
+        parts = [
+            self.relation(node, sides[i], op, sides[i + 1]) for i, op in enumerate(node.ops)
+        ]
+        return e.all_of(*parts)
+
+    def relation(self, node: ast.AST, left: ast.AST, op: ast.cmpop, right: ast.AST) -> Any:
+        a = self.read(left)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = e.isin(a if isinstance(a, e.Expr) else e.const(a), self.values(right))
+            return found if isinstance(op, ast.In) else ~found
+        if type(op) not in _COMPARE:
+            raise self.fail(node, "`is` compares objects: write ==")
+        b = self.read(right)
+        if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
+            a = e.const(a)
+        if isinstance(a, e.EnumExpr) or isinstance(b, e.EnumExpr):
+            if not isinstance(op, (ast.Eq, ast.NotEq)):
+                raise self.fail(node, "words have no order: use ==, != or in")
+        elif isinstance(a, e.BoolExpr) != isinstance(b, e.BoolExpr):
+            a, b = self.as_flag(a, b), self.as_flag(b, a)
+        return _COMPARE[type(op)](a, b)
+
+    @staticmethod
+    def as_flag(side: Any, other: Any) -> Any:
+        """A number beside a condition: 0 and 1 mean false and true."""
+        if isinstance(other, e.BoolExpr) and not isinstance(side, (bool, e.BoolExpr)):
+            return bool(side) if side in (0, 1) else side
+        return side
+
+    def values(self, node: ast.AST) -> list[Any]:
+        if not isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            raise self.fail(node, "a list of values is needed after `in`")
+        out = [self.read(x) for x in node.elts]
+        for x, item in zip(out, node.elts, strict=True):
+            if isinstance(x, e.Expr) and x.op != "const":
+                raise self.fail(item, "only constant values may be listed after `in`")
+        return [x.data if isinstance(x, e.Expr) else x for x in out]
+
+    def _call(self, node: ast.Call) -> Any:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name not in _CALLS:
+            hits = nearest(name, _CALLS)
+            known = " or ".join(hits) if hits else ", ".join(_CALLS)
+            raise self.fail(node, f"unknown function {name or 'call'!r}: expected {known}")
+        arity, function = _CALLS[name]
+        if node.keywords or (arity is not None and len(node.args) != arity) or not node.args:
+            raise self.fail(node, f"{name} takes {arity or 'one or more'} arguments")
+        return function(*(self.read(a) for a in node.args))
+
+    def number(self, node: ast.AST) -> Any:
+        value = self.read(node)
+        if isinstance(value, (bool, str, e.BoolExpr, e.EnumExpr)):
+            raise self.fail(node, f"a number is needed here, not `{value}`")
+        return value
+
+    def condition(self, node: ast.AST) -> Any:
+        value = self.read(node)
+        if isinstance(value, (bool, e.BoolExpr)):
+            return value if isinstance(value, e.BoolExpr) else (e.TRUE if value else e.FALSE)
+        if isinstance(value, (int, float, e.IntExpr)):  # as in Python: true unless zero
+            return (value if isinstance(value, e.Expr) else e.const(value)) != 0
+        raise self.fail(node, f"a condition is needed here, not `{value}`")
+
+
+def source_column(line: str, byte_offset: int) -> int:
+    """The character column of a UTF-8 byte offset, which is what `ast` counts in."""
+    return len(line.encode()[:byte_offset].decode(errors="ignore"))

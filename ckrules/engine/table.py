@@ -1,0 +1,88 @@
+"""Finite tables: relations and functions given row by row, such as facts per GPU and dtype."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ckrules.engine.errors import RuleBookError
+
+
+class Table:
+    """A finite function from key tuples to values, or, with `relation`, a set of key tuples.
+
+    Args:
+        name: Shown in messages, for example ``"warp tiles"``.
+        keys: Names of the key columns.
+        rows: Values by key tuple (a single key may be given bare). All values have one sort.
+        source: Where the rows are taken from.
+
+    Raises:
+        RuleBookError: If a key has the wrong length or the values mix sorts.
+
+    >>> t = Table("wave size", ("arch",), {"gfx942": 64, "gfx1201": 32})
+    >>> t.rows[("gfx1201",)]
+    32
+    """
+
+    __slots__ = ("digest", "keys", "name", "rows", "sort", "source")
+
+    def __init__(
+        self, name: str, keys: Iterable[str], rows: Mapping[Any, Any], *, source: str = ""
+    ) -> None:
+        self.name = name
+        self.keys = tuple(keys)
+        self.source = source
+        full = {k if isinstance(k, tuple) else (k,): v for k, v in rows.items()}
+        for key in full:
+            if len(key) != len(self.keys):
+                raise RuleBookError(f"table {name}: row {key!r} does not have the keys {self.keys}")
+        self.rows: Mapping[tuple[Any, ...], Any] = MappingProxyType(full)
+        self.sort = _sort_of(name, full.values())
+        text = repr((name, self.keys, sorted(full.items(), key=repr)))
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
+
+    @classmethod
+    def relation(
+        cls, name: str, keys: Iterable[str], rows: Iterable[Any], *, source: str = ""
+    ) -> Table:
+        """The table that only knows which key tuples exist."""
+        return cls(name, keys, {row: True for row in rows}, source=source)
+
+    def where_true(self) -> Table:
+        """The relation of the rows whose value is true (this table if all are)."""
+        if all(self.rows.values()):
+            return self
+        kept = [k for k, v in self.rows.items() if v]
+        return Table.relation(self.name, self.keys, kept, source=self.source)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {len(self.rows)} rows)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.name, self.keys, dict(self.rows), self.source)
+
+
+def _rebuild(name: str, keys: tuple[str, ...], rows: dict[Any, Any], source: str) -> Table:
+    return Table(name, keys, rows, source=source)
+
+
+def _sort_of(name: str, values: Iterable[Any]) -> str:
+    sorts = {
+        "bool" if isinstance(v, bool) else "int" if isinstance(v, int)
+        else "real" if isinstance(v, float) else "enum" if isinstance(v, str) else "?"
+        for v in values
+    }  # fmt: skip
+    if not sorts:
+        return "bool"
+    if len(sorts) != 1 or "?" in sorts:
+        raise RuleBookError(f"table {name}: the values must be all numbers, all words or all Booleans")
+    return sorts.pop()

@@ -1,0 +1,179 @@
+"""Variables with finite candidate values and, for numbers, a wider documented range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckrules.engine.errors import RuleBookError, UsageError, unknown
+from ckrules.engine.expr import BOOL, ENUM, INT, REAL, BoolExpr, EnumExpr, IntExpr, RealExpr, Value, make
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Name, sort and values of a variable.
+
+    ``values`` are the candidates that enumeration goes through, in declared order. A number may
+    also take any other value from ``lo`` to ``hi``: such a point is outside the candidates and
+    still checked by the rules.
+    """
+
+    name: str
+    sort: str
+    values: tuple[Any, ...]
+    lo: int | float = 0
+    hi: int | float = 0
+    doc: str = field(default="", compare=False)
+
+    def accept(self, value: Any) -> Value:
+        """``value`` if the variable can take it.
+
+        Raises:
+            UsageError: For a value of the wrong sort or outside the range.
+            UnknownNameError: For a word that is not in the list, with near matches.
+        """
+        if self.sort == BOOL:
+            if isinstance(value, bool):
+                return value
+            raise UsageError(f"{self.name} = {_show(value)} is not true or false")
+        if self.sort == ENUM:
+            if not isinstance(value, str):
+                raise UsageError(f"{self.name} = {_show(value)} is not a word")
+            if value not in self.values:
+                raise unknown(self.name, value, self.values)
+            return value
+        number = isinstance(value, int) if self.sort == INT else isinstance(value, (int, float))
+        if isinstance(value, bool) or not number:
+            kind = "a whole number" if self.sort == INT else "a number"
+            raise UsageError(f"{self.name} = {_show(value)} is not {kind}")
+        if not self.lo <= value <= self.hi:
+            raise UsageError(
+                f"{self.name} = {_show(value)} is out of range: expected {self.lo} to {self.hi}"
+            )
+        return value  # type: ignore[no-any-return]
+
+
+def _show(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an int with more digits than Python prints
+        return "a number of thousands of digits"
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def _domain(node: Any) -> Domain:
+    if getattr(node, "op", None) != "var":
+        raise UsageError(f"`{node}` is not a variable")
+    domain: Domain = node.data
+    return domain
+
+
+def domain_of(node: Any) -> Domain:
+    """The domain of a variable node.
+
+    >>> domain_of(Int("tile_m", [16, 32])).values
+    (16, 32)
+    """
+    return _domain(node)
+
+
+def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    if not name.isidentifier():
+        raise RuleBookError(f"{name!r} cannot name a variable: letters, digits and _ only")
+    out = tuple(values)
+    if not out:
+        raise RuleBookError(f"variable {name} has no values")
+    if len(set(out)) != len(out):
+        twice = next(v for i, v in enumerate(out) if v in out[:i])
+        raise RuleBookError(f"variable {name} lists {twice!r} twice")
+    return out
+
+
+#: Numbers outside +-2**40 are refused everywhere, so that products of a few fields fit 64 bits
+#: in the vectorised back end or are caught by its bounds check.
+LIMIT = 2**40
+
+
+def Int(  # noqa: N802 - reads as the type of the variable
+    name: str, values: Iterable[int], *, lo: int | None = None, hi: int | None = None, doc: str = ""
+) -> IntExpr:
+    """An integer variable with the given candidate values.
+
+    Args:
+        name: A Python identifier.
+        values: The candidates, in the order in which points are listed.
+        lo, hi: The range that a point outside the candidates may use (default: the candidates').
+
+    Raises:
+        RuleBookError: For no values, a value listed twice or one outside the range.
+
+    >>> Int("tile_m", [16, 32, 64])
+    tile_m
+    """
+    out = _checked(name, values)
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in out):
+        raise RuleBookError(f"variable {name}: every value must be a whole number")
+    low, high = min(out) if lo is None else lo, max(out) if hi is None else hi
+    if not (-LIMIT <= low <= min(out) and max(out) <= high <= LIMIT):
+        raise RuleBookError(f"variable {name}: the values must lie in {low} to {high}, within ±2**40")
+    node: IntExpr = make(IntExpr, "var", (), Domain(name, INT, out, low, high, doc))
+    return node
+
+
+def Real(name: str, values: Iterable[float], *, doc: str = "") -> RealExpr:  # noqa: N802
+    """A variable whose candidates are floats; it takes no other values.
+
+    >>> Real("f", [0.5, 1.0])
+    f
+    """
+    out = tuple(float(v) for v in _checked(name, values))
+    node: RealExpr = make(RealExpr, "var", (), Domain(name, REAL, out, min(out), max(out), doc))
+    return node
+
+
+def Bool(name: str, values: Iterable[bool] = (False, True), *, doc: str = "") -> BoolExpr:  # noqa: N802
+    """A Boolean variable.
+
+    >>> ~Bool("persistent")
+    ~persistent
+    """
+    out = _checked(name, values)
+    if not all(isinstance(v, bool) for v in out):
+        raise RuleBookError(f"variable {name}: every value must be true or false")
+    node: BoolExpr = make(BoolExpr, "var", (), Domain(name, BOOL, out, doc=doc))
+    return node
+
+
+def Enum(name: str, values: Iterable[str], *, doc: str = "") -> EnumExpr:  # noqa: N802
+    """A variable that takes one of the given words.
+
+    >>> Enum("pipeline", ["mem", "compv3"]) == "mem"
+    pipeline == 'mem'
+    """
+    out = _checked(name, values)
+    if not all(isinstance(v, str) for v in out):
+        raise RuleBookError(f"variable {name}: every value must be a word")
+    node: EnumExpr = make(EnumExpr, "var", (), Domain(name, ENUM, out, doc=doc))
+    return node
+
+
+def variable(name: str, values: Iterable[Any]) -> IntExpr | BoolExpr | EnumExpr:
+    """The variable whose sort is that of its values: whole numbers, floats, words or Booleans.
+
+    >>> domain_of(variable("x", [1, 2])).sort, domain_of(variable("y", [1, 2.5])).sort
+    ('int', 'real')
+
+    Raises:
+        RuleBookError: For values of mixed sorts.
+    """
+    out = _checked(name, values)
+    if all(isinstance(v, bool) for v in out):
+        return Bool(name, out)
+    if all(isinstance(v, int) and not isinstance(v, bool) for v in out):
+        return Int(name, out)
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in out):
+        return Real(name, out)
+    if all(isinstance(v, str) for v in out):
+        return Enum(name, out)
+    raise RuleBookError(f"variable {name}: the values must be all numbers, all words or all Booleans")
