@@ -1,0 +1,41 @@
+"""What each GPU can do: one TOML file per GPU in ``data/`` and the typed loader of them.
+
+>>> from ckrules import arch
+>>> arch.normalize("gfx942:sramecc+:xnack-")
+'gfx942'
+>>> arch.load("gfx950").lds_bytes
+163840
+"""
+
+if __name__ != "ckrules.arch":
+    raise ImportError(f"import ckrules.arch, not {__name__}")
+
+from ckrules.arch.document import ArchFileError
+from ckrules.arch.model import (
+    CK_VERSIONS,
+    DTYPES,
+    FEATURES,
+    ISAS,
+    Dispatcher,
+    Gpu,
+    TransposeLoad,
+    WarpTile,
+)
+from ckrules.arch.registry import known, load, load_all, load_file, normalize
+
+__all__ = [
+    "CK_VERSIONS",
+    "DTYPES",
+    "FEATURES",
+    "ISAS",
+    "ArchFileError",
+    "Dispatcher",
+    "Gpu",
+    "TransposeLoad",
+    "WarpTile",
+    "known",
+    "load",
+    "load_all",
+    "load_file",
+    "normalize",
+]

@@ -1,0 +1,247 @@
+"""The typed facts of one GPU, and the names (dtypes, features, CK versions) they may use.
+
+Nothing here reads a file; :mod:`ckrules.arch.loader` fills these classes from TOML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from ckrules.engine.errors import unknown
+
+CK_VERSIONS: tuple[str, ...] = ("2025.11", "2026.06")
+"""The CK header versions that warp-tile rows tell apart, oldest first."""
+
+DTYPES: Mapping[str, int] = MappingProxyType(
+    {
+        "fp64": 64,
+        "fp32": 32,
+        "tf32": 32,
+        "int32": 32,
+        "fp16": 16,
+        "bf16": 16,
+        "fp8": 8,
+        "bf8": 8,
+        "int8": 8,
+        "uint8": 8,
+        "int4": 4,
+        "pk_fp4": 4,
+    }
+)
+"""Known element types and the bits of one element; ``pk_fp4`` is stored two to a byte."""
+
+ISAS: tuple[str, ...] = ("gfx9", "gfx11", "gfx12", "gfx125")
+"""Instruction-set lineages; in CK's macros gfx12 is ``__gfx120__`` and gfx125 ``__gfx125__``."""
+
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "async_pipelines": "pipelines with Async=true have a kernel body (R-0)",
+        "clang19": "clang 19 compiles CK 2025.11 for it, so the compile oracle can judge it",
+        "direct_to_lds": "global loads can write LDS without passing registers (L-14)",
+        "direct_to_lds_wide": "those loads also move 16 bytes a lane (L-14)",
+        "lds_row_padding": "CK pads the LDS rows of a staged tile (S-1)",
+        "lds_transpose_load": "LDS reads can transpose on the way to registers (S-1, W-4)",
+        "ocp_fp8": "fp8 and bf8 are the OCP encodings, not the FNUZ ones",
+        "streamk": "stream-K kernels have coherent partial sums and a body (C-9)",
+        "tdm": "a tensor data mover exists, and CK's TDM pipelines with it",
+        "warp_raked_loads": "CK 2026.06 spreads global loads warp-raked, not thread-raked (L)",
+    }
+)
+"""Documented features; the value says what a GPU with it can do and which rules ask for it."""
+
+TileKind = Literal["native", "iterated", "emulated"]
+Types = tuple[str, str, str]
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WarpTile:
+    """One warp tile that computes the right product on one GPU.
+
+    ``m``, ``n``, ``k`` are elements; ``a``, ``b``, ``acc`` are dtype names. ``kind`` is
+    ``native`` (one matrix instruction), ``iterated`` (a whole number of instructions of
+    the same types) or ``emulated`` (instructions of another type, or padded operands).
+    ``since`` is the first CK version whose header has the entry.
+
+    Source: rules W-1 and W-2; each row of the GPU file names its own.
+
+    >>> WarpTile("fp16", "fp16", "fp32", 32, 32, 8, "native", "2025.11", "a header").shape
+    (32, 32, 8)
+    """
+
+    a: str
+    b: str
+    acc: str
+    m: int
+    n: int
+    k: int
+    kind: TileKind
+    since: str
+    source: str
+
+    @property
+    def shape(self) -> Shape:
+        """The tile as ``(m, n, k)``."""
+        return (self.m, self.n, self.k)
+
+    @property
+    def types(self) -> Types:
+        """The element types as ``(a, b, acc)``."""
+        return (self.a, self.b, self.acc)
+
+
+@dataclass(frozen=True, slots=True)
+class TransposeLoad:
+    """What CK's test for hardware transpose loads from LDS asks (CK 2026.06).
+
+    ``dtypes`` may be transposed; the warp tile's K may be at most ``max_k_1byte`` for
+    one-byte storage (``pk_fp4`` included) and ``max_k_wider`` for wider types, ``None``
+    = no limit. ``read_bytes`` is what one lane reads at a time (``v`` of W-4), ``None`` = not
+    known. CK 2025.11 asks for the GPU and the layout only.
+
+    Source: section 4 and W-4, UniversalGemmBasePolicy.
+    """
+
+    dtypes: frozenset[str]
+    read_bytes: int | None
+    max_k_1byte: int | None
+    max_k_wider: int | None
+
+    def allows(self, dtype: str, warp_tile_k: int) -> bool:
+        """Whether an operand of ``dtype`` may be read transposed at this warp-tile K.
+
+        >>> TransposeLoad(frozenset({"fp16"}), 8, 64, 32).allows("fp16", 64)
+        False
+        """
+        if dtype not in self.dtypes:
+            return False
+        limit = self.max_k_1byte if DTYPES[dtype] <= 8 else self.max_k_wider
+        return limit is None or warp_tile_k <= limit
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatcher:
+    """Upstream's table for this GPU: what CK's dispatcher of June 2026 accepts.
+
+    These are facts of that *profile*, never of the hardware: the C++ has no wave-map
+    table, and some of the warp tiles here are no-ops (W-2). ``warp_tiles`` and
+    ``preshuffle_warp_tiles`` map ``(a, b, acc)`` to shapes; both are stored as pairs.
+    ``lds_limits`` are bytes per pipeline.
+
+    Source: dispatcher/codegen/arch_specs.json.
+    """
+
+    family: str
+    wave_maps: tuple[Shape, ...]
+    warp_tiles: tuple[tuple[Types, tuple[Shape, ...]], ...]
+    preshuffle_warp_tiles: tuple[tuple[Types, tuple[Shape, ...]], ...]
+    lds_limits: tuple[tuple[str, int], ...]
+
+    @property
+    def types(self) -> tuple[Types, ...]:
+        """The ``(a, b, acc)`` rows the dispatcher lists; it accepts the unlisted unchecked."""
+        return tuple(types for types, _ in self.warp_tiles)
+
+    def tiles(self, a: str, b: str, acc: str, *, preshuffle: bool = False) -> tuple[Shape, ...]:
+        """The warp tiles listed for a type row, empty if there is no such row."""
+        table = self.preshuffle_warp_tiles if preshuffle else self.warp_tiles
+        return dict(table).get((a, b, acc), ())
+
+    def lds_limit(self, pipeline: str) -> int:
+        """Bytes of LDS the dispatcher allows ``pipeline``; the default row if it has none."""
+        limits = dict(self.lds_limits)
+        return limits.get(pipeline, limits["default"])
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The facts of one GPU, as one file of ``arch/data`` states them.
+
+    Threads, waves and LDS are per workgroup. ``max_waves`` is ``max_threads / wave_size``;
+    any wave grid up to it is legal in the C++. ``lds_bytes`` is the hardware's limit,
+    ``smem_capacity`` what CK's ``get_smem_capacity()`` answers in device code (the CShuffle
+    epilogue splits by it). ``vgprs_per_wave`` counts 32-bit registers a lane may address,
+    accumulation registers included; ``vgprs_per_simd`` what one lane slot of a SIMD owns in
+    all, ``None`` = not known. Load widths are bytes a lane moves with one instruction.
+    ``sources`` pairs each section of the file with where its facts come from.
+
+    Source: the file's own ``source`` entries.
+
+    >>> from ckrules.arch import load
+    >>> gpu = load("gfx942")
+    >>> gpu.wave_size, gpu.lds_bytes, gpu.matrix_unit
+    (64, 65536, 'mfma')
+    """
+
+    name: str
+    family: str
+    products: tuple[str, ...]
+    isa: str
+    since: str
+    wave_size: int
+    max_threads: int
+    max_waves: int
+    lds_bytes: int
+    lds_banks: int
+    smem_capacity: int
+    vgprs_per_wave: int
+    vgprs_per_simd: int | None
+    matrix_unit: Literal["mfma", "wmma"]
+    dtypes: tuple[str, ...]
+    features: frozenset[str]
+    global_load_bytes: tuple[int, ...]
+    direct_to_lds_bytes: tuple[int, ...]
+    transpose_load: TransposeLoad | None
+    defines: tuple[str, ...]
+    tiles: tuple[WarpTile, ...]
+    dispatcher: Dispatcher | None
+    sources: tuple[tuple[str, str], ...]
+
+    def warp_tiles(self, a: str, b: str, acc: str, ck: str | None = None) -> tuple[WarpTile, ...]:
+        """The warp tiles that compute ``a * b`` into ``acc``, sorted by ``(m, n, k)``.
+
+        ``ck`` keeps the tiles whose header entry that CK version has; ``None`` means the
+        newest. Types without a row give an empty tuple; a name that is no dtype, or no CK
+        version, raises :class:`~ckrules.engine.errors.UnknownNameError`.
+
+        >>> from ckrules.arch import load
+        >>> [t.shape for t in load("gfx1201").warp_tiles("fp16", "fp16", "fp32")]
+        [(16, 16, 16)]
+        >>> [t.shape for t in load("gfx942").warp_tiles("fp32", "fp32", "fp32", ck="2025.11")]
+        [(16, 16, 4), (16, 16, 16)]
+        """
+        for dtype in (a, b, acc):
+            if dtype not in DTYPES:
+                raise unknown("dtype", dtype, DTYPES)
+        if ck is not None and ck not in CK_VERSIONS:
+            raise unknown("CK version", ck, CK_VERSIONS)
+        known = CK_VERSIONS if ck is None else CK_VERSIONS[: CK_VERSIONS.index(ck) + 1]
+        types = (a, b, acc)
+        found = (tile for tile in self.tiles if tile.types == types and tile.since in known)
+        return tuple(sorted(found, key=lambda tile: tile.shape))
+
+    def has(self, feature: str) -> bool:
+        """Whether the GPU has ``feature``; a name not in ``FEATURES`` raises UnknownNameError.
+
+        >>> from ckrules.arch import load
+        >>> load("gfx950").has("async_pipelines"), load("gfx942").has("async_pipelines")
+        (True, False)
+        """
+        if feature not in FEATURES:
+            raise unknown("feature", feature, FEATURES)
+        return feature in self.features
+
+    def source(self, section: str) -> str:
+        """Where the facts of a file section come from.
+
+        >>> from ckrules.arch import load
+        >>> load("gfx942").source("lds")
+        'ck_tile/core/arch/arch.hpp get_smem_capacity, get_n_lds_banks (CK 2025.11, 2026.06)'
+        """
+        table = dict(self.sources)
+        if section not in table:
+            raise unknown("section", section, table)
+        return table[section]

@@ -1,0 +1,153 @@
+"""Find GPUs by name: the files of the package and files the user adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from ckrules.arch.document import ArchFileError
+from ckrules.arch.loader import read_gpu
+from ckrules.arch.model import Gpu
+from ckrules.engine.errors import UsageError, unknown
+
+_SUFFIX = re.compile(r"[a-z][a-z0-9_-]*[+-]")
+
+
+def normalize(name: str) -> str:
+    """The plain name of a GPU: lower case, without target features such as ``:xnack-``.
+
+    A suffix that is not ``:feature+`` or ``:feature-`` raises
+    :class:`~ckrules.engine.errors.UsageError`; whether the name is known is not asked.
+
+    Source: LLVM AMDGPU usage, "Target ID".
+
+    >>> normalize("GFX90a:sramecc+:xnack-")
+    'gfx90a'
+    """
+    base, *suffixes = name.strip().lower().split(":")
+    for suffix in suffixes:
+        if not _SUFFIX.fullmatch(suffix):
+            raise UsageError(
+                f"arch {name!r}: {':' + suffix!r} is no target feature, "
+                "expected :feature+ or :feature-"
+            )
+    if not base:
+        raise UsageError(f"arch {name!r} has no GPU name, expected like 'gfx942'")
+    return base
+
+
+def load_file(path: Path | str) -> Gpu:
+    """The GPU that a TOML file describes.
+
+    A file that cannot be read raises :class:`~ckrules.engine.errors.UsageError`, a faulty one
+    :class:`~ckrules.arch.document.ArchFileError` with line and column. The answer is kept
+    until the file's time or size changes.
+
+    >>> load_file("no/such.toml")
+    Traceback (most recent call last):
+    ...
+    ckrules.engine.errors.UsageError: no/such.toml: cannot read the GPU file: No such ...
+    """
+    try:
+        state = Path(path).stat()
+        return _read(str(path), state.st_mtime_ns, state.st_size, state.st_ino)
+    except OSError as fault:
+        raise UsageError(f"{path}: cannot read the GPU file: {fault.strerror}") from None
+
+
+def known(extra: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names of all GPUs, the shorter first and then by letter.
+
+    ``extra`` holds GPU files and folders of them (``*.toml``, not searched deeper) that add
+    to the package's own. Raises :class:`~ckrules.engine.errors.UsageError` if one is missing,
+    faulty, or names a GPU that is already there.
+
+    >>> known()
+    ('gfx908', 'gfx90a', 'gfx942', 'gfx950', 'gfx1100', 'gfx1200', 'gfx1201', 'gfx1250')
+    """
+    return tuple(sorted({*_own(), *_added(extra)}, key=_order))
+
+
+def load(name: str, *, extra: Sequence[Path] = ()) -> Gpu:
+    """The GPU called ``name``, target features ignored.
+
+    An unknown name raises :class:`~ckrules.engine.errors.UnknownNameError` with near matches;
+    for ``extra`` see :func:`known`.
+
+    >>> load("gfx942:sramecc+:xnack-").name
+    'gfx942'
+    >>> load("gfx9500")
+    Traceback (most recent call last):
+    ...
+    ckrules.engine.errors.UnknownNameError: unknown arch 'gfx9500': did you mean ...
+    """
+    base = normalize(name)
+    added = _added(extra)
+    if base in added:
+        return added[base][1]
+    if base in _own():
+        return _load_own(base)
+    raise unknown("arch", base, known(extra))
+
+
+def load_all(extra: Sequence[Path] = ()) -> tuple[Gpu, ...]:
+    """Every GPU, in the order of :func:`known`.
+
+    >>> [gpu.name for gpu in load_all() if gpu.has("streamk")]
+    ['gfx90a', 'gfx942', 'gfx950']
+    """
+    return tuple(load(name, extra=extra) for name in known(extra))
+
+
+def _order(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+@cache
+def _own() -> frozenset[str]:
+    """The GPUs of the package; each file is named after the GPU in it."""
+    found = (entry.name for entry in files("ckrules.arch").joinpath("data").iterdir())
+    return frozenset(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+
+
+@cache
+def _load_own(name: str) -> Gpu:
+    file = files("ckrules.arch").joinpath("data", f"{name}.toml")
+    gpu = read_gpu(f"ckrules/arch/data/{name}.toml", file.read_bytes())
+    if gpu.name != name:
+        what = f"name is {gpu.name!r}, expected {name!r} as in the file's name"
+        raise ArchFileError(f"ckrules/arch/data/{name}.toml", 1, 1, what)
+    return gpu
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, mtime: int, size: int, inode: int) -> Gpu:
+    return read_gpu(path, Path(path).read_bytes())
+
+
+def _added(extra: Sequence[Path]) -> dict[str, tuple[Path, Gpu]]:
+    """The GPUs of the user's files by name, with the file of each."""
+    found: dict[str, tuple[Path, Gpu]] = {}
+    for path in _files(extra):
+        gpu = load_file(path)
+        if gpu.name in _own():
+            raise UsageError(f"{path}: GPU {gpu.name!r} is already one of the package's own")
+        if gpu.name in found:
+            raise UsageError(f"{path}: GPU {gpu.name!r} is already in {found[gpu.name][0]}")
+        found[gpu.name] = (path, gpu)
+    return found
+
+
+def _files(extra: Sequence[Path]) -> list[Path]:
+    """The files in ``extra``, folders replaced by their TOML files, a file at most once."""
+    found: dict[Path, Path] = {}
+    for entry in map(Path, extra):
+        inside = sorted(entry.glob("*.toml")) if entry.is_dir() else [entry]
+        if not inside:
+            raise UsageError(f"{entry}: no GPU file (*.toml) in this folder")
+        for path in inside:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
