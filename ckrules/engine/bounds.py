@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckrules.engine.expr import BOOL, ENUM, Expr, walk
+from ckrules.engine.expr import BOOL, ENUM, REAL, Expr, walk
 
 Bound = tuple[float, float]
 _WIDE: Bound = (-math.inf, math.inf)
@@ -60,6 +60,8 @@ class Bounds:
             return (min(values), max(values)) if values else (0, 0)
         if node.op == "ite":
             return min(args[1][0], args[2][0]), max(args[1][1], args[2][1])
+        if node.op == "mod" and node.sort == REAL:
+            return _mod_real(args[1])
         return _ARITH[node.op](args[0], args[1])
 
 
@@ -105,14 +107,18 @@ def _true(a: Bound, b: Bound) -> Bound:
     return (0, math.inf) if a[0] >= 0 and b[0] >= 0 else _WIDE
 
 
+def _mod_real(b: Bound) -> Bound:
+    return min(b[0], 0), max(b[1], 0)
+
+
 def _mod(a: Bound, b: Bound) -> Bound:
-    if b[0] > 0 or (b[0] == 0 and b[1] > 0):
-        top = max(0, b[1] - 1) if all(float(v).is_integer() for v in b if math.isfinite(v)) else b[1]
+    if b[0] >= 0 and b[1] > 0:
+        top = max(0, b[1] - 1)
         return (0, min(top, a[1])) if a[0] >= 0 else (0, top)
     return min(b[0], 0), max(b[1], 0)
 
 
-_ARITH = {
+_ARITH: dict[str, Callable[[Bound, Bound], Bound]] = {
     "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
     "mul": _mul,

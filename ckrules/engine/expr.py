@@ -77,7 +77,8 @@ class Expr:
 
 
 def _rebuild(cls: type[Expr], op: str, args: tuple[Expr, ...], data: Any) -> Expr:
-    return make(cls, op, args, data)
+    node: Expr = make(cls, op, args, data)
+    return node
 
 
 def make(cls: type[Any], op: str, args: tuple[Expr, ...] = (), data: Any = None) -> Any:
@@ -286,7 +287,9 @@ def _bool(value: object) -> BoolExpr:
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, IntExpr):
-        raise UsageError(f"`{value}` is a number where a condition is needed: compare it, as in `{value} != 0`")
+        raise UsageError(
+            f"`{value}` is a number where a condition is needed: compare it, as in `{value} != 0`"
+        )
     raise UsageError(f"`{value!r}` is not a condition")
 
 
@@ -430,7 +433,9 @@ def isin(item: Expr, *values: Any) -> BoolExpr:
 
 def _key_args(table: Table, args: tuple[Any, ...]) -> tuple[Expr, ...]:
     if len(args) != len(table.keys):
-        raise RuleBookError(f"table {table.name} has the keys {', '.join(table.keys)}; got {len(args)} of them")
+        raise RuleBookError(
+            f"table {table.name} has the keys {', '.join(table.keys)}; got {len(args)} of them"
+        )
     return tuple(a if isinstance(a, Expr) else _const(a) for a in args)
 
 

@@ -8,6 +8,7 @@ defined everywhere, and a Boolean over undefined operands is false.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -68,10 +69,10 @@ class Lowering(Generic[T]):
                 memo[node.id] = _HANDLERS[node.op](self, node, [memo[a.id] for a in node.args])
         return memo[root.id]
 
-    def never_zero(self, divisor: Expr) -> bool:
+    def never_zero(self, divisor: Expr) -> builtins.bool:
         """True where the divisor cannot be zero, so that no guard is needed."""
         if divisor.op == "const":
-            return bool(divisor.data != 0)
+            return builtins.bool(divisor.data != 0)
         return self._never_zero is not None and self._never_zero(divisor)
 
     def both(self, *defined: Any) -> Any:

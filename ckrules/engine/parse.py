@@ -122,7 +122,11 @@ _CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
 
 class _Reader:
     def __init__(
-        self, text: str, source: str, origin: list[tuple[int, int]] | None, fields: Mapping[str, Any]
+        self,
+        text: str,
+        source: str,
+        origin: list[tuple[int, int]] | None,
+        fields: Mapping[str, Any],
     ) -> None:
         self.text, self.origin, self.fields = text, origin, fields
         self.source, self.lead = source, len(source) - len(source.lstrip())
@@ -161,9 +165,13 @@ class _Reader:
             if isinstance(f, e.EnumExpr) and node.id in f.symbols
         ]  # fmt: skip
         if words:
-            raise self.fail(node, f"{node.id!r} is a value, not a field: put it in quotes, as in {words[0]}")
+            raise self.fail(
+                node, f"{node.id!r} is a value, not a field: put it in quotes, as in {words[0]}"
+            )
         hits = nearest(node.id, self.fields)
-        tail = f"did you mean {' or '.join(hits)}?" if hits else f"known are {', '.join(self.fields)}"
+        tail = (
+            f"did you mean {' or '.join(hits)}?" if hits else f"known are {', '.join(self.fields)}"
+        )
         raise self.fail(node, f"unknown field {node.id!r}: {tail}")
 
     def _binop(self, node: ast.BinOp) -> Any:
@@ -197,9 +205,7 @@ class _Reader:
 
     def _compare(self, node: ast.Compare) -> Any:
         sides = [node.left, *node.comparators]
-        parts = [
-            self.relation(node, sides[i], op, sides[i + 1]) for i, op in enumerate(node.ops)
-        ]
+        parts = [self.relation(node, sides[i], op, sides[i + 1]) for i, op in enumerate(node.ops)]
         return e.all_of(*parts)
 
     def relation(self, node: ast.AST, left: ast.AST, op: ast.cmpop, right: ast.AST) -> Any:

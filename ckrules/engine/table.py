@@ -84,5 +84,7 @@ def _sort_of(name: str, values: Iterable[Any]) -> str:
     if not sorts:
         return "bool"
     if len(sorts) != 1 or "?" in sorts:
-        raise RuleBookError(f"table {name}: the values must be all numbers, all words or all Booleans")
+        raise RuleBookError(
+            f"table {name}: the values must be all numbers, all words or all Booleans"
+        )
     return sorts.pop()

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckrules.engine.errors import RuleBookError, UsageError, unknown
-from ckrules.engine.expr import BOOL, ENUM, INT, REAL, BoolExpr, EnumExpr, IntExpr, RealExpr, Value, make
+from ckrules.engine.expr import (
+    BOOL,
+    ENUM,
+    INT,
+    REAL,
+    BoolExpr,
+    EnumExpr,
+    IntExpr,
+    RealExpr,
+    Value,
+    make,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +127,9 @@ def Int(  # noqa: N802 - reads as the type of the variable
         raise RuleBookError(f"variable {name}: every value must be a whole number")
     low, high = min(out) if lo is None else lo, max(out) if hi is None else hi
     if not (-LIMIT <= low <= min(out) and max(out) <= high <= LIMIT):
-        raise RuleBookError(f"variable {name}: the values must lie in {low} to {high}, within ±2**40")
+        raise RuleBookError(
+            f"variable {name}: the values must lie in {low} to {high}, within ±2**40"
+        )
     node: IntExpr = make(IntExpr, "var", (), Domain(name, INT, out, low, high, doc))
     return node
 
@@ -176,4 +189,6 @@ def variable(name: str, values: Iterable[Any]) -> IntExpr | BoolExpr | EnumExpr:
         return Real(name, out)
     if all(isinstance(v, str) for v in out):
         return Enum(name, out)
-    raise RuleBookError(f"variable {name}: the values must be all numbers, all words or all Booleans")
+    raise RuleBookError(
+        f"variable {name}: the values must be all numbers, all words or all Booleans"
+    )

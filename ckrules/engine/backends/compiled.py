@@ -43,7 +43,9 @@ class Source:
         return name
 
     def const(self, node: Expr) -> str:
-        return repr(node.data) if isinstance(node.data, (int, bool)) else self._global("c", node.data)
+        return (
+            repr(node.data) if isinstance(node.data, (int, bool)) else self._global("c", node.data)
+        )
 
     def var(self, node: Expr) -> str:
         name = node.data.name
@@ -101,7 +103,9 @@ class Source:
         return self._keep(f"{self._global('g', dict(table.rows).get)}({self._key(keys)}, 0)")
 
 
-def compile_function(roots: Sequence[BoolExpr]) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
+def compile_function(
+    roots: Sequence[BoolExpr],
+) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
     """A function from a point to the truth of every root.
 
     >>> from ckrules.engine.variables import Int
@@ -125,9 +129,7 @@ def compile_function(roots: Sequence[BoolExpr]) -> Callable[[Mapping[str, Value]
     return function
 
 
-def evaluate(
-    roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]
-) -> list[list[bool]]:
+def evaluate(roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]) -> list[list[bool]]:
     """Truth of every root at every point."""
     function = compile_function(roots)
     return [list(map(bool, function(p))) for p in points]

@@ -37,7 +37,7 @@ class Values:
         return ARITH[op](a, b)
 
     def compare(self, op: str, a: Any, b: Any, node: Expr) -> bool:
-        return COMPARE[op](a, b)
+        return bool(COMPARE[op](a, b))
 
     def isin(self, a: Any, values: tuple[Any, ...], node: Expr) -> bool:
         return a in values
@@ -134,8 +134,6 @@ class At:
         return bool(self._low.pair(node)[0])
 
 
-def evaluate(
-    roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]
-) -> list[list[bool]]:
+def evaluate(roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]) -> list[list[bool]]:
     """Truth of every root at every point."""
     return [[at.holds(r) for r in roots] for at in map(At, points)]

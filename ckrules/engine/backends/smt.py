@@ -172,7 +172,9 @@ def tabulate_reals(root: BoolExpr) -> BoolExpr:
         variables = [found[k] for k in sorted(found)]
         size = prod(len(v.data.values) for v in variables)
         if size > _TABLE_LIMIT:
-            raise UsageError(f"`{node}` mixes floats and {size} value combinations: too many for z3")
+            raise UsageError(
+                f"`{node}` mixes floats and {size} value combinations: too many for z3"
+            )
         names = [v.data.name for v in variables]
         rows = [
             r
@@ -186,17 +188,13 @@ def tabulate_reals(root: BoolExpr) -> BoolExpr:
     return done
 
 
-def evaluate(
-    roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]
-) -> list[list[bool]]:
+def evaluate(roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]) -> list[list[bool]]:
     """Truth of every root at every point, by substitution and z3's simplifier."""
     encoder = Encoder()
     terms = [encoder.bool(r) for r in roots]
     out = []
     for p in points:
-        pairs = [
-            (term, term_of(p[name])) for name, (_, term) in encoder.terms.variables.items()
-        ]
+        pairs = [(term, term_of(p[name])) for name, (_, term) in encoder.terms.variables.items()]
         out.append([_truth(z3.simplify(z3.substitute(t, *pairs))) for t in terms])
     return out
 

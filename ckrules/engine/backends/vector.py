@@ -137,7 +137,9 @@ class _Index:
 
     def __init__(self, table: Table) -> None:
         columns = list(zip(*table.rows, strict=True)) or [() for _ in table.keys]
-        self.axes = [np.unique(np.asarray([_plain(v) for v in c], dtype=np.float64)) for c in columns]
+        self.axes = [
+            np.unique(np.asarray([_plain(v) for v in c], dtype=np.float64)) for c in columns
+        ]
         self.shape = tuple(max(1, len(a)) for a in self.axes)
         size = int(np.prod(self.shape)) if self.shape else 1
         if size > 50_000_000:
@@ -200,9 +202,7 @@ def _extent(column: Array) -> tuple[float, float]:
     return (column.min().item(), column.max().item()) if len(column) else (0, 0)
 
 
-def evaluate(
-    roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]
-) -> list[list[bool]]:
+def evaluate(roots: Sequence[BoolExpr], points: Sequence[Mapping[str, Value]]) -> list[list[bool]]:
     """Truth of every root at every point."""
     names = sorted(frozenset().union(*(r.support for r in roots))) if roots else []
     columns = {n: encode([p[n] for p in points]) for n in names}

@@ -1,0 +1,254 @@
+"""Rule books: fields, derived quantities and rules of one operator, checked when they are built."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from ckrules.engine.backends.compiled import compile_function
+from ckrules.engine.backends.pointwise import At, MissingFieldError
+from ckrules.engine.errors import CkrulesError, RuleBookError, UsageError, unknown
+from ckrules.engine.expr import BoolExpr, Expr, Value, named
+from ckrules.engine.rules import Rule, RuleDef, Violation, violation
+from ckrules.engine.variables import domain_of
+
+if TYPE_CHECKING:
+    from ckrules.engine.space import Space
+
+N = TypeVar("N", bound=Expr)
+
+
+class quantity(Generic[N]):  # noqa: N801 - used as a decorator, like property
+    """Makes a method of a vocabulary a named derived quantity, built once.
+
+    The method's docstring is the quantity's one-line meaning; messages and outputs show the name.
+    """
+
+    def __init__(self, function: Callable[[Any], N], unit: str = "") -> None:
+        self.function, self.unit = function, unit
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> quantity[N]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> N: ...
+    def __get__(self, instance: object | None, owner: type) -> quantity[N] | N:
+        if instance is None:
+            return self
+        doc = (self.__doc__ or "").split("\n")[0]
+        node: N = named(self.name, self.function(instance), unit=self.unit, doc=doc)
+        instance.__dict__[self.name] = node
+        return node
+
+
+def quantity_in(unit: str) -> Callable[[Callable[[Any], N]], quantity[N]]:
+    """`quantity` with a unit: ``@quantity_in("bytes")``."""
+    return lambda function: quantity(function, unit)
+
+
+class Vocabulary:
+    """The fields and derived quantities that rules read, as attributes.
+
+    Args:
+        variables: The fields, in the order in which points show them.
+
+    >>> from ckrules.engine.variables import Int
+    >>> class Gemm(Vocabulary):
+    ...     @quantity
+    ...     def waves(self):
+    ...         "Waves of a block."
+    ...         return self.wave_m * self.wave_n
+    >>> c = Gemm([Int("wave_m", [1, 2]), Int("wave_n", [1, 2])])
+    >>> c.waves <= 4
+    waves <= 4
+    """
+
+    #: A full point on which the examples of rules are built.
+    baseline: Mapping[str, Value] = {}
+
+    def __init__(self, variables: Iterable[Expr]) -> None:
+        self.variables: dict[str, Expr] = {}
+        for node in variables:
+            name = domain_of(node).name
+            if name in self.variables:
+                raise RuleBookError(f"field {name} is declared twice")
+            self.variables[name] = node
+            setattr(self, name, node)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise unknown("field", name, [*self.__dict__.get("variables", {}), *self.quantity_names()])
+
+    @classmethod
+    def quantity_names(cls) -> list[str]:
+        """The derived quantities' names, base classes first."""
+        found = [
+            k
+            for base in reversed(cls.__mro__)
+            for k, v in vars(base).items()
+            if isinstance(v, quantity)
+        ]
+        return list(dict.fromkeys(found))
+
+    @property
+    def quantities(self) -> dict[str, Expr]:
+        """Every derived quantity by name."""
+        return {name: getattr(self, name) for name in self.quantity_names()}
+
+    def names(self) -> dict[str, Expr]:
+        """Fields and derived quantities by name: what ``--where`` may use."""
+        return {**self.variables, **self.quantities}
+
+
+class RuleBook:
+    """The rules of one operator over one vocabulary.
+
+    Args:
+        name: The operator.
+        vocabulary: Its fields and derived quantities.
+        rules: Built rules or declared ones (`RuleDef`).
+
+    Raises:
+        RuleBookError: For a code or name used twice, an example that a rule does not decide as
+            declared, or a field name that does not exist.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        rules: Iterable[Rule | RuleDef],
+        *,
+        check: bool = True,
+    ) -> None:
+        self.name = name
+        self.vocabulary = vocabulary
+        built = [r.build(vocabulary) if isinstance(r, RuleDef) else r for r in rules]
+        self.rules: tuple[Rule, ...] = tuple(sorted(built, key=lambda r: r.code))
+        self._check_unique()
+        if check:
+            for r in self.rules:
+                self.check_examples(r)
+
+    @property
+    def fields(self) -> dict[str, Expr]:
+        """The variables by name."""
+        return self.vocabulary.variables
+
+    def __getitem__(self, code: str) -> Rule:
+        for r in self.rules:
+            if code in (r.code, r.name):
+                return r
+        raise unknown("rule", code, [r.code for r in self.rules])
+
+    def select(self, keep: Callable[[Rule], bool]) -> RuleBook:
+        """The book with only the rules that ``keep`` answers true for."""
+        return RuleBook(self.name, self.vocabulary, [r for r in self.rules if keep(r)], check=False)
+
+    def space(self, **bindings: Any) -> Space:
+        """The space of the points that meet every rule, with some fields bound."""
+        from ckrules.engine.space import Space
+
+        space = Space(list(self.fields.values()), self.rules)
+        return space.bind(**bindings) if bindings else space
+
+    def point(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """``given`` checked field by field, in the order of the fields.
+
+        Raises:
+            UnknownNameError: For a field or word that does not exist, with near matches.
+            UsageError: For a missing field or a value of the wrong sort or out of range.
+        """
+        for key in given:
+            if key not in self.fields:
+                raise unknown("field", str(key), self.fields)
+        missing = [k for k in self.fields if k not in given]
+        if missing:
+            raise UsageError(f"missing field{'s' * (len(missing) > 1)} {', '.join(missing)}")
+        return {k: domain_of(v).accept(given[k]) for k, v in self.fields.items()}
+
+    def violations(self, point: Mapping[str, Value]) -> list[Violation]:
+        """Every rule that the point breaks, in the order of the codes."""
+        at = At(point)
+        return [v for r in self.rules if (v := violation(r, at, point))]
+
+    def check_many(self, points: Iterable[Mapping[str, Value]]) -> Iterator[list[Violation]]:
+        """`violations` for many points; fast where most points are legal or repeat a fault."""
+        for n, point in enumerate(points):
+            if n < 8:  # generating and compiling the function pays from a few points on
+                yield self.violations(point)
+                continue
+            verdicts = self._function(point)
+            if all(verdicts):
+                yield []
+                continue
+            at = At(point)
+            broken = (r for r, ok in zip(self.rules, verdicts, strict=True) if not ok)
+            yield [v for r in broken if (v := violation(r, at, point))]
+
+    @cached_property
+    def _function(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
+        return compile_function([r.condition for r in self.rules])
+
+    def resources(self, point: Mapping[str, Value], names: Sequence[str] = ()) -> dict[str, Any]:
+        """The values of derived quantities at a point (None where one is undefined)."""
+        at = At(point)
+        quantities = self.vocabulary.quantities
+        return {n: at.value(quantities[n]) for n in names or quantities}
+
+    def example(self, overrides: Mapping[str, Value]) -> dict[str, Value]:
+        """The baseline point with some fields changed."""
+        for key in overrides:
+            if key not in self.fields:
+                raise unknown("field", key, self.fields)
+        return {**self.vocabulary.baseline, **overrides}
+
+    def check_examples(self, r: Rule) -> None:
+        """Evaluates a rule's examples; each must be decided as declared, with the guard true."""
+        for examples, verdict in ((r.accepts, True), (r.rejects, False)):
+            for overrides in examples:
+                try:
+                    at = At(self.example(overrides))
+                    guard, holds = at.holds(r.applies), at.holds(r.expr)
+                except (CkrulesError, MissingFieldError) as error:
+                    raise RuleBookError(
+                        f"rule {r.code}: example {dict(overrides)}: {error}"
+                    ) from None
+                said = "accepted" if verdict else "rejected"
+                if not guard:
+                    raise RuleBookError(
+                        f"rule {r.code}: does not apply to its {said} example {dict(overrides)}"
+                    )
+                if holds is not verdict:
+                    raise RuleBookError(f"rule {r.code}: example {dict(overrides)} is not {said}")
+
+    def _check_unique(self) -> None:
+        for what in ("code", "name"):
+            seen: dict[str, Rule] = {}
+            for r in self.rules:
+                word = getattr(r, what)
+                if word in seen:
+                    raise RuleBookError(f"two rules have the {what} {word!r}")
+                seen[word] = r
+
+
+def collect(package: ModuleType) -> list[RuleDef]:
+    """Every rule declared in the modules of a package; a new module is found by itself."""
+    found: list[RuleDef] = []
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        found.extend(v for v in vars(module).values() if isinstance(v, RuleDef))
+    return found
+
+
+def conditions(rules: Iterable[Rule]) -> list[BoolExpr]:
+    """The conditions of the rules."""
+    return [r.condition for r in rules]

@@ -1,0 +1,188 @@
+"""Messages: what is wrong with a point, rendered from the expression that is false there.
+
+``tile_m = 96 is not a multiple of wave_m * warp_tile_m = 2 * 32 = 64``: the fact, with the values
+and the intermediate products. No message is written by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.expr import BOOL, BoolExpr, Expr, const, substitute, walk
+from ckrules.engine.text import literal, to_text
+
+_LONG = 100
+
+
+def fault(expr: BoolExpr, at: At) -> str:
+    """Why ``expr`` is false at the point, in one line; empty if it is true there.
+
+    >>> from ckrules.engine.variables import Int
+    >>> m, w, x = Int("tile_m", [96]), Int("wave_m", [2]), Int("warp_tile_m", [32])
+    >>> fault(m % (w * x) == 0, At({"tile_m": 96, "wave_m": 2, "warp_tile_m": 32}))
+    'tile_m = 96 is not a multiple of wave_m * warp_tile_m = 2 * 32 = 64'
+    """
+    return "" if at.holds(expr) else _fault(expr, at)
+
+
+def operand(node: Expr, at: At) -> str:
+    """A number or word with its value: ``wave_m * warp_tile_m = 2 * 32 = 64``.
+
+    >>> from ckrules.engine.variables import Int
+    >>> operand(Int("tile_k", [32]) // 8, At({"tile_k": 32}))
+    'tile_k // 8 = 32 // 8 = 4'
+    """
+    if node.op == "const":
+        return literal(node.data)
+    value = at.value(node)
+    parts = [to_text(node)]
+    body = node.args[0] if node.op == "named" else node
+    if body.op in ("ite", "named"):
+        body = _chosen(body, at)
+    if node.op == "named" and body.op not in ("const", "var", "lookup"):
+        parts.append(to_text(body))
+    if body.op not in ("const", "var", "lookup", "ite"):
+        parts.append(to_text(_with_values(body, at)))
+    if value is None:
+        return parts[0]
+    shown = [p for p in parts if len(p) <= _LONG] or parts[:1]
+    end = literal(value)
+    return " = ".join([*shown, end] if shown[-1] != end else shown)
+
+
+def _chosen(node: Any, at: At) -> Expr:
+    while node.op == "ite" or (node.op == "named" and node.args[0].op == "ite"):
+        inner = node.args[0] if node.op == "named" else node
+        node = inner.args[1] if at.holds(inner.args[0]) else inner.args[2]
+    chosen: Expr = node
+    return chosen
+
+
+def _with_values(body: Expr, at: At) -> Expr:
+    top = body.id
+
+    def replace(node: Expr) -> Expr | None:
+        if node.op in ("var", "lookup", "ite") or (node.op == "named" and node.id != top):
+            value = at.value(node)
+            if value is not None:
+                return const(value)  # type: ignore[no-any-return]
+        return None
+
+    return substitute(body, replace)
+
+
+def undefined_part(node: Expr, at: At) -> str:
+    """What makes a term undefined at the point; empty if it is defined."""
+    for inner in walk(node):
+        if inner.op in ("floordiv", "mod", "truediv", "ceil_div") and at.value(inner.args[1]) == 0:
+            return f"{operand(inner.args[1], at)} is used as a divisor"
+        if inner.op == "lookup" and at.value(inner) is None:
+            return f"{inner.data.name} has no entry for {_keys(inner, at)}"
+    return ""
+
+
+def _keys(node: Expr, at: At) -> str:
+    return ", ".join(
+        f"{name} = {literal(at.value(arg))}" if arg.op == "const" else operand(arg, at)
+        for name, arg in zip(node.data.keys, node.args, strict=True)
+    )
+
+
+def _fault(expr: Any, at: At) -> str:
+    op = expr.op
+    if op == "and":
+        return "; ".join(_fault(a, at) for a in expr.args if not at.holds(a))
+    if op == "or":
+        return ", and ".join(_fault(a, at) for a in expr.args)
+    if op == "implies":
+        return f"{_fault(expr.args[1], at)} (where {_state(expr.args[0], at)})"
+    if op == "not":
+        return _state(expr.args[0], at)
+    if op == "named":
+        return _fault(expr.args[0], at)
+    if op == "ite":
+        return _fault(_chosen(expr, at), at)
+    for arg in expr.args:
+        if arg.sort != BOOL and at.value(arg) is None:
+            return undefined_part(arg, at) or f"`{to_text(arg)}` is undefined"
+    if op in _COMPARE:
+        return _comparison(expr, at)
+    return _plain_fault(expr, at)
+
+
+def _plain_fault(expr: Any, at: At) -> str:
+    op = expr.op
+    if op == "isin":
+        values = ", ".join(literal(v) for v in expr.data)
+        one_of = f"one of {values}" if len(expr.data) > 1 else values
+        return f"{operand(expr.args[0], at)} is not {one_of}"
+    if op == "is_pow2":
+        return f"{operand(expr.args[0], at)} is not a power of two"
+    if op == "rel":
+        return f"{expr.data.name} has no entry for {_keys(expr, at)}"
+    if op == "iff":
+        a, b = (_state(x, at) for x in expr.args)
+        return f"{a} but {b}"
+    if op == "var":
+        return f"{expr.data.name} is false"
+    return f"`{to_text(expr)}` is false"
+
+
+_COMPARE = {
+    "eq": "is not", "ne": "is", "lt": "is not less than", "le": "is more than",
+    "gt": "is not more than", "ge": "is less than",
+}  # fmt: skip
+
+
+def _comparison(expr: Any, at: At) -> str:
+    a, b = expr.args
+    inner = a.args[0] if a.op == "named" else a
+    if inner.op == "mod" and b.op == "const" and b.data == 0 and expr.op in ("eq", "ne"):
+        x, y = (operand(v, at) for v in inner.args)
+        return f"{x} is {'not ' if expr.op == 'eq' else ''}a multiple of {y}"
+    verb = _COMPARE[expr.op]
+    if expr.op == "eq" and a.sort == "int" and b.op != "const":
+        verb = "is not equal to"
+    return f"{operand(a, at)} {verb} {operand(b, at)}"
+
+
+def _state(expr: Any, at: At) -> str:
+    """A condition as the fact that it is at the point (``pipeline = 'mem'``)."""
+    if expr.op == "not":
+        inner = expr.args[0]
+        if inner.op == "var":
+            return f"{inner.data.name} is {'true' if at.holds(inner) else 'false'}"
+        return _fault(inner, at) if not at.holds(inner) else _state(inner, at)
+    if not at.holds(expr):
+        return _fault(expr, at)
+    if expr.op == "and":
+        return " and ".join(_state(a, at) for a in expr.args)
+    if expr.op == "or":
+        return next(_state(a, at) for a in expr.args if at.holds(a))
+    if expr.op == "named":
+        return _state(expr.args[0], at)
+    if expr.op == "var":
+        return f"{expr.data.name} is true"
+    if expr.op == "isin" or (expr.op == "eq" and expr.args[1].op == "const"):
+        inner = expr.args[0]
+        if inner.op == "mod" and expr.op == "eq" and expr.args[1].data == 0:
+            x, y = (operand(v, at) for v in inner.args)
+            return f"{x} is a multiple of {y}"
+        return operand(inner, at)
+    if expr.op in _HOLDS:
+        return f"{operand(expr.args[0], at)} {_HOLDS[expr.op]} {operand(expr.args[1], at)}"
+    if expr.op == "rel":
+        return f"{expr.data.name} has an entry for {_keys(expr, at)}"
+    return f"`{to_text(expr)}`"
+
+
+_HOLDS = {
+    "eq": "equals", "ne": "is not", "lt": "is less than", "le": "is at most",
+    "gt": "is more than", "ge": "is at least",
+}  # fmt: skip
+
+
+def constant(value: Any) -> str:
+    """A value as messages show it."""
+    return to_text(const(value))
