@@ -1,0 +1,1 @@
+"""What needs a C++ compiler: the toolchain on this machine and the compile oracle."""

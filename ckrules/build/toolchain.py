@@ -1,0 +1,137 @@
+"""The compilers and CK trees of this machine: found or missing, each with one reason and remedy.
+
+Nothing is installed here; ``make toolchain`` (``scripts/toolchain.sh``) does that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckrules.engine.errors import CkrulesError, unknown
+
+TREES = {"2025.11": "ck-2025.11"}
+"""The folder of each CK release under the toolchain root."""
+
+COMPILERS = ("clang-19", "amdclang++", "hipcc")
+"""The compilers that are looked for, best first."""
+
+#: Where ROCm's own compilers are when they are not on PATH.
+_ROCM_BIN = (Path("/opt/rocm/bin"), Path("/opt/rocm/llvm/bin"))
+#: Folders that hold hip/hip_runtime.h, relative to a ROCm prefix.
+_HIP_HEADER = Path("include/hip/hip_runtime.h")
+_PREFIXES = (Path("/opt/rocm"), Path("/usr"))
+
+
+class MissingToolError(CkrulesError, RuntimeError):
+    """A tool of the toolchain that is not on this machine; the message ends with the remedy."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """One thing that is not there, why that is known, and what to do about it."""
+
+    what: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}; {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Everything a device-only compilation needs."""
+
+    ck: str
+    compiler: Path
+    """The compiler's executable."""
+    kind: str
+    """One of ``COMPILERS``."""
+    rocm: Path
+    """The prefix that holds the HIP headers, for ``--rocm-path``."""
+    include: Path
+    """The CK tree's include folder."""
+
+
+def root() -> Path:
+    """The folder of the CK trees: CKRULES_TOOLCHAIN, or a folder in the user's cache."""
+    if given := os.environ.get("CKRULES_TOOLCHAIN"):
+        return Path(given)
+    return cache_home() / "toolchain"
+
+
+def cache_home() -> Path:
+    """The project's folder in the user's cache, after the XDG base-directory rules."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "ckrules"
+
+
+def find_compiler(name: str | None = None) -> tuple[str, Path] | Missing:
+    """The first compiler of ``COMPILERS`` on this machine, or the one named."""
+    names = (name,) if name else COMPILERS
+    for candidate in names:
+        if candidate not in COMPILERS:
+            raise unknown("compiler", candidate, COMPILERS)
+        if hit := shutil.which(candidate):
+            return candidate, Path(hit)
+        for folder in _ROCM_BIN:
+            if os.access(folder / candidate, os.X_OK):
+                return candidate, folder / candidate
+    return Missing(
+        what="a HIP compiler",
+        reason=f"none of {', '.join(names)} is on PATH or in /opt/rocm",
+        remedy="run `make toolchain` (Debian: apt-get install clang-19 lld-19 llvm-19)",
+    )
+
+
+def find_rocm() -> Path | Missing:
+    """The prefix whose include folder has the HIP headers."""
+    given = os.environ.get("ROCM_PATH")
+    first = [Path(given)] if given else []
+    for prefix in [*first, *_PREFIXES]:
+        if (prefix / _HIP_HEADER).is_file():
+            return prefix
+    return Missing(
+        what="the HIP headers",
+        reason="hip/hip_runtime.h is neither in ROCM_PATH, /opt/rocm nor /usr",
+        remedy="run `make toolchain` (Debian: apt-get install libamdhip64-dev rocm-device-libs)",
+    )
+
+
+def find_tree(ck: str) -> Path | Missing:
+    """The include folder of a CK release."""
+    if ck not in TREES:
+        raise unknown("CK release with a fetchable tree", ck, TREES)
+    include = root() / TREES[ck] / "include"
+    if (include / "ck_tile" / "core.hpp").is_file():
+        return include
+    return Missing(
+        what=f"the CK headers of {ck}",
+        reason=f"no {TREES[ck]}/include/ck_tile/core.hpp in the toolchain folder",
+        remedy="run `make toolchain`",
+    )
+
+
+def find(ck: str = "2025.11", compiler: str | None = None) -> Toolchain | Missing:
+    """The toolchain of a CK release, or the first thing it lacks."""
+    cc = find_compiler(compiler)
+    if isinstance(cc, Missing):
+        return cc
+    rocm = find_rocm()
+    if isinstance(rocm, Missing):
+        return rocm
+    include = find_tree(ck)
+    if isinstance(include, Missing):
+        return include
+    return Toolchain(ck=ck, compiler=cc[1], kind=cc[0], rocm=rocm, include=include)
+
+
+def require(ck: str = "2025.11", compiler: str | None = None) -> Toolchain:
+    """The toolchain of a CK release; ``MissingToolError`` names the remedy when a part lacks."""
+    found = find(ck, compiler)
+    if isinstance(found, Missing):
+        raise MissingToolError(str(found))
+    return found
