@@ -1,0 +1,412 @@
+"""Simplification: smaller expressions that are equal at every point of the candidate values.
+
+Everything here is a pure function of expressions. `Simplifier` binds variables, folds constants
+with the semantics of `ckrules.engine.backends.pointwise`, and uses interval bounds over candidate
+values; `clauses` splits a condition into conjuncts that a compiler can push separately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ckrules.engine import expr as e
+from ckrules.engine.backends.pointwise import ARITH, COMPARE, is_pow2
+from ckrules.engine.bounds import Bounds
+from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make, walk
+
+_DIVISIONS = frozenset(("floordiv", "mod", "truediv", "ceil_div"))
+_RIGHT_NEUTRAL = {"sub": 0, "floordiv": 1, "ceil_div": 1}
+_MAX_PARTS = 64  # a disjunction is not multiplied out into more conjuncts than this
+
+
+class Simplifier:
+    """Rewrites expressions under bindings and candidate values.
+
+    Args:
+        bindings: Variables that have one value, by name.
+        candidates: Values that the other variables can take, by name; a variable that is not
+            named may take any value of its documented range.
+
+    >>> from ckrules.engine.variables import Int
+    >>> a, b, v = Int("a", [4, 8]), Int("b", [1, 2]), Int("v", [0, 4])
+    >>> Simplifier({"v": 4}).condition((a % v == 0) & (b < v))
+    a % 4 == 0
+    >>> Simplifier({"v": 0}).condition((a % v == 0) | (b >= 2))
+    b >= 2
+    """
+
+    def __init__(
+        self,
+        bindings: Mapping[str, Value] | None = None,
+        candidates: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.candidates = {n: tuple(v) for n, v in (candidates or {}).items()}
+        self.bindings = dict(bindings or {})
+        self.bindings |= {n: v[0] for n, v in self.candidates.items() if len(v) == 1}
+        numbers = {
+            n: v
+            for n, v in self.candidates.items()
+            if v and not isinstance(v[0], (str, bool)) and n not in self.bindings
+        }
+        self.bounds = Bounds({n: (min(v), max(v)) for n, v in numbers.items()})
+        self._memo: dict[int, Expr] = {}
+        self._total: dict[int, bool] = {}
+
+    def condition(self, root: BoolExpr) -> BoolExpr:
+        """The simplified form of a condition."""
+        node = self.any(root)
+        assert isinstance(node, BoolExpr)
+        return node
+
+    def any(self, root: Expr) -> Expr:
+        """The simplified form of any expression."""
+        for node in walk(root) if root.id not in self._memo else ():
+            if node.id not in self._memo:
+                args = tuple(self._memo[a.id] for a in node.args)
+                self._memo[node.id] = self._step(node, args)
+        return self._memo[root.id]
+
+    def total(self, root: Expr) -> bool:
+        """True if the value is proven to be defined at every point."""
+        known = self._total
+        for node in walk(root) if root.id not in known else ():
+            if node.id not in known:
+                known[node.id] = node.sort == BOOL or (
+                    node.op not in ("undef", "lookup")
+                    and not (node.op in _DIVISIONS and not self.bounds.never_zero(node.args[1]))
+                    and all(known[a.id] for a in node.args)
+                )
+        return known[root.id]
+
+    def _step(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
+        if node.op == "const":
+            return node
+        if node.op == "undef":
+            return FALSE if node.sort == BOOL else node
+        if node.op == "var":
+            name = node.data.name
+            return _const(self.bindings[name]) if name in self.bindings else node
+        if node.op == "named":
+            return args[0]
+        if node.sort == BOOL:
+            return self._condition(node, args)
+        return self._term(node, args)
+
+    # -- numbers and words -------------------------------------------------------------------
+
+    def _term(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
+        if node.op == "ite":
+            return self._choice(node, args)
+        if any(a.op == "undef" for a in args):
+            return _undef(node)
+        if all(a.op == "const" for a in args):
+            return self._constant(node, args)
+        if node.op in _DIVISIONS and args[1].op == "const" and args[1].data == 0:
+            return _undef(node)
+        rebuilt = _rebuilt(node, args)
+        if node.op == "lookup":
+            return rebuilt
+        return self._neutral(rebuilt) if node.sort == e.INT else rebuilt
+
+    def _choice(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
+        cond, then, other = args
+        if cond.op == "const":
+            return then if cond.data else other
+        return then if then is other else _rebuilt(node, args)
+
+    def _constant(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
+        values = [a.data for a in args]
+        if node.op == "lookup":
+            row = node.data.rows.get(tuple(values))
+            return _undef(node) if row is None else _const(row)
+        if node.op in _DIVISIONS and values[1] == 0:
+            return _undef(node)
+        value = ARITH[node.op](*values)
+        if node.sort == e.REAL:
+            value = float(value)
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            return _rebuilt(node, args)
+        return _const(value)
+
+    def _neutral(self, node: Expr) -> Expr:
+        """``x + 0``, ``x * 1``, ``x // 1`` and a minimum or maximum that one side always wins."""
+        a, b = node.args
+        op = node.op
+        if op in ("add", "mul"):
+            neutral = 0 if op == "add" else 1
+            if _is(a, neutral):
+                return b
+            if _is(b, neutral):
+                return a
+            if op == "mul" and (_is(a, 0) or _is(b, 0)) and self.total(a) and self.total(b):
+                return _const(0)
+        elif _is(b, _RIGHT_NEUTRAL.get(op, -1)):
+            return a
+        elif op == "mod" and _is(b, 1) and self.total(a):
+            return _const(0)
+        elif op in ("min", "max"):
+            return self._extreme(node, a, b)
+        return node
+
+    def _extreme(self, node: Expr, a: Expr, b: Expr) -> Expr:
+        if a is b:
+            return a
+        (alo, ahi), (blo, bhi) = self.bounds.of(a), self.bounds.of(b)
+        low, high = (a, b) if ahi <= blo else (b, a) if bhi <= alo else (None, None)
+        if low is None or high is None:
+            return node
+        kept, lost = (low, high) if node.op == "min" else (high, low)
+        return kept if self.total(lost) and kept.sort == node.sort else node
+
+    # -- conditions --------------------------------------------------------------------------
+
+    def _condition(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
+        if node.op in _LOGIC:
+            return _LOGIC[node.op](args)
+        if any(a.op == "undef" for a in args):
+            return FALSE
+        if all(a.op == "const" for a in args):
+            return TRUE if _holds(node, [a.data for a in args]) else FALSE
+        rebuilt = _rebuilt(node, args)
+        if node.op in COMPARE:
+            return self._compare(rebuilt)
+        if node.op == "isin":
+            return self._isin(rebuilt)
+        if node.op == "rel" and not node.data.rows:
+            return FALSE
+        return rebuilt
+
+    def _compare(self, node: Expr) -> Expr:
+        a, b = node.args
+        if a.sort in (e.INT, e.REAL):
+            truth = _interval(node.op, self.bounds.of(a), self.bounds.of(b))
+            if truth is False:
+                return FALSE  # an undefined side makes it false as well
+            if truth is True and self.total(a) and self.total(b):
+                return TRUE
+        if node.op in ("eq", "ne"):
+            if a is b and self.total(a):
+                return TRUE if node.op == "eq" else FALSE
+            for var, constant in ((a, b), (b, a)):
+                if constant.op == "const" and not self._possible(var, constant.data):
+                    return FALSE if node.op == "eq" else TRUE
+        return node
+
+    def _possible(self, node: Expr, value: Any) -> bool:
+        """False if the node is a variable that has candidates and ``value`` is none of them."""
+        if node.op != "var" or node.data.name not in self.candidates:
+            return True
+        return value in self.candidates[node.data.name]
+
+    def _isin(self, node: Expr) -> Expr:
+        item = node.args[0]
+        kept = tuple(v for v in node.data if self._possible(item, v))
+        if item.sort in (e.INT, e.REAL):
+            lo, hi = self.bounds.of(item)
+            kept = tuple(v for v in kept if not isinstance(v, str) and lo <= v <= hi)
+        if not kept:
+            return FALSE
+        known = self.candidates.get(item.data.name, ()) if item.op == "var" else ()
+        if known and all(v in kept for v in known):
+            return TRUE
+        return node if len(kept) == len(node.data) else _node("isin", (item,), kept)
+
+
+def _const(value: Value) -> Expr:
+    node: Expr = e.const(value)
+    return node
+
+
+def _undef(like: Expr) -> Expr:
+    node: Expr = e.undef(like)
+    return node
+
+
+def _node(op: str, args: tuple[Expr, ...], data: Any = None) -> BoolExpr:
+    node: BoolExpr = make(BoolExpr, op, args, data)
+    return node
+
+
+def _is(node: Expr, value: int) -> bool:
+    return node.op == "const" and node.sort == e.INT and bool(node.data == value)
+
+
+def _rebuilt(node: Expr, args: tuple[Expr, ...]) -> Expr:
+    if all(x is y for x, y in zip(args, node.args, strict=True)):
+        return node
+    out: Expr = make(type(node), node.op, args, node.data)
+    return out
+
+
+def _holds(node: Expr, values: list[Any]) -> bool:
+    if node.op in COMPARE:
+        return bool(COMPARE[node.op](*values))
+    if node.op == "isin":
+        return values[0] in node.data
+    if node.op == "is_pow2":
+        return is_pow2(values[0])
+    return tuple(values) in node.data.rows
+
+
+def _interval(op: str, a: tuple[float, float], b: tuple[float, float]) -> bool | None:
+    """What a comparison of two intervals is everywhere, or None if it varies."""
+    if op in ("gt", "ge"):
+        return _interval("lt" if op == "gt" else "le", b, a)
+    if op == "lt":
+        return True if a[1] < b[0] else False if a[0] >= b[1] else None
+    if op == "le":
+        return True if a[1] <= b[0] else False if a[0] > b[1] else None
+    apart = a[1] < b[0] or b[1] < a[0]
+    same = a[0] == a[1] == b[0] == b[1]
+    if not (apart or same):
+        return None
+    return same if op == "eq" else apart
+
+
+def negation(node: Expr) -> BoolExpr:
+    """The condition that holds where ``node`` does not, without a double ``~``."""
+    if node.op == "const":
+        return FALSE if node.data else TRUE
+    if node.op == "not":
+        return node.args[0]  # type: ignore[return-value]
+    return _node("not", (node,))
+
+
+def _nary(op: str, args: Iterable[Expr]) -> BoolExpr:
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    kept: dict[int, Expr] = {}
+    for a in e.children(args, op):
+        if a is absorbing:
+            return absorbing
+        if a is not neutral:
+            kept.setdefault(a.id, a)
+    if any(a.op == "not" and a.args[0].id in kept for a in kept.values()):
+        return absorbing
+    parts = tuple(kept.values())
+    if len(parts) < 2:
+        return parts[0] if parts else neutral  # type: ignore[return-value]
+    return _node(op, parts)
+
+
+def _implies(args: tuple[Expr, ...]) -> BoolExpr:
+    a, b = args
+    if a is FALSE or b is TRUE or a is b:
+        return TRUE
+    if a is TRUE:
+        return b  # type: ignore[return-value]
+    if b is FALSE:
+        return negation(a)
+    return _node("implies", (a, b))
+
+
+def _iff(args: tuple[Expr, ...]) -> BoolExpr:
+    a, b = args
+    if a is b:
+        return TRUE
+    for x, y in ((a, b), (b, a)):
+        if x.op == "const":
+            return y if x.data else negation(y)  # type: ignore[return-value]
+    return _node("iff", (a, b))
+
+
+def _ite(args: tuple[Expr, ...]) -> BoolExpr:
+    cond, then, other = args
+    if cond.op == "const":
+        return then if cond.data else other  # type: ignore[return-value]
+    if then is other:
+        return then  # type: ignore[return-value]
+    if then.op == "const":
+        return _nary("or", (cond, other)) if then.data else _nary("and", (negation(cond), other))
+    if other.op == "const":
+        return _implies((cond, then)) if other.data else _nary("and", (cond, then))
+    return _node("ite", (cond, then, other))
+
+
+_LOGIC: dict[str, Callable[[tuple[Expr, ...]], BoolExpr]] = {
+    "and": lambda args: _nary("and", args),
+    "or": lambda args: _nary("or", args),
+    "not": lambda args: negation(args[0]),
+    "implies": _implies,
+    "iff": _iff,
+    "ite": _ite,
+}
+
+
+def simplify(
+    root: BoolExpr,
+    bindings: Mapping[str, Value] | None = None,
+    candidates: Mapping[str, Sequence[Any]] | None = None,
+) -> BoolExpr:
+    """``root`` with variables bound and constants folded; equal to it at every such point.
+
+    >>> from ckrules.engine.variables import Int
+    >>> a, b = Int("a", range(1, 9)), Int("b", range(4))
+    >>> simplify((a * b <= 40) & (a % b == 0), candidates={"a": range(1, 9), "b": range(4)})
+    a % b == 0
+    """
+    return Simplifier(bindings, candidates).condition(root)
+
+
+def clauses(root: BoolExpr) -> list[BoolExpr]:
+    """Conditions that together say what ``root`` says, as small as splitting makes them.
+
+    >>> from ckrules.engine.variables import Bool, Int
+    >>> g, a, b = Bool("g"), Int("a", range(9)), Int("b", range(9))
+    >>> clauses(g.implies((a < 4) & (b < 4)) & (a != b))
+    [implies(g, a < 4), implies(g, b < 4), a != b]
+    """
+    out: dict[int, BoolExpr] = {}
+    for part in _split(root):
+        out.setdefault(part.id, part)
+    return list(out.values())
+
+
+def _split(node: Expr) -> list[BoolExpr]:
+    if node is TRUE:
+        return []
+    if node.op == "named":
+        return _split(node.args[0])
+    if node.op == "and":
+        return [c for a in node.args for c in _split(a)]
+    if node.op == "implies":
+        guard, body = node.args
+        if guard.op == "or":
+            return [c for g in guard.args for c in _split(_implies((g, body)))]
+        parts = _split(body)
+        return [_guarded(guard, p) for p in parts]
+    if node.op == "not":
+        return _split_not(node)
+    if node.op == "ite":
+        cond, then, other = node.args
+        return _split(_implies((cond, then))) + _split(_implies((negation(cond), other)))
+    if node.op == "or":
+        return _split_or(node)
+    return [node]  # type: ignore[list-item]
+
+
+def _guarded(guard: Expr, body: BoolExpr) -> BoolExpr:
+    if body.op == "implies":
+        return _implies((_nary("and", (guard, body.args[0])), body.args[1]))
+    return _implies((guard, body))
+
+
+def _split_not(node: Expr) -> list[BoolExpr]:
+    inner = node.args[0]
+    if inner.op == "or":
+        return [c for a in inner.args for c in _split(negation(a))]
+    if inner.op == "implies":
+        return _split(inner.args[0]) + _split(negation(inner.args[1]))
+    return [node]  # type: ignore[list-item]
+
+
+def _split_or(node: Expr) -> list[BoolExpr]:
+    """``x | (a & b)`` as ``x | a`` and ``x | b``, for the first conjunction among the parts."""
+    for i, a in enumerate(node.args):
+        parts = _split(a) if a.op in ("and", "not", "ite", "implies") else []
+        if 1 < len(parts) <= _MAX_PARTS:
+            rest = node.args[:i] + node.args[i + 1 :]
+            if any(r.op == "and" for r in rest):
+                return [node]  # type: ignore[list-item]
+            return [c for p in parts for c in _split(_nary("or", (*rest, p)))]
+    return [node]  # type: ignore[list-item]
