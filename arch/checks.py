@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckrules.arch.document import Section
-from ckrules.arch.locate import Path
+from ckrules.arch.document import Path, Section
 from ckrules.arch.model import CK_VERSIONS, Dispatcher, Gpu, Shape, Types, WarpTile
 
 Fault = tuple[Path, str]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
-from ckrules.arch.locate import Locator, Path
 from ckrules.engine.errors import UsageError, nearest
+
+Path = tuple[str | int, ...]
+"""Keys and array indices from the top of a file down to a value."""
 
 _T = TypeVar("_T")
 _DECODE_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -45,6 +46,8 @@ class Document:
 
     def error(self, path: Path, what: str, *, key: bool = False) -> ArchFileError:
         """The error ``what`` at the value at ``path``, or at its key."""
+        from ckrules.arch.locate import Locator  # only an error needs positions
+
         found = Locator(self._text)
         line, column = found.key(path) if key else found.value(path)
         return ArchFileError(self.name, line, column, what)
@@ -200,6 +203,8 @@ def _decode(name: str, raw: bytes) -> str:
 
 
 def _parse(name: str, text: str) -> dict[str, object]:
+    import tomllib  # slow to import, and importing ckrules.arch parses nothing
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import tomllib
 
-Path = tuple[str | int, ...]
+from ckrules.arch.document import Path
+
 Place = tuple[int, int]
 
 _BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")

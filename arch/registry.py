@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckrules.arch.document import ArchFileError
-from ckrules.arch.loader import read_gpu
 from ckrules.arch.model import Gpu
 from ckrules.engine.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _SUFFIX = re.compile(r"[a-z][a-z0-9_-]*[+-]")
 
@@ -107,24 +109,35 @@ def _order(name: str) -> tuple[int, str]:
 
 
 @cache
+def _folder() -> Traversable:
+    from importlib.resources import files  # slow to import, and only a look-up needs it
+
+    return files("ckrules.arch").joinpath("data")
+
+
+@cache
 def _own() -> frozenset[str]:
     """The GPUs of the package; each file is named after the GPU in it."""
-    found = (entry.name for entry in files("ckrules.arch").joinpath("data").iterdir())
+    found = (entry.name for entry in _folder().iterdir())
     return frozenset(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
 
 
 @cache
 def _load_own(name: str) -> Gpu:
-    file = files("ckrules.arch").joinpath("data", f"{name}.toml")
-    gpu = read_gpu(f"ckrules/arch/data/{name}.toml", file.read_bytes())
+    from ckrules.arch.loader import read_gpu
+
+    shown = f"ckrules/arch/data/{name}.toml"
+    gpu = read_gpu(shown, _folder().joinpath(f"{name}.toml").read_bytes())
     if gpu.name != name:
         what = f"name is {gpu.name!r}, expected {name!r} as in the file's name"
-        raise ArchFileError(f"ckrules/arch/data/{name}.toml", 1, 1, what)
+        raise ArchFileError(shown, 1, 1, what)
     return gpu
 
 
 @lru_cache(maxsize=256)
 def _read(path: str, mtime: int, size: int, inode: int) -> Gpu:
+    from ckrules.arch.loader import read_gpu
+
     return read_gpu(path, Path(path).read_bytes())
 
 
