@@ -302,11 +302,24 @@ def check(point: Point, tools: Toolchain, *, timeout: float | None = 600.0) -> V
 
 
 def compile_device(
-    point: Point, tools: Toolchain, *, min_blocks: int = 1, timeout: float | None = 1800.0
+    point: Point,
+    tools: Toolchain,
+    *,
+    min_blocks: int = 1,
+    promote_alloca: bool = True,
+    timeout: float | None = 1800.0,
 ) -> Figures:
-    """The point's kernel compiled to assembly at -O1: LDS, registers and scratch, or why not."""
+    """The point's kernel compiled to assembly at -O1: LDS, registers and scratch, or why not.
+
+    LLVM moves small private arrays into LDS that is left over (its pass AMDGPUPromoteAlloca, seen
+    on wave32 with transposed operands); with ``promote_alloca=False`` it does not, and
+    ``lds_bytes`` is what the kernel itself declares.
+    """
     source = render(point, min_blocks=min_blocks)
-    error, text, seconds = _run(tools, point, source, ["-O1", "-S"], timeout)
+    extra = ["-O1", "-S"]
+    if not promote_alloca:
+        extra += ["-mllvm", "-disable-promote-alloca-to-lds"]
+    error, text, seconds = _run(tools, point, source, extra, timeout)
     descriptor = _DESCRIPTOR.search(text)
     block = descriptor[1] if descriptor else ""
     found = {name: pattern.search(block) for name, pattern in _FIGURES.items()}
