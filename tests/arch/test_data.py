@@ -126,7 +126,7 @@ def test_no_op_bodies_are_no_warp_tiles() -> None:
 
 def test_kinds_of_warp_tiles() -> None:
     def kinds(name: str, *types: str) -> dict[tuple[int, int, int], str]:
-        tiles = load(name).warp_tiles(*types)  # type: ignore[misc]
+        tiles = load(name).warp_tiles(*types)
         return {tile.shape: tile.kind for tile in tiles}
 
     assert kinds("gfx942", "fp16", "fp16", "fp32")[32, 32, 16] == "iterated"
