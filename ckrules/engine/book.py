@@ -72,6 +72,8 @@ class Vocabulary:
 
     #: A full point on which the examples of rules are built.
     baseline: Mapping[str, Value] = {}
+    #: The version that the rules are for; an example with another ``"@ck"`` is left out.
+    ck: str = ""
 
     def __init__(self, variables: Iterable[Expr]) -> None:
         self.variables: dict[str, Expr] = {}
@@ -206,29 +208,33 @@ class RuleBook:
 
     def example(self, overrides: Mapping[str, Value]) -> dict[str, Value]:
         """The baseline point with some fields changed."""
-        for key in overrides:
+        changed = {k: v for k, v in overrides.items() if k != "@ck"}
+        for key in changed:
             if key not in self.fields:
                 raise unknown("field", key, self.fields)
-        return {**self.vocabulary.baseline, **overrides}
+        return {**self.vocabulary.baseline, **changed}
+
+    def examples(self, r: Rule, *, accepted: bool) -> list[dict[str, Value]]:
+        """The full points that the rule declares as accepted or rejected, for this version."""
+        mine = (None, self.vocabulary.ck)
+        declared = r.accepts if accepted else r.rejects
+        return [self.example(e) for e in declared if e.get("@ck") in mine]
 
     def check_examples(self, r: Rule) -> None:
         """Evaluates a rule's examples; each must be decided as declared, with the guard true."""
-        for examples, verdict in ((r.accepts, True), (r.rejects, False)):
-            for overrides in examples:
-                try:
-                    at = At(self.example(overrides))
-                    guard, holds = at.holds(r.applies), at.holds(r.expr)
-                except (CkrulesError, MissingFieldError) as error:
-                    raise RuleBookError(
-                        f"rule {r.code}: example {dict(overrides)}: {error}"
-                    ) from None
-                said = "accepted" if verdict else "rejected"
+        for verdict, said in ((True, "accepted"), (False, "rejected")):
+            try:
+                points = self.examples(r, accepted=verdict)
+                decided = [(At(p).holds(r.applies), At(p).holds(r.expr)) for p in points]
+            except (CkrulesError, MissingFieldError) as error:
+                raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None
+            if not points:
+                raise RuleBookError(f"rule {r.code}: no {said} example for {self.vocabulary.ck}")
+            for n, (guard, holds) in enumerate(decided, 1):
                 if not guard:
-                    raise RuleBookError(
-                        f"rule {r.code}: does not apply to its {said} example {dict(overrides)}"
-                    )
+                    raise RuleBookError(f"rule {r.code}: does not apply to {said} example {n}")
                 if holds is not verdict:
-                    raise RuleBookError(f"rule {r.code}: example {dict(overrides)} is not {said}")
+                    raise RuleBookError(f"rule {r.code}: example {n} is not {said}")
 
     def _check_unique(self) -> None:
         for what in ("code", "name"):

@@ -47,8 +47,7 @@ def operand(node: Expr, at: At) -> str:
     if value is None:
         return parts[0]
     shown = [p for p in parts if len(p) <= _LONG] or parts[:1]
-    end = literal(value)
-    return " = ".join([*shown, end] if shown[-1] != end else shown)
+    return " = ".join(dict.fromkeys([*shown, literal(value)]))
 
 
 def _chosen(node: Any, at: At) -> Expr:

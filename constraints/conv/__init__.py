@@ -1,0 +1,1 @@
+"""Grouped convolution as a GEMM: forward, backward data and backward weight."""

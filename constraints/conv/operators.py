@@ -1,0 +1,216 @@
+"""OP: layouts, padding, group merging, explicit GEMM, two stages, split image, specializations."""
+
+from __future__ import annotations
+
+from ckrules.constraints.conv.quantities import Quantities
+from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.rules import rule
+
+_KERNELS = "ops/grouped_convolution/kernel/grouped_convolution_{forward,backward_data,backward_weight}_kernel.hpp"
+
+
+@rule(
+    "OP001", "layout-of-other-dimension", kind="compile",
+    source=f"{_KERNELS}: KernelArgs constructors (enable_if on layouts)",
+    accepts=[{}, {"ndim": 3, "layout": "ndhwgc"}],
+    rejects=[{"ndim": 3, "layout": "nhwgc"}, {"ndim": 1, "layout": "nhwgc"}],
+)  # fmt: skip
+def layout_matches_ndim(c: Quantities) -> BoolExpr:
+    """The layout is the channels-last layout of the number of spatial dimensions.
+
+    Why: the kernel's arguments can only be built for (NWGC, GKXC, NWGK), (NHWGC, GKYXC, NHWGK)
+    and (NDHWGC, GKZYXC, NDHWGK).
+
+    Fix: use nwgc, nhwgc or ndhwgc for 1, 2 or 3 dimensions.
+    """
+    return all_of(
+        implies(c.ndim == 1, c.layout == "nwgc"),
+        implies(c.ndim == 2, c.layout == "nhwgc"),
+        implies(c.ndim == 3, c.layout == "ndhwgc"),
+        c.ndim.isin(1, 2, 3),
+    )
+
+
+@rule(
+    "OP002", "unpadded-dimension", kind="compile",
+    source=[f"{_KERNELS}: static_assert on kPadM, kPadN, kPadK",
+            "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: GroupedConvTraits::FixedGemmParams"],
+    accepts=[{}], rejects=[{"pad_k": False}, {"pad_m": False, "pad_n": False}],
+)  # fmt: skip
+def all_padded(c: Quantities) -> BoolExpr:
+    """All three GEMM dimensions are padded.
+
+    Why: convolution kernels fix kPadM, kPadN and kPadK to true; sizes of a problem then never
+    have to be multiples of the block tile.
+
+    Fix: leave the pads on.
+    """
+    return all_of(c.pad_m, c.pad_n, c.pad_k)
+
+
+@rule(
+    "OP003", "odd-group-merge", kind="compile",
+    applies=lambda c: c.variant != "bwd_data",
+    source=["ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: static_assert on NumGroupsToMerge",
+            "ops/grouped_convolution/utils/transform_conv_bwd_weight_to_gemm.hpp: static_assert on NumGroupsToMerge"],
+    accepts=[{"variant": "bwd_weight", "num_groups_to_merge": 8}],
+    rejects=[{"num_groups_to_merge": 3}, {"variant": "bwd_weight", "num_groups_to_merge": 128}],
+)  # fmt: skip
+def mergeable_groups(c: Quantities) -> BoolExpr:
+    """The number of merged groups is 1, 2, 4, 8, 16, 32 or 64.
+
+    Why: the transformation to a GEMM is written for these numbers only.
+
+    Fix: merge the next power of two.
+    """
+    return c.num_groups_to_merge.isin(1, 2, 4, 8, 16, 32, 64)
+
+
+@rule(
+    "OP004", "merge-in-backward-data", kind="wrong-result",
+    applies=lambda c: c.variant == "bwd_data",
+    source="ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: NumGroupsToMerge is not used",
+    accepts=[{"variant": "bwd_data"}],
+    rejects=[{"variant": "bwd_data", "num_groups_to_merge": 8}],
+)  # fmt: skip
+def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
+    """Backward data merges no groups.
+
+    Why: the transformation ignores the number, while the grid is made for it; nothing stops the
+    compiler.
+
+    Fix: set num_groups_to_merge to 1.
+    """
+    return c.num_groups_to_merge == 1
+
+
+@rule(
+    "OP005", "merge-with-wide-weight-load", kind="launch", since="2026.06",
+    applies=lambda c: c.forward & (c.num_groups_to_merge > 1),
+    source="grouped_convolution_forward_kernel.hpp: IsSupportedArgument (C == 1 and C % VectorSizeB == 0)",
+    accepts=[{"num_groups_to_merge": 8, "vector_b": 1}],
+    rejects=[{"num_groups_to_merge": 8, "vector_b": 8}],
+)  # fmt: skip
+def merged_forward_loads_single_weights(c: Quantities) -> BoolExpr:
+    """A forward kernel that merges groups loads the weight one element at a time.
+
+    Why: it accepts only problems with one input channel per group and asks that vector_b
+    divides that number; with any other width the kernel never accepts a problem.
+
+    Fix: set vector_b to 1.
+    """
+    return c.vector_b == 1
+
+
+@rule(
+    "OP006", "merge-below-input-vector", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.forward & (c.num_groups_to_merge > 1),
+    source="grouped_convolution_forward_kernel.hpp: IsSupportedArgument does not test NumGroupsToMerge % VectorSizeA",
+    accepts=[{"num_groups_to_merge": 8, "vector_a": 4}],
+    rejects=[{"num_groups_to_merge": 2, "vector_a": 8}],
+)  # fmt: skip
+def merged_groups_hold_vectors(c: Quantities) -> BoolExpr:
+    """The merged groups of a forward kernel are a multiple of the input vector.
+
+    Why: with one channel per group the vector of A runs along the groups, and nothing tests
+    that it stays inside the merged ones.
+
+    Fix: merge more groups or narrow vector_a.
+    """
+    return c.num_groups_to_merge % c.vector_a == 0
+
+
+@rule(
+    "OP007", "explicit-gemm-with-merge", kind="compile", since="2026.06",
+    applies=lambda c: c.explicit_gemm,
+    source=f"{_KERNELS}: static_assert on ExplicitGemm",
+    accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
+    rejects=[{"explicit_gemm": True, "num_groups_to_merge": 2},
+             {"explicit_gemm": True, "variant": "bwd_data"}],
+)  # fmt: skip
+def explicit_gemm_is_plain(c: Quantities) -> BoolExpr:
+    """An explicit GEMM merges no groups and is not used in backward data.
+
+    Why: the kernels assert both.
+
+    Fix: turn explicit_gemm off or set num_groups_to_merge to 1.
+    """
+    return (c.variant != "bwd_data") & (c.num_groups_to_merge == 1)
+
+
+@rule(
+    "OP008", "explicit-gemm-for-any-filter", kind="launch",
+    applies=lambda c: c.explicit_gemm,
+    source=f"{_KERNELS}: IsSupportedArgument, constexpr branch on ExplicitGemm",
+    accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
+    rejects=[{"explicit_gemm": True, "specialization": "default"}],
+)  # fmt: skip
+def explicit_gemm_needs_1x1(c: Quantities) -> BoolExpr:
+    """An explicit GEMM is specialised for 1x1 filters with stride 1 and no padding.
+
+    Why: any other kernel compiles and then accepts no problem.
+
+    Fix: set specialization to filter1x1_stride1_pad0.
+    """
+    return c.specialization == "filter1x1_stride1_pad0"
+
+
+@rule(
+    "OP009", "two-stage-without-workspace", kind="launch",
+    applies=lambda c: c.two_stage,
+    source="example/ck_tile/20_grouped_convolution/grouped_convolution_backward_weight_two_stage_invoker.hpp",
+    accepts=[{"variant": "bwd_weight", "two_stage": True}],
+    rejects=[{"variant": "forward", "two_stage": True}],
+)  # fmt: skip
+def two_stage_is_bwd_weight(c: Quantities) -> BoolExpr:
+    """Only backward weight runs in two stages.
+
+    Why: the fp32 workspace and the converting second kernel exist for it alone; the other
+    directions have no launcher of that kind.
+
+    Fix: turn two_stage off.
+    """
+    return c.bwd_weight
+
+
+@rule(
+    "OP010", "split-image-in-backward", kind="launch", severity="warning",
+    applies=lambda c: c.split_image,
+    source=f"{_KERNELS}: EnableSplitImage is used by forward only",
+    accepts=[{"split_image": True}],
+    rejects=[{"variant": "bwd_weight", "split_image": True}],
+)  # fmt: skip
+def split_image_is_forward(c: Quantities) -> BoolExpr:
+    """Splitting the image has an effect in forward only.
+
+    Why: the backward kernels carry the flag in their name and do nothing with it, so the
+    configuration is a second name for the same kernel.
+
+    Fix: turn split_image off.
+    """
+    return c.forward
+
+
+@rule(
+    "OP011", "vector-wider-than-one-channel", kind="launch",
+    applies=lambda c: c.specialization == "filter3x3",
+    source=f"{_KERNELS}: IsSupportedArgument (Filter3x3 asks for C == 1, the vectors for C % vector == 0)",
+    accepts=[{"specialization": "filter3x3", "vector_a": 1, "vector_b": 1}],
+    rejects=[{"specialization": "filter3x3", "vector_a": 8, "vector_b": 8},
+             {"specialization": "filter3x3", "variant": "bwd_data", "vector_b": 1, "vector_c": 8}],
+)  # fmt: skip
+def filter3x3_moves_single_channels(c: Quantities) -> BoolExpr:
+    """A kernel for 3x3 filters moves tensors with C channels one element at a time.
+
+    Why: the specialization accepts only one channel per group, and vectors along C must divide
+    that number: A and B in forward, B and C (the output) in the backward directions. With
+    another width the kernel never accepts a problem.
+
+    Fix: set those vectors to 1.
+    """
+    merged = c.num_groups_to_merge > 1
+    return all_of(
+        c.vector_b == 1,
+        implies(c.forward & ~merged, c.vector_a == 1),
+        implies(c.backward, c.vector_c == 1),
+    )

@@ -1,0 +1,328 @@
+"""Derived quantities of a grouped-convolution kernel: threads, operand tiles, LDS bytes.
+
+GEMM roles (ops/grouped_convolution/utils/grouped_convolution_utils.hpp, GroupedConvTraits):
+
+| variant    | A                          | B                     | C   |
+| ---        | ---                        | ---                   | --- |
+| forward    | input, K contiguous        | weight, K contiguous  | output |
+| bwd_data   | output grad, K contiguous  | weight, N contiguous  | input grad |
+| bwd_weight | output grad, M contiguous  | input, N contiguous   | weight grad |
+
+Since 2026.06 forward with merged groups has A with M contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from ckrules.constraints.conv.pattern import Pattern
+from ckrules.engine.book import Vocabulary, quantity, quantity_in
+from ckrules.engine.expr import (
+    BoolExpr,
+    EnumExpr,
+    Expr,
+    IntExpr,
+    const,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+    rel,
+    round_up,
+)
+from ckrules.engine.rules import version_key
+from ckrules.engine.table import Table
+
+
+class Fields(Vocabulary):
+    """The fields of a point, typed for rule functions."""
+
+    variant: EnumExpr
+    arch: EnumExpr
+    dtype: EnumExpr
+    ndim: IntExpr
+    layout: EnumExpr
+    tile_m: IntExpr
+    tile_n: IntExpr
+    tile_k: IntExpr
+    wave_m: IntExpr
+    wave_n: IntExpr
+    wave_k: IntExpr
+    warp_tile_m: IntExpr
+    warp_tile_n: IntExpr
+    warp_tile_k: IntExpr
+    pipeline: EnumExpr
+    scheduler: EnumExpr
+    epilogue: EnumExpr
+    vector_a: IntExpr
+    vector_b: IntExpr
+    vector_c: IntExpr
+    double_smem_buffer: BoolExpr
+    num_wave_groups: IntExpr
+    num_groups_to_merge: IntExpr
+    pad_m: BoolExpr
+    pad_n: BoolExpr
+    pad_k: BoolExpr
+    specialization: EnumExpr
+    two_stage: BoolExpr
+    explicit_gemm: BoolExpr
+    split_image: BoolExpr
+    streamk: EnumExpr
+    streamk_persistent: BoolExpr
+
+
+class Quantities(Fields):
+    """Fields, GPU facts and the quantities that several rules share."""
+
+    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
+        super().__init__(variables)
+        self.facts, self.ck = facts, ck
+
+    def since(self, version: str) -> bool:
+        """True if the headers are this version or newer."""
+        return version_key(self.ck) >= version_key(version)
+
+    def has(self, feature: str) -> BoolExpr:
+        """True where the GPU has the feature (`ckrules.arch.FEATURES`)."""
+        return rel(self.facts[feature], self.arch)
+
+    # -- directions -----------------------------------------------------------------------
+
+    @property
+    def forward(self) -> BoolExpr:
+        """Forward convolution."""
+        return self.variant == "forward"
+
+    @property
+    def backward(self) -> BoolExpr:
+        """Backward data or backward weight."""
+        return self.variant.isin("bwd_data", "bwd_weight")
+
+    @property
+    def bwd_weight(self) -> BoolExpr:
+        """Backward weight."""
+        return self.variant == "bwd_weight"
+
+    @cached_property
+    def a_transposed(self) -> BoolExpr:
+        """True where M, not K, is contiguous in A."""
+        merged = self.forward & (self.num_groups_to_merge > 1)
+        return self.bwd_weight | merged if self.since("2026.06") else self.bwd_weight
+
+    @cached_property
+    def b_transposed(self) -> BoolExpr:
+        """True where N, not K, is contiguous in B."""
+        return self.backward
+
+    # -- waves and threads ----------------------------------------------------------------
+
+    @quantity
+    def wave_size(self) -> IntExpr:
+        """Lanes of a wave."""
+        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
+        return node
+
+    @quantity
+    def waves(self) -> IntExpr:
+        """Waves of a block that compute."""
+        return self.wave_m * self.wave_n * self.wave_k
+
+    @quantity
+    def threads(self) -> IntExpr:
+        """Threads of a block that compute."""
+        return self.waves * self.wave_size
+
+    @quantity
+    def launch_threads(self) -> IntExpr:
+        """Threads of a block as launched: wavelet adds 4 waves that only load."""
+        total: IntExpr = ite(self.pipeline == "wavelet", self.waves + 4, self.waves)
+        return total * self.wave_size
+
+    @quantity
+    def load_waves(self) -> IntExpr:
+        """Waves that load A and B from global memory."""
+        node: IntExpr = ite(self.pipeline == "wavelet", 4, self.waves)
+        return node
+
+    # -- types ----------------------------------------------------------------------------
+
+    @quantity_in("bytes")
+    def element_bytes(self) -> IntExpr:
+        """Size of an element of A and B."""
+        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
+        return node
+
+    @quantity_in("bytes")
+    def output_bytes(self) -> IntExpr:
+        """Size of an element that the epilogue stores: fp32 into a two-stage workspace."""
+        node: IntExpr = ite(self.two_stage, 4, self.element_bytes)
+        return node
+
+    # -- thread distributions of the three operands ----------------------------------------
+
+    @cached_property
+    def a(self) -> Pattern:
+        """How the block tile of A is loaded."""
+        extent: IntExpr = ite(self.a_transposed, self.tile_m, self.tile_k)
+        rows: IntExpr = ite(self.a_transposed, self.tile_k, self.tile_m)
+        return self._load("a", extent, rows, self.vector_a)
+
+    @cached_property
+    def b(self) -> Pattern:
+        """How the block tile of B is loaded."""
+        extent: IntExpr = ite(self.b_transposed, self.tile_n, self.tile_k)
+        rows: IntExpr = ite(self.b_transposed, self.tile_k, self.tile_n)
+        return self._load("b", extent, rows, self.vector_b)
+
+    def _load(self, name: str, extent: IntExpr, rows: IntExpr, vector: IntExpr) -> Pattern:
+        return Pattern(
+            name, extent, rows, vector, self.load_waves, self.wave_size, self.num_wave_groups,
+            several_passes=self.since("2026.06"),
+        )  # fmt: skip
+
+    @cached_property
+    def c(self) -> Pattern:
+        """How the CShuffle epilogue stores one slice of the block tile."""
+        return Pattern(
+            "c", self.shuffle_n, self.shuffle_m, self.vector_c, self.wave_m * self.wave_n,
+            self.wave_size, self.num_wave_groups, several_passes=self.since("2026.06"),
+        )  # fmt: skip
+
+    def computed_width(self, extent: IntExpr, tile_mn: IntExpr) -> IntExpr:
+        """The vector width that the pipeline computes for itself (GetGlobalVectorLoadSize)."""
+        per_thread = tile_mn * self.tile_k // self.threads
+
+        def first(widths: tuple[int, ...]) -> IntExpr:
+            out: IntExpr = const(1)
+            for w in sorted(widths):
+                out = ite((extent % w == 0) & (per_thread % w == 0), w, out)
+            return out
+
+        # 16, 8 and, for elements of 4 bytes, 4 bytes are tried; fp16 never gets 2 elements
+        node: IntExpr = ite(self.element_bytes == 4, first((4, 2)), first((8, 4)))
+        return node
+
+    @quantity
+    def computed_vector_a(self) -> IntExpr:
+        """Elements of A that the pipeline itself would load at once."""
+        return self.computed_width(self.a.extent, self.tile_m)
+
+    @quantity
+    def computed_vector_b(self) -> IntExpr:
+        """Elements of B that the pipeline itself would load at once."""
+        return self.computed_width(self.b.extent, self.tile_n)
+
+    # -- CShuffle epilogue (ops/epilogue/cshuffle_epilogue.hpp) ----------------------------
+
+    @quantity
+    def lane_elements(self) -> IntExpr:
+        """Accumulator elements of a warp tile that a lane holds."""
+        return self.warp_tile_m * self.warp_tile_n // self.wave_size
+
+    @quantity
+    def repeat_m(self) -> IntExpr:
+        """Warp tiles that a wave computes along M."""
+        return self.tile_m // (self.warp_tile_m * self.wave_m)
+
+    @quantity
+    def shuffle_split(self) -> IntExpr:
+        """Warp tiles along M that one shuffle wants, before it is limited."""
+        big, small = self.lane_elements, self.vector_c
+        if not self.since("2026.06"):
+            big, small = small, big
+        node: IntExpr = ite(big <= small, 1, big // small)
+        return node
+
+    @quantity
+    def shuffle_repeat(self) -> IntExpr:
+        """Warp tiles along M that one shuffle through LDS takes."""
+        wanted = minimum(self.shuffle_split, self.repeat_m)
+        if not self.since("2026.06"):
+            return wanted
+        rows, columns = self.warp_tile_m * self.wave_m, self.warp_tile_n * self.wave_n
+        over = rows * wanted * columns * self.output_bytes > lookup(
+            self.facts["smem_capacity"], self.arch
+        )
+        node: IntExpr = ite(self.double_smem_buffer | over, 1, wanted)
+        return node
+
+    @quantity
+    def shuffle_m(self) -> IntExpr:
+        """Rows of the slice that one shuffle stores (the header falls back to one repeat)."""
+        unit = self.warp_tile_m * self.wave_m
+        slice_m = unit * self.shuffle_repeat
+        node: IntExpr = ite(self.tile_m % slice_m == 0, slice_m, unit)
+        return node
+
+    @quantity
+    def shuffle_n(self) -> IntExpr:
+        """Columns of the slice that one shuffle stores."""
+        return self.warp_tile_n * self.wave_n
+
+    # -- LDS (GetSmemSize of the pipelines and of the epilogue) ----------------------------
+
+    @cached_property
+    def a_transpose_load(self) -> BoolExpr:
+        """True where A is read from LDS with the hardware's transpose load."""
+        return self.a_transposed & self._transpose_load
+
+    @cached_property
+    def b_transpose_load(self) -> BoolExpr:
+        """True where B is read from LDS with the hardware's transpose load."""
+        return self.b_transposed & self._transpose_load
+
+    @cached_property
+    def _transpose_load(self) -> BoolExpr:
+        return rel(self.facts["transpose_load"], self.arch, self.dtype, self.warp_tile_k)
+
+    @quantity_in("bytes")
+    def stage_bytes(self) -> IntExpr:
+        """LDS of one staged pair of A and B tiles, each rounded up to 16 bytes."""
+        return self._staged(self.tile_m) + self._staged(self.tile_n)
+
+    def _staged(self, tile_mn: IntExpr) -> IntExpr:
+        elements = tile_mn * self.tile_k
+        size = self.element_bytes
+        row_bytes = self.tile_k * size
+        banks: IntExpr = lookup(self.facts["lds_banks"], self.arch)
+        layers = maximum(1, banks * 4 // row_bytes)
+        padding: IntExpr = ite(
+            self.has("lds_row_padding"), 16 * maximum(tile_mn // layers - 1, 0), 0
+        )
+        return round_up(elements * size + padding, 16)
+
+    @quantity_in("bytes")
+    def pipeline_lds(self) -> IntExpr:
+        """LDS that the pipeline asks for."""
+        stage = self.stage_bytes
+        double = self.pipeline.isin("compv4", "comp_async")
+        twice = 2 * stage if self.since("2026.06") else stage
+        # compv5 adds the partial sums of its two waves through LDS
+        summed = maximum(stage, round_up(4 * self.tile_m * self.tile_n, 16))
+        node: IntExpr = ite(double, twice, ite(self.pipeline == "compv5", summed, stage))
+        return node
+
+    @quantity_in("bytes")
+    def epilogue_lds(self) -> IntExpr:
+        """LDS that the epilogue asks for."""
+        node: IntExpr = ite(
+            self.epilogue == "cshuffle",
+            self.shuffle_m * self.shuffle_n * self.output_bytes,
+            0,
+        )
+        return node
+
+    @quantity_in("bytes")
+    def lds_bytes(self) -> IntExpr:
+        """LDS of a workgroup."""
+        most = maximum(self.pipeline_lds, self.epilogue_lds)
+        if self.since("2026.06"):
+            return most
+        node: IntExpr = ite(self.double_smem_buffer, 2 * most, most)  # two arrays
+        return node
+
+    @property
+    def quantities(self) -> dict[str, Expr]:
+        """Every derived quantity by name, those of the operands' distributions last."""
+        return {**super().quantities, **self.a.terms, **self.b.terms, **self.c.terms}

@@ -1,0 +1,81 @@
+"""SK: stream-K backward weight."""
+
+from __future__ import annotations
+
+from ckrules.constraints.conv.quantities import Quantities
+from ckrules.engine.expr import BoolExpr
+from ckrules.engine.rules import rule
+
+_KERNEL = "ops/grouped_convolution/kernel/grouped_convolution_backward_weight_kernel.hpp"
+
+
+def _on(c: Quantities) -> BoolExpr:
+    return c.streamk != "off"
+
+
+@rule(
+    "SK001", "streamk-outside-backward-weight", kind="compile", since="2026.06",
+    applies=_on,
+    source=f"{_KERNEL}: only this kernel takes a StreamKTilePartitioner",
+    accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
+    rejects=[{"streamk": "tree"}],
+)  # fmt: skip
+def streamk_is_bwd_weight(c: Quantities) -> BoolExpr:
+    """Only backward weight has stream-K.
+
+    Why: the other kernels do not accept the stream-K partitioner.
+
+    Fix: turn streamk off.
+    """
+    return c.bwd_weight
+
+
+@rule(
+    "SK002", "streamk-before-it-existed", kind="compile", until="2026.06",
+    source=f"{_KERNEL}: no stream-K partitioner in these headers",
+    accepts=[{}], rejects=[{"variant": "bwd_weight", "streamk": "linear"}],
+)  # fmt: skip
+def streamk_is_off(c: Quantities) -> BoolExpr:
+    """Stream-K is off.
+
+    Why: convolution kernels of these headers have no stream-K.
+
+    Fix: turn streamk off or use newer headers.
+    """
+    return c.streamk == "off"
+
+
+@rule(
+    "SK003", "streamk-without-coherence", kind="compile", since="2026.06",
+    applies=lambda c: _on(c) & c.bwd_weight,
+    source="ops/gemm/kernel/streamk_gemm/streamk_gemm_coherency.hpp: StreamKCoherency (static_assert false elsewhere)",
+    accepts=[{"variant": "bwd_weight", "streamk": "linear"}],
+    rejects=[{"variant": "bwd_weight", "arch": "gfx1201", "streamk": "linear"},
+             {"variant": "bwd_weight", "arch": "gfx908", "streamk": "tree"}],
+)  # fmt: skip
+def streamk_is_coherent(c: Quantities) -> BoolExpr:
+    """Stream-K runs on GPUs for which its partial sums are coherent.
+
+    Why: gfx90a, gfx942 and gfx950 have the memory operations; for others the header asserts or
+    the body is empty.
+
+    Fix: turn streamk off and split K instead.
+    """
+    return c.has("streamk")
+
+
+@rule(
+    "SK004", "persistent-without-streamk", kind="launch", severity="warning",
+    applies=lambda c: c.streamk_persistent,
+    source="StreamKTilePartitioner: the third template argument; nothing else reads it",
+    accepts=[{"variant": "bwd_weight", "streamk": "tree", "streamk_persistent": True}],
+    rejects=[{"streamk_persistent": True}],
+)  # fmt: skip
+def persistent_is_streamk(c: Quantities) -> BoolExpr:
+    """A persistent grid belongs to stream-K.
+
+    Why: without stream-K the flag has no effect and upstream's names cannot say it.
+
+    Fix: turn streamk_persistent off.
+    """
+    return _on(c)

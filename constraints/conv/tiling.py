@@ -1,0 +1,71 @@
+"""TILE: the block tile is covered by waves and warp tiles."""
+
+from __future__ import annotations
+
+from ckrules.constraints.conv.quantities import Quantities
+from ckrules.engine.expr import BoolExpr
+from ckrules.engine.rules import rule
+
+_BLOCK = "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: GemmTraits_"
+
+
+@rule(
+    "TILE001", "waves-do-not-cover-tile-m", kind="compile",
+    source=f"{_BLOCK} static_assert on MIterPerWarp",
+    accepts=[{"tile_m": 192}], rejects=[{"tile_m": 96}, {"tile_m": 16}],
+)  # fmt: skip
+def waves_cover_m(c: Quantities) -> BoolExpr:
+    """The block tile's M is a multiple of the waves and warp tiles along M.
+
+    Why: every wave computes the same whole number of warp tiles.
+
+    Fix: use fewer waves along M, a smaller warp tile or another tile_m.
+    """
+    return c.tile_m % (c.wave_m * c.warp_tile_m) == 0
+
+
+@rule(
+    "TILE002", "waves-do-not-cover-tile-n", kind="compile",
+    source=f"{_BLOCK} static_assert on NIterPerWarp",
+    accepts=[{"tile_n": 64}], rejects=[{"tile_n": 96}],
+)  # fmt: skip
+def waves_cover_n(c: Quantities) -> BoolExpr:
+    """The block tile's N is a multiple of the waves and warp tiles along N.
+
+    Why: every wave computes the same whole number of warp tiles.
+
+    Fix: use fewer waves along N, a smaller warp tile or another tile_n.
+    """
+    return c.tile_n % (c.wave_n * c.warp_tile_n) == 0
+
+
+@rule(
+    "TILE003", "tile-k-below-warp-tile", kind="compile",
+    source="core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize",
+    accepts=[{"tile_k": 16}], rejects=[{"tile_k": 8}],
+)  # fmt: skip
+def tile_k_holds_warp_tile(c: Quantities) -> BoolExpr:
+    """The block tile's K holds at least one warp tile.
+
+    Why: with none, the register tiles of A and B have no elements.
+
+    Fix: raise tile_k or take a warp tile with a smaller K.
+    """
+    return c.tile_k >= c.warp_tile_k
+
+
+@rule(
+    "TILE004", "partial-warp-tile-in-k", kind="wrong-result",
+    applies=lambda c: c.tile_k >= c.warp_tile_k,
+    source=f"{_BLOCK} KIterPerWarp (truncating division, not asserted)",
+    accepts=[{"tile_k": 32}], rejects=[{"tile_k": 24}],
+)  # fmt: skip
+def tile_k_is_whole(c: Quantities) -> BoolExpr:
+    """The block tile's K is a whole number of warp tiles.
+
+    Why: the number of iterations is a truncating division, so the rest of K is left out of the
+    sum without a word.
+
+    Fix: make tile_k a multiple of warp_tile_k.
+    """
+    return c.tile_k % c.warp_tile_k == 0

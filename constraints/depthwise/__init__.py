@@ -1,0 +1,1 @@
+"""Depthwise forward convolution: one channel per group, no GEMM."""

@@ -1,0 +1,248 @@
+"""DW: what a depthwise forward kernel asserts, and what it refuses or computes wrongly."""
+
+from __future__ import annotations
+
+from ckrules.constraints.depthwise.vocabulary import Depthwise
+from ckrules.engine.expr import BoolExpr, ceil_div, is_pow2, minimum
+from ckrules.engine.rules import rule
+
+_PIPELINE = (
+    "ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp: "
+    "DepthwiseConvFwdPipeline"
+)
+_TRAITS = _PIPELINE.replace("Pipeline", "Traits")
+_ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise branch"
+
+
+@rule(
+    "DW001", "depthwise-dtype", kind="compile",
+    source=f"{_TRAITS}; depthwise_inner_product knows half2, float2 and float",
+    accepts=[{}, {"dtype": "fp32", "in_vec": 4, "out_vec": 4}], rejects=[{"dtype": "bf16"}],
+)  # fmt: skip
+def depthwise_types(c: Depthwise) -> BoolExpr:
+    """Depthwise kernels exist for fp16 and fp32.
+
+    Why: the inner product is written for these types only.
+
+    Fix: use fp16 or fp32, or a GEMM-based kernel.
+    """
+    return c.dtype.isin("fp16", "fp32")
+
+
+@rule(
+    "DW002", "depthwise-dimensions", kind="compile",
+    source=f"{_TRAITS} static_assert NDimSpatial == 2",
+    accepts=[{}], rejects=[{"ndim": 3}],
+)  # fmt: skip
+def two_dimensional(c: Depthwise) -> BoolExpr:
+    """Depthwise kernels are two-dimensional.
+
+    Why: the arguments assert it.
+
+    Fix: use a GEMM-based kernel.
+    """
+    return c.ndim == 2
+
+
+@rule(
+    "DW003", "more-subtiles-than-threads", kind="compile",
+    source=f"{_TRAITS} static_assert on the sub-tiles of a tile",
+    accepts=[{}], rejects=[{"sub_h": 1, "sub_w": 1}],
+)  # fmt: skip
+def subtiles_fit_block(c: Depthwise) -> BoolExpr:
+    """A tile has no more sub-tiles than the block has threads.
+
+    Why: each thread computes one sub-tile.
+
+    Fix: raise sub_h or sub_w.
+    """
+    return c.subtiles <= c.threads
+
+
+@rule(
+    "DW004", "even-filter", kind="compile",
+    source=f"{_TRAITS} static_assert on FilterH and FilterW",
+    accepts=[{"filter": 5, "pad_h": 2, "pad_w": 2}], rejects=[{"filter": 4}],
+)  # fmt: skip
+def odd_filter(c: Depthwise) -> BoolExpr:
+    """The filter's side is odd.
+
+    Why: asserted, as are equal sides and no dilation.
+
+    Fix: use an odd filter.
+    """
+    return c.filter % 2 == 1
+
+
+@rule(
+    "DW005", "subtile-beyond-tile", kind="compile",
+    source=f"{_TRAITS} static_assert SubTileH <= TileH, SubTileW <= TileW",
+    accepts=[{}], rejects=[{"sub_h": 32}],
+)  # fmt: skip
+def subtile_within_tile(c: Depthwise) -> BoolExpr:
+    """A sub-tile is not larger than the tile.
+
+    Why: asserted.
+
+    Fix: lower sub_h or sub_w.
+    """
+    return (c.sub_h <= c.tile_h) & (c.sub_w <= c.tile_w)
+
+
+@rule(
+    "DW006", "vector-not-power-of-two", kind="compile",
+    source=f"{_TRAITS} static_assert on InVec and OutVec",
+    accepts=[{}], rejects=[{"in_vec": 3}],
+)  # fmt: skip
+def vectors_are_powers(c: Depthwise) -> BoolExpr:
+    """in_vec and out_vec are powers of two.
+
+    Why: asserted.
+
+    Fix: use 1, 2, 4 or 8.
+    """
+    return is_pow2(c.in_vec) & is_pow2(c.out_vec)
+
+
+@rule(
+    "DW007", "no-column-padding", kind="compile",
+    source=f"{_PIPELINE}: ext_vector_t<In, PadW>",
+    accepts=[{}], rejects=[{"pad_w": 0}],
+)  # fmt: skip
+def columns_are_padded(c: Depthwise) -> BoolExpr:
+    """pad_w is at least 1.
+
+    Why: the zeros beside a row are written as a vector of pad_w elements, and there is no
+    vector of none.
+
+    Fix: use a GEMM-based kernel for unpadded problems.
+    """
+    return c.pad_w >= 1
+
+
+@rule(
+    "DW008", "subtile-columns-dropped", kind="wrong-result",
+    applies=lambda c: is_pow2(c.out_vec),
+    source=f"{_PIPELINE}: stores SubTileW / min(OutVec, 4) vectors",
+    accepts=[{}], rejects=[{"sub_w": 7, "tile_w": 14, "sub_h": 2}],
+)  # fmt: skip
+def stores_cover_subtile(c: Depthwise) -> BoolExpr:
+    """A sub-tile's columns are a whole number of stored vectors.
+
+    Why: the number of stores is a truncating division, so the last columns are never written.
+
+    Fix: make sub_w a multiple of min(out_vec, 4).
+    """
+    return c.sub_w % c.store_step == 0
+
+
+@rule(
+    "DW009", "filter-below-stride", kind="wrong-result",
+    source=f"{_PIPELINE}: rows between filter positions are not skipped",
+    accepts=[{}], rejects=[{"filter": 1, "stride_h": 2, "stride_w": 2}],
+)  # fmt: skip
+def filter_reaches_stride(c: Depthwise) -> BoolExpr:
+    """The filter is at least as high as the stride.
+
+    Why: the pipeline walks the rows of the input one after the other and expects consecutive
+    filter positions to touch.
+
+    Fix: use a GEMM-based kernel.
+    """
+    return c.filter >= c.stride_h
+
+
+@rule(
+    "DW010", "odd-column-stride", kind="wrong-result",
+    source=f"{_PIPELINE}: wo * StrideW / 2 indexes pairs of elements",
+    accepts=[{}, {"stride_w": 2, "stride_h": 2}],
+    rejects=[{"stride_w": 3}, {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}],
+)  # fmt: skip
+def columns_come_in_pairs(c: Depthwise) -> BoolExpr:
+    """stride_w is even, or it is 1 and a sub-tile has at least two columns.
+
+    Why: input is read in pairs, and other strides read the wrong pair.
+
+    Fix: use a GEMM-based kernel or a wider sub-tile.
+    """
+    return (c.stride_w % 2 == 0) | ((c.stride_w == 1) & (c.sub_w >= 2))
+
+
+@rule(
+    "DW011", "depthwise-on-wave32", kind="wrong-result",
+    source="Kernel::BlockSize() halves the launch on wave32, the pipeline does not",
+    accepts=[{}], rejects=[{"arch": "gfx1201"}],
+)  # fmt: skip
+def waves_have_64_lanes(c: Depthwise) -> BoolExpr:
+    """Depthwise kernels run on wave64.
+
+    Why: on wave32 half as many threads are launched as the pipeline counts on.
+
+    Fix: use a GEMM-based kernel.
+    """
+    return c.wave_size == 64
+
+
+@rule(
+    "DW012", "batch-not-shared", kind="launch",
+    applies=lambda c: c.tiles_per_block >= 1,
+    source=f"{_ARGS}: NBatch % TilePerWave",
+    accepts=[{}], rejects=[{"nbatch": 1}],
+)  # fmt: skip
+def batch_fills_block(c: Depthwise) -> BoolExpr:
+    """nbatch is a multiple of the tiles that a block computes at once.
+
+    Why: otherwise the kernel accepts no problem.
+
+    Fix: raise nbatch or lower sub_h and sub_w.
+    """
+    return c.nbatch % c.tiles_per_block == 0
+
+
+@rule(
+    "DW013", "subtile-splits-input-vector", kind="launch",
+    applies=lambda c: is_pow2(c.in_vec),
+    source=f"{_ARGS}: SubTileW * StrideW % min(InVec, 4)",
+    accepts=[{}], rejects=[{"sub_w": 2, "tile_w": 8}],
+)  # fmt: skip
+def subtile_holds_input_vectors(c: Depthwise) -> BoolExpr:
+    """A sub-tile's input columns are a whole number of loaded vectors.
+
+    Why: otherwise the kernel accepts no problem.
+
+    Fix: widen sub_w or narrow in_vec.
+    """
+    return c.sub_w * c.stride_w % minimum(c.in_vec, 4) == 0
+
+
+@rule(
+    "DW014", "row-beyond-block", kind="launch",
+    applies=lambda c: is_pow2(c.in_vec),
+    source=f"{_ARGS}: ceil(LdsTileW / InVec) <= BlockSize",
+    accepts=[{}], rejects=[{"tile_w": 64, "in_vec": 1, "sub_w": 16}],
+)  # fmt: skip
+def row_fits_block(c: Depthwise) -> BoolExpr:
+    """The block loads a row of the input tile with one vector per thread at most.
+
+    Why: otherwise the kernel accepts no problem.
+
+    Fix: widen in_vec or lower tile_w.
+    """
+    return ceil_div(c.lds_tile_w, c.in_vec) <= c.threads
+
+
+@rule(
+    "DW015", "depthwise-lds-overflow", kind="hardware",
+    applies=lambda c: (c.subtiles <= c.threads) & is_pow2(c.in_vec),
+    source=[f"{_ARGS}: LDS bytes <= 65536, the host's value on every GPU", f"{_PIPELINE}: LdsStride"],
+    accepts=[{}],
+    rejects=[{"tile_h": 32, "tile_w": 64, "stride_h": 4, "stride_w": 4, "sub_h": 16, "sub_w": 16}],
+)  # fmt: skip
+def depthwise_lds_fits(c: Depthwise) -> BoolExpr:
+    """The input tiles of a block fit 65536 bytes of LDS.
+
+    Why: the argument check compares with the host's constant, also on GPUs with more.
+
+    Fix: lower the tile.
+    """
+    return c.lds_bytes <= 65536

@@ -1,0 +1,158 @@
+"""Fields and derived quantities of a depthwise forward kernel.
+
+Facts: ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp
+(DepthwiseConvFwdTraits, DepthwiseConvFwdPipeline), CK 2026.06. Tensors are packed NGCHW, GKCYX and
+NGKHW; generated kernels use a block of 64 threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ckrules.arch import DTYPES, Gpu
+from ckrules.engine.book import Vocabulary, quantity, quantity_in
+from ckrules.engine.expr import (
+    EnumExpr,
+    Expr,
+    IntExpr,
+    Value,
+    ceil_div,
+    const,
+    ite,
+    lookup,
+    minimum,
+    round_up,
+)
+from ckrules.engine.table import Table
+from ckrules.engine.variables import Enum, Int
+
+KERNEL_DTYPES = ("fp16", "bf16", "fp32")
+#: The first headers with a depthwise pipeline.
+SINCE = "2026.06"
+DEFAULTS: Mapping[str, Value] = {}
+LAYOUTS = {2: "ngchw"}
+
+BASELINE: Mapping[str, Value] = {
+    "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ndim": 2,
+    "layout": "ngchw", "tile_h": 16, "tile_w": 16, "filter": 3, "stride_h": 1, "stride_w": 1,
+    "pad_h": 1, "pad_w": 1, "nbatch": 8, "sub_h": 4, "sub_w": 8, "in_vec": 8, "out_vec": 8,
+}  # fmt: skip
+
+
+class Depthwise(Vocabulary):
+    """The fields of a depthwise kernel, its facts and derived quantities."""
+
+    variant: EnumExpr
+    arch: EnumExpr
+    dtype: EnumExpr
+    ndim: IntExpr
+    layout: EnumExpr
+    tile_h: IntExpr
+    tile_w: IntExpr
+    filter: IntExpr
+    stride_h: IntExpr
+    stride_w: IntExpr
+    pad_h: IntExpr
+    pad_w: IntExpr
+    nbatch: IntExpr
+    sub_h: IntExpr
+    sub_w: IntExpr
+    in_vec: IntExpr
+    out_vec: IntExpr
+
+    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
+        super().__init__(variables)
+        self.facts, self.ck = facts, ck
+
+    @quantity
+    def wave_size(self) -> IntExpr:
+        """Lanes of a wave."""
+        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
+        return node
+
+    @quantity
+    def threads(self) -> IntExpr:
+        """Threads of a block; the generator knows only 64."""
+        node: IntExpr = const(64)
+        return node
+
+    @quantity_in("bytes")
+    def element_bytes(self) -> IntExpr:
+        """Size of an element of the input."""
+        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
+        return node
+
+    @quantity
+    def subtiles(self) -> IntExpr:
+        """Threads that share one output tile, a sub-tile each."""
+        return ceil_div(self.tile_h, self.sub_h) * ceil_div(self.tile_w, self.sub_w)
+
+    @quantity
+    def tiles_per_block(self) -> IntExpr:
+        """Output tiles that a block computes at once."""
+        return self.threads // self.subtiles
+
+    @quantity
+    def lds_tile_w(self) -> IntExpr:
+        """Columns of the input tile, padding included."""
+        return self.tile_w * self.stride_w + 2 * self.pad_w
+
+    @quantity
+    def lds_tile_h(self) -> IntExpr:
+        """Rows of the input tile, padding included."""
+        return self.tile_h * self.stride_h + 2 * self.pad_h
+
+    @quantity
+    def lds_stride(self) -> IntExpr:
+        """Elements from one row of the input tile in LDS to the next."""
+        padded = self.lds_tile_w + self.pad_w
+        rounded = round_up(self.lds_tile_w, self.in_vec)
+        node: IntExpr = ite(rounded >= padded, rounded, round_up(padded, self.in_vec))
+        return node
+
+    @quantity_in("bytes")
+    def lds_bytes(self) -> IntExpr:
+        """LDS of a workgroup."""
+        return self.lds_tile_h * self.lds_stride * self.tiles_per_block * self.element_bytes
+
+    @quantity
+    def store_step(self) -> IntExpr:
+        """Elements that a thread stores at once along a row of its sub-tile."""
+        return minimum(self.out_vec, 4)
+
+
+def fields(archs: Sequence[str]) -> list[Expr]:
+    """The variables in the order in which points show them."""
+    small = {"lo": 1, "hi": 4096}
+    return [
+        Enum("variant", ("forward_depthwise",), doc="direction of the convolution"),
+        Enum("arch", archs, doc="GPU"),
+        Enum("dtype", KERNEL_DTYPES, doc="type of input, weight and output"),
+        Int("ndim", (2,), lo=1, hi=3, doc="spatial dimensions"),
+        Enum("layout", tuple(LAYOUTS.values()), doc="layout of input and output"),
+        Int("tile_h", (2, 4, 7, 8, 14, 16, 28, 32), **small, doc="output rows of a tile"),
+        Int("tile_w", (4, 7, 8, 14, 16, 28, 32, 64), **small, doc="output columns of a tile"),
+        Int("filter", (1, 3, 5, 7, 9), **small, doc="filter rows and columns"),
+        Int("stride_h", (1, 2, 3, 4), **small, doc="stride along rows"),
+        Int("stride_w", (1, 2, 3, 4), **small, doc="stride along columns"),
+        Int("pad_h", (0, 1, 2, 3, 4), lo=0, hi=4096, doc="padding above and below"),
+        Int("pad_w", (0, 1, 2, 3, 4), lo=0, hi=4096, doc="padding left and right"),
+        Int("nbatch", (1, 2, 4, 8, 16, 32), **small, doc="images a block goes through"),
+        Int("sub_h", (1, 2, 4, 7, 8, 14, 16), **small, doc="output rows of a thread"),
+        Int("sub_w", (1, 2, 4, 7, 8, 14, 16), **small, doc="output columns of a thread"),
+        Int("in_vec", (1, 2, 4, 8), **small, doc="input elements loaded at once"),
+        Int("out_vec", (1, 2, 4, 8), **small, doc="output elements stored at once"),
+    ]
+
+
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Depthwise:
+    """The fields, facts and derived quantities for a CK version and a set of GPUs."""
+    facts = {
+        "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
+        "element_bytes": Table(
+            "element_bytes", ("dtype",), {d: DTYPES[d] // 8 for d in KERNEL_DTYPES}
+        ),
+    }
+    words = Depthwise(fields([g.name for g in gpus]), facts, ck)
+    words.baseline = BASELINE
+    return words
