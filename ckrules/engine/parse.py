@@ -43,7 +43,7 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
 
     >>> from ckrules.engine.variables import Int
     >>> parse("a % 2 == 0 and 1 <= a <= 6", {"a": Int("a", range(8))})
-    a % 2 == 0 & 1 <= a & a <= 6
+    a % 2 == 0 & a >= 1 & a <= 6
     """
     if len(text) > _MAX_LENGTH:
         raise ExpressionError(f"longer than {_MAX_LENGTH} characters", text[:40] + "…", _MAX_LENGTH)

@@ -50,7 +50,7 @@ def version_key(version: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule over the fields of a space; it holds where its guard fails or its condition is true."""
+    """One rule over the fields of a space: where its guard holds, its condition must be true."""
 
     code: str
     name: str

@@ -49,7 +49,7 @@ class Table:
         cls, name: str, keys: Iterable[str], rows: Iterable[Any], *, source: str = ""
     ) -> Table:
         """The table that only knows which key tuples exist."""
-        return cls(name, keys, {row: True for row in rows}, source=source)
+        return cls(name, keys, dict.fromkeys(rows, True), source=source)
 
     def where_true(self) -> Table:
         """The relation of the rows whose value is true (this table if all are)."""
