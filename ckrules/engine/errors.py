@@ -44,7 +44,7 @@ def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
 def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
     """The error for ``word`` that is no known ``what``, with near matches or the whole list.
 
-    >>> str(unknown("arch", "gfx1202", ["gfx1201", "gfx908"]))
+    >>> str(unknown("arch", "gfx1202", ["gfx1201", "native"]))
     "unknown arch 'gfx1202': did you mean 'gfx1201'?"
     """
     pool = list(known)

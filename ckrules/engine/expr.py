@@ -358,7 +358,7 @@ def implies(a: BoolExpr | bool, b: BoolExpr | bool) -> BoolExpr:
 
 
 def ite(cond: BoolExpr | bool, then: Any, other: Any) -> Any:
-    """``then`` where ``cond`` holds, else ``other``; both of one sort (numbers, words, conditions)."""
+    """``then`` where ``cond`` holds, else ``other``; both are numbers, words or conditions."""
     c = _bool(cond)
     if isinstance(then, EnumExpr) or isinstance(other, EnumExpr) or isinstance(then, str):
         a = then if isinstance(then, Expr) else _const(then)
