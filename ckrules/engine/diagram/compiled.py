@@ -7,17 +7,33 @@ mixed-radix number with one digit per block.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.diagram.block import Block
-from ckrules.engine.diagram.numbering import code_type
-
 Array = npt.NDArray[Any]
 _WHOLE = 1 << 16  # a block of at most this many points is expanded once and then gathered from
+
+
+class AnyBlock(Protocol):
+    """What a product needs of the points of consecutive variables (see `Block`)."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def edges(self) -> int: ...
+    def unrank(self, index: int) -> list[int]: ...
+    def rank(self, codes: Sequence[int]) -> int | None: ...
+    def unrank_many(self, indices: Array) -> list[Array]: ...
+    def contains(self, columns: Sequence[Array], sizes: Sequence[int]) -> Array: ...
+    def table(self, start: int, stop: int) -> list[Array]: ...
+    def histogram(self, which: int, size: int) -> Array: ...
+    def histogram2(self, first: int, second: int, sizes: tuple[int, int]) -> Array: ...
 
 
 class Compiled:
@@ -28,18 +44,24 @@ class Compiled:
         sizes: Number of candidate values by variable name.
     """
 
-    def __init__(self, blocks: Sequence[Block], sizes: dict[str, int]) -> None:
+    def __init__(self, blocks: Sequence[AnyBlock], sizes: dict[str, int]) -> None:
         self.blocks = list(blocks)
         self.order = tuple(n for b in self.blocks for n in b.names)
         self.sizes = sizes
-        self.count = prod(b.count for b in self.blocks)
-        inner = 1
-        self.inner: list[int] = []
-        for block in reversed(self.blocks):
-            self.inner.append(inner)
-            inner *= block.count
-        self.inner.reverse()
         self._tables: dict[int, list[Array]] = {}
+
+    @cached_property
+    def count(self) -> int:
+        """The number of points, exact."""
+        return prod(b.count for b in self.blocks)
+
+    @cached_property
+    def inner(self) -> list[int]:
+        """For each block, the number of points of the blocks after it."""
+        out = [1]
+        for block in reversed(self.blocks):
+            out.append(out[-1] * block.count)
+        return out[-2::-1] if self.blocks else []
 
     @property
     def edges(self) -> int:
@@ -81,6 +103,8 @@ class Compiled:
     def contains(self, columns: dict[str, Array]) -> Array:
         """For each row of code columns whether it is a point; a code of -1 never is."""
         found: Array | None = None
+        if not self.blocks:
+            raise ValueError("no columns")
         for block in self.blocks:
             mine = [columns[n] for n in block.names]
             here = block.contains(mine, [self.sizes[n] for n in block.names])
@@ -106,7 +130,7 @@ class Compiled:
             yield self.table(start, end)
             start = end
 
-    def _digits(self, which: int, block: Block, first: int, last: int) -> list[Array]:
+    def _digits(self, which: int, block: AnyBlock, first: int, last: int) -> list[Array]:
         """The block's columns for the digits ``first`` to ``last`` (modulo its count)."""
         if block.count <= _WHOLE and block.count < last - first:
             if which not in self._tables:
@@ -120,7 +144,9 @@ class Compiled:
             high = min(block.count, low + last - first)
             parts.append(block.table(low, high))
             first += high - low
-        return parts[0] if len(parts) == 1 else [np.concatenate(p) for p in zip(*parts, strict=True)]
+        if len(parts) == 1:
+            return parts[0]
+        return [np.concatenate(p) for p in zip(*parts, strict=True)]
 
     # -- histograms --------------------------------------------------------------------------
 
@@ -163,7 +189,3 @@ def _repeat(
     times[-1] = stop - (last - 1) * inner
     return [np.repeat(c, times) for c in columns]
 
-
-def empty_table(order: Sequence[str], sizes: dict[str, int]) -> dict[str, Array]:
-    """A table of no rows."""
-    return {n: np.zeros(0, dtype=code_type(sizes[n])) for n in order}

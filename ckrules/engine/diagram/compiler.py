@@ -8,11 +8,14 @@ import numpy as np
 
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.clause import ClauseDiagram, from_truth
+from ckrules.engine.diagram.compiled import AnyBlock, Compiled
+from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.layers import layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
-from ckrules.engine.diagram.problem import Problem, components
+from ckrules.engine.diagram.problem import Problem, components, prepare
 from ckrules.engine.diagram.product import Budget, Layer, forward, trim
+from ckrules.engine.diagram.search import SplitBlock
 from ckrules.engine.diagram.truth import Grid, Truth, absorb
 from ckrules.engine.expr import BoolExpr
 
@@ -38,17 +41,48 @@ def choose_order(problem: Problem) -> list[str]:
     return out + free
 
 
-def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> list[Block]:
-    """The problem's points as independent blocks of consecutive variables of ``order``.
-
-    Raises:
-        TooHardError: When the budget does not suffice.
-    """
+def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> list[AnyBlock]:
+    """The problem's points as independent blocks of consecutive variables of ``order``."""
     with np.errstate(all="ignore"):
-        return [
-            _compile(problem, names, clauses, budget)
-            for names, clauses in _spans(problem, order)
-        ]
+        return [_block(problem, n, clauses, budget) for n, clauses in _spans(problem, order)]
+
+
+def compile_problem(problem: Problem, order: Sequence[str], budget: Budget) -> Compiled:
+    """The problem's points, compiled as far as the budget allows."""
+    sizes = {n: len(v.values) for n, v in problem.variables.items()}
+    if problem.empty:
+        return Compiled([empty(list(order))], sizes)
+    return Compiled(compile_blocks(problem, order, budget), sizes)
+
+
+def _block(
+    problem: Problem, names: Sequence[str], clauses: Sequence[BoolExpr], budget: Budget
+) -> AnyBlock:
+    """One block, split by the values of its first open variable if it is too hard."""
+    try:
+        return _compile(problem, names, clauses, budget)
+    except (TooHardError, MemoryError):
+        open_at = [i for i, n in enumerate(names) if len(problem.variables[n].codes) > 1]
+        if not open_at:
+            raise
+    at = open_at[0]
+    kept = {n: problem.variables[n].codes for n in names}
+    domains = {n: problem.variables[n].values for n in names}
+
+    def part(k: int) -> Compiled:
+        some = {**kept, names[at]: [kept[names[at]][k]]}
+        return compile_problem(prepare(domains, clauses, some), names, budget)
+
+    return SplitBlock(names, kept[names[at]], at, part)
+
+
+def empty(names: list[str]) -> Block:
+    """The block without points."""
+    starts = np.zeros(2, dtype=np.int64)
+    nothing = np.zeros(0, dtype=np.int32)
+    none = np.zeros(0, dtype=np.int64)
+    layers = [Layer(starts[:1], nothing.astype(np.uint8), nothing) for _ in names]
+    return Block(names, layers, [none for _ in names] + [np.ones(1, dtype=np.int64)])
 
 
 def _spans(problem: Problem, order: Sequence[str]) -> list[tuple[list[str], list[BoolExpr]]]:

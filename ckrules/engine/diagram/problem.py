@@ -38,15 +38,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class Problem:
-    """Variables by name in declared order, and simplified clauses of two or more variables."""
+    """Variables by name in declared order, and simplified clauses of two or more variables.
+
+    ``empty`` is true if filtering alone proves that there is no point.
+    """
 
     variables: Mapping[str, Variable]
     clauses: tuple[BoolExpr, ...]
-
-    @property
-    def empty(self) -> bool:
-        """True if filtering alone proves that there is no point."""
-        return any(not v.codes for v in self.variables.values())
+    empty: bool = False
 
 
 def prepare(
@@ -88,7 +87,7 @@ def prepare(
 
 
 def _empty(domains: Mapping[str, Sequence[Any]]) -> Problem:
-    return Problem({n: Variable(n, tuple(v), ()) for n, v in domains.items()}, ())
+    return Problem({n: Variable(n, tuple(v), ()) for n, v in domains.items()}, (), empty=True)
 
 
 def _round(

@@ -1,0 +1,507 @@
+"""Spaces: all points of finite variables at which every rule holds.
+
+A space is immutable and lazy. It is compiled when something is asked that needs all points, into
+a form from which counts, single points by number, samples and tables follow without listing
+anything. Membership and violations of single points import neither numpy nor z3.
+
+Points are ordered lexicographically by `Space.order`, a list of the variables that is a function
+of the variables and rules that the first space was made with; `where` and `bind` keep it. The
+values of a variable come in the order in which they were declared.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.errors import UsageError, unknown
+from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value, walk
+from ckrules.engine.points import CHUNK, Point, Points, check_chunk
+from ckrules.engine.variables import Domain, domain_of
+
+if TYPE_CHECKING:
+    from ckrules.engine.diagram.compiled import Compiled
+
+
+class HasCondition(Protocol):
+    """Anything with a condition, such as a `ckrules.engine.rules.Rule`."""
+
+    @property
+    def condition(self) -> BoolExpr: ...
+
+
+AnyRule = BoolExpr | HasCondition
+
+
+class Space:
+    """The points of finite variables that meet every rule.
+
+    Args:
+        variables: Variable nodes; points show them in this order.
+        rules: Conditions, or objects with a ``condition``.
+        names: Derived quantities that `where` texts may use, beside the variables and the named
+            quantities of the rules.
+        fixed: Values to which variables are restricted from the start. Unlike `bind`, this takes
+            part in the choice of `order`, which pays if it settles most of the rules.
+
+    Raises:
+        UnknownNameError: When a rule reads a variable that the space does not have.
+
+    >>> from ckrules.engine.variables import Int
+    >>> tile_m = Int("tile_m", [16, 32, 64, 128])
+    >>> tile_n = Int("tile_n", [16, 32, 64, 128])
+    >>> waves = Int("waves", [1, 2, 4, 8])
+    >>> rules = [tile_m % (waves * 16) == 0, tile_m * tile_n <= 4096]
+    >>> space = Space([tile_m, tile_n, waves], rules)
+    >>> len(space)
+    29
+    >>> space[5] in space, {"tile_m": 16, "tile_n": 16, "waves": 8} in space
+    (True, False)
+    """
+
+    def __init__(
+        self,
+        variables: Iterable[Expr],
+        rules: Iterable[AnyRule] = (),
+        *,
+        names: Mapping[str, Expr] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._variables: dict[str, Expr] = {}
+        for node in variables:
+            name = domain_of(node).name
+            if name in self._variables:
+                raise UsageError(f"variable {name} is given twice")
+            self._variables[name] = node
+        self._rules = tuple(rules)
+        self._names = dict(names or {})
+        for rule in self._rules:
+            for name in sorted(_condition(rule).support - self._variables.keys()):
+                raise unknown("variable", name, self._variables)
+        self._domains = {n: domain_of(v).values for n, v in self._variables.items()}
+        self._parent: Space | None = None
+        self._domains = self._bound(fixed or {})
+
+    def _derived(
+        self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]
+    ) -> Space:
+        child = Space.__new__(Space)
+        child._variables, child._names = self._variables, self._names
+        child._rules, child._domains, child._parent = rules, domains, self
+        return child
+
+    # -- what it is made of ------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names in declared order."""
+        return tuple(self._variables)
+
+    @property
+    def rules(self) -> tuple[AnyRule, ...]:
+        """The rules, those of `where` last."""
+        return self._rules
+
+    @property
+    def domains(self) -> dict[str, tuple[Any, ...]]:
+        """The candidate values of each variable; a code is a position in this list.
+
+        >>> from ckrules.engine.variables import Int
+        >>> Space([Int("tile_m", [16, 32, 64])]).bind(tile_m=[64, 16]).domains
+        {'tile_m': (16, 64)}
+        """
+        return dict(self._domains)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The variables in the order that sorts the points.
+
+        >>> from ckrules.engine.variables import Int
+        >>> a, b, c = Int("a", [1, 2]), Int("b", [1, 2]), Int("c", [1, 2])
+        >>> Space([a, b, c], [a <= c]).order
+        ('a', 'c', 'b')
+        """
+        if self._parent is not None:
+            return self._parent.order
+        from ckrules.engine.diagram.compiler import choose_order
+
+        return tuple(choose_order(self._problem))
+
+    @cached_property
+    def _problem(self) -> Any:
+        from ckrules.engine.diagram.problem import prepare
+
+        return prepare(self._domains, [_condition(r) for r in self._rules])
+
+    def __repr__(self) -> str:
+        known = "_compiled" in self.__dict__
+        points = f"; {self.count():,} points" if known else ""
+        return f"Space({len(self._variables)} variables, {len(self._rules)} rules{points})"
+
+    # -- compilation -------------------------------------------------------------------------
+
+    def compile(self) -> Compiled:
+        """The compiled form (made once); it answers in codes instead of values."""
+        return self._compiled
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        restricted = self._restriction()
+        if restricted is not None:
+            return restricted
+        from ckrules.engine.diagram.cache import compile_cached
+
+        return compile_cached(self._problem, self.order)
+
+    def _restriction(self) -> Compiled | None:
+        """This space cut out of the nearest compiled space that it was derived from."""
+        above = self._parent
+        while above is not None and "_compiled" not in above.__dict__:
+            above = above._parent
+        if above is None or self._problem.empty:
+            return None
+        recode: dict[str, dict[int, int]] = {}
+        for name, values in self._domains.items():
+            old = above._domains[name]
+            if values is not old and values != old:
+                place = {v: i for i, v in enumerate(old)}
+                if any(v not in place for v in values):
+                    return None
+                recode[name] = {place[v]: i for i, v in enumerate(values)}
+        from ckrules.engine.diagram.errors import TooHardError
+        from ckrules.engine.diagram.problem import prepare
+        from ckrules.engine.diagram.product import Budget
+        from ckrules.engine.diagram.restrict import restrict
+
+        added = [_condition(r) for r in self._rules[len(above._rules) :]]
+        problem = prepare(self._domains, added)
+        try:
+            return restrict(above._compiled, problem, recode, Budget())
+        except TooHardError:
+            return None
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """The exact number of points.
+
+        >>> from ckrules.engine.variables import Int
+        >>> Space([Int(f"x{i}", range(100)) for i in range(20)]).count() == 100**20
+        True
+        """
+        return self._compiled.count
+
+    def __len__(self) -> int:
+        count = self.count()
+        if count > sys.maxsize:
+            raise OverflowError(f"{count:,} points are more than len() can return: use count()")
+        return count
+
+    def __bool__(self) -> bool:
+        return self.count() > 0
+
+    def __iter__(self) -> Iterator[Point]:
+        names = self.names
+        for table in self.columns():
+            for row in self.tuples(table):
+                yield dict(zip(names, row, strict=True))
+
+    @overload
+    def __getitem__(self, at: int) -> Point: ...
+    @overload
+    def __getitem__(self, at: slice) -> Points: ...
+    def __getitem__(self, at: int | slice) -> Point | Points:
+        compiled = self._compiled
+        count = compiled.count
+        if isinstance(at, slice):
+            return Points(self, *_slice(at, count))
+        if not -count <= at < count:
+            raise IndexError(f"index {at} is outside the {count:,} points")
+        found = compiled.unrank(at if at >= 0 else at + count)
+        codes = dict(zip(compiled.order, found, strict=True))
+        return {n: values[codes[n]] for n, values in self._domains.items()}
+
+    def index(self, point: Mapping[str, Value]) -> int:
+        """The number of a point, so that ``space[space.index(point)] == point``.
+
+        Raises:
+            UsageError: When the point is not in the space.
+
+        >>> from ckrules.engine.variables import Int
+        >>> space = Space([Int("tile_m", [16, 32, 64]), Int("waves", [1, 2])])
+        >>> space.index({"tile_m": 64, "waves": 1})
+        4
+        """
+        codes = self._codes_of(point)
+        compiled = self._compiled
+        rank = None if codes is None else compiled.rank([codes[n] for n in compiled.order])
+        if rank is None:
+            raise UsageError(f"{dict(point)} is not a point of the space")
+        return rank
+
+    def __contains__(self, point: object) -> bool:
+        if not isinstance(point, Mapping):
+            raise UsageError(f"a point is a mapping from variables to values, not {point!r}")
+        if self._codes_of(point) is None:
+            return False
+        at = At(point)
+        return all(at.holds(_condition(r)) for r in self._rules)
+
+    def violated(self, point: Mapping[str, Value]) -> list[AnyRule]:
+        """The rules whose condition is false at the point, in the order of `rules`.
+
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
+        >>> Space([m, w], [m % (w * 16) == 0, m <= 32]).violated({"tile_m": 48, "waves": 2})
+        [tile_m % (waves * 16) == 0, tile_m <= 32]
+        """
+        self._check_keys(point)
+        at = At(point)
+        return [r for r in self._rules if not at.holds(_condition(r))]
+
+    def contains_columns(self, columns: Mapping[str, Sequence[Any]]) -> Any:
+        """For each row of columns of values whether it is a point, as a numpy array.
+
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
+        >>> space = Space([m, w], [m % (w * 16) == 0])
+        >>> space.contains_columns({"tile_m": [16, 64, 99], "waves": [2, 4, 1]}).tolist()
+        [False, True, False]
+        """
+        from ckrules.engine.diagram.columns import to_codes
+
+        self._check_keys(columns)
+        return self._compiled.contains(to_codes(columns, self._domains))
+
+    def counts_by(self, *fields: str) -> dict[Any, int]:
+        """The number of points for each value of a field, or each pair of values of two fields.
+
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2])
+        >>> space = Space([m, w], [m % (w * 16) == 0])
+        >>> space.counts_by("waves")
+        {1: 3, 2: 2}
+        >>> space.counts_by("waves", "tile_m")[2, 16]
+        0
+        """
+        for name in fields:
+            if name not in self._variables:
+                raise unknown("field", name, self._variables)
+        if len(fields) == 1:
+            (name,) = fields
+            return dict(zip(self._domains[name], self._compiled.histogram(name), strict=True))
+        if len(fields) != 2 or fields[0] == fields[1]:
+            raise UsageError("counts_by takes one field or two different ones")
+        a, b = fields
+        rows = self._compiled.histogram2(a, b)
+        return {
+            (x, y): n
+            for x, row in zip(self._domains[a], rows, strict=True)
+            for y, n in zip(self._domains[b], row, strict=True)
+        }
+
+    def sample(self, n: int, seed: int | None = None) -> list[Point]:
+        """``n`` different points, every set of them equally likely; all points if n is larger.
+
+        >>> from ckrules.engine.variables import Int
+        >>> space = Space([Int("tile_m", [16, 32, 64, 128])])
+        >>> len(space.sample(2, seed=1)), len(space.sample(9, seed=1))
+        (2, 4)
+        """
+        indices = self.sample_indices(n, seed)
+        table = self._compiled.unrank_many(indices) if indices else {}
+        names = self.names
+        return [dict(zip(names, row, strict=True)) for row in self.tuples(table)]
+
+    def sample_indices(self, n: int, seed: int | None = None) -> list[int]:
+        """The numbers of the points that `sample` returns, in random order."""
+        if n < 0:
+            raise UsageError(f"cannot sample {n} points")
+        count = self.count()
+        n = min(n, count)
+        rng = random.Random(seed)
+        chosen: dict[int, None] = {}
+        for top in range(count - n, count):  # Floyd's algorithm: n draws, no rejections
+            draw = rng.randrange(top + 1)
+            chosen.setdefault(draw if draw not in chosen else top)
+        out = list(chosen)
+        rng.shuffle(out)
+        return out
+
+    # -- smaller spaces ----------------------------------------------------------------------
+
+    def where(self, *conditions: BoolExpr | str) -> Space:
+        """The points of this space at which the conditions hold too.
+
+        Args:
+            conditions: Expressions, or texts in the language of ``--where``.
+
+        >>> from ckrules.engine.variables import Int
+        >>> space = Space([Int("tile_m", [16, 32, 64]), Int("tile_n", [16, 32, 64])])
+        >>> space.where("tile_m * tile_n >= 1024 & tile_m < tile_n").count()
+        2
+        """
+        added: list[BoolExpr] = []
+        for condition in conditions:
+            if isinstance(condition, str):
+                from ckrules.engine.parse import parse_condition
+
+                condition = parse_condition(condition, self._vocabulary)
+            if not isinstance(condition, BoolExpr):
+                raise UsageError(f"`{condition!r}` is not a condition")
+            for name in sorted(condition.support - self._variables.keys()):
+                raise unknown("variable", name, self._variables)
+            added.append(condition)
+        return self._derived((*self._rules, *added), self._domains)
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, Expr]:
+        nodes = walk(*(_condition(r) for r in self._rules))
+        named = {n.data.name: n for n in nodes if n.op == "named"}
+        return {**named, **self._names, **self._variables}
+
+    def bind(self, **values: Any) -> Space:
+        """The points of this space at which variables have the given values.
+
+        Args:
+            values: A value, or a list, tuple, set or range of values, by variable. A value that
+                is no candidate but lies in the variable's documented range is allowed.
+
+        Raises:
+            UnknownNameError: For a field or word that does not exist, with near matches.
+            UsageError: For a value that the variable cannot take.
+
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64], lo=1, hi=256), Int("waves", [1, 2, 4])
+        >>> space = Space([m, w], [m % (w * 16) == 0])
+        >>> space.bind(waves=[2, 4]).count(), space.bind(tile_m=96).count()
+        (3, 2)
+        """
+        return self._derived(self._rules, self._bound(values))
+
+    def _bound(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+        domains = dict(self._domains)
+        for name, given in values.items():
+            if name not in self._variables:
+                raise unknown("field", name, self._variables)
+            many = isinstance(given, (list, tuple, set, frozenset, range))
+            domain = domain_of(self._variables[name])
+            wanted = [domain.accept(v) for v in (given if many else (given,))]
+            kept = tuple(v for v in domains[name] if v in wanted)
+            if len(domains[name]) == len(domain.values):  # not bound before
+                outside = {v for v in wanted if v not in domain.values}
+                kept += tuple(sorted(outside, key=_sort_key))
+            domains[name] = kept
+        return domains
+
+    def shard(self, i: int, n: int) -> Points:
+        """The ``i``-th (from 0) of ``n`` consecutive parts, equal to within one point.
+
+        >>> from ckrules.engine.variables import Int
+        >>> space = Space([Int("x", range(10))])
+        >>> [len(space.shard(i, 3)) for i in range(3)]
+        [3, 3, 4]
+        """
+        if n < 1 or not 0 <= i < n:
+            raise UsageError(f"shard {i} of {n} does not exist: expected 0 to {max(0, n - 1)}")
+        count = self.count()
+        return Points(self, i * count // n, (i + 1) * count // n)
+
+    # -- columns -----------------------------------------------------------------------------
+
+    def columns(self, chunk: int = CHUNK) -> Iterator[dict[str, Any]]:
+        """All points as tables of at most ``chunk`` rows: numpy arrays of codes by variable.
+
+        A code is a position in `domains`; no more than one table is held at a time.
+
+        >>> from ckrules.engine.variables import Int
+        >>> space = Space([Int("tile_m", [16, 32]), Int("waves", [1, 2])])
+        >>> [{n: c.tolist() for n, c in t.items()} for t in space.columns(chunk=3)]
+        [{'tile_m': [0, 0, 1], 'waves': [0, 1, 0]}, {'tile_m': [1], 'waves': [1]}]
+        """
+        from ckrules.engine.diagram.search import stream
+
+        check_chunk(chunk)
+        for table in stream(self._compiled, chunk):
+            yield {n: table[n] for n in self.names}
+
+    def tuples(self, table: Mapping[str, Any]) -> Iterator[tuple[Value, ...]]:
+        """The rows of a table of codes as tuples of values, in the order of `names`."""
+        if not self._domains:
+            return iter([()] * self.count())
+        from ckrules.engine.diagram.columns import to_lists
+
+        return zip(*to_lists(table, self._domains), strict=True)
+
+    def to_arrow_batches(self, chunk: int = CHUNK) -> Iterator[Any]:
+        """All points as Arrow record batches of at most ``chunk`` rows.
+
+        Numbers and Booleans are plain columns, words are dictionary encoded.
+        """
+        for table in self.columns(chunk):
+            yield self.record_batch(table)
+
+    def record_batch(self, table: Mapping[str, Any]) -> Any:
+        """A table of codes as one Arrow record batch of values."""
+        from ckrules.engine.diagram.columns import to_arrow
+
+        return to_arrow(table, self._domains)
+
+    # -- helpers -----------------------------------------------------------------------------
+
+    def _check_keys(self, point: Mapping[str, Any]) -> None:
+        for key in point:
+            if key not in self._variables:
+                raise unknown("field", str(key), self._variables)
+        missing = [n for n in self._variables if n not in point]
+        if missing:
+            raise UsageError(f"the point lacks {', '.join(missing)}")
+
+    @cached_property
+    def _places(self) -> dict[str, dict[Any, int]]:
+        return {n: {v: i for i, v in enumerate(vs)} for n, vs in self._domains.items()}
+
+    def _codes_of(self, point: Mapping[str, Any]) -> dict[str, int] | None:
+        """The codes of a point, None if a value is no candidate."""
+        self._check_keys(point)
+        codes: dict[str, int] = {}
+        for name, place in self._places.items():
+            value = point[name]
+            domain: Domain = self._variables[name].data
+            try:
+                code = place.get(value)
+            except TypeError:  # a list or another value that cannot be hashed
+                return None
+            if code is None or isinstance(value, bool) != (domain.sort == BOOL):
+                return None
+            codes[name] = code
+        return codes
+
+
+def _condition(rule: AnyRule) -> BoolExpr:
+    return rule if isinstance(rule, BoolExpr) else rule.condition
+
+
+def _sort_key(value: Any) -> tuple[str, Any]:
+    return type(value).__name__, value
+
+
+def _slice(at: slice, count: int) -> tuple[int, int, int]:
+    """`slice.indices` for counts beyond `sys.maxsize`."""
+    step = 1 if at.step is None else int(at.step)
+    if step == 0:
+        raise UsageError("a slice step of zero")
+    low, high = (0, count) if step > 0 else (-1, count - 1)
+
+    def place(value: int | None, default: int) -> int:
+        if value is None:
+            return default
+        value = value + count if value < 0 else value
+        return min(max(value, low), high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    return place(at.start, first), place(at.stop, last), step
