@@ -1,0 +1,1 @@
+"""Reports: how verdicts, points, rules and GPUs are shown; one module a form."""

@@ -1,0 +1,22 @@
+"""The command line: ``ckrules COMMAND``, each command a module of `ckrules.cli.commands`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code.
+
+    0 clean, 1 findings, 2 usage, bad input or an internal error, 3 nothing to work on,
+    4 undecided, 130 interrupted.
+
+    Args:
+        arguments: Words of the command line (default: those of the process).
+    """
+    try:
+        from ckrules.cli.group import cli
+
+        return cli.run(arguments)
+    except KeyboardInterrupt:  # while the modules are still being imported
+        return 130

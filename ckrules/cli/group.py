@@ -1,0 +1,225 @@
+"""The root command: commands found by file name, imported when invoked, and every exit code."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from ckrules import __version__
+from ckrules.cli import commands as package
+from ckrules.cli.terminal import note
+from ckrules.engine.errors import CkrulesError, UndecidedError, nearest
+
+HELP = """The rules of AMD's CK Tile kernels: enumerate, count, sample, check, explain.
+
+\b
+Examples:
+  ckrules enumerate --variant bwd_weight --arch gfx1201 --limit 5
+  ckrules count --variant forward --arch gfx942 --by pipeline,scheduler
+  ckrules check --arch gfx942 kernels.txt
+  ckrules explain tile_m
+
+\b
+Exit codes: 0 clean, 1 findings, 2 usage or bad input, 3 nothing to work on, 4 undecided.
+"""
+
+
+@dataclass
+class Session:
+    """What every command may want to know: colours and whether to show tracebacks."""
+
+    color: str = "auto"
+    debug: bool = False
+
+
+def session() -> Session:
+    """The session of the running command."""
+    context = click.get_current_context(silent=True)
+    found = context.find_root().obj if context is not None else None
+    return found if isinstance(found, Session) else Session()
+
+
+def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def store(context: click.Context, _: click.Parameter, value: Any) -> None:
+        root = context.find_root()
+        root.obj = root.obj or Session()
+        if value:
+            setattr(root.obj, key, value)
+
+    return store
+
+
+def _common() -> list[click.Parameter]:
+    """Options that the root and every command take."""
+    return [
+        click.Option(
+            ["--color"],
+            type=click.Choice(["auto", "always", "never"]),
+            expose_value=False,
+            callback=_remember("color"),
+            help="Colours: on a terminal (auto), always or never.",
+        ),
+        click.Option(
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            callback=_remember("debug"),
+            help="Show the traceback of an internal error.",
+        ),
+    ]
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules, imported when they are invoked."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(package.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = import_module(f"{package.__name__}.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        if not any(p.name == "color" for p in command.params):
+            command.params.extend(_common())
+            command.context_settings.setdefault("help_option_names", ["-h", "--help"])
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if not word.startswith("-") and word not in (known := self.list_commands(ctx)):
+            hits = nearest(word, known)
+            tail = f"did you mean {' or '.join(hits)}?" if hits else f"known are {', '.join(known)}"
+            raise click.UsageError(f"no command {word!r}: {tail}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, _summary(name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def main(  # type: ignore[override]
+        self, args: Any = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Runs and exits; `click.testing` calls it too."""
+        extra.pop("standalone_mode", None)
+        sys.exit(self.run(args, prog_name, **extra))
+
+    def run(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> int:
+        """Runs and returns the exit code; errors become one line on standard error."""
+        words = list(sys.argv[1:] if args is None else args)
+        name = prog_name or "ckrules"
+        self._main_shell_completion(extra, name, extra.pop("complete_var", None))
+        _tolerate_encodings()
+        code = _guarded(lambda: self._invoked(words, name, extra), "--debug" in words)
+        return _flushed(code)
+
+    def _invoked(self, words: list[str], name: str, extra: dict[str, Any]) -> int:
+        with self.make_context(name, words, **extra) as context:
+            context.obj = context.obj or Session()
+            result = self.invoke(context)
+        return result if isinstance(result, int) else 0
+
+
+def _summary(command: str) -> str:
+    """The first line of a command's module, read without importing it."""
+    for folder in package.__path__:
+        try:
+            with open(os.path.join(folder, command.replace("-", "_") + ".py"), "rb") as file:
+                return file.readline().decode().strip().strip('"').rstrip(".")
+        except OSError:
+            continue
+    return ""
+
+
+def _guarded(body: Callable[[], int], debug: bool) -> int:
+    try:
+        return body()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        return _usage(error)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        return _piped()
+    except UndecidedError as error:
+        note(f"undecided: {error}")
+        return 4
+    except CkrulesError as error:
+        note(f"error: {error}")
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        note(f"error: {what}{error.strerror or error}")
+    except MemoryError:
+        note("error: out of memory")
+    except Exception as error:
+        note(f"internal error: {_one_line(error)} (--debug shows the traceback)")
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+    return 2
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+
+
+def _usage(error: click.ClickException) -> int:
+    text = " ".join(error.format_message().split()).rstrip(".")
+    text = text[:1].lower() + text[1:]
+    context = getattr(error, "ctx", None)
+    tail = f" ({context.command_path} --help shows the options)" if context is not None else ""
+    note(f"error: {text}{tail}")
+    return 2
+
+
+def _piped() -> int:
+    """The reader of our output has gone: nothing failed, and nothing more can be said."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    return 0
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _piped()
+    except OSError as error:
+        note(f"error: cannot write the output: {error.strerror}")
+        _piped()  # or the interpreter complains again at exit
+        return 2
+    return code
+
+
+def _tolerate_encodings() -> None:
+    """Characters that the terminal lacks are escaped instead of stopping the command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+cli = LazyGroup(
+    name="ckrules",
+    help=HELP,
+    params=_common(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    epilog="Use ckrules COMMAND --help for a command's options.",
+)
+click.version_option(__version__, prog_name="ckrules")(cli)

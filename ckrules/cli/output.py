@@ -1,0 +1,79 @@
+"""Where a command writes: standard output, or a file that is replaced only when it is complete."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ckrules.engine.errors import UsageError
+
+
+@contextmanager
+def text_output(path: str | None) -> Iterator[IO[str]]:
+    """A stream for text: standard output, or the file at ``path``.
+
+    The file is written under another name beside it and renamed at the end, so a fault or an
+    interruption leaves the old file as it was.
+
+    Raises:
+        UsageError: If the file cannot be written.
+    """
+    if path is None or path == "-":
+        yield sys.stdout
+    else:
+        with _replacing(path, {"mode": "w", "encoding": "utf-8", "newline": ""}) as stream:
+            yield stream
+
+
+@contextmanager
+def binary_output(path: str | None) -> Iterator[IO[bytes]]:
+    """A stream for bytes: standard output unless that is a terminal, or the file at ``path``.
+
+    Raises:
+        UsageError: For a terminal, or if the file cannot be written.
+    """
+    if path is None or path == "-":
+        if sys.stdout.isatty():
+            raise UsageError("binary output needs -o FILE, not a terminal")
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with _replacing(path, {"mode": "wb"}) as stream:
+            yield stream
+
+
+@contextmanager
+def _replacing(path: str, how: dict[str, Any]) -> Iterator[IO[Any]]:
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise UsageError(f"{path}: a folder, expected a file")
+        with open(target, **how) as stream:  # a device or a pipe cannot be renamed over
+            yield stream
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        stream = open(part, **how)  # noqa: SIM115 - closed below, before the rename
+    except OSError as error:
+        raise _cannot(path, error) from None
+    try:
+        with stream:
+            yield stream
+        if target.exists():
+            os.chmod(part, stat.S_IMODE(target.stat().st_mode))
+        os.replace(part, target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _cannot(path, error) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _cannot(path: str, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot write: {error.strerror or error}")

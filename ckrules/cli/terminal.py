@@ -1,0 +1,81 @@
+"""Terminals: notes on standard error, and whether a stream takes tables, colours and progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+
+def note(text: str) -> None:
+    """One line on standard error; a closed standard error is no reason to fail."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a person reads the stream directly."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def colored(choice: str, stream: Any) -> bool:
+    """Whether to colour: as ``--color`` says, else as the environment does, else on a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
+
+
+class Progress:
+    """A counter on a terminal's standard error; nothing elsewhere."""
+
+    def __init__(self, title: str, total: int | None) -> None:
+        self._title, self._total, self._done = title, total, 0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def advance(self, done: int) -> None:
+        """Tells that ``done`` more are finished."""
+        self._done += done
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done)
+
+    def start(self) -> None:
+        """Shows the counter if standard error is a terminal."""
+        if is_terminal(sys.stderr):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+            total = None if self._total is None else float(self._total)
+            self._task = self._bar.add_task(self._title, total=total)
+
+    def stop(self) -> None:
+        """Removes the counter."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Progress]:
+    """A `Progress` that is removed at the end, whatever happens."""
+    shown = Progress(title, total)
+    shown.start()
+    try:
+        yield shown
+    finally:
+        shown.stop()

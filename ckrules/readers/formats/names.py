@@ -1,0 +1,37 @@
+"""Files of kernel names, one a line; ``#`` begins a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckrules.readers.entries import Context, Entry, Place, Problem, entry_from_name
+from ckrules.readers.source import Source
+
+TITLE = "kernel names, one a line"
+SUFFIXES = (".txt", ".names", ".list")
+ORDER = 9
+
+
+def sniff(head: list[str]) -> bool:
+    """Whether the first line begins like a kernel's name."""
+    return bool(head) and head[0].startswith("grouped_conv_")
+
+
+def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
+    """Every name of the file."""
+    for line in source.lines():
+        if line.fault:
+            yield Problem(Place(source.name, line.number, line.column), line.fault)
+            continue
+        body = line.text.split("#", 1)[0]
+        text = body.strip()
+        if text:
+            indent = len(body) - len(body.lstrip())
+            yield _entry(text, context, Place(source.name, line.number, indent + 1))
+
+
+def _entry(text: str, context: Context, place: Place) -> Entry | Problem:
+    def at(column: int) -> Place:
+        return Place(place.source, place.line, place.column + column - 1)
+
+    return entry_from_name(text, context, place, at)

@@ -1,0 +1,125 @@
+"""Text of a file or of standard input: decoded, by lines or whole, with every fault placed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+
+from ckrules.engine.errors import UsageError
+
+#: A line longer than this is no configuration.
+MAX_LINE = 4 << 20
+#: A whole document longer than this is not read.
+MAX_TEXT = 1 << 30
+_HEAD = 1 << 16
+_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class SourceError(UsageError):
+    """Nothing more can be read from a source; ``line`` and ``column`` say where."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its end; ``fault`` says why it could not be decoded, at ``column``."""
+
+    number: int
+    text: str
+    fault: str = ""
+    column: int = 1
+
+
+class Source:
+    """An open file under the name that messages show."""
+
+    def __init__(self, name: str, stream: BufferedReader) -> None:
+        self.name, self._stream = name, stream
+        self._head = self._peek()
+
+    def _peek(self) -> bytes:
+        head = self._stream.peek(_HEAD)[:_HEAD]
+        if not head:
+            raise SourceError("empty: there is no configuration in it")
+        for bom, encoding in _BOMS.items():
+            if head.startswith(bom):
+                raise SourceError(f"{encoding} text, expected UTF-8", 1, 1)
+        nul = head.find(b"\0")
+        if nul >= 0:
+            line = head.count(b"\n", 0, nul) + 1
+            raise SourceError("a binary file, expected text", line, nul - head.rfind(b"\n", 0, nul))
+        return head
+
+    def head(self) -> list[str]:
+        """The first lines that hold more than blanks and comments, for telling formats apart."""
+        lines = self._head.decode("utf-8-sig", errors="replace").splitlines()
+        stripped = (line.strip() for line in lines[:200])
+        return [line for line in stripped if line and not line.startswith("#")][:3]
+
+    def lines(self) -> Iterator[Line]:
+        """Every line in turn; a line that is not UTF-8 has a fault and the rest still follows."""
+        number = 0
+        while raw := self._stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(raw) > MAX_LINE:
+                while raw and not raw.endswith(b"\n"):
+                    raw = self._stream.readline(MAX_LINE)
+                yield Line(number, "", f"line longer than {MAX_LINE >> 20} MB")
+                continue
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            try:
+                text = raw.decode()
+            except UnicodeDecodeError as error:
+                at = len(raw[: error.start].decode(errors="replace")) + 1
+                yield Line(number, "", f"byte {raw[error.start]:#04x} is not UTF-8", at)
+                continue
+            yield Line(number, text.rstrip("\r\n"))
+
+    def text(self) -> Text:
+        """The whole text.
+
+        Raises:
+            SourceError: If it is not UTF-8 or too long.
+        """
+        raw = self._stream.read(MAX_TEXT + 1)
+        if len(raw) > MAX_TEXT:
+            raise SourceError(f"longer than {MAX_TEXT >> 30} GB: use JSON Lines")
+        try:
+            return Text(raw.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            data = error.object
+            start = data.rfind(b"\n", 0, error.start) + 1
+            line = data.count(b"\n", 0, error.start) + 1
+            column = len(data[start : error.start].decode(errors="replace")) + 1
+            what = f"byte {data[error.start]:#04x} is not UTF-8"
+            raise SourceError(what, line, column) from None
+
+
+class Text:
+    """A text that knows the line and column of an offset.
+
+    >>> Text("ab\\ncd").place(4)
+    (2, 2)
+    """
+
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self.text, self._first = text, first_line
+        self._starts: list[int] | None = None
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1, of an offset; offsets behind the end count as the end."""
+        if self._starts is None:
+            self._starts = [0]
+            at = self.text.find("\n")
+            while at >= 0:
+                self._starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+        offset = min(max(offset, 0), len(self.text))
+        row = bisect_right(self._starts, offset) - 1
+        return row + self._first, offset - self._starts[row] + 1
