@@ -20,6 +20,8 @@ DEFAULT_CK = "2026.06"
 #: Rule sets; each rule says in which it is.
 PROFILES = {
     "legal": "what compiles, launches and computes right",
+    "dispatcher": "what upstream's dispatcher filter of June 2026 lets through to its generator",
+    "builder": "what upstream's instance builder of June 2026 accepts",
 }
 
 #: Variants by operator; an operator is a sub-package of this one.
@@ -42,6 +44,9 @@ FAMILIES = {
     "SK": "stream-K",
     "DW": "depthwise convolution",
     "HW": "limits of the hardware and of the launch",
+    "DISP": "upstream's dispatcher filter (profile dispatcher)",
+    "BLDR": "upstream's instance builder (profile builder)",
+    "CAT": "membership of a catalog (`ckrules catalogs`)",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ckrules.arch import DTYPES, Gpu
+from ckrules.constraints.conv import upstream
 from ckrules.constraints.conv.quantities import Quantities
 from ckrules.engine.expr import Expr, Value
 from ckrules.engine.table import Table
@@ -145,6 +146,7 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
             feature: Table.relation(feature, ("arch",), [g.name for g in gpus if g.has(feature)])
             for feature in ("async_pipelines", "streamk", "lds_row_padding", "lds_transpose_load")
         },
+        **upstream.tables(gpus, PIPELINES),
     }
 
 

@@ -1,0 +1,265 @@
+"""BLDR: what upstream's instance builder refuses (profile `builder`).
+
+BLDR001 to BLDR009 are the check that every configuration of a rule set passes before it is
+listed (`PER_CONFIGURATION`); BLDR010 and on are the filters of the reader of ``.conf`` files.
+"""
+
+from __future__ import annotations
+
+from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.upstream import REFUSED_TRAITS
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, implies, ite, rel
+from ckrules.engine.rules import RuleDef, rule
+
+_CHECK = "dispatcher/codegen/unified_grouped_conv_codegen.py: GroupedConvKernelConfig.is_valid_for_arch"
+_RULES = "dispatcher/codegen/grouped_conv/grouped_config_rules_default.py"
+_CONF = "experimental/grouped_convolution_tile_instances/generate_instances.py"
+_PROFILE = ("builder",)
+_GFX1201 = {
+    "arch": "gfx1201", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32,
+    "wave_m": 2, "wave_n": 4,
+}  # fmt: skip
+
+
+def _wave32(c: Quantities) -> BoolExpr:
+    return c.wave_size == 32
+
+
+@rule(
+    "BLDR001", "trait-refused-by-builder", kind="profile", profiles=_PROFILE,
+    source="dispatcher/codegen/codegen_common.py: TraitConfigBase.is_valid (CK 2026.06)",
+    accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
+    rejects=[{"scheduler": "interwave"}],
+)  # fmt: skip
+def trait_is_valid(c: Quantities) -> BoolExpr:
+    """The pipeline, epilogue and scheduler are no combination that the builder refuses.
+
+    Why: interwave is refused with comp_async and compv3 to compv6.
+
+    Fix: use intrawave.
+    """
+    return ~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler)
+
+
+@rule(
+    "BLDR002", "streamk-refused-by-builder", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.streamk != "off",
+    source=f"{_RULES}: is_streamk_valid_for_variant, check_wmma_native_warp_tile",
+    accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
+    rejects=[{"streamk": "tree"}, {**_GFX1201, "variant": "bwd_weight", "streamk": "tree"}],
+)  # fmt: skip
+def streamk_is_wave64_bwd_weight(c: Quantities) -> BoolExpr:
+    """Stream-K is built for backward weight on wave64 GPUs only.
+
+    Why: the C++ is narrower still: gfx908 has no stream-K.
+
+    Fix: turn streamk off.
+    """
+    return c.bwd_weight & ~_wave32(c)
+
+
+@rule(
+    "BLDR003", "wmma-warp-tile-k-below-32", kind="profile", profiles=_PROFILE,
+    applies=_wave32,
+    source=f"{_RULES}: check_wmma_instance (k_per_xdl < 32 unless the dtype is \"float\")",
+    accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_k": 16}],
+)  # fmt: skip
+def wmma_k_is_32(c: Quantities) -> BoolExpr:
+    """On wave32 GPUs the warp tile's K is at least 32.
+
+    Why: the check exempts the dtype "float", but configurations are tagged "fp32", so only
+    untagged ones (rule set `default`) escape it. The WMMA instructions of gfx11 and gfx12 have
+    K = 16: the builder asks for a warp tile that computes nothing there (WARP002), and DISP003
+    allows nothing but 16x16x16.
+
+    Fix: none that also computes; see docs/upstream-differences.md.
+    """
+    return c.warp_tile_k >= 32
+
+
+@rule(
+    "BLDR004", "wmma-waves-exceed-tile-k", kind="profile", profiles=_PROFILE,
+    applies=_wave32,
+    source=f"{_RULES}: check_wmma_instance (k_warp * k_per_xdl > k_per_block)",
+    accepts=[_GFX1201], rejects=[{**_GFX1201, "tile_k": 16}],
+)  # fmt: skip
+def wmma_waves_fit_k(c: Quantities) -> BoolExpr:
+    """On wave32 GPUs the waves along K and the warp tile fit the block tile's K.
+
+    Why: every wave along K needs a whole warp tile.
+
+    Fix: raise tile_k.
+    """
+    return c.wave_k * c.warp_tile_k <= c.tile_k
+
+
+@rule(
+    "BLDR005", "wmma-warp-tile-m-32", kind="profile", profiles=_PROFILE,
+    applies=_wave32,
+    source=f"{_RULES}: check_wmma_instance (m_per_xdl == 32)",
+    accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_m": 32}],
+)  # fmt: skip
+def wmma_m_is_not_32(c: Quantities) -> BoolExpr:
+    """On wave32 GPUs the warp tile's M is not 32.
+
+    Why: gfx11 and gfx12 have no such WMMA; on gfx1250 the rule is stricter than the hardware.
+
+    Fix: use 16x16.
+    """
+    return c.warp_tile_m != 32
+
+
+@rule(
+    "BLDR006", "compv5-refused-in-backward", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.backward,
+    source=f"{_RULES}: UNSUPPORTED_VARIANT_PIPELINES",
+    accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_weight", "pipeline": "compv5"}],
+)  # fmt: skip
+def no_compv5_in_backward(c: Quantities) -> BoolExpr:
+    """Backward kernels do not use compv5.
+
+    Why: its transposed tiles did not compile when the rule was written.
+
+    Fix: use compv3 or mem.
+    """
+    return c.pipeline != "compv5"
+
+
+@rule(
+    "BLDR007", "irregular-vector", kind="profile", profiles=_PROFILE,
+    source=f"{_RULES}: check_vectors",
+    accepts=[{}, {"vector_a": 6}], rejects=[{"vector_a": 3}],
+)  # fmt: skip
+def vectors_are_even(c: Quantities) -> BoolExpr:
+    """Every vector width is 1 or even.
+
+    Why: meant are 1, 2, 4, 8 and 16; the test lets 6, 10 and 12 through.
+
+    Fix: use a power of two.
+    """
+    return all_of(*((v == 1) | (v % 2 == 0) for v in (c.vector_a, c.vector_b, c.vector_c)))
+
+
+@rule(
+    "BLDR008", "wave-map-not-of-gpu", kind="profile", profiles=_PROFILE,
+    source=f"{_CHECK}; arch_specs.json warp_configs",
+    accepts=[{}, {"wave_m": 2, "wave_n": 1, "wave_k": 2}],
+    rejects=[{"wave_m": 4, "wave_n": 4}, {"arch": "gfx90a", "wave_m": 1, "wave_n": 1}],
+)  # fmt: skip
+def wave_map_is_of_gpu(c: Quantities) -> BoolExpr:
+    """The waves along M, N and K are a wave map of the GPU in upstream's table.
+
+    Why: unlike the dispatcher's filter (DISP002) this test sees the waves along K, and refuses
+    a GPU without a table.
+
+    Fix: take a wave map of the table.
+    """
+    return rel(c.facts["dispatcher_waves"], c.arch, c.wave_m, c.wave_n, c.wave_k)
+
+
+@rule(
+    "BLDR009", "compv6-without-whole-load", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.pipeline == "compv6",
+    source=f"{_RULES}: check_tile_coverage",
+    accepts=[{"pipeline": "compv6"}],
+    rejects=[{"pipeline": "compv6", "tile_m": 16, "tile_k": 32, "vector_a": 8}],
+)  # fmt: skip
+def compv6_has_loads(c: Quantities) -> BoolExpr:
+    """In compv6 each thread issues at least one whole vector load of A and of B.
+
+    Why: the scheduler divides by the number of loads. compv3 does so too (PIPE006) and is not
+    tested.
+
+    Fix: narrow the vector or raise the tile.
+    """
+    return all_of(
+        c.tile_m * c.tile_k // (c.threads * c.vector_a) >= 1,
+        c.tile_n * c.tile_k // (c.threads * c.vector_b) >= 1,
+    )
+
+
+@rule(
+    "BLDR010", "tile-beyond-one-wave-of-vectors", kind="profile", profiles=_PROFILE,
+    source=f"{_CONF}: check_warp_coverage",
+    accepts=[{}, {"variant": "bwd_data", "tile_m": 256, "vector_a": 1}],
+    rejects=[{"tile_m": 256, "vector_a": 1}],
+)  # fmt: skip
+def one_wave_covers_tile(c: Quantities) -> BoolExpr:
+    """One wave's vectors reach across the block tile: M of A (K in backward data) and N of B.
+
+    Why: the reader of .conf files drops the others. For forward it looks at the wrong axis
+    (both operands are contiguous in K), and since 2026.06 a wave may go over a row several
+    times, so the C++ has no such limit.
+
+    Fix: use wider vectors.
+    """
+    extent: IntExpr = ite(c.variant == "bwd_data", c.tile_k, c.tile_m)
+    return all_of(
+        extent <= c.wave_size * c.vector_a, c.tile_n <= c.wave_size * c.vector_b
+    )
+
+
+@rule(
+    "BLDR011", "vector-beyond-share-of-thread", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.variant == "bwd_data",
+    source=f"{_CONF}: check_bwd_data_vec_coverage",
+    accepts=[{"variant": "bwd_data"}],
+    rejects=[{"variant": "bwd_data", "tile_m": 16, "tile_k": 32, "pipeline": "mem"}],
+)  # fmt: skip
+def vectors_within_share(c: Quantities) -> BoolExpr:
+    """In backward data a vector is no longer than the elements that a thread loads.
+
+    Why: needed by compv3 and compv6 in every direction (PIPE006); other pipelines narrow the
+    vector, so for them the rule is too strict.
+
+    Fix: narrow the vector.
+    """
+    return all_of(
+        c.vector_a <= c.tile_m * c.tile_k // c.threads,
+        c.vector_b <= c.tile_n * c.tile_k // c.threads,
+    )
+
+
+@rule(
+    "BLDR012", "interwave-refused-by-reader", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.scheduler == "interwave",
+    source=f"{_CONF}; {_RULES}: INTERWAVE_PIPELINES",
+    accepts=[{"scheduler": "interwave", "pipeline": "mem"}],
+    rejects=[{"scheduler": "interwave", "pipeline": "wavelet"}],
+)  # fmt: skip
+def interwave_pipelines(c: Quantities) -> BoolExpr:
+    """Only basic_v1 and mem are read with interwave.
+
+    Why: the C++ agrees (PIPE002).
+
+    Fix: use intrawave.
+    """
+    return c.pipeline.isin("basic_v1", "mem")
+
+
+@rule(
+    "BLDR013", "async-streamk-in-fp32", kind="profile", profiles=_PROFILE,
+    applies=lambda c: c.streamk != "off",
+    source=f"{_CONF}: stream-K instances",
+    accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
+    rejects=[{"variant": "bwd_weight", "streamk": "tree", "dtype": "fp32",
+              "pipeline": "basic_async_v1"}],
+)  # fmt: skip
+def no_async_streamk_in_fp32(c: Quantities) -> BoolExpr:
+    """Stream-K with basic_async_v1 is not read for fp32.
+
+    Why: the reader drops it without a reason; the rule set `full` lists it.
+
+    Fix: use another pipeline or dtype.
+    """
+    return implies(c.pipeline == "basic_async_v1", c.dtype != "fp32")
+
+
+#: The check of a single configuration, which every listed one has passed.
+PER_CONFIGURATION: tuple[RuleDef, ...] = (
+    trait_is_valid, streamk_is_wave64_bwd_weight, wmma_k_is_32, wmma_waves_fit_k,
+    wmma_m_is_not_32, no_compv5_in_backward, vectors_are_even, wave_map_is_of_gpu,
+    compv6_has_loads,
+)  # fmt: skip
+#: Of these, the test that reads the dtype tag; it spares configurations without one.
+READS_TAG = wmma_k_is_32.code
