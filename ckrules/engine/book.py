@@ -201,9 +201,16 @@ class RuleBook:
         return compile_function([r.condition for r in self.rules])
 
     def resources(self, point: Mapping[str, Value], names: Sequence[str] = ()) -> dict[str, Any]:
-        """The values of derived quantities at a point (None where one is undefined)."""
+        """The values of derived quantities at a point (None where one is undefined).
+
+        Raises:
+            UnknownNameError: For a quantity that does not exist, with near matches.
+        """
         at = At(point)
         quantities = self.vocabulary.quantities
+        for n in names:
+            if n not in quantities:
+                raise unknown("quantity", n, quantities)
         return {n: at.value(quantities[n]) for n in names or quantities}
 
     def example(self, overrides: Mapping[str, Value]) -> dict[str, Value]:
@@ -224,7 +231,7 @@ class RuleBook:
         """Evaluates a rule's examples; each must be decided as declared, with the guard true."""
         for verdict, said in ((True, "accepted"), (False, "rejected")):
             try:
-                points = self.examples(r, accepted=verdict)
+                points = [self.point(p) for p in self.examples(r, accepted=verdict)]
                 decided = [(At(p).holds(r.applies), At(p).holds(r.expr)) for p in points]
             except (CkrulesError, MissingFieldError) as error:
                 raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None

@@ -35,7 +35,10 @@ class Bounds:
         if root.id not in self._memo:
             for node in walk(root):
                 if node.id not in self._memo:
-                    self._memo[node.id] = self._step(node)
+                    try:
+                        self._memo[node.id] = self._step(node)
+                    except OverflowError:  # a whole number beyond what a float can be
+                        self._memo[node.id] = _WIDE
         return self._memo[root.id]
 
     def never_zero(self, root: Expr) -> bool:
@@ -60,8 +63,8 @@ class Bounds:
             return (min(values), max(values)) if values else (0, 0)
         if node.op == "ite":
             return min(args[1][0], args[2][0]), max(args[1][1], args[2][1])
-        if node.op == "mod" and node.sort == REAL:
-            return _mod_real(args[1])
+        if node.sort == REAL and node.op in _REAL:
+            return _REAL[node.op](args[0], args[1])
         return _ARITH[node.op](args[0], args[1])
 
 
@@ -89,10 +92,12 @@ def _divisors(b: Bound) -> list[float]:
 
 def _div(a: Bound, b: Bound) -> Bound:
     divisors = _divisors(b)
+    if b == (0, 0):
+        return 0, 0  # defined nowhere
     if not divisors or not all(map(math.isfinite, (*a, *b))):
         return (0, math.inf) if a[0] >= 0 and b[0] >= 0 else _WIDE
-    values = [math.floor(x / y) if abs(x) > 2**50 else x // y for x in a for y in divisors]
-    return min(values), max(values) + (1 if max(map(abs, values)) > 2**50 else 0)
+    values = [x // y for x in a for y in divisors]
+    return min(values), max(values)
 
 
 def _ceil(a: Bound, b: Bound) -> Bound:
@@ -107,7 +112,19 @@ def _true(a: Bound, b: Bound) -> Bound:
     return (0, math.inf) if a[0] >= 0 and b[0] >= 0 else _WIDE
 
 
-def _mod_real(b: Bound) -> Bound:
+def _div_real(a: Bound, b: Bound) -> Bound:
+    # the quotient grows without limit where the divisor comes close to zero
+    if (b[0] > 0 or b[1] < 0) and all(map(math.isfinite, (*a, *b))):
+        return _div(a, b)
+    return (0, math.inf) if a[0] >= 0 and b[0] >= 0 else _WIDE
+
+
+def _ceil_real(a: Bound, b: Bound) -> Bound:
+    lo, hi = _div_real(a, b)
+    return lo, hi + 1
+
+
+def _mod_real(a: Bound, b: Bound) -> Bound:
     return min(b[0], 0), max(b[1], 0)
 
 
@@ -117,6 +134,10 @@ def _mod(a: Bound, b: Bound) -> Bound:
         return (0, min(top, a[1])) if a[0] >= 0 else (0, top)
     return min(b[0], 0), max(b[1], 0)
 
+
+_REAL: dict[str, Callable[[Bound, Bound], Bound]] = {
+    "floordiv": _div_real, "ceil_div": _ceil_real, "mod": _mod_real,
+}  # fmt: skip
 
 _ARITH: dict[str, Callable[[Bound, Bound], Bound]] = {
     "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),

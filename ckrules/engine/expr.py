@@ -15,6 +15,7 @@ Semantics that hold in every back end:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any, NoReturn, TypeAlias
 
 from ckrules.engine.errors import RuleBookError, UsageError, unknown
@@ -33,6 +34,7 @@ OPS = (
 )  # fmt: skip
 
 _nodes: dict[tuple[Any, ...], Expr] = {}
+_ids = count()  # a node that loses a race between two threads wastes its number
 
 
 class Expr:
@@ -47,6 +49,12 @@ class Expr:
     support: frozenset[str]
 
     sort: str = ""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"`{self}` cannot be changed: expressions are immutable")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"`{self}` cannot be changed: expressions are immutable")
 
     def __hash__(self) -> int:
         return self.id
@@ -88,13 +96,14 @@ def make(cls: type[Any], op: str, args: tuple[Expr, ...] = (), data: Any = None)
     node = _nodes.get(key)
     if node is None:
         node = object.__new__(cls)
-        node.op, node.args, node.data, node.id = op, args, data, len(_nodes)
         if op == "var":
-            node.support = frozenset((data.name,))
+            support = frozenset((data.name,))
         elif len(args) == 1:
-            node.support = args[0].support
+            support = args[0].support
         else:
-            node.support = frozenset().union(*(a.support for a in args))
+            support = frozenset().union(*(a.support for a in args))
+        for slot, value in zip(Expr.__slots__, (args, data, next(_ids), op, support), strict=True):
+            object.__setattr__(node, slot, value)
         node = _nodes.setdefault(key, node)
     return node
 
@@ -417,16 +426,15 @@ def isin(item: Expr, *values: Any) -> BoolExpr:
     """True where ``item`` is one of ``values`` (given one by one or as one iterable)."""
     flat: list[Any] = []
     for v in values:
-        flat.extend(v if isinstance(v, (list, tuple, set, frozenset, range)) else (v,))
-    if isinstance(item, EnumExpr):
-        for v in flat:
-            _enum(v, item)
-    else:
-        for v in flat:
-            _num(v)
-    kept = tuple(dict.fromkeys(flat))
-    if not all(isinstance(v, (int, float, str)) for v in kept):
+        single = isinstance(v, (str, Expr)) or not isinstance(v, Iterable)
+        flat.extend((v,) if single else v)
+    if any(isinstance(v, Expr) for v in flat):
         raise UsageError("isin needs constant values")
+    if not isinstance(item, EnumExpr):
+        item = _num(item)
+    for v in flat:
+        _enum(v, item) if isinstance(item, EnumExpr) else _num(v)
+    kept = tuple(dict.fromkeys(flat))
     node: BoolExpr = make(BoolExpr, "isin", (item,), kept)
     return node
 
@@ -436,7 +444,13 @@ def _key_args(table: Table, args: tuple[Any, ...]) -> tuple[Expr, ...]:
         raise RuleBookError(
             f"table {table.name} has the keys {', '.join(table.keys)}; got {len(args)} of them"
         )
-    return tuple(a if isinstance(a, Expr) else _const(a) for a in args)
+    nodes = tuple(a if isinstance(a, Expr) else _const(a) for a in args)
+    for name, sort, node in zip(table.keys, table.key_sorts, nodes, strict=True):
+        if sort not in ("", INT if node.sort == REAL else node.sort):
+            raise RuleBookError(
+                f"table {table.name}: `{node}` cannot be looked up as {name}, which is {sort}"
+            )
+    return nodes
 
 
 def rel(table: Table, *args: Any) -> BoolExpr:

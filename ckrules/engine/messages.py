@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ckrules.engine.backends.pointwise import At
-from ckrules.engine.expr import BOOL, BoolExpr, Expr, const, substitute, walk
+from ckrules.engine.expr import BOOL, BoolExpr, Expr, const, substitute
 from ckrules.engine.text import literal, to_text
 
 _LONG = 100
@@ -73,11 +73,19 @@ def _with_values(body: Expr, at: At) -> Expr:
 
 def undefined_part(node: Expr, at: At) -> str:
     """What makes a term undefined at the point; empty if it is defined."""
-    for inner in walk(node):
-        if inner.op in ("floordiv", "mod", "truediv", "ceil_div") and at.value(inner.args[1]) == 0:
-            return f"{operand(inner.args[1], at)} is used as a divisor"
-        if inner.op == "lookup" and at.value(inner) is None:
-            return f"{inner.data.name} has no entry for {_keys(inner, at)}"
+    while at.value(node) is None:
+        if node.op == "ite":
+            node = node.args[1] if at.holds(node.args[0]) else node.args[2]
+            continue
+        inner = [a for a in node.args if a.sort != BOOL and at.value(a) is None]
+        if inner:
+            node = inner[0]
+        elif node.op == "lookup":
+            return f"{node.data.name} has no entry for {_keys(node, at)}"
+        elif node.op == "undef":
+            return "a term is undefined"
+        else:
+            return f"{operand(node.args[1], at)} is used as a divisor"
     return ""
 
 
@@ -104,7 +112,7 @@ def _fault(expr: Any, at: At) -> str:
         return _fault(_chosen(expr, at), at)
     for arg in expr.args:
         if arg.sort != BOOL and at.value(arg) is None:
-            return undefined_part(arg, at) or f"`{to_text(arg)}` is undefined"
+            return undefined_part(arg, at)
     if op in _COMPARE:
         return _comparison(expr, at)
     return _plain_fault(expr, at)

@@ -11,15 +11,18 @@ import ast
 import io
 import operator
 import tokenize
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ckrules.engine import expr as e
 from ckrules.engine.errors import UsageError, nearest
 
-_WORDS = {"&": "and", "&&": "and", "|": "or", "||": "or", "~": "not"}
+_WORDS = {"&": "and", "|": "or", "~": "not"}
 _CONSTANTS = {"true": True, "false": False}
 _MAX_LENGTH = 20_000
+_MAX_POWER = 1000  # parts of an expression after ** is written out as products
+_SHOWN = 80
 
 
 class ExpressionError(UsageError):
@@ -27,7 +30,16 @@ class ExpressionError(UsageError):
 
     def __init__(self, problem: str, text: str, column: int) -> None:
         self.problem, self.text, self.column = problem, text, column
-        super().__init__(f"{text.strip()!r}, column {column}: {problem}")
+        super().__init__(f"{_around(text, column)!r}, column {column}: {problem}")
+
+
+def _around(text: str, column: int) -> str:
+    """The text, or of a long one the part around the column."""
+    if len(text.strip()) <= _SHOWN:
+        return text.strip()
+    start = max(0, min(column - 1 - _SHOWN // 2, len(text) - _SHOWN))
+    end = start + _SHOWN
+    return "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
 
 
 def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
@@ -46,15 +58,19 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
     a % 2 == 0 & a >= 1 & a <= 6
     """
     if len(text) > _MAX_LENGTH:
-        raise ExpressionError(f"longer than {_MAX_LENGTH} characters", text[:40] + "…", _MAX_LENGTH)
-    source, origin = (text, None) if python else _words_for_signs(text)
+        raise ExpressionError(f"longer than {_MAX_LENGTH} characters", text, _MAX_LENGTH)
+    flat = text.replace("\n", " ").replace("\r", " ")  # one line, so that a place is a column
+    source, origin = (flat, None) if python else _words_for_signs(flat)
     try:
-        tree = ast.parse(source.strip() or " ", mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as Python's remarks on backslashes in words
+            tree = ast.parse(source.strip() or " ", mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         at = getattr(error, "offset", None) or 1
         lead = len(source) - len(source.lstrip())
         column = _original(origin, at - 1 + lead) + 1
-        raise ExpressionError("not an expression", text, min(column, len(text) + 1)) from None
+        column = max(1, min(column, len(text) + 1))
+        raise ExpressionError("not an expression", text, column) from None
     return _Reader(text, source, origin, fields).read(tree.body)
 
 
@@ -72,12 +88,12 @@ def parse_condition(text: str, fields: Mapping[str, Any], *, python: bool = Fals
     return node
 
 
-def _words_for_signs(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """``text`` with & | ~ spelled out, and where each changed piece came from."""
+def _words_for_signs(flat: str) -> tuple[str, list[tuple[int, int]]]:
+    """``flat`` with & | ~ spelled out, and where each changed piece came from."""
     out: list[str] = []
     origin: list[tuple[int, int]] = [(0, 0)]
     done = length = 0
-    flat = text.replace("\n", " ").replace("\r", " ")
+    last = ""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(flat).readline))
     except (tokenize.TokenError, SyntaxError, IndentationError):
@@ -87,8 +103,11 @@ def _words_for_signs(text: str) -> tuple[str, list[tuple[int, int]]]:
         if word is None:
             continue
         start, end = token.start[1], token.end[1]
-        if start < done:
+        if start == done and token.string == last and last != "~":  # && and || as in C
+            done, last = end, ""
+            origin.append((length, end))
             continue
+        last = token.string
         piece = flat[done:start] + f" {word} "
         out.append(piece)
         length += len(piece)
@@ -116,7 +135,8 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
     "min": (None, e.minimum), "max": (None, e.maximum), "ceil_div": (2, e.ceil_div),
     "divides": (2, e.divides), "is_pow2": (1, e.is_pow2), "implies": (2, e.implies),
-    "ite": (3, e.ite), "round_up": (2, e.round_up), "iff": (2, lambda a, b: a == b),
+    "ite": (3, e.ite), "round_up": (2, e.round_up),
+    "iff": (2, lambda a, b: e.all_of(a) == e.all_of(b)),
 }  # fmt: skip
 
 
@@ -150,7 +170,7 @@ class _Reader:
 
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, (bool, int, float, str)):
-            if isinstance(node.value, int) and abs(node.value) > 2**62:
+            if not isinstance(node.value, str) and not abs(node.value) <= 2**62:
                 raise self.fail(node, "the number is too large")
             return node.value
         raise self.fail(node, f"{node.value!r} is not a number, a word or a Boolean")
@@ -180,15 +200,22 @@ class _Reader:
             return join(self.condition(node.left), self.condition(node.right))
         a, b = self.number(node.left), self.number(node.right)
         if isinstance(node.op, ast.Pow) and isinstance(b, int) and 0 <= b <= 64:
-            out: Any = 1
-            for _ in range(b):
-                out = out * a
-            return out
+            return self.power(node, a, b)
         if type(node.op) not in _BINARY:
             raise self.fail(node, f"the operator {type(node.op).__name__} is not allowed")
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
             a = e.const(a)
         return _BINARY[type(node.op)](a, b)
+
+    def power(self, node: ast.AST, base: Any, exponent: int) -> Any:
+        """A product of equal factors; its size is limited, since powers nest."""
+        size = _size(base) if isinstance(base, e.Expr) else 1
+        out: Any = 1
+        for _ in range(exponent):
+            out = out * base
+            if size * exponent > _MAX_POWER or (not isinstance(out, e.Expr) and abs(out) > 2**62):
+                raise self.fail(node, "the power is too large")
+        return out
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, (ast.Not, ast.Invert)):
@@ -221,7 +248,9 @@ class _Reader:
         if isinstance(a, e.EnumExpr) or isinstance(b, e.EnumExpr):
             if not isinstance(op, (ast.Eq, ast.NotEq)):
                 raise self.fail(node, "words have no order: use ==, != or in")
-        elif isinstance(a, e.BoolExpr) != isinstance(b, e.BoolExpr):
+        elif isinstance(a, e.BoolExpr) or isinstance(b, e.BoolExpr):
+            if not isinstance(op, (ast.Eq, ast.NotEq)):
+                raise self.fail(node, "conditions have no order: use == or !=")
             a, b = self.as_flag(a, b), self.as_flag(b, a)
         return _COMPARE[type(op)](a, b)
 
@@ -265,6 +294,14 @@ class _Reader:
         if isinstance(value, (int, float, e.IntExpr)):  # as in Python: true unless zero
             return (value if isinstance(value, e.Expr) else e.const(value)) != 0
         raise self.fail(node, f"a condition is needed here, not `{value}`")
+
+
+def _size(root: e.Expr) -> int:
+    """The nodes of an expression, shared ones counted wherever they occur."""
+    sizes: dict[int, int] = {}
+    for node in e.walk(root):
+        sizes[node.id] = 1 + sum(sizes[a.id] for a in node.args)
+    return sizes[root.id]
 
 
 def source_column(line: str, byte_offset: int) -> int:

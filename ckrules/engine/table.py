@@ -20,14 +20,14 @@ class Table:
         source: Where the rows are taken from.
 
     Raises:
-        RuleBookError: If a key has the wrong length or the values mix sorts.
+        RuleBookError: If a key has the wrong length, or the values or a key column mix sorts.
 
     >>> t = Table("wave size", ("arch",), {"gfx942": 64, "gfx1201": 32})
     >>> t.rows[("gfx1201",)]
     32
     """
 
-    __slots__ = ("digest", "keys", "name", "rows", "sort", "source")
+    __slots__ = ("digest", "key_sorts", "keys", "name", "rows", "sort", "source")
 
     def __init__(
         self, name: str, keys: Iterable[str], rows: Mapping[Any, Any], *, source: str = ""
@@ -40,7 +40,12 @@ class Table:
             if len(key) != len(self.keys):
                 raise RuleBookError(f"table {name}: row {key!r} does not have the keys {self.keys}")
         self.rows: Mapping[tuple[Any, ...], Any] = MappingProxyType(full)
-        self.sort = _sort_of(name, full.values())
+        self.sort = _sort_of(name, full.values()) or "bool"
+        #: Per key column "int" for any numbers, "enum" or "bool"; empty in a table without rows.
+        self.key_sorts = tuple(
+            _sort_of(f"{name}, key {key}", column, whole=False)
+            for key, column in zip(self.keys, _columns(full, len(self.keys)), strict=True)
+        )
         text = repr((name, self.keys, sorted(full.items(), key=repr)))
         self.digest = hashlib.sha256(text.encode()).hexdigest()
 
@@ -75,14 +80,21 @@ def _rebuild(name: str, keys: tuple[str, ...], rows: dict[Any, Any], source: str
     return Table(name, keys, rows, source=source)
 
 
-def _sort_of(name: str, values: Iterable[Any]) -> str:
+def _columns(rows: Iterable[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    listed = list(rows)
+    return [[key[i] for key in listed] for i in range(width)]
+
+
+def _sort_of(name: str, values: Iterable[Any], *, whole: bool = True) -> str:
+    """The one sort of all values, empty for none; unless ``whole``, floats count as numbers."""
     sorts = {
         "bool" if isinstance(v, bool) else "int" if isinstance(v, int)
-        else "real" if isinstance(v, float) else "enum" if isinstance(v, str) else "?"
+        else ("real" if whole else "int") if isinstance(v, float)
+        else "enum" if isinstance(v, str) else "?"
         for v in values
     }  # fmt: skip
     if not sorts:
-        return "bool"
+        return ""
     if len(sorts) != 1 or "?" in sorts:
         raise RuleBookError(
             f"table {name}: the values must be all numbers, all words or all Booleans"

@@ -26,7 +26,17 @@ def to_text(node: Expr) -> str:
     >>> to_text((m % (w * 32) == 0) & ~(m < 16))
     'tile_m % (wave_m * 32) == 0 & ~tile_m < 16'
     """
-    return _text(node, 0)
+    texts: dict[int, str] = {}
+    stack = [node]
+    while stack:
+        top = stack[-1]
+        shown = () if top.op == "named" else top.args  # what a name stands for is not shown
+        missing = [a for a in shown if a.id not in texts]
+        if missing:
+            stack.extend(missing)
+        else:
+            texts[stack.pop().id] = _body(top, texts)
+    return _place(node, 0, texts)
 
 
 def literal(value: object) -> str:
@@ -36,34 +46,37 @@ def literal(value: object) -> str:
     return repr(value)
 
 
-def _text(node: Expr, level: int) -> str:
-    op = node.op
+def _place(node: Expr, level: int, texts: dict[int, str]) -> str:
+    """The text of a node as an operand of something that binds as tightly as ``level``."""
+    op, text = node.op, texts[node.id]
     if op == "const":
-        text = literal(node.data)
         negative = not isinstance(node.data, (bool, str)) and node.data < 0
         return f"({text})" if negative and level > 0 else text
+    mine = _LEVEL.get(op, _ATOM)
+    return f"({text})" if mine < level or (mine == 4 and level == 4) else text
+
+
+def _body(node: Expr, texts: dict[int, str]) -> str:
+    op, mine = node.op, _LEVEL.get(node.op, _ATOM)
+    if op == "const":
+        return literal(node.data)
     if op in ("var", "named"):
         name: str = node.data.name
         return name
     if op == "undef":
         return "undefined"
-    mine = _LEVEL.get(op, _ATOM)
-    text = _body(node, op, mine)
-    return f"({text})" if mine < level or (mine == 4 and level == 4) else text
-
-
-def _body(node: Expr, op: str, mine: int) -> str:
     if op in ("and", "or"):
-        return f" {_SIGN[op]} ".join(_text(a, mine + 1) for a in node.args)
+        return f" {_SIGN[op]} ".join(_place(a, mine + 1, texts) for a in node.args)
     if op == "not":
-        return "~" + _text(node.args[0], 3)
+        return "~" + _place(node.args[0], 3, texts)
     if op == "isin":
         inside = ", ".join(literal(v) for v in node.data)
-        return f"{_text(node.args[0], 5)} in [{inside}]"
+        return f"{_place(node.args[0], 5, texts)} in [{inside}]"
     if op in _SIGN:
         a, b = node.args
-        return f"{_text(a, mine if mine > 4 else 5)} {_SIGN[op]} {_text(b, mine + 1)}"
+        left, right = _place(a, mine if mine > 4 else 5, texts), _place(b, mine + 1, texts)
+        return f"{left} {_SIGN[op]} {right}"
+    listed = ", ".join(_place(a, 0, texts) for a in node.args)
     if op in ("rel", "lookup"):
-        keys = ", ".join(_text(a, 0) for a in node.args)
-        return f"{node.data.name.replace(' ', '_')}[{keys}]"
-    return f"{op}({', '.join(_text(a, 0) for a in node.args)})"
+        return f"{node.data.name.replace(' ', '_')}[{listed}]"
+    return f"{op}({listed})"

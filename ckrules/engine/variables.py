@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +26,9 @@ from ckrules.engine.expr import (
 class Domain:
     """Name, sort and values of a variable.
 
-    ``values`` are the candidates that enumeration goes through, in declared order. A number may
-    also take any other value from ``lo`` to ``hi``: such a point is outside the candidates and
-    still checked by the rules.
+    ``values`` are the candidates that enumeration goes through, in declared order. A whole number
+    may also take any other value from ``lo`` to ``hi``: such a point is outside the candidates
+    and still checked by the rules.
     """
 
     name: str
@@ -58,6 +59,9 @@ class Domain:
         if isinstance(value, bool) or not number:
             kind = "a whole number" if self.sort == INT else "a number"
             raise UsageError(f"{self.name} = {_show(value)} is not {kind}")
+        if self.sort == REAL and value not in self.values:
+            shown = ", ".join(map(repr, self.values[:12])) + ", …" * (len(self.values) > 12)
+            raise UsageError(f"{self.name} = {_show(value)} is not one of {shown}")
         if not self.lo <= value <= self.hi:
             raise UsageError(
                 f"{self.name} = {_show(value)} is out of range: expected {self.lo} to {self.hi}"
@@ -140,7 +144,12 @@ def Real(name: str, values: Iterable[float], *, doc: str = "") -> RealExpr:  # n
     >>> Real("f", [0.5, 1.0])
     f
     """
-    out = tuple(float(v) for v in _checked(name, values))
+    given = _checked(name, values)
+    if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in given):
+        raise RuleBookError(f"variable {name}: every value must be a number")
+    if not all(abs(v) <= sys.float_info.max for v in given):
+        raise RuleBookError(f"variable {name}: every value must be finite")
+    out = tuple(float(v) for v in given)
     node: RealExpr = make(RealExpr, "var", (), Domain(name, REAL, out, min(out), max(out), doc))
     return node
 

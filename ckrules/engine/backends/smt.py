@@ -109,8 +109,9 @@ class Terms:
         return z3.Or([_row(key, keys) for key in table.rows])
 
     def lookup(self, table: Table, keys: Sequence[Any], node: Expr) -> Any:
-        cases = list(table.rows.items())
-        start = z3.IntVal(0)
+        # where no row matches, the term takes a value of the table, so that bounds hold there too
+        (_, first), *cases = table.rows.items()
+        start = term_of(first)
         return reduce(lambda rest, kv: z3.If(_row(kv[0], keys), term_of(kv[1]), rest), cases, start)
 
 

@@ -95,8 +95,7 @@ class Vectors:
     def is_pow2(self, a: Any, node: Expr) -> Any:
         whole = np.asarray(a)
         if whole.dtype.kind == "f":
-            exact = np.isfinite(whole) & (np.floor(whole) == whole) & (np.abs(whole) < _SAFE)
-            whole = np.where(exact, whole, 0).astype(np.int64)
+            return (whole >= 1) & (np.frexp(whole)[0] == 0.5)
         return (whole > 0) & ((whole & (whole - 1)) == 0)
 
     def logic(self, op: str, args: Sequence[Any]) -> Any:
@@ -137,19 +136,20 @@ class _Index:
 
     def __init__(self, table: Table) -> None:
         columns = list(zip(*table.rows, strict=True)) or [() for _ in table.keys]
-        self.axes = [
-            np.unique(np.asarray([_plain(v) for v in c], dtype=np.float64)) for c in columns
-        ]
+        self.axes = [np.unique(_axis(c)) for c in columns]
         self.shape = tuple(max(1, len(a)) for a in self.axes)
         size = int(np.prod(self.shape)) if self.shape else 1
         if size > 50_000_000:
             raise UsageError(f"table {table.name} is too large to vectorise")
         self.present = np.zeros(size, dtype=np.bool_)
-        self.values: Array = np.zeros(size, dtype=np.float64 if table.sort == REAL else np.int64)
+        # a cell without a row holds a value of the table, so that bounds hold there as well
+        fill = next(iter(table.rows.values()), 0)
+        dtype = np.float64 if table.sort == REAL else np.int64
+        self.values: Array = np.full(size, _plain(fill), dtype=dtype)
         for key, value in table.rows.items():
             place = 0
             for axis, extent, k in zip(self.axes, self.shape, key, strict=True):
-                place = place * extent + int(np.searchsorted(axis, float(_plain(k))))
+                place = place * extent + int(np.searchsorted(axis, _plain(k)))
             self.present[place] = True
             self.values[place] = _plain(value)
 
@@ -162,6 +162,11 @@ class _Index:
             known = known & (axis[at] == key) if len(axis) else np.zeros(key.shape, dtype=np.bool_)
             place = place * extent + at
         return place, known
+
+
+def _axis(values: Sequence[Value]) -> Array:
+    real = any(isinstance(v, float) for v in values)
+    return np.asarray([_plain(v) for v in values], dtype=np.float64 if real else np.int64)
 
 
 @lru_cache(maxsize=512)
