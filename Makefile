@@ -1,0 +1,88 @@
+# Everything here works from a fresh checkout with Python 3.11 or newer and make.
+#
+#   make run         list configurations         make run RUN_ARGS='--dtype fp16 --limit 5'
+#   make test        run the tests               make test TEST_ARGS='-k wheel'
+#   make lint        ruff and mypy               make docs   check the documentation
+#   make toolchain   compiler and CK headers     make bench  run the benchmarks
+#   make clean       remove what make made
+#
+# PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
+
+RUN_ARGS ?= --limit 20
+TEST_ARGS ?=
+TEST_JOBS ?= 2
+
+# All paths are relative: a checkout below a folder with spaces works.
+VENV := .venv
+PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest -p tests.plugins.skips
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+IDENTITY := import sys; print(sys.base_prefix, sys.hexversion)
+
+# An environment that cannot start, was copied from another place or belongs to another
+# interpreter than the one asked for loses its stamps, and so is made anew.
+ifdef PYTHON
+$(shell [ "$$("$(PYTHON)" -c '$(IDENTITY)' 2>&1)" = "$$($(PY) -c '$(IDENTITY)' 2>&1)" ] \
+  || rm -rf $(VENV)/.made $(VENV)/bin/python)
+else
+PYTHON := $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+  "$$p" -c '$(NEW_ENOUGH)' 2>/dev/null && { echo "$$p"; break; }; done)
+endif
+$(shell $(PY) -c '$(NEW_ENOUGH)' 2>/dev/null \
+  && { [ ! -e $(VENV)/.made ] || [ "$$(cat $(VENV)/.made)" = "$$(pwd -P)" ]; } \
+  || rm -rf $(VENV)/.made $(VENV)/bin/python)
+
+.NOTPARALLEL:
+.PHONY: help run test lint docs bench toolchain clean
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//; p' Makefile
+
+run: $(VENV)/.run
+	@$(PY) -m ckrules enumerate --variant bwd_weight --arch gfx1201 $(RUN_ARGS)
+
+test: $(VENV)/.test
+	@$(PYTEST) -n $(TEST_JOBS) $(TEST_ARGS)
+
+lint: $(VENV)/.dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+docs: $(VENV)/.test
+	@$(PYTEST) tests/docs
+
+bench: $(VENV)/.test
+	@set -e; for script in benchmarks/[a-z]*.py; do \
+	  [ -e "$$script" ] || { echo "make: benchmarks/ holds no script" >&2; exit 1; }; \
+	  echo "== $$script"; $(PY) "$$script"; done
+
+toolchain:
+	@bash scripts/toolchain.sh
+
+clean:
+	rm -rf $(VENV) build dist ckrules.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find arch benchmarks ckrules codegen constraints tests -name __pycache__ -prune \
+	  -exec rm -rf {} +
+
+# One stamp for each set of extras, older than neither pyproject.toml nor the environment.
+$(VENV)/.run: EXTRAS :=
+$(VENV)/.test: EXTRAS := [test]
+$(VENV)/.dev: EXTRAS := [dev]
+$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
+	@echo "make: installing ckrules$(EXTRAS) into $(VENV)" >&2
+	@$(PY) -m pip --disable-pip-version-check install --quiet --editable ".$(EXTRAS)" || { \
+	  echo "make: pip could not install ckrules$(EXTRAS) from the package index" >&2; exit 1; }
+	@touch $@
+
+# An environment that works and that make did not create is used as it is.
+$(VENV)/.made:
+	@if [ -e $(PY) ]; then :; elif [ -z "$(PYTHON)" ]; then \
+	  echo "make: no Python 3.11 or newer found; name one: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; \
+	elif ! "$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null; then \
+	  echo "make: $(PYTHON) is not Python 3.11 or newer" >&2; exit 1; \
+	elif ! "$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null; then \
+	  echo "make: $(PYTHON) cannot make virtual environments; install python3-venv" >&2; exit 1; \
+	else "$(PYTHON)" -m venv --clear $(VENV); fi
+	@pwd -P > $@

@@ -1,0 +1,111 @@
+"""The ```console blocks of Markdown files: read, run, compared and, on request, written anew.
+
+A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
+follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for
+anything: within a line for characters, alone on a line for lines. Other commands are not run.
+
+    python tests/docs/consoles.py README.md    writes the outputs that are not true any more
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Console:
+    """One command of a document and the output that the document shows."""
+
+    command: str
+    shown: str
+    line: int
+
+
+def consoles(text: str) -> Iterator[Console]:
+    """Every command of the ``console`` blocks."""
+    for block in _BLOCK.finditer(text):
+        start = text.count("\n", 0, block.start(1)) + 1
+        lines = block[1].splitlines()
+        at = 0
+        while at < len(lines):
+            first, command = at, lines[at]
+            while command.endswith("\\"):
+                at += 1
+                command += "\n" + lines[at]
+            at += 1
+            output = at
+            while at < len(lines) and not lines[at].startswith("$ "):
+                at += 1
+            shown = "".join(f"{line}\n" for line in lines[output:at])
+            yield Console(command.removeprefix("$ "), shown, start + first)
+
+
+def is_ours(console: Console) -> bool:
+    """Whether the command is one of this package's."""
+    return console.command.startswith("ckrules ")
+
+
+def run(command: str) -> str:
+    """What a pipe gets from the command, both streams together, from an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "bin" / "ckrules"
+        script.parent.mkdir()
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ckrules "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+        work = Path(folder) / "work"
+        work.mkdir()
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("CKRULES_")},
+            "PATH": f"{script.parent}:{os.environ['PATH']}",
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONUTF8": "1",
+        }
+        done = subprocess.run(
+            ["bash", "-c", command],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+            check=False, cwd=work, env=environment, timeout=300,
+        )  # fmt: skip
+    return done.stdout
+
+
+def matches(shown: str, output: str) -> bool:
+    """Whether the output is what the document shows, elisions apart.
+
+    >>> matches("a…c\\n…\\nz\\n", "abbc\\nd\\ne\\nz\\n"), matches("a\\n", "b\\n")
+    (True, False)
+    """
+    parts = []
+    for line in shown.splitlines():
+        if line.strip() == "…":
+            parts.append(r"(?:[^\n]*\n)*?")
+        else:
+            parts.append(".*".join(map(re.escape, line.rstrip().split("…"))) + r" *\n")
+    return re.fullmatch("".join(parts), output) is not None
+
+
+def main(paths: list[str]) -> None:
+    """Replaces each shown output that does not match."""
+    for path in map(Path, paths):
+        text = path.read_text(encoding="utf-8")
+        for console in consoles(text):
+            if is_ours(console) and not matches(console.shown, output := run(console.command)):
+                print(f"{path}:{console.line}: {console.command}", file=sys.stderr)
+                head = f"$ {console.command}\n"
+                text = text.replace(head + console.shown, head + output, 1)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

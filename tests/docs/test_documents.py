@@ -1,0 +1,95 @@
+"""What the documents show is true: commands, Python examples and links."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import consoles
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in DOCUMENTS}
+COMMANDS = [
+    pytest.param(found, id=f"{name}:{found.line}")
+    for name, text in TEXTS.items()
+    for found in consoles.consoles(text)
+    if consoles.is_ours(found)
+]
+_LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("console", COMMANDS)
+def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
+    """`python tests/docs/consoles.py FILE` writes the outputs of a file anew."""
+    output = consoles.run(console.command)
+
+    assert consoles.matches(console.shown, output), f"$ {console.command}\n{output}"
+
+
+@pytest.mark.parametrize("name", [n for n, text in TEXTS.items() if "\n>>> " in text])
+def test_python_examples(name: str) -> None:
+    """Each ``>>>`` example gives the answer below it."""
+    failures, tried = doctest.testfile(
+        str(ROOT / name), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS
+    )
+
+    assert tried > 0
+    assert failures == 0
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_lead_somewhere(name: str) -> None:
+    """Relative links name files that exist, and anchors name headings of theirs."""
+    dead = []
+    for target in _LINK.findall(TEXTS[name]):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        if not file.exists() or (anchor and anchor not in _anchors(file)):
+            dead.append(target)
+
+    assert dead == []
+
+
+def _anchors(file: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_the_readme_is_covered() -> None:
+    """A change of the notation must not leave the examples untested."""
+    readme = [c for c in consoles.consoles(TEXTS["README.md"]) if consoles.is_ours(c)]
+
+    assert len(readme) >= 5
+    assert ">>> " in TEXTS["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "same"),
+    [
+        ("a b\n", "a b\n", True),
+        ("a b\n", "a c\n", False),
+        ("a … c\n", "a long b c\n", True),
+        ("a\n…\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n…\n", "a\n", True),
+        ("a\n", "a\nb\n", False),
+        ("(a|b).\n", "a\n", False),
+    ],
+)
+def test_elisions(shown: str, output: str, same: bool) -> None:
+    """``…`` stands for characters in a line and, alone, for lines; all else is literal."""
+    assert consoles.matches(shown, output) is same
+
+
+def test_blocks_are_read_with_their_lines() -> None:
+    """Continued commands are one command; other blocks are no consoles."""
+    text = "x\n```console\n$ ckrules a \\\n    b\nout\n$ make run\n```\n```sh\n$ ckrules c\n```\n"
+
+    assert list(consoles.consoles(text)) == [
+        consoles.Console("ckrules a \\\n    b", "out\n", 3),
+        consoles.Console("make run", "", 6),
+    ]
