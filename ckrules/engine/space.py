@@ -313,8 +313,10 @@ class Space:
         (2, 4)
         """
         indices = self.sample_indices(n, seed)
-        table = self._compiled.unrank_many(indices) if indices else {}
         names = self.names
+        if not names or not indices:
+            return [{} for _ in indices]
+        table = self._compiled.unrank_many(indices)
         return [dict(zip(names, row, strict=True)) for row in self.tuples(table)]
 
     def sample_indices(self, n: int, seed: int | None = None) -> list[int]:

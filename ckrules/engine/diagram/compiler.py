@@ -82,7 +82,7 @@ def empty(names: list[str]) -> Block:
     nothing = np.zeros(0, dtype=np.int32)
     none = np.zeros(0, dtype=np.int64)
     layers = [Layer(starts[:1], nothing.astype(np.uint8), nothing) for _ in names]
-    return Block(names, layers, [none for _ in names] + [np.ones(1, dtype=np.int64)])
+    return Block(names, layers, [*(none for _ in names), none])
 
 
 def _spans(problem: Problem, order: Sequence[str]) -> list[tuple[list[str], list[BoolExpr]]]:

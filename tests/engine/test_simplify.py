@@ -1,0 +1,111 @@
+"""Simplification changes the form of a condition and never its truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckrules.engine import expr as e
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.simplify import Simplifier, clauses, negation, simplify
+from ckrules.engine.table import Table
+from ckrules.engine.variables import Enum, Int, domain_of
+
+from . import spaces as sp
+
+SOME = settings(max_examples=400, deadline=None)
+
+
+@SOME
+@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))))
+def test_equal_at_every_point(made: Any) -> None:
+    """With and without candidates, the simplified condition equals the original."""
+    vs, condition = made
+    plain = simplify(condition)
+    tight = simplify(
+        condition, candidates={domain_of(v).name: domain_of(v).values for v in vs}
+    )
+    for p in sp.grid(vs):
+        truth = At(p).holds(condition)
+        assert At(p).holds(plain) == truth
+        assert At(p).holds(tight) == truth
+
+
+@SOME
+@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))), st.data())
+def test_bindings_are_substituted(made: Any, data: Any) -> None:
+    """A bound variable disappears, and the rest says the same."""
+    vs, condition = made
+    names = [domain_of(v).name for v in vs]
+    bound = set(data.draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
+    for p in sp.grid(vs):
+        small = simplify(condition, {n: p[n] for n in bound})
+        assert not small.support & bound
+        assert At(p).holds(small) == At(p).holds(condition)
+
+
+@SOME
+@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))))
+def test_clauses_say_the_same(made: Any) -> None:
+    """All clauses together hold exactly where the condition holds."""
+    vs, condition = made
+    for form in (condition, simplify(condition)):
+        parts = clauses(form)
+        for p in sp.grid(vs):
+            assert all(map(At(p).holds, parts)) == At(p).holds(condition)
+
+
+@SOME
+@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.numbers(vs))))
+def test_total_terms_are_defined_everywhere(made: Any) -> None:
+    """`Simplifier.total` never claims too much, and simplified terms keep their values."""
+    vs, term = made
+    simple = Simplifier(candidates={domain_of(v).name: domain_of(v).values for v in vs})
+    small = simple.any(term)
+    for p in sp.grid(vs):
+        value = At(p).value(term)
+        assert not (simple.total(term) and value is None)
+        assert At(p).value(small) == value
+
+
+def test_undefined_constants_make_the_condition_false() -> None:
+    """The smallest condition around an undefined term is false, not the whole rule."""
+    a = Int("a", [1, 2])
+    table = Table("t", ("k",), {1: 5})
+    assert simplify(a % 0 == 0) is e.FALSE
+    assert simplify(~(a // e.const(0) < 3)) is e.TRUE
+    assert simplify(e.lookup(table, 2) == a) is e.FALSE
+    assert simplify(e.lookup(table, 1) == 5) is e.TRUE
+    assert simplify((a % 0 != 0) | (a == 2)) is (a == 2)
+
+
+def test_bounds_fold_only_what_is_defined() -> None:
+    """A comparison that always holds where it is defined stays if it can be undefined."""
+    a, b = Int("a", [8, 16]), Int("b", [0, 4])
+    assert simplify(a % b < 100) is not e.TRUE
+    assert simplify(a + b <= 20, candidates={"a": (8, 16), "b": (0, 4)}) is e.TRUE
+    assert simplify(e.minimum(a, b) == 4, candidates={"a": (8, 16), "b": (0, 4)}) is (b == 4)
+
+
+def test_words_that_are_no_candidates_fold() -> None:
+    """A comparison with a word that was bound away is decided."""
+    p = Enum("p", ["mem", "compv3", "compv4"])
+    some = {"p": ("mem", "compv3")}
+    assert simplify(p == "compv4", candidates=some) is e.FALSE
+    assert simplify(p.isin("mem", "compv3"), candidates=some) is e.TRUE
+    assert simplify(p.isin("mem", "compv4"), candidates=some) is p.isin("mem")
+
+
+def test_implications_are_distributed() -> None:
+    """Guards go to each part of what they guard; a disjunction of guards is taken apart."""
+    g, h = Enum("g", ["a", "b", "c"]), Int("h", range(4))
+    rule = e.implies((g == "a") | (g == "b"), (h > 1) & e.implies(h > 2, g == "a"))
+    assert [str(c) for c in clauses(rule)] == [
+        "implies(g == 'a', h > 1)",
+        "implies(g == 'a' & h > 2, g == 'a')",
+        "implies(g == 'b', h > 1)",
+        "implies(g == 'b' & h > 2, g == 'a')",
+    ]
+    assert negation(negation(h > 1)) is (h > 1)
