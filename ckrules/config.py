@@ -162,7 +162,7 @@ def config_from_mapping(
     variant = given.get("variant")
     if variant not in books.variants:
         raise ConfigError([_variant_fault(given, books.variants)])
-    schema = books.schema(str(variant))
+    schema = _schema(str(variant), books)
     full, spelling = {**schema.defaults, **given}, {}
     pipeline = full.get("pipeline")
     if type(pipeline) is str and pipeline in PIPELINE_ALIASES:
@@ -177,6 +177,13 @@ def config_from_mapping(
     if point is None:
         raise ConfigError(schema.faults(given, full))
     return Config(point, spelling)
+
+
+def _schema(variant: str, books: Books) -> Schema:
+    try:
+        return books.schema(variant)
+    except UsageError as error:  # this CK version lacks the operator
+        raise ConfigError([Fault(str(error), "variant")]) from None
 
 
 def _plain_arch(value: Any, books: Books) -> Any:
@@ -251,7 +258,7 @@ def config_from_name(text: str, books: Books, *, arch: str | None = None) -> Con
 
 def config_from_parsed(parsed: ParsedName, books: Books, *, arch: str | None) -> Config:
     """`config_from_name` for a name that has been read."""
-    schema = books.schema(str(parsed.point["variant"]))
+    schema = _schema(str(parsed.point["variant"]), books)
     full: dict[str, Any] = dict(parsed.point)
     if arch is not None:
         full["arch"] = arch

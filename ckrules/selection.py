@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from ckrules.name_grammar import PIPELINE_ALIASES
 
 if TYPE_CHECKING:
     from ckrules.engine.book import RuleBook
+    from ckrules.engine.rules import Rule
     from ckrules.engine.space import Space
 
 _TRUTH = {"true": True, "on": True, "yes": True, "1": True}
@@ -83,9 +85,13 @@ class Books:
         return self._books[operator]
 
     def every(self) -> list[RuleBook]:
-        """The book of each operator."""
+        """The book of each operator that this CK version has."""
         by_operator = {constraints.operator_of(v): v for v in self.variants}
-        return [self.of(v) for v in by_operator.values()]
+        found = []
+        for variant in by_operator.values():
+            with suppress(UsageError):
+                found.append(self.of(variant))
+        return found
 
     def schema(self, variant: str) -> Schema:
         """The fields and defaults of a variant's configurations."""
@@ -105,16 +111,18 @@ class Selection:
     @property
     def space(self) -> Space:
         """The points of the part that meet every rule."""
-        return self.with_rules(self.book)
+        space = self._space(self.book.rules)
+        return space.where(*self.where) if self.where else space
 
-    def with_rules(self, book: RuleBook, *, where: bool = True) -> Space:
-        """The same part under the rules of another book over the same fields."""
+    def candidates(self) -> Space:
+        """Every combination of the candidate values, legal or not."""
+        return self._space(())
+
+    def _space(self, rules: Sequence[Rule]) -> Space:
         from ckrules.engine.space import Space
 
-        space = Space(
-            book.fields.values(), book.rules, names=book.vocabulary.names(), fixed=self.bound
-        )
-        return space.where(*self.where) if where and self.where else space
+        names = self.book.vocabulary.names()
+        return Space(self.book.fields.values(), rules, names=names, fixed=self.bound)
 
 
 def select(books: Books, given: Mapping[str, Any], where: Sequence[str] = ()) -> Selection:

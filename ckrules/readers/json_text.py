@@ -72,10 +72,11 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Odd, parse
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A decoded value and its offset; ``shared`` are fields that hold for a whole list."""
+    """A decoded value, where it stands, and the fields that hold for its whole list."""
 
     value: Any
     offset: int
+    end: int
     shared: dict[str, Any]
     shared_offset: int
 
@@ -93,7 +94,7 @@ def items(text: Text) -> Iterator[Item]:
         end = yield from _wrapper(text, start)
     else:
         value, end = _decode(text, start)
-        yield Item(value, start, {}, 0)
+        yield Item(value, start, end, {}, 0)
     end = _skip(text.text, end)
     if end < len(text.text):
         raise _fail(text, end, "text after the end of the JSON value")
@@ -109,7 +110,7 @@ def _elements(
         return pos + 1
     while True:
         value, end = _decode(text, pos)
-        yield Item(value, pos, shared, at)
+        yield Item(value, pos, end, shared, at)
         end = _skip(raw, end)
         if raw[end : end + 1] == "]":
             return end + 1
@@ -135,7 +136,7 @@ def _wrapper(text: Text, start: int) -> Generator[Item, None, int]:
             lists.append(value_at)
     if not lists:
         value, end = _decode(text, start)
-        yield Item(value, start, {}, 0)
+        yield Item(value, start, end, {}, 0)
         return end
     end = yield from _elements(text, lists[0], shared, start)
     return _behind_list(text, end) if whole else _past(text, start)
@@ -212,6 +213,15 @@ def _fail(text: Text, offset: int, what: str) -> SourceError:
     if not text.text[offset:].strip() and "Unterminated" not in what:
         what = f"the text ends too early: {what}"
     return SourceError(f"not JSON: {what}", *text.place(offset))
+
+
+def key_place(raw: str, start: int, end: int, key: str) -> tuple[int, int] | None:
+    """Offsets of key and value in the flat object at ``start``; None if they are not plain to see.
+
+    No string of JSON holds an unescaped quote, so a quoted key and a colon are that key.
+    """
+    match = re.compile(rf'"{re.escape(key)}"[ \t\n\r]*:[ \t\n\r]*').search(raw, start, end)
+    return (match.start(), match.end()) if match else None
 
 
 def key_places(raw: str, start: int) -> dict[str, list[tuple[int, int]]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -14,16 +13,12 @@ from ckrules.cli.options import rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, note
 from ckrules.engine.errors import unknown
+from ckrules.judge import Judge
 from ckrules.readers import Context, Entry, Problem, formats, read_input
 from ckrules.reports import checks
 from ckrules.reports.verdict import Tally, Verdict
 from ckrules.selection import Books
 
-if TYPE_CHECKING:
-    from ckrules.engine.book import RuleBook
-    from ckrules.engine.expr import Value
-
-_BATCH = 2048
 _SHOWN = 20  # lines about unreadable entries; the rest is counted
 
 EPILOG = """\b
@@ -114,27 +109,18 @@ def _finish(tally: Tally, quiet: bool) -> int:
 def judge(
     items: Iterable[Entry | Problem], books: Books, *, resources: bool = False
 ) -> Iterator[Verdict]:
-    """The verdict on each item, in order; a bounded number is held at a time."""
-    for batch in _batches(items):
-        points: dict[RuleBook, list[Mapping[str, Value]]] = {}
-        for item in batch:
-            if isinstance(item, Entry):
-                book = books.of(item.config.variant)
-                points.setdefault(book, []).append(item.config.point)
-        found = {book: book.check_many(listed) for book, listed in points.items()}
-        for item in batch:
-            if isinstance(item, Problem):
-                yield Verdict(item)
-                continue
-            book = books.of(item.config.variant)
-            values = book.resources(item.config.point) if resources else None
-            yield Verdict(item, next(found[book]), values)
-
-
-def _batches(items: Iterable[Entry | Problem]) -> Iterator[list[Entry | Problem]]:
-    stream = iter(items)
-    while batch := list(itertools.islice(stream, _BATCH)):
-        yield batch
+    """The verdict on each item, in order, one at a time."""
+    judges: dict[str, Judge] = {}
+    for item in items:
+        if isinstance(item, Problem):
+            yield Verdict(item)
+            continue
+        point, variant = item.config.point, item.config.variant
+        book = books.of(variant)
+        if book.name not in judges:
+            judges[book.name] = Judge(book)
+        values = book.resources(point) if resources else None
+        yield Verdict(item, judges[book.name](point), values)
 
 
 class _Complaints:

@@ -14,7 +14,7 @@ from ckrules.readers.entries import (
     entry_from_mapping,
     entry_from_name,
 )
-from ckrules.readers.json_text import LISTS, Item, Repeats, items, key_places
+from ckrules.readers.json_text import LISTS, Item, Repeats, items, key_place, key_places
 from ckrules.readers.source import Source, SourceError, Text
 
 TITLE = "JSON Lines: one configuration a line"
@@ -59,12 +59,16 @@ def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Prob
     places: dict[str, list[tuple[int, int]]] = {}
 
     def locate(key: str, at_key: bool, which: int = 0) -> Place | None:
+        if nested is None and which == 0:
+            found = key_place(text.text, offset, item.end, key)
+            if found is not None:
+                return Place(source, *text.place(found[0 if at_key else 1]))
         if not places:
             start = offset if nested is None else key_places(text.text, offset)[nested][-1][1]
             places.update(key_places(text.text, start))
             if item.shared:
-                for name, found in key_places(text.text, item.shared_offset).items():
-                    places.setdefault(name, found)
+                for name, at in key_places(text.text, item.shared_offset).items():
+                    places.setdefault(name, at)
         if key not in places or key in LISTS:
             return None
         return Place(source, *text.place(places[key][which][0 if at_key else 1]))

@@ -1,0 +1,55 @@
+"""Forms in which points are listed, one module each.
+
+A module has ``TITLE``, ``SUFFIXES``, ``BINARY`` and ``write(chunks, fields, stream)``; its name
+without ``_file`` is the format's name, and a new file here is found by itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Iterable, Mapping
+from typing import IO, Any, Protocol, cast
+
+from ckrules.reports.columns import Column
+
+
+class PointFormat(Protocol):
+    """A module of this package."""
+
+    TITLE: str
+    SUFFIXES: tuple[str, ...]
+    BINARY: bool
+
+    def write(
+        self, chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[Any]
+    ) -> None:
+        """Writes chunk after chunk; ``fields`` are names and sorts of the columns."""
+
+
+def names() -> list[str]:
+    """The formats that exist.
+
+    >>> names()
+    ['csv', 'jsonl', 'names', 'parquet', 'table']
+    """
+    return sorted(m.name.removesuffix("_file") for m in pkgutil.iter_modules(__path__))
+
+
+def point_format(name: str) -> PointFormat:
+    """The module of a format, imported now and not before."""
+    found = [m.name for m in pkgutil.iter_modules(__path__)]
+    module = name if name in found else f"{name}_file"
+    return cast(PointFormat, importlib.import_module(f"{__name__}.{module}"))
+
+
+def by_suffix(path: str) -> str | None:
+    """The format that a file's name asks for.
+
+    >>> by_suffix("points.parquet"), by_suffix("points")
+    ('parquet', None)
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    found = [n for n in names() if suffix and suffix in point_format(n).SUFFIXES]
+    return found[0] if found else None

@@ -1,0 +1,47 @@
+"""Parquet, written chunk by chunk with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
+
+from ckrules.engine.errors import UsageError
+from ckrules.reports.columns import Column
+
+TITLE = "Parquet (needs pyarrow)"
+SUFFIXES = (".parquet", ".pq")
+BINARY = True
+
+
+def write(
+    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[bytes]
+) -> None:
+    """Writes one row group a chunk.
+
+    Raises:
+        UsageError: Without pyarrow.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(
+            "parquet needs pyarrow: pip install 'ckrules[parquet]', or choose --format csv"
+        ) from None
+    types = {
+        "int": pa.int64(), "real": pa.float64(), "bool": pa.bool_(),
+        "enum": pa.dictionary(pa.int32(), pa.string()),
+    }  # fmt: skip
+    schema = pa.schema([pa.field(name, types[sort]) for name, sort in fields.items()])
+    with pq.ParquetWriter(stream, schema) as writer:
+        for chunk in chunks:
+            arrays = [_array(pa, column, schema.field(n).type) for n, column in chunk.items()]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+def _array(pa: Any, column: Column, kind: Any) -> Any:
+    values = pa.array(column.values, pa.string() if pa.types.is_dictionary(kind) else kind)
+    indices = pa.array(column.codes.astype("int32"))
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(indices, values)
+    return values.take(indices)
