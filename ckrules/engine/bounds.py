@@ -33,12 +33,11 @@ class Bounds:
     def of(self, root: Expr) -> Bound:
         """Bounds of the value wherever it is defined."""
         if root.id not in self._memo:
-            for node in walk(root):
-                if node.id not in self._memo:
-                    try:
-                        self._memo[node.id] = self._step(node)
-                    except OverflowError:  # a whole number beyond what a float can be
-                        self._memo[node.id] = _WIDE
+            for node in walk(root, known=self._memo):
+                try:
+                    self._memo[node.id] = self._step(node)
+                except OverflowError:  # a whole number beyond what a float can be
+                    self._memo[node.id] = _WIDE
         return self._memo[root.id]
 
     def never_zero(self, root: Expr) -> bool:

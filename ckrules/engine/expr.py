@@ -14,7 +14,7 @@ Semantics that hold in every back end:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import count
 from typing import Any, NoReturn, TypeAlias
 
@@ -492,14 +492,17 @@ class Quantity:
         return Quantity, (self.name, self.unit, self.doc)
 
 
-def walk(*roots: Expr) -> list[Expr]:
-    """Every node below ``roots`` once, operands before the nodes that use them."""
+def walk(*roots: Expr, known: Container[int] = ()) -> list[Expr]:
+    """Every node below ``roots`` once, operands before the nodes that use them.
+
+    Nodes whose ids are ``known`` are left out, with what only they use.
+    """
     done: set[int] = set()
     order: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
         node, expanded = stack.pop()
-        if node.id in done:
+        if node.id in done or node.id in known:
             continue
         if expanded or not node.args:
             done.add(node.id)

@@ -65,7 +65,7 @@ class Lowering(Generic[T]):
         """Value and definedness of any expression."""
         memo = self.memo
         if root.id not in memo:
-            for node in _pending(root, memo):
+            for node in walk(root, known=memo):
                 memo[node.id] = _HANDLERS[node.op](self, node, [memo[a.id] for a in node.args])
         return memo[root.id]
 
@@ -81,23 +81,6 @@ class Lowering(Generic[T]):
         if len(known) < 2:
             return known[0] if known else None
         return self.alg.logic("and", known)
-
-
-def _pending(root: Expr, memo: Mapping[int, Pair]) -> list[Expr]:
-    done: set[int] = set()
-    order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(root, False)]
-    while stack:
-        node, expanded = stack.pop()
-        if node.id in done or node.id in memo:
-            continue
-        if expanded or not node.args:
-            done.add(node.id)
-            order.append(node)
-        else:
-            stack.append((node, True))
-            stack.extend((a, False) for a in reversed(node.args))
-    return order
 
 
 def _const(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
@@ -193,8 +176,3 @@ _HANDLERS: dict[str, Callable[[Lowering[Any], Expr, list[Pair]], Pair]] = {
 
 if set(_HANDLERS) != set(OPS):  # a new node kind without a handler must not import
     raise RuntimeError(f"no lowering for {set(OPS) ^ set(_HANDLERS)}")
-
-
-def reachable(roots: Sequence[Expr]) -> list[Expr]:
-    """Every node that the roots need (see `walk`)."""
-    return walk(*roots)
