@@ -32,8 +32,8 @@ def number(columns: Sequence[Array], radices: Sequence[int], size: int) -> tuple
     for column, radix in zip(columns, radices, strict=True):
         if radix <= 1:
             continue
-        if key is None:
-            key, span = column, radix
+        if key is None:  # a Boolean array would select rows instead of naming them
+            key, span = column.astype(np.int8) if column.dtype == np.bool_ else column, radix
             continue
         if span * radix >= _WORD:
             key, _, span = dense(key, span)
