@@ -6,6 +6,7 @@ and the intermediate products. No message is written by hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ckrules.engine.backends.pointwise import At
@@ -45,9 +46,14 @@ def operand(node: Expr, at: At) -> str:
     if body.op not in ("const", "var", "lookup", "ite"):
         parts.append(to_text(_with_values(body, at)))
     if value is None:
-        return parts[0]
-    shown = [p for p in parts if len(p) <= _LONG] or parts[:1]
+        return _short(parts[0])
+    shown = [p for p in parts if len(p) <= _LONG] or [_short(parts[0])]
     return " = ".join(dict.fromkeys([*shown, literal(value)]))
+
+
+def _short(text: str) -> str:
+    half = _LONG // 2
+    return text if len(text) <= _LONG else f"{text[:half]} … {text[-half:]}"
 
 
 def _chosen(node: Any, at: At) -> Expr:
@@ -109,7 +115,7 @@ def _fault(expr: Any, at: At) -> str:
     if op == "named":
         return _fault(expr.args[0], at)
     if op == "ite":
-        return _fault(_chosen(expr, at), at)
+        return _branch(expr, at, _fault)
     for arg in expr.args:
         if arg.sort != BOOL and at.value(arg) is None:
             return undefined_part(arg, at)
@@ -122,7 +128,7 @@ def _plain_fault(expr: Any, at: At) -> str:
     op = expr.op
     if op == "isin":
         values = ", ".join(literal(v) for v in expr.data)
-        one_of = f"one of {values}" if len(expr.data) > 1 else values
+        one_of = values if len(expr.data) == 1 else f"one of {values or 'no values'}"
         return f"{operand(expr.args[0], at)} is not {one_of}"
     if op == "is_pow2":
         return f"{operand(expr.args[0], at)} is not a power of two"
@@ -142,16 +148,28 @@ _COMPARE = {
 }  # fmt: skip
 
 
-def _comparison(expr: Any, at: At) -> str:
+def _multiple(expr: Any) -> tuple[Expr, ...]:
+    """The operands of ``x % y`` in a comparison of it with zero."""
     a, b = expr.args
     inner = a.args[0] if a.op == "named" else a
-    if inner.op == "mod" and b.op == "const" and b.data == 0 and expr.op in ("eq", "ne"):
-        x, y = (operand(v, at) for v in inner.args)
+    found: tuple[Expr, ...] = inner.args
+    return found if inner.op == "mod" and b.op == "const" and b.data == 0 else ()
+
+
+def _comparison(expr: Any, at: At) -> str:
+    a, b = expr.args
+    if expr.op in ("eq", "ne") and (parts := _multiple(expr)):
+        x, y = (operand(v, at) for v in parts)
         return f"{x} is {'not ' if expr.op == 'eq' else ''}a multiple of {y}"
     verb = _COMPARE[expr.op]
     if expr.op == "eq" and a.sort == "int" and b.op != "const":
         verb = "is not equal to"
     return f"{operand(a, at)} {verb} {operand(b, at)}"
+
+
+def _branch(expr: Any, at: At, say: Callable[[Any, At], str]) -> str:
+    cond, then, other = expr.args
+    return f"{say(then if at.holds(cond) else other, at)} (where {_state(cond, at)})"
 
 
 def _state(expr: Any, at: At) -> str:
@@ -171,12 +189,20 @@ def _state(expr: Any, at: At) -> str:
         return _state(expr.args[0], at)
     if expr.op == "var":
         return f"{expr.data.name} is true"
+    if expr.op == "iff":
+        return " and ".join(_state(a, at) for a in expr.args)
+    if expr.op == "implies":
+        a, b = expr.args
+        return _state(b, at) if at.holds(a) else _fault(a, at)
+    if expr.op == "ite":
+        return _branch(expr, at, _state)
+    if expr.op == "is_pow2":
+        return f"{operand(expr.args[0], at)} is a power of two"
+    if expr.op in ("eq", "ne") and (parts := _multiple(expr)):
+        x, y = (operand(v, at) for v in parts)
+        return f"{x} is {'not ' if expr.op == 'ne' else ''}a multiple of {y}"
     if expr.op == "isin" or (expr.op == "eq" and expr.args[1].op == "const"):
-        inner = expr.args[0]
-        if inner.op == "mod" and expr.op == "eq" and expr.args[1].data == 0:
-            x, y = (operand(v, at) for v in inner.args)
-            return f"{x} is a multiple of {y}"
-        return operand(inner, at)
+        return operand(expr.args[0], at)
     if expr.op in _HOLDS:
         return f"{operand(expr.args[0], at)} {_HOLDS[expr.op]} {operand(expr.args[1], at)}"
     if expr.op == "rel":

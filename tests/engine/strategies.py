@@ -62,6 +62,7 @@ class Strategies:
         reals: Whether floats, and ``/``, occur.
         tables: Whether `lookup` and `rel` occur.
         partial: Whether terms may be undefined.
+        undefined: Whether terms occur that are undefined everywhere.
         constants: Whether a whole operand may be a constant (on the left as well).
         names: Whether parts get names.
     """
@@ -72,10 +73,12 @@ class Strategies:
         reals: bool = True,
         tables: bool = True,
         partial: bool = True,
+        undefined: bool = True,
         constants: bool = True,
         names: bool = True,
     ) -> None:
         self.reals, self.tables, self.partial = reals, tables, partial
+        self.undefined = undefined and partial
         self.constants, self.names = constants, names
         self._made: dict[tuple[str, int], st.SearchStrategy[Any]] = {}
 
@@ -144,7 +147,7 @@ class Strategies:
         ]
         if self.constants:
             kinds += [st.sampled_from([e.TRUE, e.FALSE])]
-        if self.partial:
+        if self.undefined:
             kinds += [st.just(e.undef(FLAG))]
         if self.tables:
             n = self.integers(depth - 1)
@@ -185,8 +188,9 @@ class Strategies:
             kinds += [
                 st.builds(lambda x, y: x // y, _LITERALS, n),
                 st.builds(lambda x, y: x % y, _LITERALS, n),
-                st.just(e.undef(SMALL)),
             ]
+            if self.undefined:
+                kinds += [st.just(e.undef(SMALL))]
             if self.tables:
                 kinds += [st.builds(lambda x: e.lookup(NUMBERS, x), n)]
         if self.tables:
@@ -213,8 +217,9 @@ class Strategies:
             kinds += [
                 st.builds(lambda a, c: a / c, st.one_of(n, x), st.one_of(n, x)),
                 *(st.builds(op, x, right) for op in _DIVISIONS),
-                st.just(e.undef(HALF)),
             ]
+            if self.undefined:
+                kinds += [st.just(e.undef(HALF))]
             if self.tables:
                 kinds += [
                     st.builds(lambda a: e.lookup(FLOATS, a), n),
@@ -230,11 +235,11 @@ class Strategies:
         kinds = [leaf, st.builds(e.ite, b, w, w), *self._named(w)]
         if self.constants:
             kinds += [st.builds(e.ite, b, w, st.sampled_from(["mem", "off"]))]
-        if self.partial:
+        if self.undefined:
             kinds += [st.just(e.undef(WORD))]
-            if self.tables:
-                n = self.integers(depth - 1)
-                kinds += [st.builds(lambda x, y: e.lookup(WORDS, x, y), w, n)]
+        if self.partial and self.tables:
+            n = self.integers(depth - 1)
+            kinds += [st.builds(lambda x, y: e.lookup(WORDS, x, y), w, n)]
         return st.one_of(kinds)
 
 

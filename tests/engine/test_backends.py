@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ckrules.engine import backends
@@ -37,7 +37,7 @@ KNOWN = Table.relation("known", ("w", "n"), [("mem", 1), ("compv3", 2)])
 
 #: One condition or more for every node kind.
 SPECIMENS: dict[str, list[Any]] = {
-    "const": [e.TRUE, e.FALSE, const(3) == 3, A == const(-2), W == "mem", X == const(0.5)],
+    "const": [e.TRUE, e.FALSE, const(3) == 3, const(-2) < A, W == "mem", const(0.5) < X],
     "undef": [undef(P), ~undef(P), undef(A) == 0, undef(W) == "mem", undef(X) <= 0, undef(A) != 0],
     "var": [P, Q],
     "named": [named("n", A + 1) == 2, named("both", P & Q), named("z", A // B) != 1],
@@ -45,18 +45,24 @@ SPECIMENS: dict[str, list[Any]] = {
     "sub": [A - B == 1, 3 - A == 1, -A == 2, X - 0.5 == 0],
     "mul": [A * B == 2, A * X == 2],
     "floordiv": [A // B == 1, A // B == -1, 7 // A == -4, X // B == 0, A // 2 == -1, A // X == 2],
-    "mod": [A % B == 0, A % B == 1, A % B == -1, A % -3 == -2, A % B != 0, X % B == 0.5, A % X == 0],
+    "mod": [
+        A % B == 0, A % B == 1, A % B == -1, A % -3 == -2, A % B != 0, X % B == 0.5, A % X == 0,
+    ],
     "truediv": [A / B == 0.5, A / 2 == 1.5, X / A == 0.25, A / X == 2],
-    "ceil_div": [ceil_div(A, B) == 1, ceil_div(A, 3) == 1, ceil_div(A, B) == -2, ceil_div(X, 2) == 1],
+    "ceil_div": [
+        ceil_div(A, B) == 1, ceil_div(A, 3) == 1, ceil_div(A, B) == -2, ceil_div(X, 2) == 1,
+    ],
     "min": [e.minimum(A, B, 2) == 1, e.minimum(X, A) == 0.5],
     "max": [maximum(A, B, 2) == 3, maximum(X, A) == 0.5, maximum(A // B, 0) == 0],
-    "eq": [A == B, W == "mem", W == lookup(NEXT, W), X == 0.5, A == X],
+    "eq": [A == B, W == "mem", lookup(NEXT, W) == W, X == 0.5, A == X],
     "ne": [A != B, W != "mem", A // B != 5, lookup(NEXT, W) != W],
     "lt": [A < B, X < 0.5, A // B < 5],
     "le": [A <= B, X <= A],
-    "gt": [A > B, 3 > A],
+    "gt": [A > B, X > A],
     "ge": [A >= B, A % B >= 0],
-    "isin": [A.isin(1, 2), A.isin(), W.isin("mem"), (A // B).isin(0, 1), ~(A % B).isin(0), X.isin(0.5)],
+    "isin": [
+        A.isin(1, 2), A.isin(), W.isin("mem"), (A // B).isin(0, 1), ~(A % B).isin(0), X.isin(0.5),
+    ],
     "is_pow2": [e.is_pow2(A), e.is_pow2(A // B), e.is_pow2(X), e.is_pow2(A - 3), e.is_pow2(A * X)],
     "and": [P & Q, e.all_of(P, A == 1, B == 2), e.all_of()],
     "or": [P | Q, e.any_of(P, A == 1, B == 2), e.any_of()],
@@ -73,7 +79,9 @@ SPECIMENS: dict[str, list[Any]] = {
         lookup(SQUARES, lookup(SQUARES, A)) == 0, lookup(NEXT, W) == "compv3",
         lookup(SHARE, A) == 0.5, A / lookup(SHARE, B) == 4, lookup(SQUARES, A // B) == 1,
     ],
-    "rel": [rel(KNOWN, W, A), ~rel(KNOWN, W, A), rel(KNOWN, lookup(NEXT, W), A), rel(KNOWN, W, A // B)],
+    "rel": [
+        rel(KNOWN, W, A), ~rel(KNOWN, W, A), rel(KNOWN, lookup(NEXT, W), A), rel(KNOWN, W, A // B),
+    ],
 }  # fmt: skip
 
 
@@ -138,8 +146,8 @@ def test_random_floats_in_z3(root: Any, where: list[dict[str, Any]]) -> None:
     try:
         found = backends.evaluate("smt")([root], where)
     except UsageError as error:
-        assert "too many for z3" in str(error)
-        return
+        assume("too many for z3" not in str(error))
+        raise
     assert found == backends.evaluate("pointwise")([root], where)
 
 

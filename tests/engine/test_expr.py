@@ -128,7 +128,7 @@ class TestMisuse:
         ],
     )
     def test_python_forms_that_need_the_truth(self, wrong: Any) -> None:
-        with pytest.raises(UsageError, match="use & for and, .* implies"):
+        with pytest.raises(UsageError, match=r"use & for and, .* implies"):
             wrong()
 
     @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ class TestTables:
         assert rel(Table.relation("t", ("n",), [0.5, 1]), A).op == "rel"
         assert rel(Table.relation("t", ("n",), [1]), X).op == "rel"
 
-    @pytest.mark.parametrize("rows", [{1: 2, "mem": 3}, {1: 2, True: 4, False: 3}, {None: 1}])
+    @pytest.mark.parametrize("rows", [{1: 2, "mem": 3}, {1: 2, False: 3}, {None: 1}])
     def test_mixed_keys(self, rows: Any) -> None:
         with pytest.raises(RuleBookError, match="table t, key n"):
             Table("t", ("n",), rows)
