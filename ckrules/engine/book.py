@@ -231,9 +231,15 @@ class RuleBook:
         """Evaluates a rule's examples; each must be decided as declared, with the guard true."""
         for verdict, said in ((True, "accepted"), (False, "rejected")):
             try:
-                points = [self.point(p) for p in self.examples(r, accepted=verdict)]
+                points = self.examples(r, accepted=verdict)
+                for name, value in ((n, v) for p in points for n, v in p.items()):
+                    domain_of(self.fields[name]).accept(value)
                 decided = [(At(p).holds(r.applies), At(p).holds(r.expr)) for p in points]
-            except (CkrulesError, MissingFieldError) as error:
+            except MissingFieldError as error:
+                raise RuleBookError(
+                    f"rule {r.code}: {said} example: lacks the field {error.args[0]}"
+                ) from None
+            except CkrulesError as error:
                 raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None
             if not points:
                 raise RuleBookError(f"rule {r.code}: no {said} example for {self.vocabulary.ck}")

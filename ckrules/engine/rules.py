@@ -198,6 +198,8 @@ def rule(
     _check_words(code, name, kind, severity, sources)
     for version in (since, *([until] if until else [])):
         version_key(version)
+    if until and version_key(since) >= version_key(until):
+        raise RuleBookError(f"rule {code}: holds for no version from {since} until {until}")
     if not accepts or not rejects:
         raise RuleBookError(f"rule {code}: needs at least one accepted and one rejected example")
 

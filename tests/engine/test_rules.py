@@ -1,0 +1,186 @@
+"""Declaring rules: what is wrong is said at once, with the rule's code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ckrules.engine import expr as e
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.book import Vocabulary
+from ckrules.engine.errors import CkrulesError, RuleBookError
+from ckrules.engine.rules import (
+    KINDS,
+    Rule,
+    RuleDef,
+    fields_read,
+    rule,
+    version_key,
+    violation,
+)
+from ckrules.engine.variables import Bool, Int
+
+GOOD: dict[str, Any] = {
+    "kind": "compile", "source": "gemm.hpp: Gemm", "accepts": [{"a": 2}], "rejects": [{"a": 3}],
+}  # fmt: skip
+
+
+def body(c: Any) -> Any:
+    """The number is even."""
+    return c.a % 2 == 0
+
+
+def declare(
+    code: str = "GEMM001", name: str = "odd-number", function: Callable[[Any], Any] = body, **more: Any
+) -> RuleDef:  # fmt: skip
+    return rule(code, name, **{**GOOD, **more})(function)
+
+
+class Words(Vocabulary):
+    baseline = {"a": 2, "b": 1, "p": True}
+
+
+def words() -> Words:
+    return Words([Int("a", range(9)), Int("b", range(9)), Bool("p")])
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["", "GEMM", "gemm001", "GEMM1", "GEMM0001", "G001", "GEMMES001", "GEMM-001", " GEMM001"],
+)
+def test_malformed_code(code: str) -> None:
+    with pytest.raises(RuleBookError, match="is not letters and three digits, as in TILE001"):
+        declare(code)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "odd", "Odd-number", "odd_number", "odd-", "-odd", "odd number"]
+)
+def test_malformed_name(name: str) -> None:
+    with pytest.raises(RuleBookError, match="rule GEMM001: the name .* is not words joined by"):
+        declare(name=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "compiles"}, "unknown kind of rule GEMM001 'compiles': did you mean 'compile'"),
+        ({"severity": "warn"}, "unknown severity of rule GEMM001 'warn': did you mean 'warning'"),
+        ({"source": ""}, "rule GEMM001: needs a source"),
+        ({"source": []}, "rule GEMM001: needs a source"),
+        ({"source": ["gemm.hpp", " "]}, "rule GEMM001: needs a source"),
+        ({"accepts": []}, "rule GEMM001: needs at least one accepted and one rejected example"),
+        ({"rejects": []}, "rule GEMM001: needs at least one accepted and one rejected example"),
+        ({"since": "new"}, "version 'new' is not of the form 2025.11"),
+        ({"until": "2025.x"}, "version '2025.x' is not of the form 2025.11"),
+        ({"since": "2026.06", "until": "2025.11"}, "rule GEMM001: holds for no version"),
+        ({"since": "2026.06", "until": "2026.06"}, "rule GEMM001: holds for no version"),
+    ],
+)
+def test_wrong_declarations(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(CkrulesError, match=message):
+        declare(**change)
+
+
+def _undocumented(c: Any) -> Any:
+    return c.a == 1
+
+
+def _no_sentence(c: Any) -> Any:
+    """the number is even"""
+    return c.a == 1
+
+
+@pytest.mark.parametrize("function", [_undocumented, _no_sentence])
+def test_missing_sentence(function: Any) -> None:
+    with pytest.raises(RuleBookError, match="GEMM001: the docstring must begin with a sentence"):
+        declare(function=function)
+
+
+@pytest.mark.parametrize("value", [True, None, 3, "yes", Int("a", [1])])
+def test_function_must_give_a_condition(value: Any) -> None:
+    def wrong(c: Any) -> Any:
+        """Sentence."""
+        return value
+
+    with pytest.raises(RuleBookError, match="rule GEMM001: the function must return a condition"):
+        declare(function=wrong).build(words())
+    with pytest.raises(RuleBookError, match="rule GEMM001: the function must return a condition"):
+        declare(applies=lambda c: value).build(words())
+
+
+def test_what_a_rule_knows() -> None:
+    built = declare(
+        applies=lambda c: c.p & (c.b >= 1), since="2025.11", until="2026.06", source=["one", "two"],
+        profiles=["legal", "strict"], issue="#1",
+    ).build(words())  # fmt: skip
+    assert (built.code, built.name, built.family) == ("GEMM001", "odd-number", "GEMM")
+    assert built.sources == ("one", "two")
+    assert built.profiles == ("legal", "strict")
+    assert built.doc == "The number is even."
+    assert built.summary == "The number is even."
+    assert built.fields() == ("a", "p", "b")
+    assert fields_read([built.condition]) == {"a", "b", "p"}
+    assert str(built.condition) == "implies(p & b >= 1, a % 2 == 0)"
+    assert built.where[0] == __name__
+    assert built.where[1] > 0
+
+
+def test_without_a_guard_the_condition_is_the_expression() -> None:
+    built = declare().build(words())
+    assert built.condition is built.expr
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "version", "valid"),
+    [
+        ("0", None, "2025.11", True),
+        ("2025.11", None, "2025.11", True),
+        ("2025.11", None, "2025.9", False),
+        ("0", "2026.06", "2025.11", True),
+        ("0", "2026.06", "2026.06", False),
+        ("0", "2026.06", "2026.6", False),
+        ("2025.11", "2026.06", "2026.05.3", True),
+    ],
+)
+def test_versions(since: str, until: str | None, version: str, valid: bool) -> None:
+    assert declare(since=since, until=until).build(words()).valid_for(version) is valid
+
+
+def test_version_key_orders_numbers() -> None:
+    assert sorted(["2026.06", "2025.11", "2025.8"], key=version_key)[0] == "2025.8"
+
+
+def test_violation() -> None:
+    built = declare(applies=lambda c: c.p).build(words())
+    point: dict[str, Any] = {"a": 3, "b": 0, "p": True}
+    found = violation(built, At(point), point)
+    assert found is not None
+    assert (found.code, found.kind) == ("GEMM001", "compile")
+    assert found.values == {"a": 3, "p": True}
+    assert found.message == "a = 3 is not a multiple of 2"
+    assert found.to_dict() == {
+        "code": "GEMM001", "name": "odd-number", "kind": "compile", "severity": "error",
+        "message": "a = 3 is not a multiple of 2", "fields": {"a": 3, "p": True},
+    }  # fmt: skip
+    for legal in ({"a": 2, "b": 0, "p": True}, {"a": 3, "b": 0, "p": False}):
+        assert violation(built, At(legal), legal) is None
+
+
+def test_rules_are_immutable() -> None:
+    built = declare().build(words())
+    with pytest.raises(AttributeError):
+        built.code = "GEMM002"  # type: ignore[misc]
+
+
+def test_kinds_are_explained() -> None:
+    assert all(KINDS.values())
+    assert {"compile", "launch", "wrong-result", "hardware"} <= KINDS.keys()
+
+
+def test_rules_made_by_hand() -> None:
+    by_hand = Rule("X1", "free", "compile", e.TRUE)
+    assert by_hand.condition is e.TRUE
+    assert by_hand.fields() == ()
