@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pkgutil
 import sys
@@ -16,6 +17,8 @@ from ckrules import __version__
 from ckrules.cli import commands as package
 from ckrules.cli.terminal import note
 from ckrules.engine.errors import CkrulesError, UndecidedError, nearest
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 HELP = """The rules of AMD's CK Tile kernels: enumerate, count, sample, check, explain.
 
@@ -160,6 +163,8 @@ def _guarded(body: Callable[[], int], debug: bool) -> int:
     except CkrulesError as error:
         note(f"error: {error}")
     except OSError as error:
+        if error.errno in _DISK and not error.filename:
+            return _unwritten(error)
         what = f"{error.filename}: " if error.filename else ""
         note(f"error: {what}{error.strerror or error}")
     except MemoryError:
@@ -200,10 +205,14 @@ def _flushed(code: int) -> int:
     except BrokenPipeError:
         return _piped()
     except OSError as error:
-        note(f"error: cannot write the output: {error.strerror}")
-        _piped()  # or the interpreter complains again at exit
-        return 2
+        return _unwritten(error)
     return code
+
+
+def _unwritten(error: OSError) -> int:
+    note(f"error: cannot write the output: {error.strerror}")
+    _piped()  # or the interpreter complains again at exit
+    return 2
 
 
 def _tolerate_encodings() -> None:

@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
@@ -88,7 +88,8 @@ def _read(
     name: str, stream: BinaryIO, context: Context, input_format: str | None
 ) -> Iterator[Entry | Problem]:
     try:
-        source = Source(name, cast(BufferedReader, stream))
+        buffered = stream if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
+        source = Source(name, cast(BufferedReader, buffered))
         chosen = input_format or detect(name, source.head())
         yield from formats()[chosen].read(source, context)
     except SourceError as error:
@@ -96,14 +97,14 @@ def _read(
 
 
 def detect(name: str, head: list[str]) -> str:
-    """The format of a text, by its first lines and by the suffix of its name.
+    """The format of a text: by its first lines, else by the suffix of its name.
 
     >>> detect("a.txt", ['{"variant": "forward"}', '{"variant": "bwd_data"}'])
     'jsonl'
     """
     suffix = os.path.splitext(name)[1].lower()
-    by_name = [n for n, f in formats().items() if suffix in f.SUFFIXES]
-    for candidate, reader in formats().items():
-        if reader.sniff(head) and (not by_name or suffix == ".json" or candidate in by_name):
-            return candidate
-    return by_name[0] if by_name else "names"
+    named = next((n for n, f in formats().items() if suffix in f.SUFFIXES), None)
+    found = next((n for n, f in formats().items() if f.sniff(head)), None)
+    if named == "jsonl" and found == "json" and head[0].startswith("{"):
+        return named  # its first line is faulty
+    return found or named or "names"

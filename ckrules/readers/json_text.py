@@ -172,9 +172,15 @@ def _keys(
 
 
 def _behind_list(text: Text, end: int) -> int:
+    """The offset behind an object that should end with its list."""
     end = _skip(text.text, end)
-    if text.text[end : end + 1] != "}":
-        raise _fail(text, end, "expected '}': fields that hold for the list stand before it")
+    sign = text.text[end : end + 1]
+    if sign == ",":
+        at = _skip(text.text, end + 1)
+        key, _ = _decode(text, at)
+        raise _fail(text, at, f"a second list {key!r}")
+    if sign != "}":
+        raise _fail(text, end, "expected ',' or '}'")
     return end + 1
 
 
@@ -210,7 +216,9 @@ def _wording(message: str) -> str:
 
 
 def _fail(text: Text, offset: int, what: str) -> SourceError:
-    if not text.text[offset:].strip() and "Unterminated" not in what:
+    if what.startswith("unterminated string"):
+        what = "the text ends inside a string"
+    elif not text.text[offset : offset + 1000].strip():
         what = f"the text ends too early: {what}"
     return SourceError(f"not JSON: {what}", *text.place(offset))
 

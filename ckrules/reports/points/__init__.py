@@ -10,9 +10,10 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import IO, Any, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
-from ckrules.reports.columns import Column
+if TYPE_CHECKING:
+    from ckrules.reports.columns import Column
 
 
 class PointFormat(Protocol):

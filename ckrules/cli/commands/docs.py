@@ -1,0 +1,37 @@
+"""Write the pages of the rules, or check that they are fresh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckrules.cli.terminal import note
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("docs/rules"),
+    help="The folder of the pages. [docs/rules]",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a page is stale.")
+def command(out: Path, check: bool) -> int:
+    """Write the pages of the rules, or check that they are fresh.
+
+    One Markdown page a rule and an index, the same text as `ckrules explain` plus the form that
+    z3 gets.
+    """
+    from ckrules.reports.rule_docs import pages, stale, write
+
+    made = pages()
+    if check:
+        old = stale(out, made)
+        for name in old:
+            click.echo(f"{out / name}: stale; run `ckrules docs`")
+        note(f"{len(made)} pages, {len(old)} stale")
+        return 1 if old else 0
+    changed = write(out, made)
+    note(f"{len(made)} pages, {len(changed)} written")
+    return 0

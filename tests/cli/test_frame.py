@@ -1,0 +1,179 @@
+"""The frame of the command line: help, near matches, exit codes, pipes and interruptions."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ckrules
+from ckrules.cli.group import LazyGroup, cli
+from ckrules.engine.errors import UndecidedError
+from tests.cli.run import ILLEGAL, process, run
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ["archs", "check", "count", "enumerate", "explain", "rules", "sample"]
+
+
+def test_version_is_the_projects() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert ckrules.__version__ == project["version"]
+    assert run("--version").stdout == f"ckrules, version {ckrules.__version__}\n"
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_every_command_with_a_summary(flag: str) -> None:
+    result = run(flag)
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} +[A-Z]", result.stdout, re.MULTILINE)
+
+
+def test_help_imports_no_command() -> None:
+    code = (
+        "import sys; from ckrules.cli import main; main(['--help']);"
+        "sys.exit(any(m.startswith('ckrules.cli.commands.') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = run(command, "-h")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+    assert "--color" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["enumrate"], "no command 'enumrate': did you mean enumerate?"),
+        (["count", "--arhc", "gfx942"], "--arch"),
+        (["count", "--arch", "gfx1202"], "unknown arch 'gfx1202': did you mean"),
+        (["count", "--variant", "bwd_wieght"], "did you mean 'bwd_weight'"),
+        (["count", "--dtype", "pf16"], "unknown dtype 'pf16': did you mean 'fp16'"),
+        (["count", "--set", "tile_mm=64"], "unknown field 'tile_mm': did you mean 'tile_m'"),
+        (["count", "--set", "tile_m"], "--set 'tile_m' is not of the form FIELD=VALUE"),
+        (["count", "--set", "tile_m=big"], "tile_m = 'big' is not a whole number"),
+        (["count", "--where", "tile_mm > 3"], "unknown field 'tile_mm': did you mean tile_m"),
+        (["count", "--where", "tile_m >"], "not an expression"),
+        (["count", "--by", "pipline"], "unknown field 'pipline': did you mean 'pipeline'"),
+        (["count", "--variant", "forward,forward_depthwise"], "different fields"),
+        (["count", "--format", "jsn"], "unknown format 'jsn': did you mean 'json'"),
+        (["count", "--ck", "2026.6"], "unknown CK version '2026.6'"),
+        (["count", "--profile", "leagl"], "unknown profile 'leagl': did you mean 'legal'"),
+        (["count", "--shard", "0/4"], "parts are numbered from 1 to N"),
+        (["count", "--shard", "half"], "not of the form I/N"),
+        (["count", "--arch", "gfx942,,gfx950"], "empty word"),
+        (["count", "--arch-file", "no-such.toml"], "no-such.toml: cannot read"),
+        (["enumerate", "--fields", "tile_m,lds_byte", "--format", "csv"], "'lds_bytes'"),
+        (["enumerate", "--fields", "tile_m"], "--fields needs a format with columns"),
+        (["enumerate", "--format", "cvs"], "unknown format 'cvs': did you mean 'csv'"),
+        (["enumerate", "--limit", "-1"], "-1"),
+        (["explain", "TILE01"], "did you mean 'TILE001'"),
+        (["explain"], "missing argument"),
+        (["rules", "--family", "TIL"], "unknown family 'TIL': did you mean 'TILE'"),
+        (["rules", "--kind", "compil"], "unknown kind 'compil': did you mean 'compile'"),
+        (["archs", "gfx1202"], "unknown arch 'gfx1202'"),
+        (["check"], "missing argument"),
+        (["check", ILLEGAL, "--arch", "gfx9"], "unknown arch 'gfx9'"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(words: list[str], said: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert said in result.stderr
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ckrules.arch.load_all", fail)
+
+
+def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, ZeroDivisionError("division\nby zero"))
+    result = run("archs")
+    assert result.exit_code == 2
+    said = "internal error: ZeroDivisionError: division by zero (--debug shows the traceback)\n"
+    assert result.stderr == said
+    assert "Traceback" in run("archs", "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(UndecidedError("the solver gave up"), 4), (KeyboardInterrupt(), 130), (MemoryError(), 2)],
+)
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int) -> None:
+    _break(monkeypatch, error)
+    assert run("archs").exit_code == code
+
+
+def test_a_closed_pipe_ends_silently() -> None:
+    command = [sys.executable, "-m", "ckrules", "rules", "--format", "jsonl"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(30) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "ckrules", "archs"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
+
+
+def test_ctrl_c_ends_with_130() -> None:
+    command = [sys.executable, "-m", "ckrules", "check", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        child.stdin.write(b"# waits for more\n")
+        child.stdin.flush()
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+
+
+def test_a_strange_encoding_does_not_stop_the_output() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = process("explain", "TILE001", env=environment)
+    assert done.returncode == 0
+
+
+def test_module_and_script_are_the_same_command() -> None:
+    assert isinstance(cli, LazyGroup)
+    assert process("--version").stdout == run("--version").stdout
+
+
+@pytest.mark.parametrize(("choice", "coloured"), [("always", True), ("never", False)])
+def test_colour_can_be_chosen(choice: str, coloured: bool) -> None:
+    before = run("--color", choice, "check", "--arch", "gfx942", ILLEGAL).stdout
+    after = run("check", "--color", choice, "--arch", "gfx942", ILLEGAL).stdout
+    assert before == after
+    assert ("\x1b[" in after) is coloured
+
+
+def test_colour_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in run("check", "--arch", "gfx942", ILLEGAL).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in run("check", "--arch", "gfx942", ILLEGAL).stdout

@@ -1,0 +1,67 @@
+"""What commands import: a hook that runs on every commit must start quickly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import ILLEGAL, legal, write
+
+HEAVY = ("z3", "numpy", "networkx", "rich", "pyarrow", "jinja2")
+PROBE = (
+    "import json, sys; from ckrules.cli import main; code = main(sys.argv[1:]);"
+    "print('\\n' + json.dumps([m for m in sys.modules if '.' not in m]), file=sys.stderr)"
+)
+
+
+def imported(*words: str) -> set[str]:
+    """The top-level modules that a command loads."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, timeout=60
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "--arch", "gfx942", ILLEGAL],
+        ["check", "--arch", "gfx942", "--verdicts", "--resources", ILLEGAL],
+        ["rules"],
+        ["rules", "--format", "json"],
+        ["explain", "TILE001"],
+        ["explain", "lds_bytes"],
+        ["archs"],
+        ["archs", "gfx1201"],
+        ["--help"],
+        ["enumerate", "--help"],
+        ["count", "--arch", "gfx1202"],
+    ],
+)
+def test_light_commands_stay_light(words: list[str]) -> None:
+    assert not imported(*words) & set(HEAVY)
+
+
+def test_check_of_a_file_stays_light(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", [legal(), legal(tile_m=96), {"oops": 1}] * 20)
+    assert not imported("check", path) & set(HEAVY)
+
+
+def test_the_package_imports_nothing() -> None:
+    code = "import sys, ckrules; print([m for m in sys.modules if m.startswith('ckrules.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_package_has_what_it_names() -> None:
+    import ckrules
+
+    for name in ckrules.__all__:
+        assert getattr(ckrules, name) is not None
+    assert set(ckrules.__all__) <= set(dir(ckrules))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        ckrules.nonsense  # noqa: B018
