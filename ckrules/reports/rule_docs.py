@@ -29,10 +29,12 @@ def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
 
 def solver_form(rule: Rule) -> str:
     """The rule as z3 states it, in SMT-LIB."""
-    from ckrules.engine.backends.smt import Encoder
+    from ckrules.engine.backends.smt import Encoder, numbered_words
 
-    text: str = Encoder().bool(rule.condition).sexpr()
-    return text
+    with numbered_words() as words:
+        text: str = Encoder().bool(rule.condition).sexpr()
+    legend = [f"; {n} = {word}" for word, n in words.items()]
+    return "\n".join([*legend, text])
 
 
 def page(book: RuleBook, rule: Rule) -> str:

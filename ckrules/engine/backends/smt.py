@@ -7,7 +7,8 @@ them is written out as a table of the variable values at which it holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from itertools import product
 from math import prod
@@ -30,6 +31,22 @@ _TABLE_LIMIT = 20_000
 def word_code(word: str) -> int:
     """The integer that stands for a word in every z3 term of this process."""
     return _words.setdefault(word, len(_words))
+
+
+@contextmanager
+def numbered_words() -> Iterator[dict[str, int]]:
+    """Words numbered from 0 within the block, for terms that are printed and not solved.
+
+    >>> with numbered_words() as words:
+    ...     word_code("gfx942"), words
+    (0, {'gfx942': 0})
+    """
+    global _words
+    before, _words = _words, {}
+    try:
+        yield _words
+    finally:
+        _words = before
 
 
 class Terms:
