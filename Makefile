@@ -2,7 +2,7 @@
 #
 #   make run         list configurations         make run RUN_ARGS='--dtype fp16 --limit 5'
 #   make test        run the tests               make test TEST_ARGS='-k wheel'
-#   make lint        ruff and mypy               make docs   check the documentation
+#   make lint        ruff and mypy               make docs   write and check the pages
 #   make toolchain   compiler and CK headers     make bench  run the benchmarks
 #   make clean       remove what make made
 #
@@ -50,6 +50,7 @@ lint: $(VENV)/.dev
 	@$(PY) -m mypy
 
 docs: $(VENV)/.test
+	@$(PY) -m ckrules docs --out docs/rules
 	@$(PYTEST) tests/docs
 
 bench: $(VENV)/.test

@@ -62,10 +62,21 @@ def _build(source: Path, out: Path, *kinds: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree to build from, below a folder with spaces in its name."""
+    return _copy_of_tree(tmp_path_factory.mktemp("wheel with spaces") / "tree")
+
+
+@pytest.fixture(scope="module")
+def on_disk(tree: Path) -> set[str]:
+    """What the wheel should hold, listed before any build leaves files in the copy."""
+    return _installed_names(tree)
+
+
+@pytest.fixture(scope="module")
+def built(tree: Path, on_disk: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist and the wheel that was made from that sdist."""
-    work = tmp_path_factory.mktemp("wheel with spaces")
-    return _build(_copy_of_tree(work / "tree"), work / "dist")
+    return _build(tree, tmp_path_factory.mktemp("dist"))
 
 
 def _wheel_names(dist: Path) -> set[str]:
@@ -93,18 +104,17 @@ def test_every_folder_with_modules_is_a_package() -> None:
     assert sorted(folders - packages) == []
 
 
-def test_the_wheel_made_from_the_sdist_holds_the_tree(built: Path) -> None:
+def test_the_wheel_made_from_the_sdist_holds_the_tree(built: Path, on_disk: set[str]) -> None:
     """Every module and data file is in it and nothing else is."""
     packed = {n for n in _wheel_names(built) if ".dist-info/" not in n}
-    on_disk = _installed_names(ROOT)
 
     assert sorted(on_disk - packed) == [], "missing from the wheel"
     assert sorted(packed - on_disk) == [], "in the wheel and not in the tree"
 
 
-def test_the_wheel_made_from_the_tree_is_the_same(built: Path, tmp_path: Path) -> None:
+def test_the_wheel_made_from_the_tree_is_the_same(built: Path, tree: Path, tmp_path: Path) -> None:
     """Building with or without the detour over the sdist gives the same files."""
-    direct = _build(_copy_of_tree(tmp_path / "tree"), tmp_path / "dist", "--wheel")
+    direct = _build(tree, tmp_path / "dist", "--wheel")
 
     assert _wheel_names(direct) == _wheel_names(built)
 
