@@ -6,16 +6,20 @@ listed (`PER_CONFIGURATION`); BLDR010 and on are the filters of the reader of ``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.constraints.conv.quantities import Quantities
 from ckrules.constraints.conv.upstream import REFUSED_TRAITS
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, implies, ite, rel
+from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
 from ckrules.engine.rules import RuleDef, rule
 
-_CHECK = "dispatcher/codegen/unified_grouped_conv_codegen.py: GroupedConvKernelConfig.is_valid_for_arch"
+_CHECK = (
+    "dispatcher/codegen/unified_grouped_conv_codegen.py: GroupedConvKernelConfig.is_valid_for_arch"
+)
 _RULES = "dispatcher/codegen/grouped_conv/grouped_config_rules_default.py"
 _CONF = "experimental/grouped_convolution_tile_instances/generate_instances.py"
 _PROFILE = ("builder",)
-_GFX1201 = {
+_GFX1201: Mapping[str, Value] = {
     "arch": "gfx1201", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32,
     "wave_m": 2, "wave_n": 4,
 }  # fmt: skip
@@ -194,9 +198,7 @@ def one_wave_covers_tile(c: Quantities) -> BoolExpr:
     Fix: use wider vectors.
     """
     extent: IntExpr = ite(c.variant == "bwd_data", c.tile_k, c.tile_m)
-    return all_of(
-        extent <= c.wave_size * c.vector_a, c.tile_n <= c.wave_size * c.vector_b
-    )
+    return all_of(extent <= c.wave_size * c.vector_a, c.tile_n <= c.wave_size * c.vector_b)
 
 
 @rule(

@@ -6,14 +6,16 @@ Depthwise kernels pass it unseen, so this profile has no rules for them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.constraints.conv.quantities import Quantities
 from ckrules.constraints.conv.upstream import REFUSED_TRAITS
-from ckrules.engine.expr import BoolExpr, all_of, implies, lookup, rel
+from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, lookup, rel
 from ckrules.engine.rules import rule
 
 _FILTER = "dispatcher/codegen/arch_filter.py (CK 2026.06)"
 _PROFILE = ("dispatcher",)
-_GFX1201 = {
+_GFX1201: Mapping[str, Value] = {
     "arch": "gfx1201", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16,
     "wave_m": 2, "wave_n": 4,
 }  # fmt: skip
@@ -141,7 +143,8 @@ def staging_fits(c: Quantities) -> BoolExpr:
     Fix: lower the tile, above all tile_k.
     """
     staged = (c.tile_m + c.tile_n) * c.tile_k * c.element_bytes
-    return staged <= lookup(c.facts["dispatcher_lds"], c.arch, c.pipeline)
+    limit: IntExpr = lookup(c.facts["dispatcher_lds"], c.arch, c.pipeline)
+    return staged <= limit
 
 
 @rule(

@@ -1,0 +1,99 @@
+"""Catalogs: curated sets of kernels as data and rules over the fields of the rule books.
+
+A catalog is a TOML file (`ckrules.constraints.catalogs.reader` has the schema): tables of tiles,
+waves, vectors and pipelines, formulas and conditions. Its tables become relations and its texts
+expressions of the engine, so a catalog is a rule book of its own: `Catalog.book` explains why a
+point is not in it, `Catalog.space` counts, samples and compares. `Catalog.listed` walks the same
+tables in upstream's order, and `Catalog.stage` says what upstream's dispatcher and our legality
+rules leave of a list. Upstream's rule sets of June 2026 are files of this package.
+
+>>> names()
+['default', 'full', 'full-tests', 'rdna', 'tiny']
+>>> len(load("tiny").listed("forward", "gfx942", 2, "fp16"))
+10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from ckrules.arch import Gpu
+from ckrules.constraints.catalogs.catalog import Catalog
+from ckrules.constraints.catalogs.reader import read_catalog
+from ckrules.constraints.catalogs.stages import STAGES, Staged
+from ckrules.constraints.library import CK_VERSIONS, DEFAULT_CK
+from ckrules.engine.errors import UsageError, unknown
+
+__all__ = ["STAGES", "Catalog", "Staged", "load", "names"]
+
+_SUFFIX = ".toml"
+
+
+def names() -> list[str]:
+    """The catalogs of the package."""
+    found = (f.name for f in (files(__name__) / "data").iterdir())
+    return sorted(n.removesuffix(_SUFFIX) for n in found if n.endswith(_SUFFIX))
+
+
+def load(name: str | Path, *, ck: str = DEFAULT_CK, gpus: Sequence[Gpu] | None = None) -> Catalog:
+    """The catalog of this name, or of a user's own file.
+
+    Args:
+        name: One of `names`, or a path that ends in ``.toml``. The file's ``[select] from`` is
+            a name, or a path relative to the file.
+        ck: The CK headers.
+        gpus: The GPUs that points may name (default: all of `ckrules.arch`).
+
+    Raises:
+        UnknownNameError: For an unknown name or version, with near matches.
+        ArchFileError: With line and column, for a file that breaks the schema.
+        UsageError: For a file that cannot be read, or catalogs that select from each other.
+    """
+    if ck not in CK_VERSIONS:
+        raise unknown("CK version", ck, CK_VERSIONS)
+    return _load(str(name), ck, None if gpus is None else tuple(gpus), ())
+
+
+@lru_cache(maxsize=16)
+def _packaged(name: str, ck: str, gpus: tuple[Gpu, ...] | None) -> Catalog:
+    raw = (files(__name__) / "data" / f"{name}{_SUFFIX}").read_bytes()
+    return _build(f"{name}{_SUFFIX}", raw, ck, gpus, (name,), Path())
+
+
+def _load(name: str, ck: str, gpus: tuple[Gpu, ...] | None, above: tuple[str, ...]) -> Catalog:
+    if name in above:
+        raise UsageError(f"catalog {name} selects from itself")
+    if not name.endswith(_SUFFIX):
+        if name not in names():
+            raise unknown("catalog", name, names())
+        return _packaged(name, ck, gpus)
+    try:
+        raw = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror or error}") from None
+    return _build(name, raw, ck, gpus, (*above, name), Path(name).parent)
+
+
+def _build(
+    shown: str,
+    raw: bytes,
+    ck: str,
+    gpus: tuple[Gpu, ...] | None,
+    above: tuple[str, ...],
+    folder: Path,
+) -> Catalog:
+    data = read_catalog(shown, raw)
+    origin = None
+    if data.select is not None:
+        source = data.select.origin
+        path = str(folder / source) if source.endswith(_SUFFIX) else source
+        try:
+            origin = _load(path, ck, gpus, above)
+        except UsageError:
+            raise
+        except LookupError as error:
+            raise data.fault(("select", "from"), str(error)) from None
+    return Catalog(data, origin, ck=ck, gpus=gpus)

@@ -1,0 +1,147 @@
+"""The content of a catalog file, typed: tables, expressions as text, and selections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ckrules.arch.document import Path
+from ckrules.engine.errors import UsageError
+from ckrules.engine.expr import Value
+
+Triple = tuple[int, int, int]
+Pair = tuple[int, int]
+PipelineChoice = tuple[str, str]
+#: The tile that is meant where a table is keyed by direction and tile.
+TileKey = tuple[str, Triple]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An expression as written, and where it stands for messages."""
+
+    text: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One entry of ``[[rules]]`` or ``[[select.categories]]``."""
+
+    name: str
+    text: Text
+    doc: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TileSet:
+    """Tiles for some dimensions and dtypes of a direction, with feature fields or without."""
+
+    variant: str
+    ndims: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    tiles: tuple[Triple, ...]
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    pipelines: tuple[PipelineChoice, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """One block of ``[[kernels]]``: every combination of its entries."""
+
+    variants: tuple[str, ...]
+    pipelines: tuple[str, ...]
+    shapes: tuple[tuple[Triple, Triple, Triple], ...]
+    fields: Mapping[str, tuple[Value, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Depthwise:
+    """The ``[depthwise]`` rows, and the direction and dimensions they are listed with."""
+
+    variant: str
+    ndim: int
+    rows: tuple[Mapping[str, int], ...]
+    derived: Mapping[str, Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A selection from the ordered list of another catalog."""
+
+    origin: str
+    every: int | None
+    cover: tuple[str, ...]
+    in_turn: int | None
+    categories: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogData:
+    """One catalog file. What it says nothing about is empty."""
+
+    name: str
+    title: str
+    source: str
+    check: bool = False
+    dtype_tag: bool = True
+    layout_names: str = "own"
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+    derived: Mapping[str, Text] = field(default_factory=dict)
+    choices: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    gpu_waves: bool = False
+    terms: Mapping[str, Text] = field(default_factory=dict)
+    rules: tuple[Condition, ...] = ()
+    tiles: tuple[TileSet, ...] = ()
+    features: tuple[TileSet, ...] = ()
+    waves: Mapping[TileKey, tuple[Triple, ...]] = field(default_factory=dict)
+    waves_otherwise: tuple[Triple, ...] = ()
+    warp_shapes: tuple[Pair, ...] = ()
+    warp_excluded: tuple[Pair, ...] = ()
+    warp_exceptions: Mapping[tuple[str, Triple, Triple], tuple[Pair, ...]] = field(
+        default_factory=dict
+    )
+    vectors: Mapping[tuple[str, str, Triple], tuple[Triple, ...]] = field(default_factory=dict)
+    vectors_otherwise: Mapping[str, tuple[Triple, ...]] = field(default_factory=dict)
+    vector_tiles: frozenset[TileKey] = frozenset()
+    pipelines: Mapping[tuple[str, str, Triple], tuple[PipelineChoice, ...]] = field(
+        default_factory=dict
+    )
+    kernels: tuple[Kernels, ...] = ()
+    depthwise: Depthwise | None = None
+    select: Select | None = None
+    fault: Callable[[Path, str], UsageError] = field(
+        default=lambda path, what: UsageError(what), repr=False, compare=False
+    )
+
+    def vector_list(self, variant: str, dtype: str, tile: Triple) -> tuple[Triple, ...]:
+        """The vector widths of a tile in ascending order."""
+        if (variant, tile) in self.vector_tiles:
+            return self.vectors.get((variant, dtype, tile), ())
+        return self.vectors_otherwise.get(dtype, ())
+
+    def wave_list(self, variant: str, tile: Triple) -> tuple[Triple, ...]:
+        """The curated waves of a tile, in the order of its strategies."""
+        return self.waves.get((variant, tile), self.waves_otherwise)
+
+    def warp_list(self, variant: str, tile: Triple, waves: Triple) -> tuple[Pair, ...]:
+        """The curated warp tiles (m, n) of a tile and waves, without the excluded ones."""
+        found = self.warp_exceptions.get((variant, tile, waves))
+        if found is None:
+            m, n = tile[0] // waves[0], tile[1] // waves[1]
+            fitting = [s for s in self.warp_shapes if m and n and not m % s[0] and not n % s[1]]
+            found = tuple([*fitting, *self.warp_shapes[-1:]][:1])
+        return tuple(s for s in found if s not in self.warp_excluded)
+
+    def curated(self, variant: str, tile: Triple) -> list[tuple[Triple, Pair]]:
+        """The curated pairs of waves and warp tile of a tile, in order."""
+        return [
+            (waves, shape)
+            for waves in self.wave_list(variant, tile)
+            for shape in self.warp_list(variant, tile, waves)
+        ]
+
+    def pipeline_list(self, variant: str, dtype: str, tile: Triple) -> tuple[PipelineChoice, ...]:
+        """The pipelines and schedulers of a tile."""
+        return self.pipelines.get((variant, dtype, tile), ())
