@@ -139,6 +139,37 @@ def explicit_gemm_is_plain(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "OP012", "explicit-gemm-before-it-existed", kind="compile", until="2026.06",
+    source="grouped_convolution_utils.hpp: GroupedConvTraits has no ExplicitGemm parameter in these headers",
+    accepts=[{}], rejects=[{"explicit_gemm": True}],
+)  # fmt: skip
+def no_explicit_gemm(c: Quantities) -> BoolExpr:
+    """explicit_gemm is off.
+
+    Why: these headers have no explicit GEMM.
+
+    Fix: turn explicit_gemm off or use newer headers.
+    """
+    return ~c.explicit_gemm
+
+
+@rule(
+    "OP013", "two-stage-backward-data", kind="compile", until="2026.06",
+    applies=lambda c: c.variant == "bwd_data",
+    source="grouped_convolution_backward_data_kernel.hpp: does not compile with an fp32 output type (seen with clang 19)",
+    accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_data", "two_stage": True}],
+)  # fmt: skip
+def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
+    """Backward data stores its own type, not an fp32 workspace.
+
+    Why: the kernel does not compile with another output type.
+
+    Fix: turn two_stage off.
+    """
+    return ~c.two_stage
+
+
+@rule(
     "OP008", "explicit-gemm-for-any-filter", kind="launch",
     applies=lambda c: c.explicit_gemm,
     source=f"{_KERNELS}: IsSupportedArgument, constexpr branch on ExplicitGemm",

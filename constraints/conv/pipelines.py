@@ -131,26 +131,24 @@ def async_needs_wide_direct_loads(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "PIPE006", "less-than-one-load-per-thread", kind="compile",
+    "PIPE006", "less-than-one-load-per-thread", kind="compile", since="2026.06",
     applies=lambda c: c.pipeline.isin("compv3", "compv6"),
     source=f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v3.hpp, …_comp_v6.hpp: HotLoopScheduler divides by A_Buffer_Load_Inst_Num",
     accepts=[{}], rejects=[{"tile_m": 16, "tile_k": 8},
-                            {"@ck": "2026.06", "tile_m": 16, "tile_k": 32, "vector_a": 16}],
+                            {"tile_m": 16, "tile_k": 32, "vector_a": 16}],
 )  # fmt: skip
 def hot_loop_has_loads(c: Quantities) -> BoolExpr:
     """Each thread issues at least one whole vector load of A and of B per K step.
 
     Why: the hot loop interleaves loads with matrix instructions and divides by the number of
-    loads in a constant expression. Other pipelines narrow the vector instead.
+    loads in a constant expression. Other pipelines narrow the vector instead. Before 2026.06 the
+    width was the computed one, which always fits.
 
     Fix: narrow the vector, raise the tile or use fewer waves.
     """
-    if c.since("2026.06"):
-        a, b = c.vector_a, c.vector_b
-    else:
-        a, b = c.computed_vector_a, c.computed_vector_b
     return all_of(
-        c.tile_m * c.tile_k // (c.threads * a) >= 1, c.tile_n * c.tile_k // (c.threads * b) >= 1
+        c.tile_m * c.tile_k // (c.threads * c.vector_a) >= 1,
+        c.tile_n * c.tile_k // (c.threads * c.vector_b) >= 1,
     )
 
 
@@ -248,3 +246,39 @@ def wavelet_uses_cshuffle(c: Quantities) -> BoolExpr:
     Fix: set epilogue to cshuffle.
     """
     return c.epilogue == "cshuffle"
+
+
+@rule(
+    "PIPE012", "double-buffer-in-backward-data", kind="compile", until="2026.06",
+    applies=lambda c: (c.variant == "bwd_data") & (c.pipeline != "basic_v1"),
+    source="grouped_convolution_backward_data_kernel.hpp: RunGemm2LDS calls get_length, which does not exist",
+    accepts=[{"variant": "bwd_data"}],
+    rejects=[{"variant": "bwd_data", "double_smem_buffer": True}],
+)  # fmt: skip
+def backward_data_has_one_buffer(c: Quantities) -> BoolExpr:
+    """Backward data has double_smem_buffer off.
+
+    Why: the path with two LDS buffers of this kernel does not compile. basic_v1 ignores the
+    flag.
+
+    Fix: set double_smem_buffer to false.
+    """
+    return ~c.double_smem_buffer
+
+
+@rule(
+    "PIPE013", "basic-v1-with-transposed-operand", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.pipeline == "basic_v1",
+    source=f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_v1.hpp: move_tile_window by {{0, kKPerBlock}} (read, not run)",
+    accepts=[{"pipeline": "basic_v1"}],
+    rejects=[{"pipeline": "basic_v1", "variant": "bwd_weight"}],
+)  # fmt: skip
+def basic_v1_steps_along_k(c: Quantities) -> BoolExpr:
+    """basic_v1 reads both operands with K contiguous, that is in forward.
+
+    Why: it moves its windows along the contiguous dimension from one step to the next, which is
+    not K for a transposed operand. It compiles.
+
+    Fix: use mem or compv3.
+    """
+    return ~c.a_transposed & ~c.b_transposed

@@ -319,7 +319,9 @@ class Quantities(Fields):
         most = maximum(self.pipeline_lds, self.epilogue_lds)
         if self.since("2026.06"):
             return most
-        node: IntExpr = ite(self.double_smem_buffer, 2 * most, most)  # two arrays
+        # two arrays; the class of basic_v1 has a single one whatever the configuration says
+        two = self.double_smem_buffer & (self.pipeline != "basic_v1")
+        node: IntExpr = ite(two, 2 * most, most)
         return node
 
     @property

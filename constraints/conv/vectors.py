@@ -167,16 +167,42 @@ def _folds(c: Quantities, operand: Pattern, warp_tile: IntExpr) -> BoolExpr:
 @rule(
     "VEC008", "no-such-load-width", kind="compile",
     applies=_sound,
-    source="core/arch/amd_buffer_addressing.hpp: buffer_load of 1, 2, 4, 8 or 16 elements",
+    source="core/arch/amd_buffer_addressing.hpp: amd_buffer_load_impl, static_assert on type and N",
     accepts=[{"vector_a": 16}],
-    rejects=[{"tile_m": 256, "tile_n": 256, "vector_a": 32}],
+    rejects=[{"tile_m": 384, "tile_n": 384, "tile_k": 192, "vector_a": 64},
+             {"tile_m": 384, "tile_k": 96, "vector_a": 24}],
 )  # fmt: skip
 def loads_have_width(c: Quantities) -> BoolExpr:
-    """Loads of A and B move 1, 2, 4, 8 or 16 elements at once.
+    """Loads of A and B move 1, 2, 4, 8 or 16 elements at once, 16-bit ones also 32.
 
     Why: the buffer loads are written for these numbers. There is no limit in bytes: wide ones
     become several instructions.
 
     Fix: take the next smaller power of two.
     """
-    return c.a.width.isin(*_WIDTHS) & c.b.width.isin(*_WIDTHS)
+    return all_of(_loadable(c, c.a), _loadable(c, c.b))
+
+
+def _loadable(c: Quantities, operand: Pattern) -> BoolExpr:
+    return operand.width.isin(*_WIDTHS) | ((operand.width == 32) & (c.element_bytes == 2))
+
+
+@rule(
+    "VEC009", "wave-groups-transposing-vectors", kind="compile", until="2026.06",
+    applies=lambda c: (c.num_wave_groups > 1) & _sound(c),
+    source="core/tensor/transpose_tile.hpp: static_assert on the dimensions of the shuffled tile",
+    accepts=[{"num_wave_groups": 2}],
+    rejects=[{"variant": "bwd_weight", "num_wave_groups": 2},
+             {"variant": "bwd_data", "num_wave_groups": 2}],
+)  # fmt: skip
+def wave_groups_transpose_elements(c: Quantities) -> BoolExpr:
+    """With several wave groups a transposed operand is loaded one element at a time.
+
+    Why: the distribution for wave groups names its dimensions so that transposing loses one of
+    them as soon as a vector has more than one element.
+
+    Fix: set num_wave_groups to 1.
+    """
+    return all_of(
+        implies(c.a_transposed, c.a.width == 1), implies(c.b_transposed, c.b.width == 1)
+    )
