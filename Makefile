@@ -51,6 +51,7 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.test
 	@$(PY) -m ckrules docs --out docs/rules
+	@$(PY) tests/docs/consoles.py README.md docs/*.md
 	@$(PYTEST) tests/docs
 
 bench: $(VENV)/.test

@@ -23,10 +23,10 @@ _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 
 @pytest.mark.parametrize("console", COMMANDS)
 def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
-    """`python tests/docs/consoles.py FILE` writes the outputs of a file anew."""
+    """Where a rule changed on purpose, `make docs` writes the outputs anew."""
     output = consoles.run(console.command)
 
-    assert consoles.matches(console.shown, output), f"$ {console.command}\n{output}"
+    assert consoles.matches(console.shown, output), f"`make docs` would write:\n{output}"
 
 
 @pytest.mark.parametrize("name", [n for n, text in TEXTS.items() if "\n>>> " in text])
@@ -66,6 +66,14 @@ def test_the_readme_is_covered() -> None:
 
     assert len(readme) >= 5
     assert ">>> " in TEXTS["README.md"]
+
+
+def test_the_readme_lists_the_commands() -> None:
+    """Every command of ``ckrules --help`` has its row, and no other has."""
+    shown = re.findall(r"^\| `ckrules (\S+)` \|", TEXTS["README.md"], re.MULTILINE)
+    listed = consoles.run("ckrules --help").partition("Commands:\n")[2]
+
+    assert sorted(shown) == sorted(re.findall(r"^  (\w+)  ", listed, re.MULTILINE))
 
 
 @pytest.mark.parametrize(
