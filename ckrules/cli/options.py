@@ -123,10 +123,25 @@ def space_options(function: F) -> F:
         help="A condition over fields and derived quantities, as in"
         " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
     )
+    @click.option(
+        "--catalog",
+        default="",
+        metavar="NAME|FILE",
+        help="Only what a catalog lists: see `ckrules catalogs`, or a TOML file.",
+    )
+    @click.option(
+        "--stage",
+        default="",
+        metavar="STAGE",
+        help="Of the catalog: listed (default), generated (survives upstream's filter) or legal.",
+    )
     @rule_options
     @functools.wraps(function)
     def wrapped(*args: Any, settings: Sequence[str], where: Sequence[str], **rest: Any) -> Any:
         books: Books = rest.pop("books")
+        catalog, stage = rest.pop("catalog"), rest.pop("stage")
+        if stage and not catalog:
+            raise UsageError("--stage needs --catalog")
         given = {k: words for k in _LISTED if (words := rest.pop(k)) is not None}
         for setting in settings:
             key, sign, values = setting.partition("=")
@@ -135,7 +150,7 @@ def space_options(function: F) -> F:
             if key.strip() in given:
                 raise UsageError(f"{key.strip()} is given twice")
             given[key.strip()] = Words().convert(values, None, None)
-        return function(*args, request=Request(books, given, tuple(where)), **rest)
+        return function(*args, request=Request(books, given, tuple(where), catalog, stage), **rest)
 
     return wrapped  # type: ignore[return-value]
 
@@ -147,6 +162,8 @@ class Request:
     books: Books
     given: dict[str, tuple[str, ...]]
     where: tuple[str, ...]
+    catalog: str = ""
+    stage: str = ""
 
     @functools.cached_property
     def selection(self) -> Selection:
@@ -164,6 +181,10 @@ class Request:
 
     def to_dict(self) -> dict[str, Any]:
         """The request by option; one value stands alone, several are a list."""
+        if self.catalog:
+            words = {k: v[0] if len(v) == 1 else list(v) for k, v in self.given.items()}
+            asked: dict[str, Any] = {"catalog": self.catalog, "stage": self.stage or "listed"}
+            return {"ck": self.books.ck, **asked, **words, "where": list(self.where)}
         given = {k: v[0] if len(v) == 1 else list(v) for k, v in self.selection.bound.items()}
         out: dict[str, Any] = {"ck": self.books.ck, "profile": self.books.profile, **given}
         return {**out, "where": list(self.where)} if self.where else out

@@ -12,7 +12,7 @@ from ckrules.constraints.catalogs.candidates import Point, candidates
 from ckrules.constraints.catalogs.fields import DOMAINS, TILE, VECTOR, WARP, WAVES
 from ckrules.constraints.catalogs.membership import Membership
 from ckrules.constraints.catalogs.model import CatalogData
-from ckrules.constraints.catalogs.selections import select
+from ckrules.constraints.catalogs.selections import select, selected_rows
 from ckrules.constraints.catalogs.stages import STAGES, Staged, stage_book, survivors
 from ckrules.constraints.conv.vocabulary import KERNEL_DTYPES, LAYOUTS, VARIANTS
 from ckrules.constraints.depthwise import vocabulary as depthwise
@@ -241,17 +241,13 @@ class Catalog:
         ]
         names = list(book.fields)
         values = {k: list(dict.fromkeys(r[i] for r in rows)) for i, k in enumerate(names) if rows}
-        several = [i for i, k in enumerate(names) if len(values.get(k, ())) > 1]
-        table = Table.relation(
-            f"selected_{self.name}", [names[i] for i in several],
-            [tuple(r[i] for i in several) for r in rows], source=self.data.source,
-        )  # fmt: skip
-        found = rel(table, *(book.fields[names[i]] for i in several)) if rows else all_of(False)
+        found = selected_rows(self.name, self.data.source, book.fields, rows)
         rule = Rule(
-            "CAT010", "not-selected", "profile", found,
-            profiles=("catalog",), sources=(self.data.source,), doc="The selection takes the kernel.",
+            "CAT010", "not-selected", "profile", found, profiles=("catalog",),
+            sources=(self.data.source,), doc="The selection takes the kernel.",
         )  # fmt: skip
-        return RuleBook(f"catalog {self.name}", book.vocabulary, [rule], check=False), values
+        rules = [*book.rules, rule]
+        return RuleBook(f"catalog {self.name}", book.vocabulary, rules, check=False), values
 
     def stage(self, points: Sequence[Mapping[str, Value]], stage: str) -> Staged:
         """The points that survive a stage, and why the others do not.

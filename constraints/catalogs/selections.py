@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ckrules.constraints.catalogs.fields import TILE, VECTOR, WARP, WAVES
 from ckrules.constraints.catalogs.model import Select
-from ckrules.engine.expr import Value
+from ckrules.engine.expr import FALSE, BoolExpr, Expr, Value, lookup, rel
+from ckrules.engine.table import Table
 
 Point = dict[str, Value]
 #: Gives the category of a point.
@@ -76,3 +78,35 @@ def select(rule: Select, points: Sequence[Point], category: Categorise) -> list[
     if rule.every is not None:
         return every_nth(points, category, rule.every, rule.cover)
     return in_turn(points, category, rule.in_turn or len(points))
+
+
+def selected_rows(
+    name: str, source: str, fields: Mapping[str, Expr], rows: Sequence[tuple[Value, ...]]
+) -> BoolExpr:
+    """The condition that a point is one of the rows, whose columns are the fields in order.
+
+    Sizes and the other fields are numbered by a table each, and pairs of numbers make the third,
+    so that no table has more columns than the engine can number.
+    """
+    if not rows:
+        return FALSE
+    names = list(fields)
+    sizes = [i for i, k in enumerate(names) if k in (*TILE, *WAVES, *WARP, *VECTOR)]
+    rest = [
+        i for i in range(len(names)) if i not in sizes and len({r[i] for r in rows}) > 1
+    ] or [0]  # fmt: skip
+    numbers: list[Table] = []
+    for part, columns in (("sizes", sizes), ("others", rest)):
+        keys = list(dict.fromkeys(tuple(r[i] for i in columns) for r in rows))
+        numbered = {k: n for n, k in enumerate(keys)}
+        columns_named = [names[i] for i in columns]
+        numbers.append(Table(f"{name}_{part}", columns_named, numbered, source=source))
+    pairs = [
+        tuple(
+            t.rows[tuple(r[i] for i in columns)]
+            for t, columns in zip(numbers, (sizes, rest), strict=True)
+        )
+        for r in rows
+    ]
+    table = Table.relation(f"selected_{name}", ("sizes", "others"), pairs, source=source)
+    return rel(table, *(lookup(t, *(fields[k] for k in t.keys)) for t in numbers))

@@ -37,18 +37,30 @@ def command(
         raise unknown("format", form, _FORMATS)
     if by and shard:
         raise UsageError("--by counts the whole space: leave out --shard")
-    for field in by or ():
-        if field not in request.selection.book.fields:
-            raise unknown("field", field, request.selection.book.fields)
-    space = request.selection.space
-    groups = list(_groups(space, by)) if by else None
-    count = space.count() if groups is None else sum(n for _, n in groups)
+    count, groups = _counted(request, by)
     if shard:
         i, n = shard
         count = i * count // n - (i - 1) * count // n
     with text_output(output) as stream:
         stream.write(_render(request, by or (), count, groups, form))
     return 0
+
+
+def _counted(
+    request: Request, by: tuple[str, ...] | None
+) -> tuple[int, list[tuple[tuple[Any, ...], int]] | None]:
+    """The number of points, and the groups where ``--by`` asks for them."""
+    if request.catalog:
+        from ckrules.cli.catalog_list import CatalogList
+
+        count, listed = CatalogList(request).count(by or ())
+        return count, listed if by else None
+    for field in by or ():
+        if field not in request.selection.book.fields:
+            raise unknown("field", field, request.selection.book.fields)
+    space = request.selection.space
+    groups = list(_groups(space, by)) if by else None
+    return space.count() if groups is None else sum(n for _, n in groups), groups
 
 
 def _groups(space: Space, by: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], int]]:

@@ -34,6 +34,7 @@ Examples:
   ckrules enumerate --variant bwd_weight --arch gfx1201
   ckrules enumerate --variant forward --arch gfx942,gfx950 --dtype fp16 \\
       --where "pipeline == 'compv4' & lds_bytes <= 32768" -o points.parquet
+  ckrules enumerate --catalog full --stage generated --arch gfx942 --variant forward
 """
 
 
@@ -51,6 +52,11 @@ def command(
     no_summary: bool,
 ) -> int:
     """List the points that break no rule."""
+    if request.catalog:
+        from ckrules.cli.catalog_list import CatalogList
+
+        catalog = CatalogList(request)
+        return catalog.show(listing, limit=limit, shard=shard, no_summary=no_summary)
     from ckrules.reports.columns import Columns
 
     columns = Columns(request.selection.book, wanted_fields(listing))
@@ -98,7 +104,8 @@ def _table(
         return 0
     shown = len(next(iter(chunk.values())))
     count = space.count()
-    show_table(chunk, listing, f"first {shown:,} of {number(count)} points")
+    title = f"first {shown:,} of {number(count)} points"
+    show_table(chunk, listing, title, str(space.domains["variant"][0]))
     return shown
 
 

@@ -33,6 +33,11 @@ _CHUNK = 1 << 16
 @click.option("--no-summary", is_flag=True, help="No line on standard error at the end.")
 def command(request: Request, listing: Listing, n: int, seed: int | None, no_summary: bool) -> int:
     """Draw points, each set of them equally likely, without repeats."""
+    if request.catalog:
+        from ckrules.cli.catalog_list import CatalogList
+
+        drawn_seed = secrets.randbelow(2**32) if seed is None else seed
+        return CatalogList(request).draw(listing, n, drawn_seed, no_summary)
     from ckrules.reports.columns import Columns
 
     columns = Columns(request.selection.book, wanted_fields(listing))
@@ -47,7 +52,7 @@ def command(request: Request, listing: Listing, n: int, seed: int | None, no_sum
     chunks = columns.chunks(tables, space.domains)
     drawn = f"{number(len(indices))} of {number(space.count())} points"
     if listing.to_terminal and 0 < len(indices) <= TABLE_ROWS * 10:
-        show_table(next(iter(chunks)), listing, drawn)
+        show_table(next(iter(chunks)), listing, drawn, str(space.domains["variant"][0]))
     else:
         emit(chunks, columns.fields, listing, len(indices))
     if not no_summary:
