@@ -1,0 +1,45 @@
+"""Reduction: fewer values and smaller conditions before a solver is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.expr import FALSE, BoolExpr
+from ckrules.engine.simplify import Simplifier, clauses
+
+Domains = dict[str, tuple[Any, ...]]
+
+
+def reduced(
+    domains: Mapping[str, Sequence[Any]], conditions: Iterable[BoolExpr]
+) -> tuple[Domains, list[BoolExpr]] | None:
+    """The same points with values that a condition of one variable rules out removed.
+
+    None if that leaves a variable without values.
+
+    >>> from ckrules.engine.variables import Int
+    >>> m, w = Int("m", [16, 24, 32]), Int("w", [1, 2])
+    >>> reduced({"m": (16, 24, 32), "w": (1, 2)}, [m % (w * 16) == 0, w > 1])
+    ({'m': (32,), 'w': (2,)}, [])
+    """
+    left: Domains = {n: tuple(v) for n, v in domains.items()}
+    pending = list(conditions)
+    while all(left.values()):
+        simple = Simplifier(candidates=left)
+        parts: dict[int, BoolExpr] = {}
+        for condition in pending:
+            for part in clauses(simple.condition(condition)):
+                parts.setdefault(part.id, part)
+        if FALSE.id in parts:
+            return None
+        pending = [c for c in parts.values() if len(c.support) > 1]
+        before = {n: len(v) for n, v in left.items()}
+        for condition in parts.values():
+            if len(condition.support) == 1:
+                (name,) = condition.support
+                left[name] = tuple(v for v in left[name] if At({name: v}).holds(condition))
+        if all(len(v) == before[n] for n, v in left.items()):
+            return left, pending
+    return None

@@ -1,0 +1,242 @@
+"""Why not: the rules that a configuration breaks, and the values and rules that clash.
+
+`why` explains one point, `why_region` a part of the space that may be empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.book import RuleBook
+from ckrules.engine.errors import UndecidedError
+from ckrules.engine.expr import BoolExpr, Expr, Value, children
+from ckrules.engine.points import Point
+from ckrules.engine.rules import Rule, Violation
+from ckrules.engine.variables import domain_of
+from ckrules.reasoning.clash import Clash, Held, Parts, fewest_values, minimal
+from ckrules.reasoning.oracle import TIMEOUT, Oracle
+from ckrules.reasoning.reduce import reduced
+
+_SMALL = 200_000  # value combinations of a rule's fields up to which its clash is sharpened
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPoint:
+    """Why a configuration is not legal.
+
+    ``clashes`` has one entry for each violated rule: the values that cannot stand beside it.
+    ``core`` is the one with the fewest values; other rules over the same fields may sharpen it.
+    """
+
+    point: Mapping[str, Value]
+    violations: tuple[Violation, ...]
+    clashes: tuple[Clash, ...]
+    core: Clash | None
+
+    @property
+    def legal(self) -> bool:
+        """True if no rule is violated."""
+        return not self.violations
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "legal": self.legal,
+            "configuration": dict(self.point),
+            "violations": [v.to_dict() for v in self.violations],
+            "clashes": [c.to_dict() for c in self.clashes],
+            "core": self.core.to_dict() if self.core else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WhyRegion:
+    """Why a part of the space is empty, or a point that shows that it is not."""
+
+    witness: Point | None
+    clash: Clash | None
+
+    @property
+    def empty(self) -> bool:
+        """True if no legal point lies in the region."""
+        return self.witness is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        clash = self.clash.to_dict() if self.clash else None
+        return {"empty": self.empty, "witness": self.witness, "clash": clash}
+
+
+def why(
+    book: RuleBook, point: Mapping[str, Any], *, deep: bool = False, timeout: float = TIMEOUT
+) -> WhyPoint:
+    """Every rule that a point breaks, and what in it clashes.
+
+    Args:
+        book: The rules.
+        point: A full point.
+        deep: Look for the fewest values that no legal point has together, whatever rules of
+            the book that takes; without it only rules over the fields of a violated one help.
+        timeout: Seconds for each question to the solver.
+
+    Raises:
+        UsageError: For a point that lacks a field or has a value that the field cannot take.
+        UndecidedError: When the solver does not decide in time.
+
+    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.variables import Int
+    >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4]), Int("k", [8, 16])])
+    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
+    >>> found = why(RuleBook("toy", words, [fits], check=False), {"m": 16, "w": 2, "k": 8})
+    >>> found.violations[0].message
+    'm = 16 is not a multiple of w * 16 = 2 * 16 = 32'
+    >>> found.core.sentence()
+    'm = 16 and w = 2 cannot hold together under TILE001 (not-covered)'
+    """
+    full = book.point(point)
+    violations = tuple(book.violations(full))
+    if not violations:
+        return WhyPoint(full, (), (), None)
+    oracle = Oracle(book.fields, widened(book, full), timeout=timeout)
+    clashes = tuple(_one_rule(v.rule, full, oracle) for v in violations)
+    found = [_sharper(v.rule, book.rules, full, oracle) for v in violations]
+    if deep:
+        found.append(_deepest([v.rule for v in violations], book.rules, full, oracle))
+    sharp = [c for c in found if c is not None]
+    return WhyPoint(full, violations, clashes, _best([*clashes, *sharp]))
+
+
+def _sharper(
+    r: Rule, rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
+) -> Clash | None:
+    """The clash of fewest values among the rules that read no other fields than ``r``."""
+    support = r.condition.support
+    if prod(len(oracle.domains[n]) for n in support) > _SMALL:
+        return None
+    near = [x for x in rules if x.condition.support <= support]
+    held = [Held(n, (point[n],)) for n in r.fields()]
+    return fewest_values(Parts(oracle.variables, rules=near, held=held), oracle)
+
+
+def _deepest(
+    violated: Sequence[Rule], rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
+) -> Clash | None:
+    first = dict.fromkeys(name for r in violated for name in r.fields())
+    held = [Held(n, (point[n],)) for n in [*first, *(n for n in point if n not in first)]]
+    return fewest_values(Parts(oracle.variables, rules=related(rules, first), held=held), oracle)
+
+
+def _one_rule(r: Rule, point: Mapping[str, Value], oracle: Oracle) -> Clash:
+    held = [Held(n, (point[n],)) for n in r.fields()]
+    return minimal(Parts(oracle.variables, rules=[r], held=held), oracle)
+
+
+def _best(found: Sequence[Clash]) -> Clash:
+    return min(found, key=lambda c: (len(c.held), len(c.rules)))
+
+
+def widened(book: RuleBook, point: Mapping[str, Value]) -> dict[str, tuple[Any, ...]]:
+    """The candidates of every field, with the point's own values where they are none of them."""
+    out: dict[str, tuple[Any, ...]] = {}
+    for name, node in book.fields.items():
+        values = domain_of(node).values
+        own = point[name]
+        if own in values:
+            out[name] = values
+        else:
+            out[name] = tuple(sorted((*values, own))) if not isinstance(own, str) else (*values, own)
+    return out
+
+
+def related(rules: Iterable[Rule], fields: Iterable[str]) -> list[Rule]:
+    """The rules that share fields with the given ones, directly or through other rules.
+
+    >>> from ckrules.engine.variables import Int
+    >>> a, b, c, d = (Int(n, [1, 2]) for n in "abcd")
+    >>> r = [Rule("AB001", "x-y", "compile", a < b), Rule("CD001", "z-w", "compile", c < d)]
+    >>> [x.code for x in related(r, ["a"])]
+    ['AB001']
+    """
+    pending = list(rules)
+    reached = set(fields)
+    found: list[Rule] = []
+    while True:
+        near = [r for r in pending if r.condition.support & reached]
+        if not near:
+            return sorted(found, key=lambda r: r.code)
+        found += near
+        pending = [r for r in pending if not r.condition.support & reached]
+        reached = reached.union(*(r.condition.support for r in near))
+
+
+def why_region(
+    book: RuleBook,
+    held: Mapping[str, Sequence[Value]] | None = None,
+    conditions: Sequence[BoolExpr] = (),
+    *,
+    timeout: float = TIMEOUT,
+) -> WhyRegion:
+    """Why no legal point has the held values and meets the conditions, or a point that does.
+
+    Args:
+        book: The rules.
+        held: Values that fields are held to.
+        conditions: Further conditions over fields and derived quantities.
+        timeout: Seconds for each question to the solver.
+
+    Raises:
+        UndecidedError: When the solver does not decide in time.
+
+    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.variables import Int
+    >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
+    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
+    >>> book = RuleBook("toy", words, [fits], check=False)
+    >>> why_region(book, {"w": [4]}).clash.sentence()
+    'w = 4 cannot hold under TILE001 (not-covered)'
+    >>> why_region(book, {"w": [2]}).witness
+    {'m': 32, 'w': 2}
+    """
+    facts = [Held(n, tuple(v)) for n, v in (held or {}).items()]
+    domains = {
+        n: (*domain_of(v).values, *(x for x in (held or {}).get(n, ()) if x not in domain_of(v).values))
+        for n, v in book.fields.items()
+    }
+    split = list(children(conditions, "and"))
+    parts = Parts(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
+    witness = witness_of(parts.items, book.fields, domains, timeout)
+    if witness is not None:
+        return WhyRegion(witness, None)
+    return WhyRegion(None, minimal(parts, Oracle(book.fields, domains, timeout=timeout)))
+
+
+def witness_of(
+    conditions: Sequence[BoolExpr],
+    variables: Mapping[str, Expr],
+    domains: Mapping[str, tuple[Any, ...]],
+    timeout: float = TIMEOUT,
+) -> Point | None:
+    """A point that meets all conditions, or None; they are simplified together first.
+
+    Raises:
+        UndecidedError: When the solver does not decide in time.
+
+    >>> from ckrules.engine.variables import Int
+    >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
+    >>> witness_of([m % (w * 16) == 0, w == 2], {"m": m, "w": w}, {"m": (16, 32), "w": (1, 2, 4)})
+    {'m': 32, 'w': 2}
+    """
+    smaller = reduced(domains, conditions)
+    if smaller is None:
+        return None
+    kept, rest = smaller
+    point = Oracle(variables, kept, timeout=timeout).find(rest)
+    if point is not None:
+        at = At(point)
+        if not all(at.holds(c) for c in conditions):
+            raise UndecidedError("the solver's point does not meet every condition")
+    return point
