@@ -135,3 +135,42 @@ def require(ck: str = "2025.11", compiler: str | None = None) -> Toolchain:
     if isinstance(found, Missing):
         raise MissingToolError(str(found))
     return found
+
+
+def with_headers(include: str | Path, compiler: str | None = None) -> Toolchain:
+    """The toolchain with a CK include folder of the user's, whose version is detected.
+
+    Raises:
+        MissingToolError: If the folder is no CK include folder, or a tool is missing.
+    """
+    folder = Path(include)
+    if not (folder / "ck_tile" / "core.hpp").is_file():
+        raise MissingToolError(f"{folder}: no ck_tile/core.hpp in it; expected CK's include folder")
+    cc, rocm = find_compiler(compiler), find_rocm()
+    for found in (cc, rocm):
+        if isinstance(found, Missing):
+            raise MissingToolError(str(found))
+    assert not isinstance(cc, Missing)
+    assert not isinstance(rocm, Missing)
+    return Toolchain(detect_version(folder), cc[1], cc[0], rocm, folder)
+
+
+def detect_version(include: Path) -> str:
+    """The CK version that an include folder comes closest to, told by what its headers have.
+
+    Explicit GEMM in the convolution traits came after November 2025, backward data kernels of
+    this form before it.
+
+    Raises:
+        MissingToolError: If the headers are older than every version that the rules know.
+    """
+    traits = include / "ck_tile/ops/grouped_convolution/utils/grouped_convolution_utils.hpp"
+    kernel = include / "ck_tile/ops/grouped_convolution/kernel"
+    text = traits.read_text(errors="replace") if traits.is_file() else ""
+    if "ExplicitGemm" in text:
+        return "2026.06"
+    if (kernel / "grouped_convolution_backward_data_kernel.hpp").is_file():
+        return "2025.11"
+    raise MissingToolError(
+        f"{include}: these headers have no backward data kernel; expected CK 2025.11 or newer"
+    )
