@@ -219,7 +219,7 @@ def _fill_layout(full: dict[str, Any], spelling: dict[str, str]) -> None:
     own = layouts[ndim]
     if layout is None:
         full.setdefault("layout", own)
-    elif layout in layout_words(layouts, ndim) and (layout != own or ndim == 3):
+    elif layout in layout_words(layouts, ndim) and (layout != own or ndim != 2):
         full["layout"], spelling["layout"] = own, layout
 
 

@@ -26,8 +26,8 @@ class Judge:
     >>> from ckrules.constraints import book
     >>> forward = book("forward")
     >>> judge = Judge(forward)
-    >>> [v.code for v in judge({**forward.vocabulary.baseline, "tile_m": 96})]
-    ['TILE001', 'VEC003']
+    >>> judge({**forward.vocabulary.baseline, "tile_m": 96})[0].message
+    'tile_m = 96 is not a multiple of wave_m * warp_tile_m = 2 * 32 = 64'
     """
 
     def __init__(self, book: RuleBook) -> None:

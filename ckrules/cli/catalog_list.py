@@ -170,8 +170,8 @@ class CatalogList:
         several_gpus(listing, {p["arch"] for p in points} or {""})
         chunks = list(self._chunks(groups, listing))
         if listing.to_terminal:
-            for chunk in chunks:
-                show_table(chunk, listing, self._summary(points))
+            for chunk, (_, rows) in zip(chunks, groups, strict=True):
+                show_table(chunk, listing, self._summary(points), str(rows[0]["variant"]))
         else:
             fields = self._columns(groups[0][0] if groups else "conv", listing).fields
             emit(chunks, fields, listing, len(points))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ckrules import constraints
 from ckrules.cli.group import session
 from ckrules.cli.options import Words
 from ckrules.cli.output import binary_output, text_output
@@ -32,8 +33,8 @@ class Listing:
     output: str | None
 
     def __post_init__(self) -> None:
-        if self.form is not None and self.form not in forms.names():
-            raise unknown("format", self.form, forms.names())
+        if self.form is not None and self.form not in forms.available():
+            raise unknown("format", self.form, forms.available())
 
     @property
     def to_terminal(self) -> bool:
@@ -54,7 +55,7 @@ def listing_options(function: F) -> F:
     @click.option(
         "--format",
         "form",
-        metavar="|".join(forms.names()),
+        metavar="|".join(forms.available()),
         help="Form of the points: a table on a terminal, by the suffix of -o, else names.",
     )
     @click.option("--fields", type=Words(), help="Columns: fields, derived quantities, or name.")
@@ -115,9 +116,9 @@ def emit(
     return written
 
 
-def show_table(chunk: Mapping[str, Any], listing: Listing, title: str) -> None:
-    """Shows one chunk on the terminal."""
+def show_table(chunk: Mapping[str, Any], listing: Listing, title: str, variant: str) -> None:
+    """Shows one chunk on the terminal, shortened unless its columns were asked for."""
     from ckrules.reports.terminal_table import show
 
-    color = colored(session().color, sys.stdout)
-    show(chunk, title, color=color, keep_all=listing.fields is not None)
+    defaults = constraints.defaults(variant) if listing.fields is None else None
+    show(chunk, title, color=colored(session().color, sys.stdout), defaults=defaults)

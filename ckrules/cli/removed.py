@@ -22,8 +22,9 @@ def removed(selection: Selection) -> tuple[int, list[tuple[str, int]]]:
     space = selection.candidates()
     left = total = space.count()
     found: list[tuple[str, int]] = []
-    with progress("counting what each family removes") as bar:
-        for family, conditions in _steps(selection):
+    steps = list(_steps(selection))
+    with progress("counting what each family removes", len(steps)) as bar:
+        for family, conditions in steps:
             space = space.where(*conditions)
             now = space.count()
             if left - now:

@@ -55,7 +55,7 @@ def test_every_command_has_help(command: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["enumrate"], "no command 'enumrate': did you mean enumerate?"),
+        (["enumrate"], "no command 'enumrate': did you mean enumerate"),
         (["count", "--arhc", "gfx942"], "--arch"),
         (["count", "--arch", "gfx1202"], "unknown arch 'gfx1202': did you mean"),
         (["count", "--variant", "bwd_wieght"], "did you mean 'bwd_weight'"),

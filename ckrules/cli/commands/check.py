@@ -39,7 +39,7 @@ could not be read, 3 there was no configuration.
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--arch", metavar="GPU", help="GPU of configurations that name none.")
 @click.option(
-    "--format", "form", metavar="|".join(checks.names()), help="Form of the report [concise]."
+    "--format", "form", metavar="|".join(checks.available()), help="Form of the report [concise]."
 )
 @click.option(
     "--verdicts",
@@ -66,8 +66,8 @@ def command(
 ) -> int:
     """Say which rules configurations break, and where."""
     form = form or ("jsonl" if verdicts else "concise")
-    if form not in checks.names():
-        raise unknown("format", form, checks.names())
+    if form not in checks.available():
+        raise unknown("format", form, checks.available())
     if input_format is not None and input_format not in formats():
         raise unknown("input format", input_format, formats())
     context = Context(books, books.plain_arch(arch) if arch is not None else None)

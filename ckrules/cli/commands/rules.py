@@ -90,5 +90,5 @@ def _rich(listed: list[tuple[RuleBook, Rule]]) -> None:
         table.add_column(title, no_wrap=title != "what legal points meet")
     for _, r in listed:
         table.add_row(r.code, r.severity, r.kind, r.summary)
-    console = Console(no_color=not colored(session().color, sys.stdout), highlight=False)
-    console.print(table, markup=False)
+    color = colored(session().color, sys.stdout)
+    Console(color_system="auto" if color else None, highlight=False).print(table, markup=False)

@@ -34,10 +34,10 @@ class Report(Protocol):
         """Writes the report piece by piece while the verdicts come."""
 
 
-def names() -> list[str]:
+def available() -> list[str]:
     """The formats that exist.
 
-    >>> names()
+    >>> available()
     ['concise', 'json', 'jsonl']
     """
     return sorted(m.name.removesuffix("_list") for m in pkgutil.iter_modules(__path__))

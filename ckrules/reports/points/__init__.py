@@ -29,10 +29,10 @@ class PointFormat(Protocol):
         """Writes chunk after chunk; ``fields`` are names and sorts of the columns."""
 
 
-def names() -> list[str]:
+def available() -> list[str]:
     """The formats that exist.
 
-    >>> names()
+    >>> available()
     ['csv', 'jsonl', 'names', 'parquet', 'table']
     """
     return sorted(m.name.removesuffix("_file") for m in pkgutil.iter_modules(__path__))
@@ -52,5 +52,5 @@ def by_suffix(path: str) -> str | None:
     ('parquet', None)
     """
     suffix = os.path.splitext(path)[1].lower()
-    found = [n for n in names() if suffix and suffix in point_format(n).SUFFIXES]
+    found = [n for n in available() if suffix and suffix in point_format(n).SUFFIXES]
     return found[0] if found else None

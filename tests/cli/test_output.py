@@ -1,0 +1,91 @@
+"""Files that commands write appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ckrules.cli.output import binary_output, text_output
+from ckrules.engine.errors import UsageError
+from tests.cli.run import SMALL, run
+
+
+def test_a_file_is_replaced_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    with text_output(str(path)) as stream:
+        stream.write("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt()])
+def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+
+    def write() -> None:
+        with binary_output(str(path)) as stream:
+            stream.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)):
+        write()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "out.txt", tmp_path / "link"
+    path.write_text("old")
+    link.symlink_to(path)
+    with text_output(str(link)) as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+
+
+def test_a_device_is_written_to() -> None:
+    with text_output(os.devnull) as stream:
+        stream.write("gone")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a folder, expected a file"), text_output(str(tmp_path)):
+        pass
+
+
+def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "out.csv"
+    result = run("enumerate", *SMALL, "-o", str(path))
+    assert result.exit_code == 2
+    assert result.stderr == f"error: {path}: cannot write: No such file or directory\n"
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("old")
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "ckrules", "enumerate", *SMALL, "-o", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=small_disk,
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"error: {path}: cannot write: File too large\n"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
