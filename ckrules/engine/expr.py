@@ -61,13 +61,13 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
-            f"the truth of `{self}` is not known while a rule is being written: "
+            f"the truth of `{_brief(self)}` is not known while a rule is being written: "
             "use & for and, | for or, ~ for not, implies(a, b) or ite(cond, a, b) for if, "
             "and (a <= b) & (b <= c) for a chained comparison"
         )
 
     def __iter__(self) -> Iterator[Any]:
-        raise UsageError(f"`{self}` is an expression, not a list of values")
+        raise UsageError(f"`{_brief(self)}` is an expression, not a list of values")
 
     def __repr__(self) -> str:
         from ckrules.engine.text import to_text
@@ -82,6 +82,11 @@ class Expr:
 
     def __deepcopy__(self, memo: object) -> Expr:
         return self
+
+
+def _brief(node: Expr) -> str:
+    text = str(node)
+    return text if len(text) <= 100 else f"{text[:60]} … {text[-37:]}"
 
 
 def _rebuild(cls: type[Expr], op: str, args: tuple[Expr, ...], data: Any) -> Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -33,13 +33,14 @@ def body(c: Any) -> Any:
 
 
 def declare(
-    code: str = "GEMM001", name: str = "odd-number", function: Callable[[Any], Any] = body, **more: Any
+    code: str = "GEMM001", name: str = "odd-number",
+    function: Callable[[Any], Any] = body, **more: Any,
 ) -> RuleDef:  # fmt: skip
     return rule(code, name, **{**GOOD, **more})(function)
 
 
 class Words(Vocabulary):
-    baseline = {"a": 2, "b": 1, "p": True}
+    baseline: ClassVar[dict[str, Any]] = {"a": 2, "b": 1, "p": True}
 
 
 def words() -> Words:
@@ -59,7 +60,7 @@ def test_malformed_code(code: str) -> None:
     "name", ["", "odd", "Odd-number", "odd_number", "odd-", "-odd", "odd number"]
 )
 def test_malformed_name(name: str) -> None:
-    with pytest.raises(RuleBookError, match="rule GEMM001: the name .* is not words joined by"):
+    with pytest.raises(RuleBookError, match=r"rule GEMM001: the name .* is not words joined by"):
         declare(name=name)
 
 

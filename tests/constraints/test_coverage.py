@@ -1,0 +1,144 @@
+"""A lint of the book: where no configuration is legal, a reason is on record.
+
+A legal space is shown not to be empty by a point, and to be empty by z3. That z3 does not know
+counts as a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+import z3
+
+from ckrules.arch import Gpu, load_all
+from ckrules.constraints import CK_VERSIONS, VARIANTS, book, operator_of
+from ckrules.engine.backends.smt import Encoder
+from ckrules.engine.book import RuleBook
+from ckrules.engine.expr import const, substitute
+from ckrules.engine.rules import version_key
+
+DTYPES = ("fp16", "bf16", "fp32")
+GPUS = {g.name: g for g in load_all()}
+SECONDS = 60
+
+#: Why a combination has no legal configuration, and the rules whose absence would give it some.
+NO_FP32 = "WMMA of RDNA 3 and 4 has no fp32 operands", {"WARP002"}
+TOO_NEW = "these headers are older than the GPU", {"WARP002"}
+NO_BF16 = "depthwise kernels have no inner product of bf16", {"DW001"}
+WAVE32 = "depthwise kernels count on 64 threads a wave", {"DW011"}
+NEITHER = "no inner product of bf16, and waves of 32", {"DW001", "DW011"}
+
+EMPTY: dict[tuple[str, str, str, str], tuple[str, set[str]]] = {
+    **{
+        (ck, variant, gpu, "fp32"): NO_FP32
+        for ck in CK_VERSIONS
+        for variant in ("forward", "bwd_data", "bwd_weight")
+        for gpu in ("gfx1100", "gfx1200", "gfx1201")
+    },
+    **{
+        ("2025.11", variant, "gfx1250", dtype): TOO_NEW
+        for variant in ("forward", "bwd_data", "bwd_weight")
+        for dtype in DTYPES
+    },
+    **{
+        ("2026.06", "forward_depthwise", gpu, "bf16"): NO_BF16
+        for gpu in ("gfx908", "gfx90a", "gfx942", "gfx950")
+    },
+    **{
+        ("2026.06", "forward_depthwise", gpu, dtype): NEITHER if dtype == "bf16" else WAVE32
+        for gpu in ("gfx1100", "gfx1200", "gfx1201", "gfx1250")
+        for dtype in DTYPES
+    },
+}
+
+COMBINATIONS = [
+    (ck, variant, gpu, dtype)
+    for ck in CK_VERSIONS
+    for variant in VARIANTS
+    if not (ck == "2025.11" and operator_of(variant) == "depthwise")
+    for gpu in GPUS
+    for dtype in DTYPES
+]
+
+
+def _candidates(rules: RuleBook, variant: str, gpu: Gpu, dtype: str, ck: str) -> Iterator[Any]:
+    """Plausible points: whole warp tiles of the GPU, few waves, narrow vectors."""
+    base = {**rules.vocabulary.baseline, "variant": variant, "arch": gpu.name, "dtype": dtype}
+    if operator_of(variant) == "depthwise":
+        yield base
+        yield {**base, "in_vec": 4, "out_vec": 4}
+        return
+    tiles = gpu.warp_tiles(dtype, dtype, "fp32", ck)
+    shapes = [(t.m, t.n, t.k) for t in tiles] or [(16, 16, 16), (32, 32, 8), (16, 16, 4)]
+    for (m, n, k), (wm, wn), repeat, steps, vector in product(
+        shapes, [(2, 2), (1, 1), (2, 1)], (2, 1, 4), (2, 4, 1), (8, 4, 2, 1)
+    ):
+        yield {
+            **base, "warp_tile_m": m, "warp_tile_n": n, "warp_tile_k": k, "wave_m": wm,
+            "wave_n": wn, "tile_m": m * wm * repeat, "tile_n": n * wn * repeat,
+            "tile_k": k * steps, "vector_a": vector, "vector_b": vector, "vector_c": vector,
+        }  # fmt: skip
+
+
+def _legal(rules: RuleBook, candidates: Iterator[Any]) -> dict[str, Any] | None:
+    """The first candidate that breaks no rule."""
+    points = [rules.point(c) for c in candidates]
+    found = zip(points, rules.check_many(points), strict=True)
+    return next((p for p, broken in found if not broken), None)
+
+
+def _solve(rules: RuleBook, fixed: dict[str, str]) -> Any:
+    """z3's answer to whether some candidate values of the other fields are legal."""
+    encoder, solver = Encoder(), z3.Solver()
+    solver.set("timeout", SECONDS * 1000)
+    for r in rules.rules:
+        bound = substitute(
+            r.condition,
+            lambda n: const(fixed[n.data.name]) if n.op == "var" and n.data.name in fixed else None,
+        )
+        solver.add(encoder.bool(bound))
+    solver.add([encoder.domain(f) for n, f in rules.fields.items() if n not in fixed])
+    return solver.check()
+
+
+@pytest.mark.parametrize(("ck", "variant", "gpu", "dtype"), COMBINATIONS)
+def test_legal_space(ck: str, variant: str, gpu: str, dtype: str) -> None:
+    rules = book(variant, ck=ck)
+    witness = _legal(rules, _candidates(rules, variant, GPUS[gpu], dtype, ck))
+    reason = EMPTY.get((ck, variant, gpu, dtype))
+    if witness is not None:
+        assert reason is None, f"said to be empty ({reason}), but {witness} is legal"
+        return
+    answer = _solve(rules, {"variant": variant, "arch": gpu, "dtype": dtype})
+    assert answer != z3.unknown, "z3 does not know"
+    assert answer == z3.unsat, "no simple point is legal, yet the space is not empty"
+    assert reason is not None, "no configuration is legal and no reason is on record"
+
+
+@pytest.mark.parametrize("combination", EMPTY, ids="-".join)
+def test_reasons_are_exact(combination: tuple[str, str, str, str]) -> None:
+    """Without the named rules there would be legal points; they alone empty the space."""
+    ck, variant, gpu, dtype = combination
+    _, codes = EMPTY[combination]
+    rules = book(variant, ck=ck)
+    for code in codes:
+        assert rules[code]
+    rest = rules.select(lambda r: r.code not in codes)
+    assert _legal(rest, _candidates(rest, variant, GPUS[gpu], dtype, ck)) is not None
+
+
+def test_reasons_follow_from_the_facts() -> None:
+    for (ck, variant, gpu, dtype), reason in EMPTY.items():
+        facts = GPUS[gpu]
+        if reason is NO_FP32:
+            assert facts.wave_size == 32
+            assert not facts.warp_tiles("fp32", "fp32", "fp32", ck)
+        elif reason is TOO_NEW:
+            assert version_key(facts.since) > version_key(ck)
+        else:
+            assert operator_of(variant) == "depthwise"
+            assert (dtype == "bf16") is (reason in (NO_BF16, NEITHER))
+            assert (facts.wave_size == 32) is (reason in (WAVE32, NEITHER))

@@ -1,0 +1,145 @@
+"""Every rule of every book: its examples, its page and its messages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from ckrules.constraints import CK_VERSIONS, FAMILIES, PROFILES
+from ckrules.constraints import conv as conv_package
+from ckrules.constraints import depthwise as depthwise_package
+from ckrules.engine import backends
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.book import RuleBook, collect
+from ckrules.engine.expr import walk
+from ckrules.engine.messages import fault
+from ckrules.engine.rules import Rule, RuleDef
+
+from .books import BOOKS
+
+DECLARED = [r for p in (conv_package, depthwise_package) for r in collect(p)]
+BACKENDS = backends.names()
+each_book = pytest.mark.parametrize("name", list(BOOKS))
+each_declared = pytest.mark.parametrize("declared", DECLARED, ids=lambda r: r.code)
+
+
+def _examples(book: RuleBook) -> list[tuple[Rule, bool, dict[str, Any]]]:
+    return [
+        (r, accepted, point)
+        for r in book.rules
+        for accepted in (True, False)
+        for point in book.examples(r, accepted=accepted)
+    ]
+
+
+def test_books_exist() -> None:
+    assert {f"conv-{ck}-legal" for ck in CK_VERSIONS} <= BOOKS.keys()
+    assert "depthwise-2026.06-legal" in BOOKS
+    assert "depthwise-2025.11-legal" not in BOOKS
+    assert all(b.rules for n, b in BOOKS.items() if n.endswith("-legal"))
+
+
+@each_book
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_examples_are_decided_alike(name: str, backend: str) -> None:
+    evaluate = backends.evaluate(backend)
+    for r in BOOKS[name].rules:
+        for accepted in (True, False):
+            points = BOOKS[name].examples(r, accepted=accepted)
+            found = evaluate([r.applies, r.expr, r.condition], points)
+            assert found == [[True, accepted, accepted]] * len(points), r.code
+
+
+@each_book
+@pytest.mark.parametrize("backend", [n for n in BACKENDS if n != "pointwise"])
+def test_every_rule_is_decided_alike_at_every_example(name: str, backend: str) -> None:
+    """Examples of one rule meet the other rules too, often where these are undefined."""
+    book = BOOKS[name]
+    points = [point for _, _, point in _examples(book)]
+    points = points[::6] if backend == "smt" else points
+    roots = [r.condition for r in book.rules]
+    expected = backends.evaluate("pointwise")(roots, points)
+    assert backends.evaluate(backend)(roots, points) == expected
+
+
+@each_book
+def test_baseline_is_legal(name: str) -> None:
+    book = BOOKS[name]
+    baseline = book.point(book.vocabulary.baseline)
+    assert [str(v.message) for v in book.violations(baseline)] == []
+
+
+@each_book
+def test_examples_are_points(name: str) -> None:
+    book = BOOKS[name]
+    for _, _, point in _examples(book):
+        assert book.point(point) == point
+
+
+@each_book
+def test_messages_of_rejected_examples(name: str) -> None:
+    book = BOOKS[name]
+    for r, accepted, point in _examples(book):
+        at = At(point)
+        if accepted:
+            assert fault(r.expr, at) == ""
+            continue
+        (mine,) = (v for v in book.violations(point) if v.code == r.code)
+        assert 0 < len(mine.message) <= 400, (r.code, mine.message)
+        assert "\n" not in mine.message
+        assert not re.search(r"object at 0x|<[a-z_.]+\.|\bNone\b|Expr\(", mine.message)
+        # the message shows one field of the rule at least, or a quantity or table that it reads
+        known = {n.data.name for n in walk(r.expr) if n.op in ("var", "named", "rel", "lookup")}
+        assert any(word in mine.message for word in known), (r.code, mine.message)
+
+
+@each_book
+def test_quantities_have_a_meaning(name: str) -> None:
+    for quantity in BOOKS[name].vocabulary.quantities.values():
+        assert quantity.data.doc.strip(), quantity
+
+
+@each_book
+def test_names_and_codes_are_unique(name: str) -> None:
+    rules = BOOKS[name].rules
+    assert len({r.code for r in rules}) == len({r.name for r in rules}) == len(rules)
+
+
+def test_codes_and_names_are_unique_over_all_versions() -> None:
+    """A code never means two things, not even in two versions or operators."""
+    assert len({r.code for r in DECLARED}) == len(DECLARED)
+    assert len({r.meta["name"] for r in DECLARED}) == len(DECLARED)
+
+
+def test_every_declared_rule_is_in_a_book() -> None:
+    held = {r.code for b in BOOKS.values() for r in b.rules}
+    assert {r.code for r in DECLARED} <= held
+
+
+@each_declared
+def test_page(declared: RuleDef) -> None:
+    doc = declared.meta["doc"]
+    paragraphs = doc.split("\n\n")
+    assert paragraphs[0].endswith(".")
+    assert len(paragraphs[0]) <= 200
+    assert sum(p.startswith("Why:") for p in paragraphs) == 1, declared.code
+    assert sum(p.startswith("Fix:") for p in paragraphs) == 1, declared.code
+    assert all(len(p.split(":", 1)[1].strip()) > 5 for p in paragraphs if p[:4] in ("Why:", "Fix:"))
+
+
+@each_declared
+def test_words(declared: RuleDef) -> None:
+    assert declared.code.rstrip("0123456789") in FAMILIES
+    assert set(declared.meta["profiles"]) <= PROFILES.keys()
+    for version in (declared.meta["since"], declared.meta["until"]):
+        assert version in (None, "0", *CK_VERSIONS)
+    for example in (*declared.meta["accepts"], *declared.meta["rejects"]):
+        assert example.get("@ck") in (None, *CK_VERSIONS)
+    assert all(len(s) > 3 for s in declared.meta["sources"])
+
+
+def test_families_are_used() -> None:
+    used = {r.code.rstrip("0123456789") for r in DECLARED}
+    assert used <= FAMILIES.keys()
