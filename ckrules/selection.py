@@ -16,7 +16,7 @@ from ckrules.engine.errors import UsageError, unknown
 from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Value
 from ckrules.engine.parse import parse_condition
 from ckrules.engine.variables import Domain, domain_of
-from ckrules.name_grammar import PIPELINE_ALIASES
+from ckrules.name_grammar import LAYOUTS, PIPELINE_ALIASES, UPSTREAM_LAYOUT
 
 if TYPE_CHECKING:
     from ckrules.engine.book import RuleBook
@@ -149,8 +149,17 @@ def select(books: Books, given: Mapping[str, Any], where: Sequence[str] = ()) ->
             raise unknown("field", key, book.fields)
         domain = domain_of(book.fields[key])
         bound[key] = tuple(dict.fromkeys(_value(books, domain, v) for v in values))
+    _other_layouts(bound)
     names = book.vocabulary.names()
     return Selection(book, bound, tuple(parse_condition(text, names) for text in where))
+
+
+def _other_layouts(bound: dict[str, tuple[Value, ...]]) -> None:
+    """Reads ``nhwgc`` beside other dimensions than two as upstream does: channels last."""
+    dims, layouts = bound.get("ndim", ()), bound.get("layout", ())
+    if UPSTREAM_LAYOUT in layouts and dims and 2 not in dims:
+        meant = [LAYOUTS[d] for d in LAYOUTS if d in dims]
+        bound["layout"] = tuple(dict.fromkeys([*layouts, *meant]))
 
 
 def _listed(value: Any) -> list[Any]:

@@ -13,7 +13,7 @@ import ckrules
 from ckrules.config import ConfigError, Fault, config_from_mapping, config_from_name
 from ckrules.engine.errors import UsageError
 from ckrules.name_grammar import KernelNameError
-from ckrules.selection import Books
+from ckrules.selection import Books, select
 from tests.cli.run import ILLEGAL, legal
 
 BOOKS = Books()
@@ -124,6 +124,13 @@ def test_the_library_checks() -> None:
         ckrules.check(ILLEGAL)
     with pytest.raises(LookupError, match="unknown profile"):
         ckrules.check(legal(), profile="none")
+
+
+def test_a_space_knows_upstreams_word_for_layouts() -> None:
+    three = select(BOOKS, {"variant": "forward", "ndim": "3", "layout": "nhwgc"})
+    assert "ndhwgc" in three.bound["layout"]
+    two = select(BOOKS, {"variant": "forward", "ndim": [2, 3], "layout": "nhwgc"})
+    assert two.bound["layout"] == ("nhwgc",)
 
 
 def test_the_library_makes_spaces() -> None:

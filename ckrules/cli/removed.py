@@ -54,6 +54,11 @@ def number(n: int) -> str:
 
 def sentence(selection: Selection) -> str:
     """What was removed, for the end of a summary."""
-    total, families = removed(selection)
+    from ckrules.engine.diagram.errors import TooHardError
+
+    try:
+        total, families = removed(selection)
+    except TooHardError:
+        return "what each family of rules removes is too hard to count"
     parts = ", ".join(f"{family} {number(n)}" for family, n in families)
     return f"{number(total)} candidates" + (f", removed by family: {parts}" if parts else "")
