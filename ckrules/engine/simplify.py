@@ -8,6 +8,8 @@ values; `clauses` splits a condition into conjuncts that a compiler can push sep
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 from ckrules.engine import expr as e
@@ -17,6 +19,7 @@ from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make, 
 
 _DIVISIONS = frozenset(("floordiv", "mod", "truediv", "ceil_div"))
 _RIGHT_NEUTRAL = {"sub": 0, "floordiv": 1, "ceil_div": 1}
+_ORDERED = frozenset(("lt", "le", "gt", "ge"))
 _MAX_PARTS = 64  # a disjunction is not multiplied out into more conjuncts than this
 
 
@@ -51,7 +54,7 @@ class Simplifier:
         }
         self.bounds = Bounds({n: (min(v), max(v)) for n, v in numbers.items()})
         self._memo: dict[int, Expr] = {}
-        self._total: dict[int, bool] = {}
+        self._defined: dict[int, Expr] = {}
 
     def condition(self, root: BoolExpr) -> BoolExpr:
         """The simplified form of a condition."""
@@ -69,15 +72,43 @@ class Simplifier:
 
     def total(self, root: Expr) -> bool:
         """True if the value is proven to be defined at every point."""
-        known = self._total
+        return self.defined(root) is TRUE
+
+    def defined(self, root: Expr) -> Expr:
+        """The condition under which a simplified number or word is defined."""
+        known = self._defined
         for node in walk(root) if root.id not in known else ():
             if node.id not in known:
-                known[node.id] = node.sort == BOOL or (
-                    node.op not in ("undef", "lookup")
-                    and not (node.op in _DIVISIONS and not self.bounds.never_zero(node.args[1]))
-                    and all(known[a.id] for a in node.args)
-                )
+                known[node.id] = TRUE if node.sort == BOOL else self._defined_step(node)
         return known[root.id]
+
+    def _defined_step(self, node: Expr) -> Expr:
+        parts = [self._defined[a.id] for a in node.args]
+        if node.op == "undef":
+            return FALSE
+        if node.op == "ite":
+            return _ite((node.args[0], parts[1], parts[2]))
+        if node.op in _DIVISIONS and not self.bounds.never_zero(node.args[1]):
+            sides = (node.args[1], _const(0))
+            parts.append(self._condition(_node("ne", sides), sides))
+        if node.op == "lookup":
+            present = _node("rel", node.args, node.data)
+            if not self._covered(present):
+                parts.append(present)
+        return _nary("and", parts)
+
+    def _covered(self, node: Expr) -> bool:
+        """True if the table of a relation has a row for every candidate of its keys."""
+        keys = []
+        for a in node.args:
+            if a.op == "var" and a.data.name in self.candidates:
+                keys.append(self.candidates[a.data.name])
+            elif a.op == "const":
+                keys.append((a.data,))
+            else:
+                return False
+        rows = node.data.rows
+        return prod(map(len, keys)) <= len(rows) and all(k in rows for k in product(*keys))
 
     def _step(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
         if node.op == "const":
@@ -104,6 +135,10 @@ class Simplifier:
             return self._constant(node, args)
         if node.op in _DIVISIONS and args[1].op == "const" and args[1].data == 0:
             return _undef(node)
+        if node.op in ARITH:
+            for i, a in enumerate(args):
+                if _is_selection(a) and args[1 - i].op == "const":
+                    return self._over_choice(node, args, i)
         rebuilt = _rebuilt(node, args)
         if node.op == "lookup":
             return rebuilt
@@ -114,6 +149,15 @@ class Simplifier:
         if cond.op == "const":
             return then if cond.data else other
         return then if then is other else _rebuilt(node, args)
+
+    def _over_choice(self, node: Expr, args: tuple[Expr, ...], which: int) -> Expr:
+        """``ite(c, x, y) op z`` as ``ite(c, x op z, y op z)``."""
+        cond, *branches = args[which].args
+        done = [self._step(node, (*args[:which], b, *args[which + 1 :])) for b in branches]
+        if node.sort == BOOL:
+            return _ite((cond, *done))
+        out: Expr = make(type(node), "ite", (cond, *done))
+        return done[0] if done[0] is done[1] else out
 
     def _constant(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
         values = [a.data for a in args]
@@ -170,12 +214,35 @@ class Simplifier:
             return TRUE if _holds(node, [a.data for a in args]) else FALSE
         rebuilt = _rebuilt(node, args)
         if node.op in COMPARE:
-            return self._compare(rebuilt)
+            opened = self._opened(node, rebuilt)
+            return self._compare(rebuilt) if opened is None else opened
         if node.op == "isin":
             return self._isin(rebuilt)
-        if node.op == "rel" and not node.data.rows:
-            return FALSE
+        if node.op == "rel":
+            return self._rel(rebuilt)
         return rebuilt
+
+    def _rel(self, node: Expr) -> Expr:
+        if not node.data.rows:
+            return FALSE
+        return TRUE if self._covered(node) else node
+
+    def _opened(self, node: Expr, rebuilt: Expr) -> Expr | None:
+        """A comparison of a choice or an extreme as comparisons of its parts, if it is one.
+
+        ``max(x, y) <= z`` is ``x <= z & y <= z`` even where a part is undefined: both are false.
+        """
+        args = rebuilt.args
+        for i, a in enumerate(args):
+            if _is_selection(a):
+                return self._over_choice(node, args, i)
+            if a.op in ("min", "max") and node.op in _ORDERED:
+                parts = [self._step(node, (*args[:i], b, *args[i + 1 :])) for b in a.args]
+                if (a.op == "max") == ((node.op in ("lt", "le")) == (i == 0)):
+                    return _nary("and", parts)
+                if all(map(self.total, a.args)):
+                    return _nary("or", parts)
+        return None
 
     def _compare(self, node: Expr) -> Expr:
         a, b = node.args
@@ -183,11 +250,13 @@ class Simplifier:
             truth = _interval(node.op, self.bounds.of(a), self.bounds.of(b))
             if truth is False:
                 return FALSE  # an undefined side makes it false as well
-            if truth is True and self.total(a) and self.total(b):
-                return TRUE
+            if truth is True:
+                return _nary("and", (self.defined(a), self.defined(b)))
+            if node.op == "ne" and a.op == "mul" and _is(b, 0):
+                return _nary("and", [self._condition(node, (x, b)) for x in a.args])
         if node.op in ("eq", "ne"):
-            if a is b and self.total(a):
-                return TRUE if node.op == "eq" else FALSE
+            if a is b:
+                return self.defined(a) if node.op == "eq" else FALSE
             for var, constant in ((a, b), (b, a)):
                 if constant.op == "const" and not self._possible(var, constant.data):
                     return FALSE if node.op == "eq" else TRUE
@@ -226,6 +295,11 @@ def _undef(like: Expr) -> Expr:
 def _node(op: str, args: tuple[Expr, ...], data: Any = None) -> BoolExpr:
     node: BoolExpr = make(BoolExpr, op, args, data)
     return node
+
+
+def _is_selection(node: Expr) -> bool:
+    """True for a choice by one variable, such as a pipeline; others would only grow."""
+    return node.op == "ite" and len(node.args[0].support) == 1
 
 
 def _is(node: Expr, value: int) -> bool:

@@ -38,7 +38,8 @@ def _codes(column: Sequence[Any], values: tuple[Any, ...]) -> Array:
         if high - low < 1 << 16:  # a table is several times faster than a binary search
             table = np.full(high - low + 3, -1, dtype=np.int32)
             table[known.astype(np.int64) - low + 1] = np.arange(len(values))
-            return table[np.clip(array, low - 1, high + 1).astype(np.int64) - low + 1]
+            found: Array = table[np.clip(array, low - 1, high + 1).astype(np.int64) - low + 1]
+            return found
     order = np.argsort(known, kind="stable")
     at = np.minimum(np.searchsorted(known[order], array), len(values) - 1)
     return np.where(known[order][at] == array, order[at], -1).astype(np.int32)

@@ -7,20 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from ckrules.engine.diagram.block import Block
-from ckrules.engine.diagram.clause import ClauseDiagram, from_truth
+from ckrules.engine.diagram.clause import TRUE_NODE, ClauseDiagram, from_truth
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.layers import layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
-from ckrules.engine.diagram.problem import Problem, components, prepare
+from ckrules.engine.diagram.problem import Array, Problem, components, narrowed, part
 from ckrules.engine.diagram.product import Budget, Layer, forward, trim
 from ckrules.engine.diagram.search import SplitBlock
-from ckrules.engine.diagram.truth import Grid, Truth, absorb
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.diagram.trial import try_orders
+from ckrules.engine.diagram.truth import Grid, Table, Truth, join
 
-_DENSE = 400_000  # cells up to which a clause is evaluated as one table
-_JOINT = 30_000  # cells up to which tables are merged
+_TRY = 14.0  # log2 of the estimated combinations from which orders are built and compared
 
 
 def choose_order(problem: Problem) -> list[str]:
@@ -30,21 +29,35 @@ def choose_order(problem: Problem) -> list[str]:
     """
     out: list[str] = []
     free: list[str] = []
-    for names, clauses in components(problem):
-        if not clauses:
+    for names in components(problem):
+        if len(names) == 1:
             free.extend(names)
             continue
         place = {n: i for i, n in enumerate(names)}
         sizes = [len(problem.variables[n].codes) for n in names]
-        scopes = [tuple(sorted(place[v] for v in c.support)) for c in clauses]
-        out.extend(names[i] for i in Orders(sizes, scopes).best())
+        scopes = [tuple(sorted(place[v] for v in s)) for s in part(problem, names).scopes]
+        orders = Orders(sizes, scopes)
+        best = orders.best()
+        estimated = [names[i] for i in best]
+        hard = orders.cost(best) > _TRY
+        out.extend(_tried(problem, [names, estimated]) if hard else estimated)
     return out + free
+
+
+def _tried(problem: Problem, candidates: list[list[str]]) -> list[str]:
+    """The better of the declared and the estimated order, as building them shows."""
+
+    def edges(order: list[str], budget: Budget) -> int:
+        with np.errstate(all="ignore"):
+            return sum(len(x.targets) for x in _compile(part(problem, order), budget).layers)
+
+    return try_orders(candidates, edges, Budget())
 
 
 def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> list[AnyBlock]:
     """The problem's points as independent blocks of consecutive variables of ``order``."""
     with np.errstate(all="ignore"):
-        return [_block(problem, n, clauses, budget) for n, clauses in _spans(problem, order)]
+        return [_block(part(problem, names), budget) for names in _spans(problem, order)]
 
 
 def compile_problem(problem: Problem, order: Sequence[str], budget: Budget) -> Compiled:
@@ -55,25 +68,21 @@ def compile_problem(problem: Problem, order: Sequence[str], budget: Budget) -> C
     return Compiled(compile_blocks(problem, order, budget), sizes)
 
 
-def _block(
-    problem: Problem, names: Sequence[str], clauses: Sequence[BoolExpr], budget: Budget
-) -> AnyBlock:
+def _block(problem: Problem, budget: Budget) -> AnyBlock:
     """One block, split by the values of its first open variable if it is too hard."""
+    names = list(problem.variables)
     try:
-        return _compile(problem, names, clauses, budget)
+        return _compile(problem, budget)
     except (TooHardError, MemoryError):
         open_at = [i for i, n in enumerate(names) if len(problem.variables[n].codes) > 1]
         if not open_at:
             raise
     at = open_at[0]
-    kept = {n: problem.variables[n].codes for n in names}
-    domains = {n: problem.variables[n].values for n in names}
 
-    def part(k: int) -> Compiled:
-        some = {**kept, names[at]: [kept[names[at]][k]]}
-        return compile_problem(prepare(domains, clauses, some), names, budget)
+    def branch(k: int) -> Compiled:
+        return compile_problem(narrowed(problem, names[at], k), names, budget)
 
-    return SplitBlock(names, kept[names[at]], at, part)
+    return SplitBlock(names, problem.variables[names[at]].codes, at, branch)
 
 
 def empty(names: list[str]) -> Block:
@@ -85,32 +94,27 @@ def empty(names: list[str]) -> Block:
     return Block(names, layers, [*(none for _ in names), none])
 
 
-def _spans(problem: Problem, order: Sequence[str]) -> list[tuple[list[str], list[BoolExpr]]]:
+def _spans(problem: Problem, order: Sequence[str]) -> list[list[str]]:
     """Components as runs of ``order``; components whose runs overlap become one."""
     place = {n: i for i, n in enumerate(order)}
-    spans: list[tuple[int, int, list[BoolExpr]]] = []
-    for names, clauses in components(problem):
-        where = [place[n] for n in names]
-        spans.append((min(where), max(where), clauses))
-    spans.sort(key=lambda s: s[:2])
-    merged: list[tuple[int, int, list[BoolExpr]]] = []
-    for low, high, clauses in spans:
+    spans = sorted(
+        (min(place[n] for n in names), max(place[n] for n in names))
+        for names in components(problem)
+    )
+    merged: list[tuple[int, int]] = []
+    for low, high in spans:
         if merged and low <= merged[-1][1]:
-            first, last, others = merged.pop()
-            merged.append((first, max(last, high), others + clauses))
+            merged[-1] = merged[-1][0], max(merged[-1][1], high)
         else:
-            merged.append((low, high, list(clauses)))
-    return [(list(order[low : high + 1]), clauses) for low, high, clauses in merged]
+            merged.append((low, high))
+    return [list(order[low : high + 1]) for low, high in merged]
 
 
-def _compile(
-    problem: Problem, names: Sequence[str], clauses: Sequence[BoolExpr], budget: Budget
-) -> Block:
-    variables = [problem.variables[n] for n in names]
-    kept = [np.asarray(v.codes, dtype=code_type(len(v.values))) for v in variables]
-    extents = [len(k) for k in kept]
-    diagrams = clause_diagrams(problem, names, clauses, budget) if clauses else []
-    layers, counts = trim(forward(extents, diagrams, budget, [np.int32] * len(names)))
+def _compile(problem: Problem, budget: Budget) -> Block:
+    names = list(problem.variables)
+    kept = [np.asarray(v.codes, code_type(len(v.values))) for v in problem.variables.values()]
+    diagrams = clause_diagrams(problem, budget)
+    layers, counts = trim(forward([len(k) for k in kept], diagrams, budget))
     coded = [
         Layer(layer.starts, codes[layer.positions], layer.targets)
         for layer, codes in zip(layers, kept, strict=True)
@@ -118,18 +122,32 @@ def _compile(
     return Block(names, coded, counts)
 
 
-def clause_diagrams(
-    problem: Problem, names: Sequence[str], clauses: Sequence[BoolExpr], budget: Budget
-) -> list[ClauseDiagram]:
-    """The diagrams of all clauses over ``names``; small ones are merged first."""
-    grid = Grid(names, {n: problem.variables[n].kept for n in names})
-    grid.check(clauses)
-    truths: list[Truth] = []
-    large: list[ClauseDiagram] = []
-    for clause in sorted(clauses, key=grid.cells):
-        if grid.cells(clause) <= _DENSE:
-            truths.append(grid.truth(clause))
-        else:
-            large.append(layered(grid, clause, budget.cells))
-    merged = absorb(truths, grid.sizes, _JOINT)
-    return [from_truth(t) for t in merged] + large
+def clause_diagrams(problem: Problem, budget: Budget) -> list[ClauseDiagram]:
+    """The diagrams of all tables and clauses of a problem, in the order of its variables."""
+    names = list(problem.variables)
+    grid = Grid(names, {n: v.kept for n, v in problem.variables.items()})
+    done = [from_truth(_placed(grid, *t)) for t in problem.tables]
+    for clause in problem.clauses:
+        filters = [from_truth(_placed(grid, *t)) for t in _projections(problem, clause.support)]
+        useful = [f for f in filters if f.root != TRUE_NODE]
+        done.append(layered(grid, clause, budget.cells, useful))
+    return done
+
+
+def _projections(problem: Problem, names: frozenset[str]) -> list[Table]:
+    """What the tables say about some variables alone, for tables that share at least two."""
+    found = []
+    for axes, table in problem.tables:
+        lost = tuple(i for i, n in enumerate(axes) if n not in names)
+        if len(axes) - len(lost) >= 2:
+            kept = tuple(n for n in axes if n in names)
+            found.append((kept, np.asarray(table.any(axis=lost)) if lost else table))
+    sizes = {n: len(problem.variables[n].codes) for n in names}
+    return join(found, sizes)
+
+
+def _placed(grid: Grid, names: Sequence[str], table: Array) -> Truth:
+    """A truth table with its axes in the order of the grid."""
+    places = [grid.place[n] for n in names]
+    by_place = sorted(range(len(names)), key=places.__getitem__)
+    return Truth(tuple(sorted(places)), table.transpose(by_place))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.backends.vector import Vectors
-from ckrules.engine.diagram.clause import ClauseDiagram, fold
+from ckrules.engine.diagram.clause import DEAD, ClauseDiagram, fold
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import number
 from ckrules.engine.diagram.truth import Grid
@@ -24,35 +24,75 @@ from ckrules.engine.lower import Lowering, Pair
 Array = npt.NDArray[Any]
 
 
-def layered(grid: Grid, clause: BoolExpr, max_cells: int) -> ClauseDiagram:
+def layered(
+    grid: Grid, clause: BoolExpr, max_cells: int, filters: Sequence[ClauseDiagram] = ()
+) -> ClauseDiagram:
     """The diagram of a clause, built forward and then reduced backward.
 
+    Args:
+        grid: The variables and their values.
+        clause: The condition; parts of a conjunction are dropped as soon as they are decided.
+        max_cells: Limit of the states times values of a layer.
+        filters: Conditions over some of the clause's variables that hold as well; what they rule
+            out is left out of the result, which keeps the layers narrow.
+
     Raises:
-        TooHardError: When a layer has more than ``max_cells`` states times values.
+        TooHardError: When a layer passes the limit.
     """
     axes = tuple(sorted(grid.place[n] for n in clause.support))
     nodes = walk(clause)
     states: dict[int, Pair] = {}
+    filtered = [np.full(1, f.root, dtype=np.int32) for f in filters]
     count = 1
     targets: list[Array] = []
     for step, axis in enumerate(axes):
-        extent = grid.sizes[axis]
-        if count * extent > max_cells:
-            cells, name = count * extent, grid.names[axis]
-            raise TooHardError(f"`{clause}` has {cells:,} partial states at {name}")
+        shape = (count, grid.sizes[axis])
+        if shape[0] * shape[1] > max_cells:
+            text = f"{shape[0] * shape[1]:,} partial states of {len(axes)} variables"
+            raise TooHardError(f"{text} at {grid.names[axis]}")
         bound = frozenset(grid.names[a] for a in axes[: step + 1])
         low = _evaluate(grid, axis, states)
-        shape = (count, extent)
+        alive = _decided(clause, bound, low, shape)
+        filtered = _filter(filters, filtered, axis, alive)
         if step + 1 == len(axes):
-            truth = np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), shape)
-            targets.append(truth.astype(np.int32) - 1)
+            targets.append(alive.astype(np.int32) - 1)
             break
         frontier = _frontier(nodes, bound)
         pairs = {n.id: low.pair(n) for n in frontier}
         needs = _needs(clause, bound, low)
-        states, classes, count = _merge(frontier, pairs, needs, shape)
-        targets.append(classes.reshape(shape))
+        rows = np.flatnonzero(alive)
+        states, classes, firsts, count = _merge(frontier, pairs, needs, shape, rows, filtered)
+        filtered = [f.reshape(-1)[firsts] for f in filtered]
+        target = np.full(shape[0] * shape[1], -1, dtype=np.int32)
+        target[rows] = classes
+        targets.append(target.reshape(shape))
     return _reduced(axes, targets)
+
+
+def _decided(
+    clause: BoolExpr, bound: frozenset[str], low: Lowering[Any], shape: tuple[int, int]
+) -> Array:
+    """Where no part of the conjunction is known to be false."""
+    alive = np.ones(shape, dtype=np.bool_)
+    for part in clause.args if clause.op == "and" else (clause,):
+        if part.support <= bound:
+            alive &= np.asarray(low.bool(part), dtype=np.bool_)
+    return alive
+
+
+def _filter(
+    filters: Sequence[ClauseDiagram], nodes: Sequence[Array], axis: int, alive: Array
+) -> list[Array]:
+    """The filters' nodes after ``axis``; what they rule out is taken from ``alive``."""
+    out = []
+    for diagram, node in zip(filters, nodes, strict=True):
+        if axis in diagram.axes:
+            after = diagram.tables[diagram.axes.index(axis)][node]
+            alive &= after != DEAD
+        else:
+            after = np.broadcast_to(node[:, None], alive.shape)
+        out.append(after)
+    return out
 
 
 def _evaluate(grid: Grid, axis: int, states: dict[int, Pair]) -> Lowering[Any]:
@@ -111,39 +151,51 @@ def _operand_needs(
 
 
 def _merge(
-    frontier: Sequence[Expr], pairs: dict[int, Pair], needs: dict[int, Any], shape: tuple[int, int]
-) -> tuple[dict[int, Pair], Array, int]:
+    frontier: Sequence[Expr],
+    pairs: dict[int, Pair],
+    needs: dict[int, Any],
+    shape: tuple[int, int],
+    rows: Array,
+    filtered: Sequence[Array],
+) -> tuple[dict[int, Pair], Array, Array, int]:
     """Number the rows of frontier values; equal rows become one state of the next layer."""
-    size = shape[0] * shape[1]
-    columns: list[Array] = []
-    radices: list[int] = []
+    whole = len(rows) == shape[0] * shape[1]
+
+    def chosen(array: Any) -> Array:
+        flat = np.broadcast_to(array, shape).reshape(-1)
+        return flat if whole else flat[rows]
+
+    columns = [chosen(f) for f in filtered]
+    radices = [int(c.max(initial=0)) + 1 for c in columns]
     kept: list[tuple[Expr, Array, Array | None]] = []
     for node in frontier:
         value, defined = pairs[node.id]
         need = needs.get(node.id, np.bool_(True))
         live = need if defined is None else need & defined
-        flat = np.broadcast_to(np.where(live, value, np.zeros((), np.asarray(value).dtype)), shape)
-        flat = flat.reshape(-1)
-        flags = None
+        zero = np.zeros((), np.asarray(value).dtype)
+        flat = chosen(value if live is np.True_ else np.where(live, value, zero))
         codes, radix = _codes(flat)
         columns.append(codes)
         radices.append(radix)
+        flags = None
         if defined is not None:
-            flags = np.broadcast_to(live, shape).reshape(-1)
+            flags = chosen(live)
             columns.append(flags)
             radices.append(2)
         kept.append((node, flat, flags))
-    classes, rows, count = number(columns, radices, size)
+    classes, firsts, count = number(columns, radices, len(rows))
     states: dict[int, Pair] = {}
     for node, flat, flags in kept:
-        states[node.id] = flat[rows][:, None], None if flags is None else flags[rows][:, None]
-    return states, classes, count
+        states[node.id] = flat[firsts][:, None], None if flags is None else flags[firsts][:, None]
+    return states, classes, firsts if whole else rows[firsts], count
 
 
 def _codes(values: Array) -> tuple[Array, int]:
     """Small non-negative integers that tell the values apart."""
     if values.dtype == np.bool_:
         return values, 2
+    if not len(values):
+        return np.zeros(0, dtype=np.int64), 1
     if values.dtype.kind in "iu":
         lo, hi = int(values.min()), int(values.max())
         if hi - lo < 1 << 20:
@@ -156,7 +208,8 @@ def _reduced(axes: tuple[int, ...], targets: list[Array]) -> ClauseDiagram:
     tables: list[Array] = []
     successor: Array | None = None
     for target in reversed(targets):
-        rows = target if successor is None else successor[target]
+        # a target of -1, dead, reads the entry that is put at the end
+        rows = target if successor is None else np.append(successor, DEAD)[target]
         successor, table = fold(rows)
         tables.append(table)
     assert successor is not None

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.backends.vector import Vectors, check_width, encode
-from ckrules.engine.bounds import Bounds
-from ckrules.engine.expr import FALSE, BoolExpr
+from ckrules.engine.diagram.propagate import propagate
+from ckrules.engine.diagram.truth import Grid, Table, bounds_of, join, squeezed
+from ckrules.engine.expr import FALSE, BoolExpr, all_of
 from ckrules.engine.lower import Lowering
 from ckrules.engine.simplify import Simplifier, clauses
 
 Array = npt.NDArray[Any]
+
+DENSE = 400_000  # cells up to which a clause is evaluated as one table
 
 
 @dataclass(frozen=True)
@@ -38,20 +41,28 @@ class Variable:
 
 @dataclass(frozen=True)
 class Problem:
-    """Variables by name in declared order, and simplified clauses of two or more variables.
+    """What must hold together: truth tables, and clauses that are too large for a table.
 
-    ``empty`` is true if filtering alone proves that there is no point.
+    ``tables`` belong to the codes that ``variables`` are left with; ``empty`` is true if
+    filtering alone proves that there is no point.
     """
 
     variables: Mapping[str, Variable]
+    tables: tuple[Table, ...]
     clauses: tuple[BoolExpr, ...]
     empty: bool = False
+
+    @property
+    def scopes(self) -> list[frozenset[str]]:
+        """The variables of each table and clause."""
+        return [frozenset(n) for n, _ in self.tables] + [c.support for c in self.clauses]
 
 
 def prepare(
     domains: Mapping[str, Sequence[Any]],
     conditions: Iterable[BoolExpr],
     kept: Mapping[str, Sequence[int]] | None = None,
+    tables: Sequence[Table] = (),
 ) -> Problem:
     """The problem of all points of ``domains`` at which every condition holds.
 
@@ -62,61 +73,128 @@ def prepare(
         domains: Candidate values by variable name.
         conditions: What must hold.
         kept: Codes to which a variable is restricted from the start.
+        tables: Truth tables over these codes that must hold too.
 
     >>> from ckrules.engine.variables import Int
     >>> m, w = Int("m", [16, 24, 32]), Int("w", [1, 2])
     >>> p = prepare({"m": (16, 24, 32), "w": (1, 2)}, [m % 16 == 0, m % (w * 16) == 0, w > 1])
-    >>> p.variables["m"].kept, p.variables["w"].kept, p.clauses
+    >>> p.variables["m"].kept, p.variables["w"].kept, p.tables
     ((32,), (2,), ())
     """
-    codes = {n: list(range(len(v))) for n, v in domains.items()}
-    for name, some in (kept or {}).items():
-        codes[name] = sorted(some)
+    state = _State(domains, kept or {}, tables)
     pending = list(conditions)
-    while True:
-        values = {n: tuple(domains[n][c] for c in codes[n]) for n in domains}
-        if not all(values.values()):
-            return _empty(domains)
-        pending, changed = _round(pending, values, codes)
-        if not changed:
+    while state.possible:
+        simple = Simplifier(candidates=state.values)
+        pending = _simplified(pending, simple)
+        if any(c is FALSE for c in pending):
             break
-    if any(c is FALSE for c in pending):
-        return _empty(domains)
-    variables = {n: Variable(n, tuple(domains[n]), tuple(codes[n])) for n in domains}
-    return Problem(variables, tuple(pending))
+        single = [c for c in pending if len(c.support) == 1]
+        pending = [c for c in pending if len(c.support) > 1]
+        changed = [state.filter_single(c) for c in single]
+        if not any(changed) and not state.filter_joint(pending):
+            left = {n: Variable(n, tuple(v), tuple(state.codes[n])) for n, v in domains.items()}
+            return Problem(left, tuple(state.joined), tuple(state.large(pending)))
+    none = {n: Variable(n, tuple(v), ()) for n, v in domains.items()}
+    return Problem(none, (), (), empty=True)
 
 
-def _empty(domains: Mapping[str, Sequence[Any]]) -> Problem:
-    return Problem({n: Variable(n, tuple(v), ()) for n, v in domains.items()}, (), empty=True)
-
-
-def _round(
-    pending: list[BoolExpr], values: Mapping[str, tuple[Any, ...]], codes: dict[str, list[int]]
-) -> tuple[list[BoolExpr], bool]:
-    """One pass: simplify, split, and let single-variable clauses filter ``codes``."""
-    simple = Simplifier(candidates=values)
+def _simplified(conditions: Sequence[BoolExpr], simple: Simplifier) -> list[BoolExpr]:
     parts: dict[int, BoolExpr] = {}
-    for condition in pending:
+    for condition in conditions:
         for part in clauses(simple.condition(condition)):
             again = simple.condition(part)
             parts.setdefault(again.id, again)
-    rest: list[BoolExpr] = []
-    masks: dict[str, Array] = {}
-    for part in parts.values():
-        if len(part.support) == 1:
-            (name,) = part.support
-            truth = truth_of(part, {name: values[name]})
-            masks[name] = masks[name] & truth if name in masks else truth
-        elif part.support:
-            rest.append(part)
-        elif part is FALSE:
-            return [FALSE], False
-    changed = False
-    for name, mask in masks.items():
-        if not mask.all():
-            codes[name] = [c for c, m in zip(codes[name], mask.tolist(), strict=True) if m]
-            changed = True
-    return rest, changed
+    return propagate(list(parts.values()), simple)
+
+
+class _State:
+    """The codes that are still possible while a problem is prepared, and known truth tables."""
+
+    def __init__(
+        self,
+        domains: Mapping[str, Sequence[Any]],
+        kept: Mapping[str, Sequence[int]],
+        tables: Sequence[Table],
+    ) -> None:
+        self.domains = domains
+        self.codes = {n: sorted(kept.get(n, range(len(v)))) for n, v in domains.items()}
+        # tables of clauses by node id, given ones under negative numbers
+        self._known: dict[int, Table] = {-1 - k: t for k, t in enumerate(tables)}
+        self.joined: list[Table] = []
+
+    @property
+    def possible(self) -> bool:
+        """True while every variable has a value."""
+        return all(self.codes.values())
+
+    @property
+    def values(self) -> dict[str, tuple[Any, ...]]:
+        """The values that are still possible."""
+        return {n: tuple(v[c] for c in self.codes[n]) for n, v in self.domains.items()}
+
+    def keep(self, name: str, mask: Array) -> bool:
+        """Drop the codes outside ``mask``, here and in every known table; True if any is."""
+        if mask.all():
+            return False
+        self.codes[name] = [c for c, m in zip(self.codes[name], mask.tolist(), strict=True) if m]
+        for key, (names, table) in self._known.items():
+            if name in names:
+                self._known[key] = names, np.compress(mask, table, axis=names.index(name))
+        for k, (names, table) in enumerate(self.joined):
+            if name in names:
+                self.joined[k] = names, np.compress(mask, table, axis=names.index(name))
+        return True
+
+    def filter_single(self, clause: BoolExpr) -> bool:
+        """Apply a clause of one variable."""
+        (name,) = clause.support
+        values = tuple(self.domains[name][c] for c in self.codes[name])
+        return self.keep(name, truth_of(clause, {name: values}))
+
+    def filter_joint(self, pending: Sequence[BoolExpr]) -> bool:
+        """Drop values that a clause with a small table has no partner for; True if any is."""
+        before = sum(map(len, self.codes.values()))
+        self._evaluate(pending)
+        wanted = {c.id for c in pending}
+        tables = [t for k, t in self._known.items() if k in wanted or k < 0]
+        self.joined = join(tables, {n: len(c) for n, c in self.codes.items()})
+        work = list(range(len(self.joined)))
+        while work:
+            changed: set[str] = set()
+            for k in work:
+                for name in self.joined[k][0]:
+                    names, table = self.joined[k]
+                    others = tuple(i for i, n in enumerate(names) if n != name)
+                    if self.keep(name, np.asarray(table.any(axis=others))):
+                        changed.add(name)
+            work = [k for k, (names, _) in enumerate(self.joined) if changed & set(names)]
+        self.joined = [squeezed(t) for t in self.joined if not t[1].all()]
+        return sum(map(len, self.codes.values())) < before
+
+    def _evaluate(self, pending: Sequence[BoolExpr]) -> None:
+        """Find the truth tables of the small clauses that are not known yet."""
+        used = frozenset().union(*(c.support for c in pending))
+        names = [n for n in self.domains if n in used]
+        grid = Grid(names, self.values)
+        grid.check(pending)
+        with np.errstate(all="ignore"):
+            for clause in pending:
+                if clause.id not in self._known and grid.cells(clause) <= DENSE:
+                    truth = grid.truth(clause)
+                    self._known[clause.id] = tuple(names[a] for a in truth.axes), truth.table
+
+    def large(self, pending: Sequence[BoolExpr]) -> list[BoolExpr]:
+        """The clauses without a table, those over the same variables as one."""
+        groups: list[tuple[frozenset[str], list[BoolExpr]]] = []
+        rest = [c for c in pending if c.id not in self._known]
+        for clause in sorted(rest, key=lambda c: -len(c.support)):
+            for support, group in groups:
+                if clause.support == support:
+                    group.append(clause)
+                    break
+            else:
+                groups.append((clause.support, [clause]))
+        return [all_of(*group) for _, group in groups]
 
 
 def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
@@ -129,14 +207,8 @@ def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
 
 
-def bounds_of(values: Mapping[str, Sequence[Any]]) -> Bounds:
-    """Interval bounds over the given values of each number."""
-    numbers = {n: v for n, v in values.items() if v and not isinstance(v[0], (str, bool))}
-    return Bounds({n: (min(v), max(v)) for n, v in numbers.items()})
-
-
-def components(problem: Problem) -> list[tuple[list[str], list[BoolExpr]]]:
-    """Groups of variables that no clause connects, each with its clauses, in declared order."""
+def components(problem: Problem) -> list[list[str]]:
+    """Groups of variables that no table or clause connects, in declared order."""
     leader = {n: n for n in problem.variables}
 
     def find(name: str) -> str:
@@ -145,13 +217,39 @@ def components(problem: Problem) -> list[tuple[list[str], list[BoolExpr]]]:
             name = leader[name]
         return name
 
-    for clause in problem.clauses:
-        first, *others = sorted(clause.support)
+    for scope in problem.scopes:
+        first, *others = sorted(scope)
         for other in others:
             leader[find(other)] = find(first)
-    groups: dict[str, tuple[list[str], list[BoolExpr]]] = {}
+    groups: dict[str, list[str]] = {}
     for name in problem.variables:
-        groups.setdefault(find(name), ([], []))[0].append(name)
-    for clause in problem.clauses:
-        groups[find(min(clause.support))][1].append(clause)
+        groups.setdefault(find(name), []).append(name)
     return list(groups.values())
+
+
+def part(problem: Problem, names: Sequence[str]) -> Problem:
+    """The problem of some of its components."""
+    chosen = set(names)
+    return Problem(
+        {n: problem.variables[n] for n in names},
+        tuple(t for t in problem.tables if chosen.issuperset(t[0])),
+        tuple(c for c in problem.clauses if c.support <= chosen),
+    )
+
+
+def narrowed(problem: Problem, name: str, which: int) -> Problem:
+    """The problem with one variable fixed to the ``which``-th value that it is left with."""
+    variables = dict(problem.variables)
+    old = variables[name]
+    variables[name] = Variable(name, old.values, (old.codes[which],))
+    tables = []
+    for names, table in problem.tables:
+        if name in names:
+            table = table.take([which], axis=names.index(name))
+        tables.append((names, table))
+    return prepare(
+        {n: v.values for n, v in variables.items()},
+        problem.clauses,
+        {n: v.codes for n, v in variables.items()},
+        tables,
+    )

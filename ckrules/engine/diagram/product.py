@@ -49,7 +49,7 @@ class Layer:
 
 
 def forward(
-    extents: Sequence[int], diagrams: Sequence[ClauseDiagram], budget: Budget, dtype: Sequence[Any]
+    extents: Sequence[int], diagrams: Sequence[ClauseDiagram], budget: Budget
 ) -> list[Layer]:
     """The layers that are reachable from the front; the last layer's targets are all 0.
 
@@ -57,13 +57,13 @@ def forward(
         extents: Number of values of each variable of the block.
         diagrams: Clause diagrams whose axes count from 0 in the block.
         budget: Limits.
-        dtype: Type of each variable's positions.
 
     Raises:
         TooHardError: When a limit is passed.
     """
     if any(d.root == DEAD for d in diagrams):
-        return [Layer(np.zeros(2, dtype=np.int64), *_no_edges(t)) for t in dtype]
+        none = np.zeros(0, dtype=np.int32)
+        return [Layer(np.zeros(2, dtype=np.int64), none, none) for _ in extents]
     pending = [d for d in diagrams if d.root != TRUE_NODE]
     columns: dict[int, Array] = {}
     count, total = 1, 0
@@ -78,16 +78,11 @@ def forward(
         layer, columns, count = _advance(
             step or _free(extent, count), involved, ends, columns, count, budget
         )
-        layer.positions = layer.positions.astype(dtype[axis])
         layers.append(layer)
         total += len(layer.targets)
         if total > budget.edges:
             raise TooHardError(f"more than {budget.edges:,} edges after {axis + 1} variables")
     return layers
-
-
-def _no_edges(dtype: Any) -> tuple[Array, Array]:
-    return np.zeros(0, dtype=dtype), np.zeros(0, dtype=np.int32)
 
 
 @dataclass

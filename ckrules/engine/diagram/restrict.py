@@ -14,9 +14,8 @@ from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.compiler import clause_diagrams
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import code_type, number, spread
-from ckrules.engine.diagram.problem import Problem
+from ckrules.engine.diagram.problem import Problem, part
 from ckrules.engine.diagram.product import Budget, Layer, trim
-from ckrules.engine.expr import BoolExpr
 
 Array = npt.NDArray[Any]
 
@@ -39,31 +38,27 @@ def restrict(
     sizes = {n: len(v.values) for n, v in problem.variables.items()}
     with np.errstate(all="ignore"):
         blocks = [
-            _restricted(run, clauses, problem, recode, budget)
-            for run, clauses in _runs(compiled.blocks, problem)
+            _restricted(run, problem, recode, budget) for run in _runs(compiled.blocks, problem)
         ]
     return Compiled(blocks, sizes)
 
 
 def _restricted(
-    run: Sequence[Block],
-    clauses: Sequence[BoolExpr],
-    problem: Problem,
-    recode: Mapping[str, Mapping[int, int]],
-    budget: Budget,
+    run: Sequence[Block], problem: Problem, recode: Mapping[str, Mapping[int, int]], budget: Budget
 ) -> Block:
     """Consecutive blocks as one, restricted; a block to which nothing happens stays itself."""
     names = [n for b in run for n in b.names]
     layers = [layer for b in run for layer in b.layers]
-    variables = [problem.variables[n] for n in names]
+    extra = part(problem, names)
+    variables = list(extra.variables.values())
     kept = [np.asarray(v.codes, dtype=np.int64) for v in variables]
     fewer = [
         _filtered(a, recode.get(n), k) for a, n, k in zip(layers, names, kept, strict=True)
     ]
-    if not clauses and len(run) == 1 and all(a is b for a, b in zip(fewer, layers, strict=True)):
+    if extra.scopes:
+        fewer = _product(fewer, kept, clause_diagrams(extra, budget), budget)
+    elif len(run) == 1 and all(a is b for a, b in zip(fewer, layers, strict=True)):
         return run[0]
-    if clauses:
-        fewer = _product(fewer, kept, clause_diagrams(problem, names, clauses, budget), budget)
     done, counts = trim(fewer)
     typed = [
         Layer(a.starts, a.positions.astype(code_type(len(v.values)), copy=False), a.targets)
@@ -72,29 +67,25 @@ def _restricted(
     return Block(names, typed, counts)
 
 
-def _runs(blocks: Sequence[AnyBlock], problem: Problem) -> list[tuple[list[Block], list[BoolExpr]]]:
-    """Consecutive blocks that a clause connects, together, with their clauses."""
+def _runs(blocks: Sequence[AnyBlock], problem: Problem) -> list[list[Block]]:
+    """Consecutive blocks that a table or clause connects, together."""
     owner = {n: k for k, b in enumerate(blocks) for n in b.names}
-    spans: list[tuple[int, int, list[BoolExpr]]] = [(k, k, []) for k in range(len(blocks))]
-    for clause in problem.clauses:
-        where = [owner[n] for n in clause.support]
-        spans.append((min(where), max(where), [clause]))
-    spans.sort(key=lambda s: s[:2])
-    merged: list[tuple[int, int, list[BoolExpr]]] = []
-    for low, high, clauses in spans:
+    spans = [(k, k) for k in range(len(blocks))]
+    for scope in problem.scopes:
+        where = [owner[n] for n in scope]
+        spans.append((min(where), max(where)))
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
         if merged and low <= merged[-1][1]:
-            first, last, others = merged.pop()
-            merged.append((first, max(last, high), others + clauses))
+            merged[-1] = merged[-1][0], max(merged[-1][1], high)
         else:
-            merged.append((low, high, list(clauses)))
-    out: list[tuple[list[Block], list[BoolExpr]]] = []
-    for low, high, clauses in merged:
-        run = []
-        for block in blocks[low : high + 1]:
-            if not isinstance(block, Block):
-                raise TooHardError("the space is not compiled as a whole")
-            run.append(block)
-        out.append((run, clauses))
+            merged.append((low, high))
+    out: list[list[Block]] = []
+    for low, high in merged:
+        run = [b for b in blocks[low : high + 1] if isinstance(b, Block)]
+        if len(run) <= high - low:
+            raise TooHardError("the space is not compiled as a whole")
+        out.append(run)
     return out
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.backends.vector import Vectors, check_width, encode
-from ckrules.engine.diagram.problem import bounds_of
+from ckrules.engine.bounds import Bounds
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.lower import Lowering
 
 Array = npt.NDArray[Any]
-_MAX_AXES = 30  # numpy 1.26 has 32
+Table = tuple[tuple[str, ...], Array]  # names of the axes, truth
+_MAX_AXES = 60 if int(np.__version__.split(".")[0]) > 1 else 30  # numpy allows 64, or 32
 _KEEP_CELLS = 1 << 16
 
 
@@ -82,38 +83,54 @@ class Grid:
         check_width(list(clauses), self.bounds)
 
 
-def widen(truth: Truth, axes: tuple[int, ...]) -> Array:
-    """The table with axes of length one where ``axes`` has variables that it lacks."""
-    shape = iter(truth.table.shape)
-    return truth.table.reshape([next(shape) if a in truth.axes else 1 for a in axes])
-
-
-def absorb(truths: Sequence[Truth], sizes: Sequence[int], room: int) -> list[Truth]:
+def join(tables: Sequence[Table], sizes: Mapping[str, int], room: int = 30_000) -> list[Table]:
     """The same conjunction in fewer tables.
 
     A table whose variables another table has too is merged into it, and tables whose joint size
     stays below ``room`` cells are merged with each other.
     """
-    left = sorted(truths, key=lambda t: (t.table.size, t.axes))
-    out: list[Truth] = []
+    left = sorted(tables, key=lambda t: (t[1].size, t[0]))
+    out: list[Table] = []
     while left:
         small = left.pop(0)
-        best: tuple[float, int, tuple[int, ...]] | None = None
-        for k, other in enumerate(left):
-            joint = tuple(sorted({*small.axes, *other.axes}))
-            size = prod(sizes[a] for a in joint)
-            if not set(small.axes) & set(other.axes):
-                continue
-            if size == other.table.size:
-                best = (0, k, joint)
+        best: tuple[int, int] | None = None
+        for k, (names, table) in enumerate(left):
+            extra = [n for n in small[0] if n not in names]
+            if not extra:
+                best = 0, k
                 break
-            if size <= room and (best is None or size < best[0]):
-                best = (size, k, joint)
+            if len(extra) < len(small[0]):
+                size = table.size * prod(sizes[n] for n in extra)
+                if size <= room and (best is None or size < best[0]):
+                    best = size, k
         if best is None:
             out.append(small)
             continue
-        other = left.pop(best[1])
-        merged = Truth(best[2], widen(small, best[2]) & widen(other, best[2]))
-        at = next((i for i, t in enumerate(left) if t.table.size >= merged.table.size), len(left))
+        merged = conjunction(small, left.pop(best[1]), sizes)
+        at = next((i for i, t in enumerate(left) if t[1].size >= merged[1].size), len(left))
         left.insert(at, merged)
-    return sorted(out, key=lambda t: t.axes)
+    return out
+
+
+def conjunction(a: Table, b: Table, sizes: Mapping[str, int]) -> Table:
+    """Where both tables hold, over the variables of both."""
+    names = b[0] + tuple(n for n in a[0] if n not in b[0])
+    by_place = sorted(range(len(a[0])), key=lambda i: names.index(a[0][i]))
+    shape = [sizes[n] if n in a[0] else 1 for n in names]
+    wide = a[1].transpose(by_place).reshape(shape)
+    return names, wide & b[1].reshape(b[1].shape + (1,) * (len(names) - len(b[0])))
+
+
+def squeezed(table: Table) -> Table:
+    """The table without the variables that have one value only."""
+    names, truth = table
+    if 1 not in truth.shape:
+        return table
+    kept = tuple(n for n, size in zip(names, truth.shape, strict=True) if size > 1)
+    return kept, truth.reshape([s for s in truth.shape if s > 1])
+
+
+def bounds_of(values: Mapping[str, Sequence[Any]]) -> Bounds:
+    """Interval bounds over the given values of each number."""
+    numbers = {n: v for n, v in values.items() if v and not isinstance(v[0], (str, bool))}
+    return Bounds({n: (min(v), max(v)) for n, v in numbers.items()})
