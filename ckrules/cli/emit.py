@@ -116,9 +116,10 @@ def emit(
     return written
 
 
-def show_table(chunk: Mapping[str, Any], listing: Listing, title: str, variant: str) -> None:
-    """Shows one chunk on the terminal, shortened unless its columns were asked for."""
+def show_table(chunk: Mapping[str, Any], listing: Listing, title: str, variant: str | None) -> None:
+    """Shows one chunk on the terminal, shortened if a variant's fields are shown unasked."""
     from ckrules.reports.terminal_table import show
 
-    defaults = constraints.defaults(variant) if listing.fields is None else None
+    shorten = variant is not None and listing.fields is None
+    defaults = constraints.defaults(str(variant)) if shorten else None
     show(chunk, title, color=colored(session().color, sys.stdout), defaults=defaults)
