@@ -1,0 +1,183 @@
+"""Differences: which points are legal on one side and not on the other, counted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.errors import UndecidedError
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.messages import fault
+from ckrules.engine.points import Point
+from ckrules.engine.rules import Rule
+from ckrules.engine.simplify import clauses
+from ckrules.engine.space import Space
+from ckrules.reasoning.sides import Aligned, Alignment, Side, align
+
+
+@dataclass(frozen=True, slots=True)
+class Responsible:
+    """A rule of one side that rejects points which the other side accepts.
+
+    ``count`` is the number of such points; several rules may reject the same one.
+    """
+
+    rule: Rule
+    example: Point
+    message: str
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "code": self.rule.code,
+            "name": self.rule.name,
+            "message": self.message,
+            "count": self.count,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Points that are legal on one side only: how many, one of them, and the rules against it."""
+
+    title: str
+    count: int
+    witness: Point | None
+    rules: tuple[Responsible, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "side": self.title,
+            "count": self.count,
+            "witness": self.witness,
+            "rejected_by": [r.to_dict() for r in self.rules],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What two sides accept: only the first, both, only the second.
+
+    The counts are exact, so ``equal`` is a proof for all points of the compared fields.
+    """
+
+    only_a: Part
+    both: int
+    only_b: Part
+    dropped: tuple[str, ...]
+    fields: tuple[str, ...]
+
+    @property
+    def equal(self) -> bool:
+        """True if both sides accept the same points."""
+        return not self.only_a.count and not self.only_b.count
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "equal": self.equal,
+            "only_a": self.only_a.to_dict(),
+            "both": self.both,
+            "only_b": self.only_b.to_dict(),
+            "without_fields": list(self.dropped),
+        }
+
+
+def diff(a: Side, b: Side) -> Difference:
+    """The points that are legal on one of two sides only, with the rules responsible.
+
+    Args:
+        a, b: The sides; fields that they hold to different values are left out of the points.
+
+    Raises:
+        UsageError: If the sides have different fields.
+        UndecidedError: If the back ends disagree about a witness.
+
+    >>> from ckrules.engine.book import RuleBook, Vocabulary
+    >>> from ckrules.engine.variables import Int
+    >>> words = Vocabulary([Int("m", range(10))])
+    >>> low = Rule("AB001", "too-big", "compile", words.m < 6)
+    >>> high = Rule("AB002", "too-small", "compile", words.m > 2)
+    >>> sides = [Side(r.code, RuleBook("toy", words, [r], check=False)) for r in (low, high)]
+    >>> found = diff(*sides)
+    >>> found.only_a.count, found.both, found.only_b.count
+    (3, 3, 4)
+    >>> found.only_a.rules[0].message
+    'm = 0 is not more than 2'
+    """
+    aligned = align([a, b])
+    first, second = (aligned.space(k) for k in (0, 1))
+    counts = [first.count(), second.count()]
+    left, right = aligned.sides
+    if left.clauses().keys() == right.clauses().keys():
+        both = counts[0]
+    else:
+        both = aligned.space(0, 1).count()
+    parts = [
+        _part(own, other, space, count - both)
+        for own, other, space, count in (
+            (left, right, first, counts[0]), (right, left, second, counts[1]),
+        )
+    ]  # fmt: skip
+    names = tuple(aligned.variables)
+    return Difference(parts[0], both, parts[1], aligned.dropped, names)
+
+
+def _part(own: Aligned, other: Aligned, space: Space, count: int) -> Part:
+    if not count:
+        return Part(own.title, 0, None, ())
+    known = own.clauses()
+    responsible: list[Responsible] = []
+    for r, condition in other.rules:
+        new = _new(condition, known)
+        rejected = space.where(~all_of(*new)) if new else None
+        if rejected is None or not (number := rejected.count()):
+            continue
+        example = rejected[0]
+        _check(example, own, other, condition)
+        responsible.append(Responsible(r, example, fault(condition, At(example)), number))
+    if responsible:
+        return Part(own.title, count, responsible[0].example, tuple(responsible))
+    # left out without a rule: by candidates, held fields or further conditions
+    witness = space.where(~all_of(*other.extra))[0]
+    _check(witness, own, other, all_of(*other.extra))
+    return Part(own.title, count, witness, ())
+
+
+def _new(condition: BoolExpr, known: Mapping[int, BoolExpr]) -> list[BoolExpr]:
+    """The parts of a condition that are not conditions of the other side anyway."""
+    return [p for p in clauses(condition) if p.id not in known]
+
+
+def _check(point: Point, own: Aligned, other: Aligned, refused: BoolExpr) -> None:
+    """The pointwise back end's word on a witness.
+
+    Raises:
+        UndecidedError: If it disagrees.
+    """
+    at = At(point)
+    if not all(at.holds(c) for c in own.conditions) or at.holds(refused):
+        raise UndecidedError(f"the witness against {other.title} does not hold")
+
+
+def portable(book_sides: Sequence[Side]) -> tuple[Space, Alignment]:
+    """The space of the points that are legal on every side.
+
+    Raises:
+        UsageError: If the sides have different fields.
+
+    >>> from ckrules.engine.book import RuleBook, Vocabulary
+    >>> from ckrules.engine.variables import Enum, Int
+    >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("m", [1, 2, 3])])
+    >>> r = Rule("AB001", "too-big", "compile", (words.gpu == "a").implies(words.m < 3))
+    >>> book = RuleBook("toy", words, [r], check=False)
+    >>> space, _ = portable([Side(g, book, {"gpu": (g,)}) for g in ("a", "b")])
+    >>> list(space)
+    [{'m': 1}, {'m': 2}]
+    """
+    aligned = align(book_sides)
+    return aligned.space(*range(len(book_sides))), aligned

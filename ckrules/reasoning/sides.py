@@ -1,0 +1,170 @@
+"""Sides: rule books whose legal points are compared, brought to the same variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ckrules.engine.book import RuleBook
+from ckrules.engine.errors import UsageError
+from ckrules.engine.expr import BoolExpr, Expr, Value, make, substitute
+from ckrules.engine.rules import Rule
+from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.engine.space import Space
+from ckrules.engine.variables import Domain, domain_of
+from ckrules.reasoning.clash import held_condition
+
+
+@dataclass(frozen=True)
+class Side:
+    """A rule book, the values that some fields are held to, and further conditions.
+
+    A set of kernels is a side as well: the book of a catalog has rules that say which points the
+    catalog holds.
+    """
+
+    title: str
+    book: RuleBook
+    held: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    where: tuple[BoolExpr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """One side over the variables that all sides share.
+
+    ``rules`` are the rules with the condition that each has here; ``extra`` are conditions
+    without a rule: held fields, candidates and ``where``.
+    """
+
+    title: str
+    rules: tuple[tuple[Rule, BoolExpr], ...]
+    extra: tuple[BoolExpr, ...]
+
+    @property
+    def conditions(self) -> list[BoolExpr]:
+        """Everything that a legal point of the side meets."""
+        return [*self.extra, *(c for _, c in self.rules)]
+
+    def clauses(self) -> dict[int, BoolExpr]:
+        """The conditions split into their smallest parts, by id."""
+        return {p.id: p for c in self.conditions for p in clauses(c)}
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Sides over common variables; ``dropped`` are the fields that tell the sides apart."""
+
+    variables: Mapping[str, Expr]
+    sides: tuple[Aligned, ...]
+    dropped: tuple[str, ...]
+
+    def space(self, *which: int) -> Space:
+        """The points that are legal on all of the given sides (by position)."""
+        seen: dict[int, BoolExpr] = {}
+        for k in which:
+            seen.update((c.id, c) for c in self.sides[k].conditions)
+        return Space(list(self.variables.values()), list(seen.values()))
+
+    @property
+    def domains(self) -> dict[str, tuple[Any, ...]]:
+        """The candidate values of the common variables."""
+        return {n: domain_of(v).values for n, v in self.variables.items()}
+
+
+def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
+    """The sides over their common fields.
+
+    A field that each side holds to one value, not the same for all, is what they differ in: it
+    is put in and dropped. Candidates are the union of the sides' candidates, and a side whose
+    own are fewer keeps to them.
+
+    Args:
+        sides: At least one side.
+        drop: Fields to drop as well, where every side holds them to one value.
+
+    Raises:
+        UsageError: If the sides have different fields or sorts.
+
+    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.variables import Enum, Int
+    >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("m", [1, 2, 3])])
+    >>> r = Rule("AB001", "too-big", "compile", (words.gpu == "a").implies(words.m < 3))
+    >>> book = RuleBook("toy", words, [r], check=False)
+    >>> both = align([Side("a", book, {"gpu": ("a",)}), Side("b", book, {"gpu": ("b",)})])
+    >>> both.dropped, both.space(0).count(), both.space(1).count()
+    (('gpu',), 2, 3)
+    """
+    names = _common(sides)
+    wanted = set(drop)
+    dropped: list[str] = []
+    for name in names:
+        held = {s.held.get(name) for s in sides}
+        single = all(h is not None and len(h) == 1 for h in held)
+        if single and (len(held) > 1 or name in wanted):
+            dropped.append(name)
+        elif name in wanted:
+            raise UsageError(f"{name} has no single value on each side")
+    variables = {n: _merged(n, sides) for n in names if n not in dropped}
+    return Alignment(
+        variables, tuple(_aligned(s, variables, dropped) for s in sides), tuple(dropped)
+    )
+
+
+def _common(sides: Sequence[Side]) -> list[str]:
+    first, *others = sides
+    for other in others:
+        differ = set(first.book.fields) ^ set(other.book.fields)
+        if differ:
+            shown = ", ".join(sorted(differ)[:6])
+            raise UsageError(
+                f"{first.title} and {other.title} have different fields ({shown}): "
+                "only sides with the same fields can be compared"
+            )
+    return list(first.book.fields)
+
+
+def _values(side: Side, name: str) -> tuple[Any, ...]:
+    return side.held.get(name) or domain_of(side.book.fields[name]).values
+
+
+def _merged(name: str, sides: Sequence[Side]) -> Expr:
+    nodes = [s.book.fields[name] for s in sides]
+    domains = [domain_of(n) for n in nodes]
+    if len({d.sort for d in domains}) > 1:
+        raise UsageError(f"{name} has values of different sorts on the two sides")
+    values: dict[Any, None] = {}
+    for side in sides:
+        values.update(dict.fromkeys(_values(side, name)))
+    known = [v for v in domains[0].values if v in values]
+    merged = (*known, *(v for v in values if v not in known))
+    first = domains[0]
+    if merged == first.values and all(d == first for d in domains):
+        return nodes[0]
+    lo, hi = min(d.lo for d in domains), max(d.hi for d in domains)
+    domain: Domain = replace(first, values=merged, lo=lo, hi=hi)
+    node: Expr = make(type(nodes[0]), "var", (), domain)
+    return node
+
+
+def _aligned(side: Side, variables: Mapping[str, Expr], dropped: Sequence[str]) -> Aligned:
+    simple = Simplifier({n: side.held[n][0] for n in dropped})
+
+    def here(condition: BoolExpr) -> BoolExpr:
+        moved = substitute(simple.condition(condition), lambda n: _moved(n, variables))
+        assert isinstance(moved, BoolExpr)
+        return moved
+
+    extra = [here(c) for c in side.where]
+    for name, node in variables.items():
+        values = _values(side, name)
+        if set(values) != set(domain_of(node).values):
+            extra.append(held_condition(node, values))
+    return Aligned(
+        side.title, tuple((r, here(r.condition)) for r in side.book.rules), tuple(extra)
+    )
+
+
+def _moved(node: Expr, variables: Mapping[str, Expr]) -> Expr | None:
+    return variables.get(node.data.name) if node.op == "var" else None
