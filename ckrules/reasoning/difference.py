@@ -139,7 +139,8 @@ def _part(own: Aligned, other: Aligned, space: Space, count: int) -> Part:
             continue
         example = rejected[0]
         _check(example, own, other, condition)
-        responsible.append(Responsible(r, example, fault(condition, At(example)), number))
+        message = fault(r.expr, At({**example, **other.dropped}))
+        responsible.append(Responsible(r, example, message, number))
     if responsible:
         return Part(own.title, count, responsible[0].example, tuple(responsible))
     # left out without a rule: by candidates, held fields or further conditions

@@ -35,12 +35,14 @@ class Aligned:
     """One side over the variables that all sides share.
 
     ``rules`` are the rules with the condition that each has here; ``extra`` are conditions
-    without a rule: held fields, candidates and ``where``.
+    without a rule: held fields, candidates and ``where``; ``dropped`` are the values of the fields
+    that were put in.
     """
 
     title: str
     rules: tuple[tuple[Rule, BoolExpr], ...]
     extra: tuple[BoolExpr, ...]
+    dropped: Mapping[str, Value]
 
     @property
     def conditions(self) -> list[BoolExpr]:
@@ -161,9 +163,8 @@ def _aligned(side: Side, variables: Mapping[str, Expr], dropped: Sequence[str]) 
         values = _values(side, name)
         if set(values) != set(domain_of(node).values):
             extra.append(held_condition(node, values))
-    return Aligned(
-        side.title, tuple((r, here(r.condition)) for r in side.book.rules), tuple(extra)
-    )
+    rules = tuple((r, here(r.condition)) for r in side.book.rules)
+    return Aligned(side.title, rules, tuple(extra), {n: side.held[n][0] for n in dropped})
 
 
 def _moved(node: Expr, variables: Mapping[str, Expr]) -> Expr | None:
