@@ -49,9 +49,15 @@ def _tried(problem: Problem, candidates: list[list[str]]) -> list[str]:
 
     def edges(order: list[str], budget: Budget) -> int:
         with np.errstate(all="ignore"):
-            return sum(len(x.targets) for x in _compile(part(problem, order), budget).layers)
+            block = _compile(part(problem, order), budget)
+        built[tuple(order)] = block
+        return block.edges
 
-    return try_orders(candidates, edges, Budget())
+    built: dict[tuple[str, ...], Block] = {}
+    best = try_orders(candidates, edges, Budget())
+    if tuple(best) in built:
+        problem.built[tuple(best)] = built[tuple(best)]
+    return best
 
 
 def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> list[AnyBlock]:
@@ -71,6 +77,9 @@ def compile_problem(problem: Problem, order: Sequence[str], budget: Budget) -> C
 def _block(problem: Problem, budget: Budget) -> AnyBlock:
     """One block, split by the values of its first open variable if it is too hard."""
     names = list(problem.variables)
+    if tuple(names) in problem.built:
+        done: Block = problem.built[tuple(names)]
+        return done
     try:
         return _compile(problem, budget)
     except (TooHardError, MemoryError):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 Scope = tuple[int, ...]
+_STARTS = 4
 
 
 class Orders:
@@ -83,18 +84,19 @@ class Orders:
         return order
 
     def candidates(self) -> list[list[int]]:
-        """Greedy orders from every start, best first, without repetitions."""
-        found: dict[tuple[int, ...], float] = {}
-        for slack in (0.0, 0.3, 1.0):
-            for first in range(self.count):
+        """Greedy orders and the declared one, best first, without repetitions."""
+        declared = tuple(range(self.count))
+        found = {declared: self.cost(declared)}
+        small = sorted(declared, key=lambda v: (self.logs[v], v))
+        busy = sorted(declared, key=lambda v: (-len(self.touching[v]), v))
+        for first in dict.fromkeys(small[:_STARTS] + busy[:_STARTS]):
+            for slack in (0.0, 0.3):
                 order = tuple(self.greedy(first, slack))
                 if order not in found:
                     found[order] = self.cost(order)
-        declared = tuple(range(self.count))
-        found.setdefault(declared, self.cost(declared))
         return [list(o) for o in sorted(found, key=lambda o: (round(found[o], 6), o))]
 
-    def best(self, effort: int = 400) -> list[int]:
+    def best(self, effort: int = 300) -> list[int]:
         """A good order: the best greedy one, improved by moving single variables.
 
         Args:
@@ -102,19 +104,16 @@ class Orders:
         """
         order = self.candidates()[0]
         cost = self.cost(order)
-        improved = True
-        while improved and effort > 0:
-            improved = False
-            for i in range(self.count):
-                for j in range(self.count):
-                    if i == j:
-                        continue
-                    other = order[:i] + order[i + 1 :]
-                    other.insert(j, order[i])
-                    effort -= 1
-                    new = self.cost(other)
-                    if new < cost - 1e-6:
-                        order, cost, improved = other, new, True
-                if effort <= 0:
-                    break
+        moves = [(i, j) for i in range(self.count) for j in range(self.count) if i != j]
+        since = at = 0
+        while since < len(moves) and effort > 0 and cost > 0:
+            i, j = moves[at]
+            other = order[:i] + order[i + 1 :]
+            other.insert(j, order[i])
+            new = self.cost(other)
+            since += 1
+            if new < cost - 1e-6:
+                order, cost, since = other, new, 0
+            at = (at + 1) % len(moves)
+            effort -= 1
         return order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Problem:
     tables: tuple[Table, ...]
     clauses: tuple[BoolExpr, ...]
     empty: bool = False
+    #: Blocks that trials of orders have built already, by order.
+    built: dict[tuple[str, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def scopes(self) -> list[frozenset[str]]:
@@ -234,6 +236,7 @@ def part(problem: Problem, names: Sequence[str]) -> Problem:
         {n: problem.variables[n] for n in names},
         tuple(t for t in problem.tables if chosen.issuperset(t[0])),
         tuple(c for c in problem.clauses if c.support <= chosen),
+        built=problem.built,
     )
 
 

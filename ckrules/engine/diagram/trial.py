@@ -13,7 +13,7 @@ from ckrules.engine.diagram.product import Budget
 
 #: Limits of successive rounds, as parts of the full budget.
 _ROUNDS = (64, 8, 1)
-_ENOUGH = 20_000  # edges below which no better order is looked for
+_ENOUGH = 400_000  # edges below which no better order is looked for
 
 
 def try_orders(
