@@ -75,10 +75,10 @@ def _from_tiles(member: Membership, start: Point, gpu: Gpu) -> Iterator[Point]:
             vectors: list[Point] = [
                 _named(VECTOR, v) for v in data.vector_list(variant, dtype, tile)
             ] if data.vectors or data.vectors_otherwise else [{}]  # fmt: skip
-            pipelines = [
+            pipelines: list[Point] = [
                 {"pipeline": p, "scheduler": s} for p, s in member.pipelines(tiles, dtype, tile)
-            ]
-            for parts in itertools.product(shapes, vectors, pipelines or [{}]):
+            ] if member.has_pipelines else [{}]  # fmt: skip
+            for parts in itertools.product(shapes, vectors, pipelines):
                 yield {**base, **parts[0], **parts[1], **parts[2]}
 
 

@@ -98,8 +98,8 @@ class Catalog:
         >>> from ckrules.constraints.catalogs import load
         >>> full = load("full")
         >>> points = full.listed("bwd_data", "gfx942", 2, "fp16")
-        >>> len(points), full.kernel_name(points[0])[-28:]
-        (124, '_16x64x32_1x1x1_16x16x32_vec1_8_4'[-28:])
+        >>> len(points), full.kernel_name(points[0])[-33:]
+        (124, '_16x64x32_1x1x1_16x16x32_vec1_8_4')
         """
         for what, word, known in (
             ("direction", variant, VARIANTS), ("GPU", gpu, self._gpus),

@@ -40,6 +40,8 @@ class Membership:
         mentioned = {k for f in data.features for k in f.fields}
         self.feature_fields = tuple(k for k in DOMAINS if k in mentioned)
         self.sets: tuple[TileSet, ...] = (*data.tiles, *data.features)
+        #: True where tables say which pipelines a tile has.
+        self.has_pipelines = bool(data.pipelines) or any(s.pipelines for s in self.sets)
         self._names: dict[str, Any] = {**self.words.names(), **self._facts()}
         for name, text in data.terms.items():
             self._names[name] = named(name, self._expr(text))
@@ -90,8 +92,7 @@ class Membership:
                 raise data.fault(("kernels",), "[[tiles]] and [[kernels]] exclude each other")
             said |= {*WAVES, *WARP[:2]} if data.waves or data.waves_otherwise else set()
             said |= set(VECTOR) if data.vectors or data.vectors_otherwise else set()
-            every = all(s.pipelines for s in self.sets)
-            said |= {"pipeline", "scheduler"} if data.pipelines or every else set()
+            said |= {"pipeline", "scheduler"} if self.has_pipelines else set()
         if data.kernels:
             said |= {"variant", "pipeline", *TILE, *WAVES, *WARP}
         if data.gpu_waves:
@@ -178,6 +179,8 @@ class Membership:
                 "CAT003", "vectors-not-in-catalog", "The tile has the vector widths.",
                 rel(table, c.variant, c.dtype, *tile, *(self._field(k) for k in VECTOR)),
             )  # fmt: skip
+        if not self.has_pipelines:
+            return
         pairs = {
             (s.variant, d, *self.feature_values(s), *t, *p)
             for s in self.sets

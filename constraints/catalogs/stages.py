@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
 from ckrules.arch import Gpu, load_all
 from ckrules.constraints.library import book, operator_of
+from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import unknown
 from ckrules.engine.expr import Value
@@ -52,6 +55,13 @@ def stage_book(stage: str, variant: str, ck: str, gpus: Sequence[Gpu]) -> RuleBo
     return found.select(lambda r: r.severity == "error")
 
 
+@lru_cache(maxsize=16)
+def _judge(stage: str, variant: str, ck: str, gpus: tuple[Gpu, ...]) -> tuple[tuple[str, ...], Any]:
+    """The codes of a stage's rules, and the function that says which of them hold."""
+    rules = stage_book(stage, variant, ck, gpus).rules
+    return tuple(r.code for r in rules), compile_function([r.condition for r in rules])
+
+
 def survivors(
     points: Sequence[Mapping[str, Value]], stage: str, ck: str, gpus: Sequence[Gpu]
 ) -> Staged:
@@ -61,13 +71,11 @@ def survivors(
     for i, point in enumerate(points):
         groups.setdefault(operator_of(str(point["variant"])), []).append(i)
     for places in groups.values():
-        rules = stage_book(stage, str(points[places[0]]["variant"]), ck, gpus)
-        verdicts = rules.check_many([points[i] for i in places])
-        broken |= {
-            i: tuple(v.code for v in found)
-            for i, found in zip(places, verdicts, strict=True)
-            if found
-        }
+        codes, judge = _judge(stage, str(points[places[0]]["variant"]), ck, tuple(gpus))
+        for i in places:
+            verdicts = judge(points[i])
+            if not all(verdicts):
+                broken[i] = tuple(c for c, ok in zip(codes, verdicts, strict=True) if not ok)
     removed = Counter(code for codes in broken.values() for code in codes)
     charged = Counter(max(codes, key=lambda c: (removed[c], c)) for codes in broken.values())
     return Staged(

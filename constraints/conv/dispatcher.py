@@ -127,7 +127,6 @@ def trait_is_supported(c: Quantities) -> BoolExpr:
 
 @rule(
     "DISP006", "staging-over-limit", kind="profile", profiles=_PROFILE,
-    applies=known_gpu,
     source=f"{_FILTER}: _validate_lds_capacity; LDS_CAPACITY_LIMITS",
     accepts=[{}, {"tile_m": 256, "tile_n": 256}],
     rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128},

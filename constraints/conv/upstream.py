@@ -17,6 +17,9 @@ ROWS = {dtype: (dtype, dtype, "fp32") for dtype in ("fp16", "bf16", "fp32")}
 #: What the dispatcher calls pipelines that a point names otherwise.
 DISPATCHER_NAMES = {"basic_v1": "compv1", "basic_v2": "compv2"}
 
+#: Bytes of A and B that a pipeline may stage, on GPUs whose file does not say; others get 65536.
+LDS_LIMITS = {"compv4": 32768, "compv6": 32768}
+
 _INTRAWAVE_ONLY = ("comp_async", "compv3", "compv4", "compv5", "compv6")
 
 #: Combinations of pipeline, epilogue and scheduler that upstream's tools refuse.
@@ -68,8 +71,10 @@ def tables(gpus: Sequence[Gpu], pipelines: Sequence[str]) -> dict[str, Table]:
             "dispatcher_lds",
             ("arch", "pipeline"),
             {
-                (g.name, p): d.lds_limit(DISPATCHER_NAMES.get(p, p))
-                for g, d in known
+                (g.name, p): LDS_LIMITS.get(p, 65536)
+                if g.dispatcher is None
+                else g.dispatcher.lds_limit(DISPATCHER_NAMES.get(p, p))
+                for g in gpus
                 for p in pipelines
             },
             source=source,

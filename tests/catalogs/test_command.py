@@ -1,0 +1,102 @@
+"""Catalogs on the command line, and the page on upstream's differences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ckrules.cli.group import LazyGroup
+from ckrules.constraints.catalogs import load
+
+HERE = Path(__file__).parent / "data"
+ROOT = Path(__file__).parents[2]
+FULL = ("--catalog", "full", "--arch", "gfx942", "--dtype", "fp16", "--ndim", "2")
+
+
+def run(*args: str) -> Result:
+    from ckrules.cli import group
+
+    root = next(v for v in vars(group).values() if isinstance(v, LazyGroup))
+    return CliRunner().invoke(root, list(args))
+
+
+def test_count_by_pipeline_and_scheduler() -> None:
+    out = run("count", *FULL, "--by", "pipeline,scheduler", "--format", "json")
+    assert out.exit_code == 0, out.output
+    found = json.loads(out.stdout)
+    full = load("full")
+    variants = ("forward", "bwd_data", "bwd_weight")
+    points = [p for v in variants for p in full.listed(v, "gfx942", 2, "fp16")]
+    assert found["count"] == len(points) == 3207
+    groups = {(g["pipeline"], g["scheduler"]): g["count"] for g in found["groups"]}
+    assert groups["-", "-"] == 20  # depthwise kernels have neither
+    for pair in {(p["pipeline"], p["scheduler"]) for p in points if "pipeline" in p}:
+        same = [p for p in points if (p.get("pipeline"), p.get("scheduler")) == pair]
+        assert groups[pair] == len(same)
+
+
+@pytest.mark.parametrize(("stage", "count"), [("listed", 679), ("generated", 675)])
+def test_enumerate_prints_upstreams_names(stage: str, count: int) -> None:
+    args = ("--variant", "forward", "--stage", stage, "--format", "names", "--no-summary")
+    out = run("enumerate", *FULL, *args)
+    full = load("full")
+    points = full.stage(full.listed("forward", "gfx942", 2, "fp16"), stage).points
+    assert out.stdout.splitlines() == [full.kernel_name(p) for p in points]
+    assert len(points) == count
+
+
+def test_filters_limits_and_other_forms() -> None:
+    base = ("enumerate", *FULL, "--no-summary")
+    out = run(*base, "--variant", "forward", "--where", "tile_m == 256", "--format", "jsonl")
+    rows = [json.loads(line) for line in out.stdout.splitlines()]
+    assert rows
+    assert {r["tile_m"] for r in rows} == {256}
+    out = run(*base, "--variant", "forward_depthwise", "--format", "csv")
+    assert len(out.stdout.splitlines()) == 21
+    out = run(*base, "--variant", "bwd_data", "--set", "pipeline=wavelet", "--limit", "3")
+    assert [("_wavelet_" in n) for n in out.stdout.splitlines()] == [True] * 3
+    parts = [run(*base, "--variant", "bwd_data", "--shard", f"{i}/3").stdout for i in (1, 2, 3)]
+    assert "".join(parts) == run(*base, "--variant", "bwd_data").stdout
+    out = run("sample", *FULL, "--variant", "bwd_data", "-n", "4", "--seed", "7", "--no-summary")
+    assert len(set(out.stdout.splitlines())) == 4
+    assert run(*base, "--variant", "forward", "--format", "csv").exit_code == 2
+    mine = run("count", "--catalog", str(HERE / "mine.toml"), "--arch", "gfx942")
+    assert mine.stdout == "8\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--catalog", "ful"), "did you mean 'full'"),
+        (("--catalog", "full", "--stage", "legl"), "did you mean 'legal'"),
+        (("--stage", "legal"), "--stage needs --catalog"),
+        (("--catalog", "full", "--profile", "builder"), "instead of --profile"),
+        (("--catalog", "full", "--set", "colour=1"), "unknown field 'colour'"),
+        (("--catalog", "full", "--dtype", "fp8"), "unknown dtype 'fp8'"),
+    ],
+)
+def test_faults(args: tuple[str, ...], message: str) -> None:
+    out = run("count", *args)
+    assert out.exit_code == 2
+    assert message in out.output
+
+
+def test_catalogs_lists_and_shows() -> None:
+    assert run("catalogs").stdout.split("\n")[1].startswith("full ")
+    assert "CAT004 pipeline-not-in-catalog" in run("catalogs", "full").stdout
+    found = json.loads(run("catalogs", "tiny", "--format", "json").stdout)
+    assert found["from"] == "full-tests"
+    assert run("catalogs", "--check", "x").exit_code == 2
+
+
+@pytest.mark.slow
+def test_the_page_on_differences_is_fresh() -> None:
+    from ckrules.reports.upstream import PAGE, page
+
+    text = page()
+    assert (ROOT / PAGE).read_text(encoding="utf-8") == text, "ckrules catalogs --report -o " + PAGE
+    for word in ("BLDR003", "DISP003", "DISP004", "CAT004", "WARP002"):
+        assert word in text
