@@ -122,7 +122,8 @@ class Selection:
         from ckrules.engine.space import Space
 
         names = self.book.vocabulary.names()
-        return Space(self.book.fields.values(), rules, names=names, fixed=self.bound)
+        order = self.book.vocabulary.order
+        return Space(self.book.fields.values(), rules, names=names, fixed=self.bound, order=order)
 
 
 def select(books: Books, given: Mapping[str, Any], where: Sequence[str] = ()) -> Selection:

@@ -72,6 +72,8 @@ class Vocabulary:
 
     #: A full point on which the examples of rules are built.
     baseline: Mapping[str, Value] = {}
+    #: An order of the fields in which the space compiles well (see `Space`).
+    order: Sequence[str] = ()
     #: The version that the rules are for; an example with another ``"@ck"`` is left out.
     ck: str = ""
 
@@ -159,8 +161,14 @@ class RuleBook:
         """The space of the points that meet every rule, with some fields bound."""
         from ckrules.engine.space import Space
 
-        space = Space(list(self.fields.values()), self.rules)
-        return space.bind(**bindings) if bindings else space
+        names = self.vocabulary.names()
+        return Space(
+            self.fields.values(),
+            self.rules,
+            names=names,
+            fixed=bindings,
+            order=self.vocabulary.order,
+        )
 
     def point(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """``given`` checked field by field, in the order of the fields.

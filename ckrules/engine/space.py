@@ -47,6 +47,8 @@ class Space:
             quantities of the rules.
         fixed: Values to which variables are restricted from the start. Unlike `bind`, this takes
             part in the choice of `order`, which pays if it settles most of the rules.
+        order: The order of the points, if it is known which one compiles well; variables that it
+            leaves out come last. By default several orders are tried.
 
     Raises:
         UnknownNameError: When a rule reads a variable that the space does not have.
@@ -70,6 +72,7 @@ class Space:
         *,
         names: Mapping[str, Expr] | None = None,
         fixed: Mapping[str, Any] | None = None,
+        order: Iterable[str] = (),
     ) -> None:
         self._variables: dict[str, Expr] = {}
         for node in variables:
@@ -85,12 +88,17 @@ class Space:
         self._domains = {n: domain_of(v).values for n, v in self._variables.items()}
         self._parent: Space | None = None
         self._domains = self._bound(fixed or {})
+        self._wanted = tuple(dict.fromkeys(order))
+        for name in self._wanted:
+            if name not in self._variables:
+                raise unknown("variable", name, self._variables)
 
     def _derived(
         self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]
     ) -> Space:
         child = Space.__new__(Space)
         child._variables, child._names = self._variables, self._names
+        child._wanted = self._wanted
         child._rules, child._domains, child._parent = rules, domains, self
         return child
 
@@ -127,6 +135,8 @@ class Space:
         """
         if self._parent is not None:
             return self._parent.order
+        if self._wanted:
+            return tuple(dict.fromkeys((*self._wanted, *self._variables)))
         from ckrules.engine.diagram.compiler import choose_order
 
         return tuple(choose_order(self._problem))

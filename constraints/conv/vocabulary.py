@@ -54,6 +54,17 @@ BASELINE: Mapping[str, Value] = {
 }  # fmt: skip
 
 
+#: Selectors first, then waves and warp tiles, then each operand with its vector: once A is
+#: settled, only its share of the LDS is remembered while B is.
+ORDER = (
+    "variant", "arch", "epilogue", "pipeline", "scheduler", "dtype", "double_smem_buffer",
+    "two_stage", "num_wave_groups", "wave_k", "warp_tile_m", "warp_tile_n", "warp_tile_k",
+    "wave_m", "wave_n", "tile_k", "tile_m", "vector_a", "vector_c", "tile_n", "vector_b",
+    "split_image", "specialization", "num_groups_to_merge", "explicit_gemm", "streamk",
+    "streamk_persistent", "ndim", "layout", "pad_m", "pad_n", "pad_k",
+)  # fmt: skip
+
+
 def fields(archs: Sequence[str]) -> list[Expr]:
     """The variables in the order in which points show them; candidates are data of this module."""
     return [
@@ -153,5 +164,5 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     words = Quantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
-    words.baseline = BASELINE
+    words.baseline, words.order = BASELINE, ORDER
     return words
