@@ -1,0 +1,72 @@
+"""Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from ckrules.cli.answers import name_or_text, write
+from ckrules.cli.options import Request, space_options
+from ckrules.cli.sides import HELP, side_of
+
+if TYPE_CHECKING:
+    from ckrules.reasoning.difference import Part
+
+EPILOG = (
+    HELP
+    + """
+The options select the part that is compared. Counts are exact, so "equal" is a
+proof; where sides differ in a field (two GPUs), points are compared without it.
+
+\b
+Examples:
+  ckrules diff gfx942 gfx950 --variant forward --dtype fp16
+  ckrules diff 2025.11 2026.06 --variant bwd_weight --arch gfx942
+  ckrules diff legal dispatcher --variant bwd_data --arch gfx1201
+
+\b
+Exit codes: 0 equal, 1 different, 2 bad input, 4 undecided.
+"""
+)
+
+
+@click.command(epilog=EPILOG)
+@click.argument("a")
+@click.argument("b")
+@space_options
+@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+def command(a: str, b: str, request: Request, form: str, output: str | None) -> int:
+    """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
+    from ckrules.reasoning.difference import diff
+
+    found = diff(side_of(a, request), side_of(b, request))
+
+    def lines() -> Iterator[str]:
+        if found.dropped:
+            yield f"compared without {', '.join(found.dropped)}"
+        if found.equal:
+            yield f"equal: {found.both:,} points on both sides, none on one only"
+            return
+        yield f"only {found.only_a.title}: {found.only_a.count:,}"
+        yield f"both: {found.both:,}"
+        yield f"only {found.only_b.title}: {found.only_b.count:,}"
+        yield from _part(found.only_a, found.only_b.title)
+        yield from _part(found.only_b, found.only_a.title)
+
+    write(form, output, {**request.to_dict(), **found.to_dict()}, lines())
+    return 0 if found.equal else 1
+
+
+def _part(part: Part, other: str) -> Iterator[str]:
+    if part.witness is None:
+        return
+    yield f"{part.title} accepts {name_or_text(part.witness)}"
+    for r in part.rules:
+        yield f"  {other}: {r.rule.code} rejects {r.count:,}: {_short(r.message)}"
+
+
+def _short(message: str, most: int = 200) -> str:
+    return message if len(message) <= most else f"{message[: most - 1]}…"
