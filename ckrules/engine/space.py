@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -163,9 +164,24 @@ class Space:
         restricted = self._restriction()
         if restricted is not None:
             return restricted
-        from ckrules.engine.diagram.cache import compile_cached
+        from ckrules.engine.diagram import cache
+        from ckrules.engine.diagram.compiler import compile_problem
 
-        return compile_cached(self._problem, self.order)
+        began = time.perf_counter()
+        found = cache.load(self._key)
+        if found is None:
+            found = compile_problem(self._problem, self.order)
+            if time.perf_counter() - began > cache.WORTH:
+                cache.store(self._key, found)
+        return found
+
+    @cached_property
+    def _key(self) -> str:
+        """The content hash under which the compiled form is kept on disk."""
+        from ckrules.engine.diagram.content import digest
+
+        imposed = () if self._parent is None else self.order
+        return digest(self._domains, [_condition(r) for r in self._rules], imposed)
 
     def _restriction(self) -> Compiled | None:
         """This space cut out of the nearest compiled space that it was derived from."""

@@ -21,6 +21,8 @@ from ckrules.engine.diagram.truth import Grid, Table, Truth, join
 
 _TRY = 14.0  # log2 of the estimated combinations from which orders are built and compared
 
+_BUDGET = Budget()
+
 
 def choose_order(problem: Problem) -> list[str]:
     """The order in which a problem's variables are bound; variables without clauses come last.
@@ -66,7 +68,9 @@ def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> li
         return [_block(part(problem, names), budget) for names in _spans(problem, order)]
 
 
-def compile_problem(problem: Problem, order: Sequence[str], budget: Budget) -> Compiled:
+def compile_problem(
+    problem: Problem, order: Sequence[str], budget: Budget = _BUDGET
+) -> Compiled:
     """The problem's points, compiled as far as the budget allows."""
     sizes = {n: len(v.values) for n, v in problem.variables.items()}
     if problem.empty:
