@@ -282,3 +282,21 @@ def basic_v1_steps_along_k(c: Quantities) -> BoolExpr:
     Fix: use mem or compv3.
     """
     return ~c.a_transposed & ~c.b_transposed
+
+
+@rule(
+    "PIPE014", "compv5-with-transposed-operand", kind="wrong-result",
+    applies=lambda c: c.pipeline == "compv5",
+    source=f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v5.hpp: offset of the second wave's K slice (read, not run)",
+    accepts=[{"pipeline": "compv5"}],
+    rejects=[{"pipeline": "compv5", "variant": "bwd_weight"}],
+)  # fmt: skip
+def compv5_reads_k_contiguous(c: Quantities) -> BoolExpr:
+    """compv5 reads both operands with K contiguous, that is in forward.
+
+    Why: the second wave starts its slice of K at an offset along the contiguous dimension,
+    which is not K for a transposed operand. It compiles.
+
+    Fix: use another pipeline.
+    """
+    return ~c.a_transposed & ~c.b_transposed
