@@ -104,7 +104,11 @@ def find_rocm() -> Path | Missing:
 def find_tree(ck: str) -> Path | Missing:
     """The include folder of a CK release."""
     if ck not in TREES:
-        raise unknown("CK release with a fetchable tree", ck, TREES)
+        return Missing(
+            what=f"the CK headers of {ck}",
+            reason=f"only {', '.join(TREES)} can be fetched",
+            remedy="name the include folder of a CK tree (ckrules build --include DIR)",
+        )
     include = root() / TREES[ck] / "include"
     if (include / "ck_tile" / "core.hpp").is_file():
         return include
@@ -115,23 +119,41 @@ def find_tree(ck: str) -> Path | Missing:
     )
 
 
-def find(ck: str = "2025.11", compiler: str | None = None) -> Toolchain | Missing:
-    """The toolchain of a CK release, or the first thing it lacks."""
+def find(
+    ck: str = "2025.11", compiler: str | None = None, tree: Path | None = None
+) -> Toolchain | Missing:
+    """The toolchain of a CK release, or the first thing it lacks.
+
+    ``tree`` is the include folder of a CK tree that is not in the toolchain folder.
+    """
     cc = find_compiler(compiler)
     if isinstance(cc, Missing):
         return cc
     rocm = find_rocm()
     if isinstance(rocm, Missing):
         return rocm
-    include = find_tree(ck)
+    include = find_tree(ck) if tree is None else given_tree(tree)
     if isinstance(include, Missing):
         return include
     return Toolchain(ck=ck, compiler=cc[1], kind=cc[0], rocm=rocm, include=include)
 
 
-def require(ck: str = "2025.11", compiler: str | None = None) -> Toolchain:
+def given_tree(tree: Path) -> Path | Missing:
+    """The include folder that somebody named, if it is one."""
+    if (tree / "ck_tile" / "core.hpp").is_file():
+        return tree
+    return Missing(
+        what="the CK headers",
+        reason=f"no ck_tile/core.hpp in {tree}",
+        remedy="give the folder that holds ck_tile",
+    )
+
+
+def require(
+    ck: str = "2025.11", compiler: str | None = None, tree: Path | None = None
+) -> Toolchain:
     """The toolchain of a CK release; ``MissingToolError`` names the remedy when a part lacks."""
-    found = find(ck, compiler)
+    found = find(ck, compiler, tree)
     if isinstance(found, Missing):
         raise MissingToolError(str(found))
     return found

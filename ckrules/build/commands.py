@@ -1,0 +1,84 @@
+"""The compiler's command lines for a kernel's artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ckrules.build.toolchain import Toolchain
+from ckrules.codegen.project import defines, standard
+
+ARTIFACTS = {
+    "device": ("{name}.device.cpp", "{name}.hsaco"),
+    "host": ("{name}.host.cpp", "{name}.host.so"),
+    "object": ("{name}.cpp", "{name}.o"),
+}
+"""Unit and result of each artifact: code object, host library, upstream's launcher."""
+
+_UPSTREAM = (
+    *("-mllvm", "-enable-noalias-to-md-conversion=0"),
+    *("-Wno-undefined-func-template", "-Wno-float-equal"),
+)
+_TERSE = (
+    *("-ferror-limit=1", "-ftemplate-backtrace-limit=1"),
+    *("-fno-caret-diagnostics", "-fno-color-diagnostics", "-w"),
+)
+_DEEP = ("-fconstexpr-steps=100000000", "-fbracket-depth=1024")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How artifacts are built, apart from where things are on a machine."""
+
+    ck: str
+    arch: str
+    optimize: str = "-O3"
+    flags: tuple[str, ...] = ()
+    """Further flags from the user."""
+    launcher: tuple[str, ...] = ()
+    """Such as ``("ccache",)``: what runs the compiler."""
+
+
+def command(recipe: Recipe, artifact: str, name: str, tools: Toolchain) -> list[str]:
+    """The command for an artifact, to be run in the folder of the generated files.
+
+    The compiler's own output goes to the file that `ARTIFACTS` names.
+    """
+    unit, result = (form.format(name=name) for form in ARTIFACTS[artifact])
+    return [
+        *recipe.launcher,
+        str(tools.compiler),
+        *flags(recipe, artifact, tools),
+        unit,
+        "-o",
+        result,
+    ]
+
+
+def flags(recipe: Recipe, artifact: str, tools: Toolchain) -> list[str]:
+    """The compiler's flags for an artifact."""
+    bare = tools.kind == "clang-19"  # without ROCm's device library
+    words: list[str] = [] if tools.kind == "hipcc" else ["-x", "hip"]
+    words += [f"-std=c++{standard(recipe.ck)}", f"--offload-arch={recipe.arch}"]
+    words += ["-I.", f"-I{tools.include}", "-D__HIP_PLATFORM_AMD__", *defines(recipe.arch)]
+    words += [*_DEEP, *_TERSE]
+    if bare:
+        words += [f"--rocm-path={tools.rocm}", "-nogpulib", "-DCKRULES_NO_DEVICE_LIBS"]
+    words += _ARTIFACT_FLAGS[artifact](recipe)
+    return [*words, *recipe.flags]
+
+
+def _device(recipe: Recipe) -> Sequence[str]:
+    output = "--no-gpu-bundle-output"
+    return ("--cuda-device-only", output, recipe.optimize, *_UPSTREAM, "-c")
+
+
+def _host(_: Recipe) -> Sequence[str]:
+    return ("--cuda-host-only", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
+
+
+def _object(recipe: Recipe) -> Sequence[str]:
+    return ("-fPIC", recipe.optimize, *_UPSTREAM, "-c")
+
+
+_ARTIFACT_FLAGS = {"device": _device, "host": _host, "object": _object}

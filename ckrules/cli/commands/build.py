@@ -1,0 +1,130 @@
+"""Compile generated kernels and remember what came out."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckrules.cli.terminal import note, progress
+from ckrules.engine.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from ckrules.build.results import Result
+    from ckrules.build.session import Summary
+
+_SHOWN = 10
+
+EPILOG = """\b
+DIR is what ckrules generate wrote. For each kernel are made, beside its sources,
+  device  NAME.hsaco     code object with extern "C" entries
+  host    NAME.host.so   what it supports and how it is launched; needs no GPU
+  object  NAME.o         upstream's launcher (not by default)
+Results go to ckrules-results.sqlite in DIR as they come; ckrules results shows
+them. What is there already with the same sources, flags and compiler is not
+built again, so an interrupted build goes on where it was.
+
+\b
+Examples:
+  ckrules build out --jobs 8
+  ckrules build out --launcher ccache --artifact device
+  ckrules build out --executor dask://scheduler:8786
+
+\b
+Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
+3 there was nothing to build.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder", metavar="DIR")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory).")
+@click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
+@click.option("--artifact", "artifacts", multiple=True, metavar="KIND",
+              help="device, host or object. Repeatable [device and host].")  # fmt: skip
+@click.option("--compiler", metavar="NAME", help="clang-19, amdclang++ or hipcc (default: found).")
+@click.option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
+@click.option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
+@click.option("--optimize", default="-O3", metavar="LEVEL", help="Optimisation of device code.")
+@click.option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
+@click.option("--timeout", default=900.0, metavar="SECONDS", help="Limit for one artifact.")
+@click.option("--retry", is_flag=True, help="Compile again what failed before.")
+@click.option("--results", "database", metavar="FILE", help="Another results database.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+def command(
+    folder: str,
+    jobs: int | None,
+    executor: str,
+    artifacts: tuple[str, ...],
+    compiler: str | None,
+    include: str | None,
+    launcher: str | None,
+    optimize: str,
+    extra: tuple[str, ...],
+    timeout: float,
+    retry: bool,
+    database: str | None,
+    quiet: bool,
+) -> int:
+    """Compile generated kernels and remember what came out."""
+    from ckrules.build import executors
+    from ckrules.build.commands import ARTIFACTS
+    from ckrules.build.results import FILE, Results
+    from ckrules.build.session import Options, Session
+
+    for artifact in artifacts:
+        if artifact not in ARTIFACTS:
+            raise unknown("artifact", artifact, ARTIFACTS)
+    options = Options(
+        artifacts=tuple(dict.fromkeys(artifacts)) or ("device", "host"),
+        compiler=compiler,
+        include=Path(include).resolve() if include else None,
+        optimize=optimize,
+        flags=extra,
+        launcher=_launcher(launcher),
+        timeout=timeout,
+        retry=retry,
+    )
+    home = Path(folder)
+    session = Session(home, options)
+    width = jobs or executors.default_jobs()
+    with (
+        Results(Path(database) if database else home / FILE) as results,
+        executors.executor(executor, width) as (pool, at_once),
+        progress("artifacts", session.count()) as bar,
+    ):
+        summary = session.run(results, pool, at_once, lambda _: bar.advance(1))
+    return _finish(summary, quiet)
+
+
+def _launcher(text: str | None) -> tuple[str, ...]:
+    words = tuple(shlex.split(text)) if text else ()
+    if words and shutil.which(words[0]) is None:
+        raise UsageError(f"--launcher {words[0]}: no such program")
+    return words
+
+
+def _finish(summary: Summary, quiet: bool) -> int:
+    for result in summary.findings[:_SHOWN]:
+        _show(result)
+    if len(summary.findings) > _SHOWN:
+        note(f"… and {len(summary.findings) - _SHOWN:,} more findings: ckrules results --findings")
+    if not summary.total:
+        note("nothing to build")
+        return 3
+    if not quiet:
+        known = f", {summary.known:,} known already" if summary.known else ""
+        failed = f", {summary.failed:,} failed" if summary.failed else ""
+        passing = f" ({summary.transient:,} for a passing reason)" if summary.transient else ""
+        note(f"{summary.built:,} artifacts built{known}{failed}{passing}")
+    return 1 if summary.failed else 0
+
+
+def _show(result: Result) -> None:
+    note(f"finding: {result.name} ({result.arch}, {result.artifact}): {result.finding}")
+    if result.diagnostic:
+        note(f"  {result.diagnostic}")
+    note(f"  reproduce: {result.command}")
