@@ -68,7 +68,9 @@ class Generator:
         self._judges: dict[str, Judge] = {}
         self._resources: dict[str, Callable[[Mapping[str, Any]], Resources]] = {}
 
-    def run(self, configs: Iterable[Config], progress: Callable[[int], None] | None = None) -> Report:
+    def run(
+        self, configs: Iterable[Config], progress: Callable[[int], None] | None = None
+    ) -> Report:
         """Generates every legal configuration.
 
         Raises:

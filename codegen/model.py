@@ -136,9 +136,7 @@ class Kernel:
         return self.depthwise or (self.reduction is None and not self.point["explicit_gemm"])
 
 
-def kernel(
-    point: Mapping[str, Value], name: str, ck: str, resources: Resources
-) -> Kernel:
+def kernel(point: Mapping[str, Value], name: str, ck: str, resources: Resources) -> Kernel:
     """The model of a point for one CK release.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from ckrules.codegen.model import Kernel
@@ -94,14 +95,14 @@ def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
         UsageError: If the package ``ninja`` is not installed.
     """
     try:
-        from ninja.ninja_syntax import Writer  # type: ignore[import-not-found,unused-ignore]
+        writer: Any = import_module("ninja.ninja_syntax").Writer
     except ImportError:
         raise UsageError(
             "build.ninja needs the package ninja: pip install 'ckrules[build]'"
         ) from None
     ck, arch = kernels[0].ck, kernels[0].arch
     out = io.StringIO()
-    ninja = Writer(out, width=100)
+    ninja = writer(out, width=100)
     summary = {"ck": ck, "arch": arch, "kernels": len(kernels)}
     ninja.comment(json.dumps(summary))
     ninja.comment(f"ckrules {stamp.version}, rule book {stamp.rules}")
@@ -120,7 +121,8 @@ def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
         deps="gcc",
     )
     ninja.rule(
-        "library", f"{hipcc} -shared -fPIC --offload-arch=$arch --hip-link $in -o $out",
+        "library",
+        f"{hipcc} -shared -fPIC --offload-arch=$arch --hip-link $in -o $out",
         description="Linking $out",
     )
     ninja.newline()

@@ -1,6 +1,6 @@
 """The C++ words that a configuration's values stand for, by CK release.
 
-Facts: ops/gemm/pipeline/*.hpp, ops/grouped_convolution/** and example/ck_tile/20_grouped_convolution
+Facts: ops/gemm/pipeline, ops/grouped_convolution and example/ck_tile/20_grouped_convolution
 of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573.
 """
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ckrules.engine.errors import CkrulesError
 
@@ -104,11 +104,11 @@ class Unpacker:
     {'a': 1, 'b': [True, 256]}
     """
 
-    _FIXED = {
+    _FIXED: ClassVar = {
         0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
         0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
     }  # fmt: skip
-    _SIZES = {
+    _SIZES: ClassVar = {
         0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xD9: ">B", 0xDA: ">H", 0xDB: ">I",
         0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I",
     }  # fmt: skip

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ckrules.engine.errors import UsageError
 
@@ -56,11 +58,11 @@ def executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
 @contextmanager
 def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     try:
-        from distributed import Client
+        connect: Any = import_module("distributed").Client
     except ImportError:
         raise UsageError("a cluster needs dask: pip install 'ckrules[cluster]'") from None
     try:
-        client = Client(f"tcp://{address}", timeout=10)
+        client = connect(f"tcp://{address}", timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"dask://{address}: no scheduler answers: {error}") from None
     try:

@@ -34,18 +34,30 @@ CLASSES = {
 TRANSIENT = frozenset({"timeout", "out-of-memory", "no-space", "killed", "internal", "toolchain"})
 """Classes that say nothing about the kernel, so that the next run tries again."""
 
+_NO_DEFINITION = (
+    "implicit instantiation of undefined template",
+    "no member named",
+    "no matching (?:member )?function",
+    "no matching constructor",
+)
+_NO_TOOL = (
+    "fatal error: '[^']+' file not found",
+    "cannot find ROCm device library",
+    "unknown argument",
+    "unsupported HIP gpu",
+    "invalid target ID",
+    "unknown target CPU",
+)
 _TEXTS: tuple[tuple[str, str], ...] = (
     ("no-space", r"No space left on device|IO failure on output stream"),
     ("out-of-memory", r"out of memory|bad_alloc|Cannot allocate memory"),
     ("static-assert", r"error: static assertion failed|error: static_assert"),
     ("lds-limit", r"local memory \(\d+\) exceeds limit"),
-    ("no-specialization", r"implicit instantiation of undefined template|no member named"
-                          r"|no matching (?:member )?function|no matching constructor"),
-    ("toolchain", r"fatal error: '[^']+' file not found|cannot find ROCm device library"
-                  r"|unknown argument|unsupported HIP gpu|invalid target ID|unknown target CPU"),
+    ("no-specialization", "|".join(_NO_DEFINITION)),
+    ("toolchain", "|".join(_NO_TOOL)),
     ("crash", r"PLEASE submit a bug report|Stack dump:|LLVM ERROR"),
     ("link", r"undefined (?:hidden )?symbol|undefined reference"),
-)  # fmt: skip
+)
 _CLASSES = tuple((name, re.compile(pattern)) for name, pattern in _TEXTS)
 
 

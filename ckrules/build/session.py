@@ -249,9 +249,7 @@ class Session:
             raise ResultsError(f"{target}: cannot write: {error.strerror}") from None
         return outcome
 
-    def _row(
-        self, kernel: Listed, task: work.Task, key: str, outcome: work.Outcome
-    ) -> Result:
+    def _row(self, kernel: Listed, task: work.Task, key: str, outcome: work.Outcome) -> Result:
         failure, entries = outcome.failure, outcome.entries
 
         def most(name: str) -> int | None:

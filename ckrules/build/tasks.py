@@ -93,7 +93,8 @@ def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float)
     version = compiler_version(str(tools.compiler))
     result = folder / ARTIFACTS[task.artifact][1].format(name=task.name)
     failure: Failure | None = None
-    data, found = b"", ()
+    data = b""
+    found: tuple[codeobject.EntryFigures, ...] = ()
     if status is None:
         failure = Failure("timeout", f"not done after {task.timeout:g} s")
     elif status != 0:
@@ -102,9 +103,7 @@ def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float)
         data = result.read_bytes()
         if task.artifact == "device":
             try:
-                found = tuple(
-                    e for e in codeobject.parse(data) if e.name.startswith(task.name)
-                )
+                found = tuple(e for e in codeobject.parse(data) if e.name.startswith(task.name))
             except codeobject.CodeObjectError as error:
                 failure = Failure("internal", str(error))
     return Outcome(failure, seconds, peak, data, found, tools.kind, version)

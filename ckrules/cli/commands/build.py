@@ -41,7 +41,9 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", metavar="DIR")
-@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory).")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory)."
+)
 @click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
 @click.option("--artifact", "artifacts", multiple=True, metavar="KIND",
               help="device, host or object. Repeatable [device and host].")  # fmt: skip
