@@ -95,6 +95,14 @@ def matches(shown: str, output: str) -> bool:
     return re.fullmatch("".join(parts), output) is not None
 
 
+def _as_long(output: str, shown: str) -> str:
+    """The output, cut where the document has cut it."""
+    lines = shown.splitlines()
+    if not lines or lines[-1] != "…":
+        return output
+    return "".join(output.splitlines(keepends=True)[: len(lines) - 1]) + "…\n"
+
+
 def main(paths: list[str]) -> None:
     """Replaces each shown output that does not match."""
     for path in map(Path, paths):
@@ -103,7 +111,8 @@ def main(paths: list[str]) -> None:
             if is_ours(console) and not matches(console.shown, output := run(console.command)):
                 print(f"{path}:{console.line}: {console.command}", file=sys.stderr)
                 head = f"$ {console.command}\n"
-                text = text.replace(head + console.shown, head + output, 1)
+                new = _as_long(output, console.shown)
+                text = text.replace(head + console.shown, head + new, 1)
         path.write_text(text, encoding="utf-8")
 
 
