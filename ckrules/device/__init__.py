@@ -1,0 +1,1 @@
+"""Running built kernels on a GPU, or on what a plug-in offers in its place."""

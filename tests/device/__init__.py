@@ -1,0 +1,1 @@
+"""Tests of the device package; reference_device is the test double."""
