@@ -1,0 +1,179 @@
+"""Generation: what is written, that it is the same every time, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import UndefinedError
+
+from ckrules.codegen import model, project, words
+from ckrules.codegen.generate import MANIFEST, Generator, Report, kernel_files
+from ckrules.codegen.model import Resources
+from ckrules.codegen.render import render
+from ckrules.codegen.stamp import Stamp, current, rule_book_version
+from ckrules.codegen.writer import Tree
+from ckrules.config import Config
+from ckrules.engine.errors import UsageError
+from ckrules.name_grammar import PIPELINES
+from ckrules.names import format_name
+from ckrules.selection import Books
+from tests.cli.run import ILLEGAL, LEGAL, run
+from tests.codegen.points import DEPTHWISE, FORWARD, GOLDEN
+
+STAMP = Stamp("0.0.0", "test")
+LABELS = [(ck, label) for ck, points in GOLDEN.items() for label in points]
+
+
+def kernel(ck: str, point: dict[str, Any]) -> model.Kernel:
+    """A kernel with made-up resources."""
+    return model.kernel(point, format_name(point), ck, Resources(32768, 64))
+
+
+def generate(out: Path, *points: dict[str, Any], ck: str = "2025.11", **extra: Any) -> Report:
+    """One run of the generator."""
+    extra = {"stamp": STAMP, **extra}
+    return Generator(Books(ck), out, **extra).run(Config(p) for p in points)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
+
+
+@pytest.mark.parametrize(("ck", "label"), LABELS)
+def test_golden(ck: str, label: str, golden: Callable[[str, str], None]) -> None:
+    k = kernel(ck, GOLDEN[ck][label])
+    for path, text in kernel_files(k, STAMP):
+        shown = Path(path).name.replace(k.name, "NAME")
+        golden(f"codegen/{ck}/{label}/{shown}", text)
+
+
+@pytest.mark.parametrize("ck", list(GOLDEN))
+def test_golden_project(ck: str, golden: Callable[[str, str], None]) -> None:
+    kernels = [kernel(ck, p) for p in GOLDEN[ck].values()]
+    for path, text in project.files(kernels, STAMP):
+        golden(f"codegen/{ck}/project/{Path(path).name}", text)
+    golden(f"codegen/{ck}/project/build.ninja", project.ninja_file(kernels, STAMP))
+
+
+@pytest.mark.parametrize(("ck", "label"), LABELS)
+def test_every_file_begins_with_its_configuration(ck: str, label: str) -> None:
+    point = GOLDEN[ck][label]
+    for _, text in kernel_files(kernel(ck, point), STAMP):
+        first, second = text.splitlines()[:2]
+        assert json.loads(first.removeprefix("// ")) == point
+        assert second.startswith("// ckrules 0.0.0, rule book test, grouped_conv_")
+
+
+@pytest.mark.parametrize("ck", list(words.PIPELINES))
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+def test_every_pipeline_and_direction_has_templates(ck: str, pipeline: str, variant: str) -> None:
+    point = {**FORWARD, "pipeline": pipeline, "variant": variant}
+    files = dict(kernel_files(kernel(ck, point), STAMP))
+    text = "".join(files.values())
+    assert words.PIPELINES[ck][pipeline].cls in text
+    assert f"GroupedConvolution{words.DIRECTIONS[variant].kernel}Kernel" in text
+    assert len(files) == 5
+    assert "{{" not in text
+    assert "None" not in re.sub(r"Epilogue::None", "", text)
+
+
+def test_the_names_of_entries_are_those_that_the_host_library_looks_for(tmp_path: Path) -> None:
+    for label, point in GOLDEN["2025.11"].items():
+        files = dict(kernel_files(kernel("2025.11", point), STAMP))
+        device, host = (next(t for p, t in files.items() if f".{k}." in p) for k in
+                        ("device", "host"))  # fmt: skip
+        compiled = re.findall(r"^ {4}(\w+__\w+)\(", device, re.MULTILINE)
+        assert compiled == re.findall(r'^ {4}"(\w+__\w+)",$', host, re.MULTILINE), label
+
+
+def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
+    first = generate(tmp_path, FORWARD)
+    times = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    second = generate(tmp_path, FORWARD)
+    assert (second.written, second.unchanged) == (0, first.written)
+    assert times == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+
+
+def test_output_is_the_same_in_every_folder_and_order_of_fields(tmp_path: Path) -> None:
+    generate(tmp_path / "a", FORWARD)
+    generate(tmp_path / "b", dict(FORWARD))
+    assert content(tmp_path / "a") == content(tmp_path / "b")
+    assert not re.search(rb"20\d\d-\d\d-\d\d", b"".join(content(tmp_path / "a").values()))
+
+
+def test_several_gpus_have_a_folder_each(tmp_path: Path) -> None:
+    report = generate(tmp_path, FORWARD, {**FORWARD, "arch": "gfx90a", "warp_tile_k": 8})
+    assert [f.name for f in report.folders] == ["gfx90a", "gfx942"]
+    assert (tmp_path / "gfx942" / MANIFEST).is_file()
+
+
+def test_illegal_points_need_force(tmp_path: Path) -> None:
+    bad = {**FORWARD, "tile_m": 96}
+    report = generate(tmp_path, bad)
+    assert (report.kernels, report.refused[0].broken[0].code) == (0, "TILE001")
+    assert content(tmp_path) == {}
+    report = generate(tmp_path, bad, force=True)
+    assert report.kernels == 1
+    assert json.loads((tmp_path / MANIFEST).read_text())["legal"] is False
+
+
+def test_an_interrupted_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = Tree(tmp_path)
+    tree.put("a", "old\n")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UsageError, match="a: cannot write: No space left on device"):
+        tree.put("a", "new\n")
+    assert content(tmp_path) == {"a": b"old\n"}
+
+
+def test_undefined_names_in_templates_are_errors() -> None:
+    with pytest.raises(UndefinedError):
+        render("conv/unit.cpp.j2", {"stamp": STAMP})
+
+
+def test_depthwise_came_later() -> None:
+    with pytest.raises(UsageError, match="no depthwise"):
+        kernel("2025.11", DEPTHWISE)
+
+
+def test_the_rule_book_version_is_a_hash_and_the_release() -> None:
+    assert re.fullmatch(r"2025\.11\+[0-9a-f]{12}", rule_book_version("2025.11"))
+    assert current("2026.06").rules != current("2025.11").rules
+
+
+def test_stream_k_has_no_units_of_its_own() -> None:
+    files = dict(kernel_files(kernel("2026.06", GOLDEN["2026.06"]["bwd_weight_streamk"]), STAMP))
+    assert sorted(Path(f).suffixes[-1] for f in files) == [".cpp", ".hpp", ".hpp"]
+
+
+def test_command_line(tmp_path: Path) -> None:
+    line = json.dumps({**LEGAL, "ndim": 2})
+    done = run("generate", "-", "-o", str(tmp_path), "--ck", "2025.11", stdin=line)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.startswith("1 kernel; ")
+    assert json.loads((tmp_path / MANIFEST).read_text())["config"]["arch"] == "gfx942"
+    again = run("generate", "-", "-o", str(tmp_path), "--ck", "2025.11", stdin=line)
+    assert "0 files written" in again.stderr
+
+
+def test_command_line_says_what_it_refuses(tmp_path: Path) -> None:
+    done = run("generate", ILLEGAL, "--arch", "gfx942", "-o", str(tmp_path))
+    assert done.exit_code == 1
+    assert "TILE001" in done.stderr
+    assert run("generate", "no-such-file", "-o", str(tmp_path)).exit_code == 2

@@ -1,0 +1,143 @@
+// {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 64, "tile_n": 64, "tile_k": 32, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 8, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 4, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": true, "explicit_gemm": false, "split_image": false, "streamk": "off", "streamk_persistent": false}
+// ckrules 0.0.0, rule book test, grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage
+// Host library: what the kernel supports and how it is launched, without a GPU runtime.
+// The interface is that of runtime/ckrules_kernel.h.
+#define CKRULES_TYPES_ONLY 1
+#include "runtime/ckrules_reason.hpp"
+
+#include "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage.hpp"
+
+#include "runtime/ckrules_host.hpp"
+
+namespace {
+
+namespace kernel = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage;
+
+constexpr const char* entry_names[] = {
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__hot_full_set",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__cold_odd_set",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__cold_even_set",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__hot_full_atomic_add",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__cold_odd_atomic_add",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__cold_even_atomic_add",
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage__convert",
+};
+
+const ckrules_info info = {
+    sizeof(ckrules_info),
+    CKRULES_ABI_VERSION,
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage",
+    "2025.11",
+    "gfx942",
+    "bwd_weight",
+    "{\"variant\": \"bwd_weight\", \"arch\": \"gfx942\", \"dtype\": \"fp16\", \"ndim\": 2, \"layout\": \"nhwgc\", \"tile_m\": 64, \"tile_n\": 64, \"tile_k\": 32, \"wave_m\": 2, \"wave_n\": 2, \"wave_k\": 1, \"warp_tile_m\": 32, \"warp_tile_n\": 32, \"warp_tile_k\": 8, \"pipeline\": \"compv3\", \"scheduler\": \"intrawave\", \"epilogue\": \"cshuffle\", \"vector_a\": 8, \"vector_b\": 8, \"vector_c\": 4, \"double_smem_buffer\": false, \"num_wave_groups\": 1, \"num_groups_to_merge\": 1, \"pad_m\": true, \"pad_n\": true, \"pad_k\": true, \"specialization\": \"default\", \"two_stage\": true, \"explicit_gemm\": false, \"split_image\": false, \"streamk\": \"off\", \"streamk_persistent\": false}",
+    2,
+    64,
+    // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
+    static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
+    32768, // by the rule book; the code object's own figure decides
+    7,
+    entry_names,
+};
+
+// The entry for a number of K steps and a memory operation.
+const char* entry_for(const kernel::HostArgs& args)
+{
+    const char* found = nullptr;
+    kernel::with_tail(kernel::k_steps(args), [&](const auto hot, const auto tail) {
+        const bool add = args.k_batch > 1;
+        if(hot.value == true && tail.value == ck_tile::TailNumber::Full &&
+           add == false)
+            found = entry_names[0];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Odd &&
+           add == false)
+            found = entry_names[1];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Even &&
+           add == false)
+            found = entry_names[2];
+        if(hot.value == true && tail.value == ck_tile::TailNumber::Full &&
+           add == true)
+            found = entry_names[3];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Odd &&
+           add == true)
+            found = entry_names[4];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Even &&
+           add == true)
+            found = entry_names[5];
+    });
+    if(found == nullptr)
+        throw std::runtime_error("no entry for this number of K steps");
+    return found;
+}
+
+kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+{
+    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
+                            ckrules::pointer(buffers.input),
+                            ckrules::pointer(buffers.weight),
+                            {},
+                            ckrules::pointer(buffers.output),
+                            problem.k_batch);
+}
+
+} // namespace
+
+extern "C" {
+
+CKRULES_API const ckrules_info* ckrules_describe(void) { return &info; }
+
+CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().c_str(); }
+
+CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
+{
+    return ckrules::guarded([&]() {
+        const ckrules_buffers none{};
+        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        return ckrules::supported<kernel::Reference>(kernel::prepare(args).kargs);
+    });
+}
+
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+{
+    int64_t bytes = 0;
+    const int status = ckrules::guarded([&]() {
+        const auto args = host_args(ckrules::checked(problem, info.ndim), ckrules_buffers{});
+        bytes = sizeof(kernel::StoredType) * args.G_ * args.K_ * args.C_ *
+                kernel::volume(args.filter_spatial_lengths_);
+        return true;
+    });
+    return status == 1 ? bytes : -1;
+}
+
+CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    const ckrules_buffers* buffers,
+                                    ckrules_plan** plan)
+{
+    return ckrules::guarded([&]() {
+        if(buffers == nullptr || plan == nullptr)
+            throw ckrules::Refused("a null pointer");
+        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        void* const result = args.wei_ptr;
+        args.wei_ptr       = ckrules::pointer(buffers->workspace);
+        const auto prepared = kernel::prepare(args);
+        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+            return false;
+        auto steps = std::make_unique<ckrules::Plan>();
+        if(args.k_batch > 1)
+            steps->fill(buffers->workspace,
+                        args.template GetWeightByte<kernel::StoredType>());
+        steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);
+        steps->launch(entry_names[6],
+                      dim3(kernel::convert_grid(args)),
+                      static_cast<uint32_t>(kernel::Convert::kBlockSize /
+                                            (64 / 64)),
+                      0,
+                      kernel::convert_args(args, args.wei_ptr, result));
+        *plan = ckrules::release(std::move(steps));
+        return true;
+    });
+}
+
+CKRULES_API void ckrules_plan_free(ckrules_plan* plan) { ckrules::free_plan(plan); }
+
+} // extern "C"

@@ -1,0 +1,47 @@
+// {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 64, "tile_n": 64, "tile_k": 32, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 8, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 4, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": true, "explicit_gemm": false, "split_image": false, "streamk": "off", "streamk_persistent": false}
+// ckrules 0.0.0, rule book test, grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage
+// Makes the kernel known to the dispatcher.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ck_tile/dispatcher/grouped_conv_registry.hpp"
+
+#include "../grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage.hpp"
+
+namespace ck_tile {
+namespace dispatcher {
+namespace generated {
+
+inline GroupedConvKernelInstancePtr make_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage(const std::string& gfx_arch = "gfx942")
+{
+    GroupedConvKernelKey key;
+    key.signature.dtype_in  = DataType::FP16;
+    key.signature.dtype_wei = DataType::FP16;
+    key.signature.dtype_out = DataType::FP16;
+    key.signature.dtype_acc = DataType::FP32;
+    key.signature.layout    = "nhwgc";
+    key.signature.conv_type = "bwd_weight";
+    key.signature.num_dims  = 2;
+    key.signature.groups    = 1;
+
+    key.algorithm.tile_shape      = {64, 64, 32};
+    key.algorithm.wave_shape      = {2, 2, 1};
+    key.algorithm.warp_tile_shape = {32, 32, 8};
+    key.algorithm.pipeline        = Pipeline::CompV3;
+    key.algorithm.scheduler       = Scheduler::Intrawave;
+    key.algorithm.epilogue        = Epilogue::CShuffle;
+    key.gfx_arch = gfx_arch;
+
+    return std::make_shared<GroupedConvKernelInstance>(
+        key,
+        "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage",
+        [](const ::ck_tile::GroupedConvBwdWeightHostArgs& args, const ::ck_tile::stream_config& s) {
+            return grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher::launch(args, s);
+        });
+}
+
+} // namespace generated
+} // namespace dispatcher
+} // namespace ck_tile

@@ -1,0 +1,112 @@
+// {"variant": "forward", "arch": "gfx942", "dtype": "bf16", "ndim": 1, "layout": "nwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": true, "streamk": "off", "streamk_persistent": false}
+// ckrules 0.0.0, rule book test, grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor
+// Host library: what the kernel supports and how it is launched, without a GPU runtime.
+// The interface is that of runtime/ckrules_kernel.h.
+#define CKRULES_TYPES_ONLY 1
+#include "runtime/ckrules_reason.hpp"
+
+#include "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor.hpp"
+
+#include "runtime/ckrules_host.hpp"
+
+namespace {
+
+namespace kernel = ns_grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor;
+
+constexpr const char* entry_names[] = {
+    "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor__hot_full_set",
+    "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor__cold_odd_set",
+    "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor__cold_even_set",
+};
+
+const ckrules_info info = {
+    sizeof(ckrules_info),
+    CKRULES_ABI_VERSION,
+    "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor",
+    "2025.11",
+    "gfx942",
+    "forward",
+    "{\"variant\": \"forward\", \"arch\": \"gfx942\", \"dtype\": \"bf16\", \"ndim\": 1, \"layout\": \"nwgc\", \"tile_m\": 128, \"tile_n\": 128, \"tile_k\": 64, \"wave_m\": 2, \"wave_n\": 2, \"wave_k\": 1, \"warp_tile_m\": 32, \"warp_tile_n\": 32, \"warp_tile_k\": 16, \"pipeline\": \"compv3\", \"scheduler\": \"intrawave\", \"epilogue\": \"cshuffle\", \"vector_a\": 8, \"vector_b\": 8, \"vector_c\": 8, \"double_smem_buffer\": false, \"num_wave_groups\": 1, \"num_groups_to_merge\": 1, \"pad_m\": true, \"pad_n\": true, \"pad_k\": true, \"specialization\": \"default\", \"two_stage\": false, \"explicit_gemm\": false, \"split_image\": true, \"streamk\": \"off\", \"streamk_persistent\": false}",
+    1,
+    64,
+    // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
+    static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
+    32768, // by the rule book; the code object's own figure decides
+    3,
+    entry_names,
+};
+
+// The entry for a number of K steps and a memory operation.
+const char* entry_for(const kernel::HostArgs& args)
+{
+    const char* found = nullptr;
+    kernel::with_tail(kernel::k_steps(args), [&](const auto hot, const auto tail) {
+        const bool add = args.k_batch > 1;
+        if(hot.value == true && tail.value == ck_tile::TailNumber::Full &&
+           add == false)
+            found = entry_names[0];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Odd &&
+           add == false)
+            found = entry_names[1];
+        if(hot.value == false && tail.value == ck_tile::TailNumber::Even &&
+           add == false)
+            found = entry_names[2];
+    });
+    if(found == nullptr)
+        throw std::runtime_error("no entry for this number of K steps");
+    return found;
+}
+
+kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+{
+    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
+                            ckrules::pointer(buffers.input),
+                            ckrules::pointer(buffers.weight),
+                            {},
+                            ckrules::pointer(buffers.output),
+                            problem.k_batch);
+}
+
+} // namespace
+
+extern "C" {
+
+CKRULES_API const ckrules_info* ckrules_describe(void) { return &info; }
+
+CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().c_str(); }
+
+CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
+{
+    return ckrules::guarded([&]() {
+        const ckrules_buffers none{};
+        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        return ckrules::supported<kernel::Reference>(kernel::prepare(args).kargs);
+    });
+}
+
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+{
+    return problem == nullptr ? -1 : 0;
+}
+
+CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    const ckrules_buffers* buffers,
+                                    ckrules_plan** plan)
+{
+    return ckrules::guarded([&]() {
+        if(buffers == nullptr || plan == nullptr)
+            throw ckrules::Refused("a null pointer");
+        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        const auto prepared = kernel::prepare(args);
+        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+            return false;
+        auto steps = std::make_unique<ckrules::Plan>();
+        steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);
+        *plan = ckrules::release(std::move(steps));
+        return true;
+    });
+}
+
+CKRULES_API void ckrules_plan_free(ckrules_plan* plan) { ckrules::free_plan(plan); }
+
+} // extern "C"

@@ -1,0 +1,166 @@
+// ckrules 0.0.0: what host libraries share behind the interface of ckrules_kernel.h.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/ckrules_kernel.h"
+#include "runtime/ckrules_reason.hpp"
+
+namespace ckrules {
+
+// A problem that the kernel cannot take, as opposed to a faulty call.
+struct Refused : std::runtime_error
+{
+    using std::runtime_error::runtime_error;
+};
+
+inline void* pointer(const uint64_t address)
+{
+    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+}
+
+// Turns exceptions into the interface's numbers.
+template <typename Body>
+int guarded(const Body& body)
+{
+    try
+    {
+        last_error().clear();
+        return body() ? 1 : 0;
+    }
+    catch(const Refused& refused)
+    {
+        last_error() = refused.what();
+        return 0;
+    }
+    catch(const std::exception& error)
+    {
+        last_error() = error.what();
+    }
+    catch(...)
+    {
+        last_error() = "unknown exception";
+    }
+    return -1;
+}
+
+// The problem, if it is one of the kernel's dimensions and has an output.
+inline const ckrules_problem& checked(const ckrules_problem* problem, const int32_t ndim)
+{
+    if(problem == nullptr || problem->size < sizeof(ckrules_problem))
+        throw std::invalid_argument("ckrules_problem is missing or of another version");
+    if(problem->ndim != ndim)
+        throw Refused("the kernel has " + std::to_string(ndim) + " spatial dimensions");
+    const auto small = [](const int64_t value, const int64_t least) {
+        if(value < least || value > INT32_MAX)
+            throw std::invalid_argument(std::to_string(value) + " is out of range");
+    };
+    for(const auto value :
+        {problem->groups, problem->batch, problem->out_channels, problem->in_channels})
+        small(value, 1);
+    small(problem->k_batch, 1);
+    for(int32_t i = 0; i < ndim; ++i)
+    {
+        for(const auto value :
+            {problem->input[i], problem->filter[i], problem->stride[i], problem->dilation[i]})
+            small(value, 1);
+        small(problem->left_pad[i], 0);
+        small(problem->right_pad[i], 0);
+        const int64_t reach = (problem->filter[i] - 1) * problem->dilation[i] + 1;
+        if(problem->input[i] + problem->left_pad[i] + problem->right_pad[i] < reach)
+            throw Refused("the filter is larger than the padded image");
+    }
+    return *problem;
+}
+
+inline ck_tile::conv::ConvParam conv_param(const ckrules_problem& problem, const int32_t ndim)
+{
+    const auto lengths = [ndim](const int64_t* first) {
+        return std::vector<ck_tile::long_index_t>(first, first + ndim);
+    };
+    return ck_tile::conv::ConvParam(static_cast<ck_tile::long_index_t>(ndim),
+                                    static_cast<ck_tile::long_index_t>(problem.groups),
+                                    static_cast<ck_tile::long_index_t>(problem.batch),
+                                    static_cast<ck_tile::long_index_t>(problem.out_channels),
+                                    static_cast<ck_tile::long_index_t>(problem.in_channels),
+                                    lengths(problem.filter),
+                                    lengths(problem.input),
+                                    lengths(problem.stride),
+                                    lengths(problem.dilation),
+                                    lengths(problem.left_pad),
+                                    lengths(problem.right_pad));
+}
+
+// The kernel's own answer; its reason is the last message that it has for users.
+template <typename Kernel, typename Args>
+bool supported(const Args& kargs)
+{
+    if(Kernel::IsSupportedArgument(kargs))
+        return true;
+    if(last_error().empty())
+        last_error() = "the kernel does not support these arguments";
+    return false;
+}
+
+// Steps with the argument bytes they point to.
+struct Plan : ckrules_plan
+{
+    void fill(const uint64_t address, const std::size_t bytes)
+    {
+        ckrules_step step{};
+        step.kind    = CKRULES_FILL_ZERO;
+        step.address = address;
+        step.bytes   = bytes;
+        steps_.push_back(step);
+    }
+
+    template <typename Args>
+    void launch(const char* entry,
+                const dim3 grid,
+                const uint32_t threads,
+                const uint32_t lds_bytes,
+                const Args& args)
+    {
+        auto& bytes = bytes_.emplace_back(sizeof(Args));
+        std::memcpy(bytes.data(), static_cast<const void*>(&args), sizeof(Args));
+        ckrules_step step{};
+        step.kind      = CKRULES_LAUNCH;
+        step.lds_bytes = lds_bytes;
+        step.entry     = entry;
+        step.grid[0]   = grid.x;
+        step.grid[1]   = grid.y;
+        step.grid[2]   = grid.z;
+        step.block[0]  = threads;
+        step.block[1] = step.block[2] = 1;
+        step.args                     = bytes.data();
+        step.args_size                = bytes.size();
+        steps_.push_back(step);
+    }
+
+    ckrules_plan* view()
+    {
+        ckrules_plan::size = sizeof(ckrules_plan);
+        step_count         = static_cast<uint32_t>(steps_.size());
+        steps              = steps_.data();
+        return this;
+    }
+
+    private:
+    std::vector<ckrules_step> steps_;
+    std::deque<std::vector<char>> bytes_;
+};
+
+inline ckrules_plan* release(std::unique_ptr<Plan> plan) { return plan.release()->view(); }
+
+inline void free_plan(ckrules_plan* plan)
+{
+    delete static_cast<Plan*>(plan);
+}
+
+} // namespace ckrules

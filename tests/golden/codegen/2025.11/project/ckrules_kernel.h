@@ -1,0 +1,124 @@
+/* ckrules 0.0.0: the C interface of NAME.host.so.
+
+   A host library answers what its kernel supports and lays out its launch; it needs no GPU and no
+   GPU runtime. The device code is in NAME.hsaco beside it. To run a problem:
+
+     1. ckrules_is_supported(&problem) == 1
+     2. allocate the tensors and ckrules_workspace_bytes(&problem) bytes on the device
+     3. ckrules_plan_create(&problem, &buffers, &plan)
+     4. for every step in order: fill bytes with zero, or hipModuleLaunchKernel of the entry with
+        the step's argument bytes (HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE)
+     5. ckrules_plan_free(plan)
+
+   Functions that return int give 1 for yes or done, 0 if the kernel refuses the problem and -1 for
+   a faulty call; ckrules_last_error() says why, for the calling thread. All functions may be
+   called from several threads. Structures begin with their size, which the caller sets where it
+   fills one in, so that later versions can add members at the end. */
+#ifndef CKRULES_KERNEL_H
+#define CKRULES_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CKRULES_ABI_VERSION 1
+
+#if defined(_WIN32)
+#define CKRULES_API __declspec(dllexport)
+#else
+#define CKRULES_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One grouped convolution. Channels are those of one group. Of the arrays the first ndim members
+   count, slowest dimension first: width; height, width; depth, height, width. */
+typedef struct ckrules_problem
+{
+    uint32_t size; /* sizeof(ckrules_problem) */
+    int32_t ndim;
+    int64_t groups;
+    int64_t batch;
+    int64_t out_channels;
+    int64_t in_channels;
+    int64_t input[3];
+    int64_t filter[3];
+    int64_t stride[3];
+    int64_t dilation[3];
+    int64_t left_pad[3];
+    int64_t right_pad[3];
+    int32_t k_batch; /* parts that the sum is split into; 1: not split */
+    int32_t reserved;
+} ckrules_problem;
+
+/* Device addresses. Which of them are read and written follows from the direction: forward writes
+   output, bwd_data writes input, bwd_weight writes weight. */
+typedef struct ckrules_buffers
+{
+    uint32_t size; /* sizeof(ckrules_buffers) */
+    uint32_t reserved;
+    uint64_t input;
+    uint64_t weight;
+    uint64_t output;
+    uint64_t workspace;
+} ckrules_buffers;
+
+/* What the kernel is. The strings live as long as the library is loaded. */
+typedef struct ckrules_info
+{
+    uint32_t size;
+    uint32_t abi_version;
+    const char* name;
+    const char* ck;      /* CK release, such as 2025.11 */
+    const char* arch;    /* GPU, such as gfx942 */
+    const char* variant; /* forward, forward_depthwise, bwd_data or bwd_weight */
+    const char* config;  /* the whole configuration as JSON */
+    int32_t ndim;
+    uint32_t wave_size;
+    uint32_t block_size; /* threads of a block */
+    uint32_t lds_bytes;  /* static LDS of a block; nothing has to be given at the launch */
+    uint32_t entry_count;
+    const char* const* entries; /* the code object's kernels */
+} ckrules_info;
+
+enum
+{
+    CKRULES_FILL_ZERO = 0, /* set bytes at address to zero; not part of the kernel's time */
+    CKRULES_LAUNCH    = 1  /* launch entry */
+};
+
+typedef struct ckrules_step
+{
+    uint32_t kind;
+    uint32_t lds_bytes; /* static, for information: pass 0 dynamic bytes */
+    uint64_t address;   /* CKRULES_FILL_ZERO */
+    uint64_t bytes;
+    const char* entry; /* CKRULES_LAUNCH */
+    uint32_t grid[3];  /* in blocks */
+    uint32_t block[3]; /* in threads */
+    const void* args;
+    uint64_t args_size;
+} ckrules_step;
+
+typedef struct ckrules_plan
+{
+    uint32_t size;
+    uint32_t step_count;
+    const ckrules_step* steps;
+} ckrules_plan;
+
+CKRULES_API const ckrules_info* ckrules_describe(void);
+CKRULES_API const char* ckrules_last_error(void);
+CKRULES_API int ckrules_is_supported(const ckrules_problem* problem);
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem); /* -1: faulty call */
+CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    const ckrules_buffers* buffers,
+                                    ckrules_plan** plan);
+CKRULES_API void ckrules_plan_free(ckrules_plan* plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,234 @@
+// {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": false, "streamk": "tree", "streamk_persistent": true}
+// ckrules 0.0.0, rule book test, grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent
+// Interface: CK of June 2026, as the generator of rocm-libraries change 8573 uses it.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ck_tile/core.hpp"
+#include "ck_tile/host/device_memory.hpp"
+#include "ck_tile/host/kernel_launch.hpp"
+#include "ck_tile/ops/epilogue.hpp"
+#include "ck_tile/ops/gemm.hpp"
+#include "ck_tile/ops/gemm/kernel/streamk_gemm/streamk_gemm_tile_partitioner.hpp"
+#include "ck_tile/ops/grouped_convolution.hpp"
+#include "ck_tile/ops/grouped_convolution/kernel/grouped_convolution_backward_weight_kernel.hpp"
+#include "ck_tile/ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy.hpp"
+
+namespace ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent {
+
+using ck_tile::index_t;
+
+struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config
+{
+    using InDataType  = ck_tile::half_t;
+    using WeiDataType = ck_tile::half_t;
+    using AccDataType = float;
+    using OutDataType = ck_tile::half_t;
+
+    using InLayout  = ck_tile::tensor_layout::convolution::NHWGC;
+    using WeiLayout = ck_tile::tensor_layout::convolution::GKYXC;
+    using OutLayout = ck_tile::tensor_layout::convolution::NHWGK;
+
+    static constexpr index_t NDimSpatial = 2;
+    static constexpr auto ConvSpec =
+        ck_tile::ConvolutionSpecialization::Default;
+
+    static constexpr index_t M_Tile      = 128;
+    static constexpr index_t N_Tile      = 128;
+    static constexpr index_t K_Tile      = 64;
+    static constexpr index_t M_Warp      = 2;
+    static constexpr index_t N_Warp      = 2;
+    static constexpr index_t K_Warp      = 1;
+    static constexpr index_t M_Warp_Tile = 32;
+    static constexpr index_t N_Warp_Tile = 32;
+    static constexpr index_t K_Warp_Tile = 16;
+
+    static constexpr index_t VectorSizeA = 8;
+    static constexpr index_t VectorSizeB = 8;
+    static constexpr index_t VectorSizeC = 8;
+
+    static constexpr bool kPadM = true;
+    static constexpr bool kPadN = true;
+    static constexpr bool kPadK = true;
+
+    static constexpr auto Pipeline  = ck_tile::GemmPipeline::COMPUTE_V3;
+    static constexpr auto Scheduler = ck_tile::GemmPipelineScheduler::Intrawave;
+
+    static constexpr bool DoubleSmemBuffer     = false;
+    static constexpr bool UseCShuffleEpilogue  = true;
+    static constexpr int kBlockPerCu           = 2;
+    static constexpr index_t NumWaveGroups     = 1;
+    static constexpr index_t NumGroupsToMerge  = 1;
+    static constexpr bool EnableSplitImage     = false;
+    static constexpr bool ExplicitGemm         = false;
+    static constexpr bool TwoStage             = false;
+    static constexpr const char* TargetArch    = "gfx942";
+};
+
+using Config   = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config;
+using HostArgs = ck_tile::GroupedConvBwdWeightHostArgs;
+using Same     = ck_tile::element_wise::PassThrough;
+
+// Operands of the implicit GEMM.
+using AType      = Config::OutDataType;
+using BType      = Config::InDataType;
+using CType      = Config::WeiDataType;
+using StoredType = CType;
+
+using Shape =
+    ck_tile::TileGemmShape<ck_tile::sequence<Config::M_Tile, Config::N_Tile, Config::K_Tile>,
+                           ck_tile::sequence<Config::M_Warp, Config::N_Warp, Config::K_Warp>,
+                           ck_tile::sequence<Config::M_Warp_Tile,
+                                             Config::N_Warp_Tile,
+                                             Config::K_Warp_Tile>>;
+
+using ConvTraits = ck_tile::GroupedConvTraits<Config::NDimSpatial,
+                                              Config::ConvSpec,
+                                              Config::InLayout,
+                                              Config::WeiLayout,
+                                              ck_tile::tuple<>,
+                                              Config::OutLayout,
+                                              Config::VectorSizeA,
+                                              Config::VectorSizeB,
+                                              Config::VectorSizeC,
+                                              Config::NumGroupsToMerge,
+                                              Config::EnableSplitImage,
+                                              Config::ExplicitGemm>;
+using Fixed      = ConvTraits::FixedGemmParams;
+
+using Partitioner = ck_tile::StreamKTilePartitioner<
+    Shape,
+    ck_tile::StreamKReductionStrategy::Tree,
+    true>;
+
+using GemmTraits = ck_tile::TileGemmUniversalTraits<Config::kPadM,
+                                                    Config::kPadN,
+                                                    Config::kPadK,
+                                                    Config::DoubleSmemBuffer,
+                                                    ConvTraits::AsLayoutBwdWeight,
+                                                    ConvTraits::BsLayoutBwdWeight,
+                                                    ConvTraits::CLayoutBwdWeight,
+                                                    Fixed::TransposeC,
+                                                    Fixed::UseStructuredSparsity,
+                                                    Fixed::Persistent,
+                                                    Config::NumWaveGroups>;
+
+using Problem = ck_tile::UniversalGemmPipelineProblem<AType,
+                                                      BType,
+                                                      Config::AccDataType,
+                                                      Shape,
+                                                      GemmTraits,
+                                                      Config::Scheduler,
+                                                      Same,
+                                                      Same,
+                                                      AType,
+                                                      BType,
+                                                      Fixed::FixedVectorSize,
+                                                      Config::VectorSizeA,
+                                                      Config::VectorSizeB>;
+
+using Pipeline = ck_tile::GemmPipelineAgBgCrCompV3<Problem,
+                                        ck_tile::GroupedConvUniversalPipelineAgBgCrPolicy>;
+
+using Epilogue = ck_tile::CShuffleEpilogue<
+    ck_tile::CShuffleEpilogueProblem<AType,
+                                     BType,
+                                     ck_tile::tuple<>,
+                                     Config::AccDataType,
+                                     StoredType,
+                                     ConvTraits::ImplicitGemmDsLayout,
+                                     Fixed::ELayout,
+                                     Same,
+                                     Config::M_Tile,
+                                     Config::N_Tile,
+                                     Config::M_Warp,
+                                     Config::N_Warp,
+                                     Config::M_Warp_Tile,
+                                     Config::N_Warp_Tile,
+                                     Config::K_Warp_Tile,
+                                     Fixed::TransposeC,
+                                     Config::NumWaveGroups,
+                                     Fixed::FixedVectorSize,
+                                     Config::VectorSizeC>>;
+
+using Reference =
+    ck_tile::GroupedConvolutionBackwardWeightKernel<ConvTraits, Partitioner, Pipeline, Epilogue>;
+using KernelArgs = Reference::GroupedConvBwdWeightKernelArgsSpecialized;
+
+inline index_t volume(const std::vector<ck_tile::long_index_t>& lengths)
+{
+    ck_tile::long_index_t product = 1;
+    for(const auto length : lengths)
+        product *= length;
+    return static_cast<index_t>(product);
+}
+
+struct Prepared
+{
+    KernelArgs kargs;
+    dim3 grid;
+};
+
+inline Prepared prepare(const HostArgs& args)
+{
+    auto kargs = Reference::MakeKernelArgs(args);
+    const dim3 grid = Reference::GridSize(kargs);
+    return {kargs, grid};
+}
+
+#ifndef CKRULES_TYPES_ONLY
+
+struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher
+{
+    using KernelConfig = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config;
+
+    static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
+    {
+        const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
+        return Reference::IsSupportedArgument(prepare(args).kargs);
+    }
+
+    static float launch(const HostArgs& args, const ck_tile::stream_config& s)
+    {
+        auto prepared = prepare(args);
+        if(!Reference::IsSupportedArgument(prepared.kargs))
+            throw std::runtime_error("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent: arguments are not supported");
+        const dim3 block   = Reference::BlockSize();
+        float milliseconds = 0;
+        ck_tile::DeviceMem workspace(Reference::GetWorkSpaceSize(prepared.kargs));
+        Reference::SetWorkSpacePointer(prepared.kargs, workspace.GetDeviceBuffer());
+
+        const auto run = [&](auto...) {
+            const auto main = ck_tile::make_kernel<Config::kBlockPerCu>(
+                Reference{}, prepared.grid, block, 0, prepared.kargs);
+            const auto clear = [&]() {
+                workspace.SetZero();
+            };
+            milliseconds = ck_tile::launch_kernel_time_mask(s, clear, main);
+        };
+
+        run();
+        return milliseconds;
+    }
+
+#ifdef CK_EXPERIMENTAL_BUILDER
+    static std::string get_instance_string() { return Reference{}.GetInstanceString(); }
+#endif
+};
+
+#endif // CKRULES_TYPES_ONLY
+
+} // namespace ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent
+
+#ifndef CKRULES_TYPES_ONLY
+using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher;
+
+#ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
+using SelectedConvBwdWeightLauncher                     = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher;
+constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent";
+#endif
+#endif

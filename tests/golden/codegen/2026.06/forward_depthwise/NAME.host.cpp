@@ -1,0 +1,94 @@
+// {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "ngchw", "tile_h": 16, "tile_w": 16, "filter": 3, "stride_h": 1, "stride_w": 1, "pad_h": 1, "pad_w": 1, "nbatch": 8, "sub_h": 4, "sub_w": 8, "in_vec": 8, "out_vec": 8}
+// ckrules 0.0.0, rule book test, grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8
+// Host library: what the kernel supports and how it is launched, without a GPU runtime.
+// The interface is that of runtime/ckrules_kernel.h.
+#define CKRULES_TYPES_ONLY 1
+#include "runtime/ckrules_reason.hpp"
+
+#include "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8.hpp"
+
+#include "runtime/ckrules_host.hpp"
+
+namespace {
+
+namespace kernel = ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8;
+
+constexpr const char* entry_names[] = {
+    "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8__main",
+};
+
+const ckrules_info info = {
+    sizeof(ckrules_info),
+    CKRULES_ABI_VERSION,
+    "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8",
+    "2026.06",
+    "gfx942",
+    "forward_depthwise",
+    "{\"variant\": \"forward_depthwise\", \"arch\": \"gfx942\", \"dtype\": \"fp16\", \"ndim\": 2, \"layout\": \"ngchw\", \"tile_h\": 16, \"tile_w\": 16, \"filter\": 3, \"stride_h\": 1, \"stride_w\": 1, \"pad_h\": 1, \"pad_w\": 1, \"nbatch\": 8, \"sub_h\": 4, \"sub_w\": 8, \"in_vec\": 8, \"out_vec\": 8}",
+    2,
+    64,
+    // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
+    static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
+    32768, // by the rule book; the code object's own figure decides
+    1,
+    entry_names,
+};
+
+const char* entry_for(const kernel::HostArgs& args)
+{
+    return entry_names[0];
+}
+
+kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+{
+    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
+                            ckrules::pointer(buffers.input),
+                            ckrules::pointer(buffers.weight),
+                            {},
+                            ckrules::pointer(buffers.output),
+                            problem.k_batch);
+}
+
+} // namespace
+
+extern "C" {
+
+CKRULES_API const ckrules_info* ckrules_describe(void) { return &info; }
+
+CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().c_str(); }
+
+CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
+{
+    return ckrules::guarded([&]() {
+        const ckrules_buffers none{};
+        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        return ckrules::supported<kernel::Reference>(kernel::prepare(args).kargs);
+    });
+}
+
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+{
+    return problem == nullptr ? -1 : 0;
+}
+
+CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    const ckrules_buffers* buffers,
+                                    ckrules_plan** plan)
+{
+    return ckrules::guarded([&]() {
+        if(buffers == nullptr || plan == nullptr)
+            throw ckrules::Refused("a null pointer");
+        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        const auto prepared = kernel::prepare(args);
+        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+            return false;
+        auto steps = std::make_unique<ckrules::Plan>();
+        steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);
+        *plan = ckrules::release(std::move(steps));
+        return true;
+    });
+}
+
+CKRULES_API void ckrules_plan_free(ckrules_plan* plan) { ckrules::free_plan(plan); }
+
+} // extern "C"

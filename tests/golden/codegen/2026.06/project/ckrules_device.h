@@ -1,0 +1,44 @@
+// ckrules 0.0.0: what device units share. Include it before the CK headers.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+// The host pass of a device unit only has to parse.
+#if defined(__HIP_DEVICE_COMPILE__)
+#define CKRULES_RUN(...) __VA_ARGS__
+#else
+#define CKRULES_RUN(...) static_cast<void>(kargs)
+#endif
+
+#define CKRULES_ENTRY(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
+
+#if defined(CKRULES_NO_DEVICE_LIBS) && defined(__HIP_DEVICE_COMPILE__)
+// ROCm's device library is not linked (-nogpulib): the few of its functions that the HIP headers
+// call, on the compiler's builtins. Weak, so that a device library that is linked wins.
+#define CKRULES_OCKL extern "C" __device__ __attribute__((weak, const))
+
+CKRULES_OCKL size_t __ockl_get_local_id(unsigned int dim)
+{
+    return dim == 0   ? __builtin_amdgcn_workitem_id_x()
+           : dim == 1 ? __builtin_amdgcn_workitem_id_y()
+                      : __builtin_amdgcn_workitem_id_z();
+}
+
+CKRULES_OCKL size_t __ockl_get_group_id(unsigned int dim)
+{
+    return dim == 0   ? __builtin_amdgcn_workgroup_id_x()
+           : dim == 1 ? __builtin_amdgcn_workgroup_id_y()
+                      : __builtin_amdgcn_workgroup_id_z();
+}
+
+CKRULES_OCKL unsigned int __ockl_mul_hi_u32(unsigned int a, unsigned int b)
+{
+    return static_cast<unsigned int>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+
+CKRULES_OCKL int __ockl_mul_hi_i32(int a, int b)
+{
+    return static_cast<int>((static_cast<long long>(a) * b) >> 32);
+}
+#undef CKRULES_OCKL
+#endif
