@@ -169,7 +169,11 @@ def compiler_version(compiler: str) -> str:
 
 
 def task_key(task: Task, version: str) -> str:
-    """Everything that a result depends on, as one hash: sources, flags, compiler, release."""
+    """Everything that a result depends on, as one hash: sources, flags, compiler, release.
+
+    The comments at the head of a source, which name the versions of ckrules and its rule book,
+    are left out: a new rule is no reason to compile everything again.
+    """
     digest = hashlib.sha256()
     recipe = task.recipe
     parts = [
@@ -177,7 +181,13 @@ def task_key(task: Task, version: str) -> str:
         task.include or "",
     ]
     for path in sorted(task.sources):
-        parts += [path, task.sources[path]]
+        parts += [path, _without_head(task.sources[path])]
     for part in parts:
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()
+
+
+def _without_head(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+    return "".join(lines[first:])

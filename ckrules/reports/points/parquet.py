@@ -40,6 +40,8 @@ def write(
 
 
 def _array(pa: Any, column: Column, kind: Any) -> Any:
+    if pa.types.is_dictionary(kind) and None in column.values:  # no dictionary may hold a null
+        return pa.array(column.rows(), pa.string()).dictionary_encode()
     values = pa.array(column.values, pa.string() if pa.types.is_dictionary(kind) else kind)
     indices = pa.array(column.codes.astype("int32"))
     if pa.types.is_dictionary(kind):

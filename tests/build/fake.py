@@ -1,0 +1,73 @@
+"""A compiler that compiles nothing: a program that behaves as a test asks, and a folder to build.
+
+What it does follows from the unit's name or, for all units, from FAKE_COMPILER:
+``ok`` copies the unit to the output, ``fail`` reports a static assertion, ``sleep`` waits for
+FAKE_SECONDS first, ``hang`` never ends, ``kill`` is ended by a signal, ``full`` finds no space.
+"""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.codegen.generate import Generator
+from ckrules.codegen.stamp import Stamp
+from ckrules.config import Config
+from ckrules.constraints import book
+from ckrules.selection import Books
+
+PROGRAM = f"""#!{sys.executable}
+import os, pathlib, signal, sys, time
+if "--version" in sys.argv:
+    print("fake compiler 1.0")
+    sys.exit()
+unit = next(a for a in sys.argv if a.endswith(".cpp"))
+out = sys.argv[sys.argv.index("-o") + 1]
+how = os.environ.get("FAKE_COMPILER", "ok")
+if how == "sleep":
+    time.sleep(float(os.environ["FAKE_SECONDS"]))
+elif how == "hang":
+    time.sleep(600)
+elif how == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+elif how == "full":
+    print("fatal error: error in backend: IO failure on output stream: No space left on device")
+    sys.exit(1)
+elif how == "fail" and "_64x64x" in unit:
+    print("/ck/shape.hpp:7:3: error: static assertion failed: wrong!")
+    sys.exit(1)
+pathlib.Path(out).write_text(pathlib.Path(unit).read_text())
+"""
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Puts the fake compiler where ckrules looks for hipcc; the include folder of a CK tree."""
+    for header in ("include/ck_tile/core.hpp", "include/hip/hip_runtime.h"):
+        path = folder / header
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    program = folder / "bin" / "hipcc"
+    program.parent.mkdir()
+    program.write_text(PROGRAM)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("ROCM_PATH", str(folder))
+    monkeypatch.delenv("FAKE_COMPILER", raising=False)
+    return folder / "include"
+
+
+def kernels(out: Path, count: int = 4) -> Path:
+    """A generated folder of so many kernels."""
+    base: dict[str, Any] = dict(book("forward").vocabulary.baseline)
+    tiles = [(m, n, k) for k in (64, 32) for m in (64, 128) for n in (64, 128, 256)]
+    points = [{**base, "tile_m": m, "tile_n": n, "tile_k": k} for m, n, k in tiles]
+    configs = (Config(p) for p in points[:count])
+    report = Generator(
+        Books("2025.11"), out, force=True, ninja=False, stamp=Stamp("0.0.0", "test")
+    ).run(configs)
+    assert report.kernels == count
+    return out

@@ -1,0 +1,248 @@
+"""Builds with a fake compiler: results, resuming, faults, and processes that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ckrules.build import executors
+from ckrules.build.results import FILE, Result, Results, ResultsError
+from ckrules.build.session import Options, Session, Summary, manifests
+from ckrules.codegen.generate import MANIFEST
+from ckrules.engine.errors import UsageError
+from tests.build import fake
+from tests.cli.run import run
+
+
+@pytest.fixture
+def include(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The fake CK tree, with the fake compiler on PATH."""
+    return fake.install(tmp_path / "tools", monkeypatch)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four generated kernels."""
+    return fake.kernels(tmp_path / "out")
+
+
+def build(folder: Path, include: Path, where: str = "local", **extra: object) -> Summary:
+    """One build of launchers."""
+    options = Options(artifacts=("object",), compiler="hipcc", include=include, **extra)  # type: ignore[arg-type]
+    with (
+        Results(folder / FILE) as results,
+        executors.executor(where, 2) as (pool, width),
+    ):
+        return Session(folder, options).run(results, pool, width)
+
+
+def rows(folder: Path) -> list[Result]:
+    """Every stored result."""
+    with Results(folder / FILE, must_exist=True) as results:
+        return list(results.rows())
+
+
+def test_results_are_stored_and_known_next_time(folder: Path, include: Path) -> None:
+    first = build(folder, include)
+    assert (first.total, first.built, first.failed) == (4, 4, 0)
+    found = rows(folder)
+    assert len(found) == 4
+    assert all(r.status == "ok" and r.tool_version == "fake compiler 1.0" for r in found)
+    assert all((folder / f"{r.name}.o").is_file() for r in found)
+    again = build(folder, include)
+    assert (again.built, again.known) == (0, 4)
+    assert not (folder / ".ckrules-tmp" / str(os.getpid())).exists()
+
+
+def test_what_changed_or_vanished_is_built_again(folder: Path, include: Path) -> None:
+    build(folder, include)
+    name = rows(folder)[0].name
+    (folder / f"{name}.o").unlink()
+    assert build(folder, include).built == 1
+    unit = folder / f"{name}.cpp"
+    unit.write_text(unit.read_text() + "// more\n")
+    assert build(folder, include).built == 1
+    assert build(folder, include, flags=("-DX",)).built == 4
+
+
+def test_a_new_stamp_is_no_change(folder: Path, include: Path) -> None:
+    build(folder, include)
+    for path in folder.glob("*.?pp"):
+        path.write_text(path.read_text().replace("rule book test", "rule book later"))
+    assert build(folder, include).known == 4
+
+
+def test_a_refused_legal_kernel_is_a_finding(
+    folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_COMPILER", "fail")
+    summary = build(folder, include)
+    assert (summary.built, summary.failed) == (3, 1)
+    (bad,) = summary.findings
+    assert bad.error_class == "static-assert"
+    assert bad.diagnostic == "shape.hpp:7:3: error: static assertion failed: wrong!"
+    assert bad.finding == "legal by the rules, refused by the compiler (static-assert)"
+    # The command repeats the failure in a shell.
+    done = subprocess.run(["sh", "-c", bad.command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "static assertion failed" in done.stdout
+    # A failure is remembered, and repeated on request.
+    assert build(folder, include).known == 4
+    monkeypatch.delenv("FAKE_COMPILER")
+    assert build(folder, include, retry=True).built == 1
+
+
+def test_a_refused_illegal_kernel_is_no_finding(
+    folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_COMPILER", "fail")
+    manifest = folder / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"legal": true', '"legal": false'))
+    summary = build(folder, include)
+    assert (summary.failed, summary.findings) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"), [("kill", "killed"), ("full", "no-space"), ("hang", "timeout")]
+)
+def test_passing_faults_are_tried_again(
+    how: str, kind: str, folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_COMPILER", how)
+    summary = build(folder, include, timeout=1.0 if how == "hang" else 60.0)
+    assert (summary.failed, summary.transient, summary.findings) == (4, 4, [])
+    assert {r.error_class for r in rows(folder)} == {kind}
+    monkeypatch.delenv("FAKE_COMPILER")
+    assert build(folder, include).built == 4
+
+
+def test_a_full_disk_under_the_database_keeps_what_is_there(folder: Path, include: Path) -> None:
+    build(folder, include)
+    before = rows(folder)
+    with Results(folder / FILE) as results:
+        pages = results._db.execute("PRAGMA page_count").fetchone()[0]
+        results._db.execute(f"PRAGMA max_page_count={pages}")
+        big = {f: getattr(before[0], f) for f in Result.__dataclass_fields__}
+        big |= {"name": "another", "diagnostic": "x" * 1_000_000}
+        with pytest.raises(ResultsError, match="cannot store a result: database or disk is full"):
+            results.put(Result(**big))
+    assert rows(folder) == before
+
+
+def test_a_killed_build_loses_no_finished_result(tmp_path: Path, include: Path) -> None:
+    folder = fake.kernels(tmp_path / "many", 12)
+    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--artifact", "object"]
+    words += ["--compiler", "hipcc", "--include", str(include), "--jobs", "2"]
+    env = {**os.environ, "FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.3"}
+    process = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and stored(folder) < 3:
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    found = rows(folder)
+    assert 3 <= len(found) < 12
+    for row in found:
+        assert (folder / f"{row.name}.o").read_text() == (folder / f"{row.name}.cpp").read_text()
+    left = folder / ".ckrules-tmp" / str(process.pid)
+    assert left.exists()
+    summary = build(folder, include)
+    assert summary.known >= len(found)
+    assert summary.known + summary.built == 12
+    assert not left.exists()
+
+
+def stored(folder: Path) -> int:
+    """Rows so far, while another process writes."""
+    try:
+        with sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM build").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def test_builds_of_one_folder_at_once_share_the_database(folder: Path, include: Path) -> None:
+    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--compiler", "hipcc"]
+    words += ["--include", str(include), "-q"]
+    both = [
+        subprocess.Popen([*words, "--artifact", kind], stderr=subprocess.PIPE)
+        for kind in ("object", "host")
+    ]
+    assert [p.communicate(timeout=120)[1] for p in both] == [b"", b""]
+    assert len(rows(folder)) == 8
+
+
+def test_a_cluster_of_two_workers_builds_it(folder: Path, include: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        summary = build(folder, include, where=f"dask://{address}")
+    assert (summary.built, summary.failed) == (4, 0)
+    assert all((folder / f"{r.name}.o").is_file() for r in rows(folder))
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [("slurm://x", "neither local nor dask"), ("dask://", "neither local nor dask")],
+)
+def test_unknown_executors(where: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message), executors.executor(where, 1):
+        pass
+
+
+def test_a_folder_without_kernels(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="make it with ckrules generate"):
+        manifests(tmp_path)
+    (tmp_path / MANIFEST).write_text("{}\n")
+    with pytest.raises(UsageError, match="not a line of ckrules"):
+        manifests(tmp_path)
+
+
+def test_command_line(folder: Path, include: Path) -> None:
+    words = ["--artifact", "object", "--compiler", "hipcc", "--include", str(include)]
+    done = run("build", str(folder), *words)
+    assert (done.exit_code, done.stderr) == (0, "4 artifacts built\n")
+    done = run("results", str(folder), "--fields", "name,status,lds_bytes")
+    assert done.exit_code == 0
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [set(r) for r in shown] == [{"name", "status", "lds_bytes"}] * 4
+    assert run("results", str(folder), "--failed").exit_code == 3
+    assert run("results", str(folder / "no")).exit_code == 2
+    assert run("build", str(folder), "--artifact", "bitcode").exit_code == 2
+    assert "no such program" in run("build", str(folder), "--launcher", "no-such").stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_results_are_exported(suffix: str, folder: Path, include: Path, tmp_path: Path) -> None:
+    build(folder, include)
+    target = tmp_path / f"r.{suffix}"
+    assert run("results", str(folder), "-o", str(target)).exit_code == 0
+    if suffix == "parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(target)
+        assert table.num_rows == 4
+        assert "error_class" in table.column_names
+    else:
+        assert len(target.read_text().splitlines()) == 4 + (suffix == "csv")
+
+
+def test_doctor_answers() -> None:
+    done = run("doctor", "--json")
+    assert done.exit_code in (0, 1)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"HIP headers", "lld", "AMD GPU"} <= {f["what"] for f in found}
+    assert all(f["ok"] or f["remedy"] for f in found if f["needed"])
