@@ -1,0 +1,227 @@
+"""Tolerances, and what wrong results have in common."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.device import reference
+from ckrules.device.numbers import rounded
+from ckrules.device.patterns import Pattern, classify
+from ckrules.device.problem import parse
+from ckrules.device.tensors import Tensors
+from ckrules.device.tolerance import Tolerance, absolute_threshold, compare, thresholds
+
+CONFIG: dict[str, Any] = {
+    "tile_m": 64,
+    "tile_n": 32,
+    "tile_k": 32,
+    "wave_m": 2,
+    "wave_n": 1,
+    "wave_k": 1,
+    "warp_tile_m": 16,
+    "warp_tile_n": 8,
+    "warp_tile_k": 16,
+    "variant": "forward",
+}
+PROBLEM = "N=2,G=2,C=64,K=96,H=11,W=12,Y=3,X=3,pad=1"
+
+
+class Case:
+    """A right result to spoil."""
+
+    def __init__(self, variant: str, problem: str = PROBLEM, dtype: str = "fp16") -> None:
+        self.tensors = Tensors(parse(problem), variant, dtype)
+        a, b = (self.tensors.data(r) for r in self.tensors.sources)
+        self.sources = (a, b)
+        self.reference = rounded(reference.compute(self.tensors, a, b), dtype)
+        self.found = self.reference.copy()
+        largest = float(np.abs(self.reference).max())
+        self.tolerance = thresholds(self.tensors, largest)
+
+    def gemm(self) -> Any:
+        """A view of the result as (group, M..., N), to spoil parts of it."""
+        if self.tensors.result == "weight":
+            return np.moveaxis(self.found, 2, -1)
+        return np.moveaxis(np.moveaxis(self.found, 1, 0), 2, -1)
+
+    def pattern(self, unwritten: Any = None) -> Pattern:
+        result = compare(self.found, self.reference, self.tolerance)
+        assert not result.passed
+        return classify(
+            self.tensors, CONFIG, result, self.found, self.reference, self.sources, unwritten
+        )
+
+    def spoil_rows(self, rows: Any, value: float = 0.0) -> None:
+        view = self.gemm()
+        rank = (view.shape[0], view.shape[1], -1)
+        if self.tensors.result != "weight":
+            rank = (view.shape[0], -1, view.shape[-1])
+        flat = view.reshape(rank).copy()
+        flat[:, rows] = value
+        view[...] = flat.reshape(view.shape)
+
+    def without(self, taps: slice, variant: str = "forward") -> None:
+        """The forward result without some of the sum's terms."""
+        assert variant == "forward"
+        x, w = self.sources
+        order = np.moveaxis(w, 2, -1).copy()
+        shape = order.shape
+        flat = order.reshape(*shape[:2], -1)
+        flat[:, :, taps] = 0
+        left = np.moveaxis(flat.reshape(shape), -1, 2)
+        self.found = rounded(reference.compute(self.tensors, x, left), self.tensors.dtype)
+
+
+def test_a_right_result_passes() -> None:
+    case = Case("forward")
+    result = compare(case.found, case.reference, case.tolerance)
+    assert result.passed
+    assert (result.max_abs, result.max_rel, result.not_finite) == (0, 0, 0)
+
+
+def test_thresholds_are_those_of_check_err() -> None:
+    tensors = Tensors(
+        parse("N=8,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1,split_k=4"), "bwd_weight", "bf16"
+    )
+    terms = 8 * 56 * 56 // 4
+    found = thresholds(tensors, 100.0)
+    assert found.rtol == max(2**-24 * terms, 2**-8, 2**-8 * 4)
+    assert found.atol == max(25 * max(2**-24 * terms, 2**-8), 100 * 2**-8 * 4)
+    forward = thresholds(Tensors(tensors.problem, "forward", "fp32"), 100.0)
+    assert forward.rtol == 2**-24 * 576
+    assert absolute_threshold(0.0, "fp16", "fp16", "fp32", 10) == 0.0
+
+
+def test_the_limit_itself_is_right() -> None:
+    ref = np.array([2.0, 2.0, 0.0])
+    out = np.array([2.25, 2.2500001, 0.05])
+    result = compare(out, ref, Tolerance(rtol=0.1, atol=0.05))
+    assert result.mask.tolist() == [False, True, False]
+    assert result.max_abs == pytest.approx(0.25, abs=1e-6)
+
+
+def test_infinity_and_nan() -> None:
+    ref = np.array([np.inf, np.inf, 1.0, 1.0])
+    out = np.array([np.inf, -np.inf, np.nan, 1.0])
+    result = compare(out, ref, Tolerance(0.1, 0.1))
+    assert result.mask.tolist() == [False, True, True, False]
+    assert (result.not_finite, result.max_abs) == (3, 0)
+
+
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+def test_the_last_tile(variant: str) -> None:
+    case = Case(variant, PROBLEM.replace("K=96", "K=160"))
+    m = case.tensors.problem.gemm(variant)[0]
+    start = (math.ceil(m / 64) - 1) * 64
+    case.spoil_rows(slice(start, None))
+    assert case.pattern() == Pattern("zeros", "all zeros: last M tile", case.pattern().first)
+
+
+def test_waves_and_warp_tiles() -> None:
+    case = Case("forward")
+    rows = np.arange(2 * 11 * 12)
+    case.spoil_rows(rows % 64 // 16 % 2 == 1, 3.25)
+    assert case.pattern().text.startswith("wave 1 of 2 along M")
+    case = Case("forward")
+    case.gemm()[..., np.arange(48) % 32 // 8 % 2 == 1] += 9.0
+    assert case.pattern().kind == "warp tile"
+    assert case.pattern().text == "every second warp tile along N"
+
+
+def test_nan_in_one_image_of_one_group() -> None:
+    case = Case("forward")
+    case.found[1, 0] = np.nan
+    assert case.pattern().kind == "nan"
+    assert case.pattern().text == "NaN: group 0 of 2, image 1 of 2"
+    case.found[1, 0, 0] = 77.0
+    assert case.pattern().text.startswith("NaN in ")
+
+
+def test_what_was_never_written() -> None:
+    case = Case("forward")
+    case.found[...] = np.nan
+    mask = np.ones(case.found.shape, bool)
+    assert case.pattern(mask) == Pattern("not written", "not written: everywhere", (0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
+def test_a_missing_k_tile_is_found(dtype: str) -> None:
+    case = Case("forward", dtype=dtype)
+    case.without(slice(5 * 32, 6 * 32))
+    assert case.pattern().kind == "k slice"
+    assert case.pattern().text.startswith("K tile 5 of 9 missing: everywhere")
+    case.without(slice(8 * 32, None))
+    assert case.pattern().text.startswith("last K tile missing")
+
+
+def test_several_missing_k_tiles() -> None:
+    case = Case("forward", dtype="fp32")
+    x, w = case.sources
+    flat = np.moveaxis(w, 2, -1).copy()
+    shape = flat.shape
+    flat = flat.reshape(*shape[:2], -1)
+    flat[:, :, np.arange(288) // 32 % 2 == 1] = 0
+    left = np.moveaxis(flat.reshape(shape), -1, 2)
+    case.found = reference.compute(case.tensors, x, left)
+    assert case.pattern().text.startswith("K tiles 1, 3, 5, 7 of 9 missing")
+
+
+def test_a_split_part_that_was_lost() -> None:
+    case = Case("bwd_weight", PROBLEM + ",split_k=3", "fp32")
+    x, dy = case.sources
+    part = math.ceil(264 / (3 * 32)) * 32
+    flat = np.moveaxis(dy, 0, 2).copy()
+    cut = flat.reshape(*flat.shape[:2], -1)
+    cut[:, :, part : 2 * part] = 0
+    less = np.moveaxis(cut.reshape(flat.shape), 2, 0)
+    case.found = reference.compute(case.tensors, x, less)
+    assert case.pattern().text.startswith("split-K part 1 of 3 missing")
+    case.found = 2 * case.reference - case.found
+    assert case.pattern().text.startswith("split-K part 1 of 3 added twice")
+
+
+def test_k_slices_of_backward_data_with_strides() -> None:
+    case = Case("bwd_data", "N=2,C=64,K=96,H=12,W=12,Y=3,X=3,stride=2,pad=1", "fp32")
+    w, dy = case.sources
+    cut = w.copy()
+    cut[:, 64:96] = 0
+    case.found = reference.compute(case.tensors, cut, dy)
+    assert case.pattern().kind == "k slice"
+
+
+def test_a_sum_that_was_added_twice() -> None:
+    case = Case("forward")
+    case.found = 2 * case.reference
+    assert case.pattern().text.startswith("2 times the reference: everywhere")
+
+
+def test_single_elements_are_scattered() -> None:
+    case = Case("forward")
+    rng = np.random.default_rng(3)
+    flat = case.found.reshape(-1)
+    flat[rng.choice(flat.size, 40, replace=False)] += 50
+    assert case.pattern().kind == "scattered"
+    assert "40 of" in case.pattern().text
+
+
+def test_one_range_that_no_division_explains() -> None:
+    case = Case("forward")
+    case.gemm()[..., 3:6] += 40
+    assert case.pattern().text.startswith("N 3–5 of 48")
+
+
+def test_depthwise_tiles() -> None:
+    config = {"variant": "forward_depthwise", "tile_h": 8, "tile_w": 8, "sub_h": 2, "sub_w": 4}
+    config["out_vec"] = 2
+    tensors = Tensors(parse("N=2,G=5,C=5,K=5,H=20,W=24,Y=3,X=3,pad=1"), "forward_depthwise", "fp16")
+    a, b = (tensors.data(r) for r in tensors.sources)
+    ref = rounded(reference.compute(tensors, a, b), "fp16")
+    found = ref.copy()
+    found[..., 16:, :] = 0
+    result = compare(found, ref, thresholds(tensors, 9.0))
+    pattern = classify(tensors, config, result, found, ref, (a, b))
+    assert (pattern.kind, pattern.text) == ("zeros", "all zeros: last H tile")
