@@ -1,0 +1,216 @@
+"""Real kernels: generated, compiled by clang against CK 2025.11, and asked about problems."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckrules.build import codeobject, toolchain
+from ckrules.build.hostlib import Buffers, ConvShape, Fill, HostLibrary, HostLibraryError, Launch
+from ckrules.build.results import Result
+from ckrules.engine.errors import UsageError
+from ckrules.names import format_name
+from ckrules.selection import Books
+from tests.build import kernels
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
+
+POINTS = kernels.points()
+IDS = [f"{p['arch']}-{p['variant']}-{p['pipeline']}-{p['dtype']}-{i}" for i, p in enumerate(POINTS)]
+SMALL = ConvShape(2, 2, 16, 16, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
+
+
+@pytest.fixture(scope="session")
+def built() -> dict[tuple[str, str, str], Result]:
+    """Every result; without the toolchain the test is skipped, or fails if it is required."""
+    found = toolchain.find()
+    if isinstance(found, toolchain.Missing):
+        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
+        pytest.skip(str(found))
+    return kernels.build()
+
+
+def library(point: dict[str, Any]) -> HostLibrary:
+    """The host library of a point."""
+    name = format_name(point)
+    return HostLibrary(kernels.folder() / point["arch"] / f"{name}.host.so")
+
+
+def test_the_points_cover_what_they_should() -> None:
+    assert len(POINTS) >= 39
+    legal = Books("2025.11").of("forward")
+    assert [p for p in POINTS if legal.violations(p)] == []
+    for field, values in {
+        "arch": {"gfx90a", "gfx942", "gfx1201"},
+        "variant": {"forward", "bwd_data", "bwd_weight"},
+        "dtype": {"fp16", "bf16", "fp32"},
+        "ndim": {1, 2, 3},
+        "pipeline": {"basic_v1", "mem", "compv3", "compv4"},
+        "epilogue": {"cshuffle", "default"},
+        "scheduler": {"intrawave", "interwave"},
+    }.items():
+        assert {p[field] for p in POINTS} == values
+    assert any(p["two_stage"] for p in POINTS)
+    assert any(p["split_image"] for p in POINTS)
+    assert any(p["num_groups_to_merge"] > 1 for p in POINTS)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=IDS)
+def test_it_compiles_and_has_the_predicted_lds(
+    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
+) -> None:
+    name, arch = format_name(point), point["arch"]
+    device, host = built[name, arch, "device"], built[name, arch, "host"]
+    assert (device.status, host.status) == ("ok", "ok"), device.diagnostic or host.diagnostic
+    assert device.lds_bytes == device.predicted_lds_bytes
+    assert device.finding is None
+    info = library(point).info
+    entries = codeobject.entries(kernels.folder() / arch / f"{name}.hsaco")
+    by_name = {e.name: e for e in entries}
+    assert set(info.entries) <= set(by_name)
+    assert info.lds_bytes == device.lds_bytes
+    for entry in (by_name[e] for e in info.entries if not e.endswith("__convert")):
+        assert entry.wave_size == info.wave_size
+        assert entry.max_threads == info.block_size
+
+
+@pytest.mark.parametrize("point", POINTS, ids=IDS)
+def test_plans_fit_the_code_object(
+    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
+) -> None:
+    lib = library(point)
+    entries = {
+        e.name: e
+        for e in codeobject.entries(kernels.folder() / point["arch"] / f"{lib.info.name}.hsaco")
+    }
+    gm = point["num_groups_to_merge"]
+    seen = set()
+    for steps in range(1, 12):
+        shape = sized(point, steps, gm)
+        if not lib.is_supported(shape):
+            continue
+        need = lib.workspace_bytes(shape)
+        assert (need > 0) == point["two_stage"]
+        plan = lib.plan(shape, Buffers(0x1000, 0x2000, 0x3000, 0x4000))
+        launches = [s for s in plan if isinstance(s, Launch)]
+        assert len(launches) == 1 + point["two_stage"]
+        assert [s.address for s in plan if isinstance(s, Fill)] == (
+            [0x1000] if point["variant"] == "bwd_data" else []
+        )
+        for launch in launches:
+            entry = entries[launch.entry]
+            assert len(launch.args) == entry.kernarg_bytes
+            assert math.prod(launch.block) <= entry.max_threads
+            assert all(launch.grid)
+            seen.add(launch.entry)
+        words = struct.unpack(f"<{len(launches[0].args) // 8}Q", launches[0].args)
+        assert {0x1000, 0x2000, 0x3000} - set(words) <= ({0x2000} if point["two_stage"] else set())
+    assert seen
+
+
+def sized(point: dict[str, Any], steps: int, groups: int) -> ConvShape:
+    """A problem for which a block makes about so many steps along K."""
+    n, one = point["ndim"], (1,) * point["ndim"]
+    filt = 3 if point["specialization"] == "filter3x3" else 1
+    channels = point["tile_k"] * steps
+    batch = 2
+    if point["variant"] == "bwd_weight":
+        batch, channels = point["tile_k"] * steps, 64
+    c = 1 if filt == 3 else channels
+    out = channels if point["variant"] == "bwd_data" else 64
+    return ConvShape(
+        groups, batch, out, c, (3,) * n, (filt,) * n, one, one, (filt // 2,) * n, (filt // 2,) * n
+    )
+
+
+@st.composite
+def problems(draw: st.DrawFn, point: dict[str, Any]) -> ConvShape:
+    """Problems of the kernel's dimensions, some of which it takes."""
+    n = point["ndim"]
+
+    def per_dim(*values: int) -> tuple[int, ...]:
+        return tuple(draw(st.sampled_from(values)) for _ in range(n))
+
+    filt = draw(st.sampled_from([(1,) * n, (3,) * n, per_dim(1, 2, 3, 5)]))
+    pads = draw(st.sampled_from([(0,) * n, (1,) * n, per_dim(0, 1, 2)]))
+    return ConvShape(
+        groups=draw(st.sampled_from([1, 2, 3, 4, 8])),
+        batch=draw(st.integers(1, 5)),
+        out_channels=draw(st.sampled_from([1, 2, 4, 6, 8, 12, 16, 24, 32])),
+        in_channels=draw(st.sampled_from([1, 2, 4, 6, 8, 12, 16, 24, 32])),
+        input=per_dim(7, 8, 14),
+        filter=filt,
+        stride=draw(st.sampled_from([(1,) * n, per_dim(1, 2, 3)])),
+        dilation=draw(st.sampled_from([(1,) * n, per_dim(1, 2)])),
+        left_pad=pads,
+        right_pad=draw(st.sampled_from([pads, per_dim(0, 1)])),
+        k_batch=draw(st.sampled_from([1, 1, 2, 4])),
+    )
+
+
+def supported(point: dict[str, Any], p: ConvShape) -> bool:
+    """IsSupportedArgument of CK 2025.11, written from its source (grouped_convolution_*_kernel)."""
+    reach = [(f - 1) * d + 1 for f, d in zip(p.filter, p.dilation, strict=True)]
+    padded = zip(p.input, p.left_pad, p.right_pad, reach, strict=True)
+    if any(i + left + right < r for i, left, right, r in padded):
+        return False
+    unpadded = not any(p.left_pad) and not any(p.right_pad)
+    ones = all(f == 1 for f in p.filter)
+    spec = {
+        "default": True,
+        "filter1x1_pad0": ones and unpadded,
+        "filter1x1_stride1_pad0": ones and unpadded and all(s == 1 for s in p.stride),
+        "filter3x3": p.in_channels == 1 and all(f == 3 for f in p.filter),
+    }[point["specialization"]]
+    a, b, c = (point[f"vector_{x}"] for x in "abc")
+    k, ch = p.out_channels, p.in_channels
+    if point["variant"] == "forward":
+        return spec and p.k_batch == 1 and ch % a == 0 and ch % b == 0 and k % c == 0
+    fits = spec and k % a == 0 and ch % b == 0 and ch % c == 0
+    if point["variant"] == "bwd_data":
+        return fits and p.k_batch == 1
+    narrow = point["dtype"] != "fp32" and not point["two_stage"]
+    splits = p.k_batch == 1 or not (c % 2 and narrow)
+    return fits and splits and p.groups % point["num_groups_to_merge"] == 0
+
+
+@pytest.mark.parametrize("point", POINTS, ids=IDS)
+def test_support_is_as_the_sources_say(
+    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
+) -> None:
+    lib = library(point)
+
+    @given(problems(point))
+    def check(shape: ConvShape) -> None:
+        assert lib.is_supported(shape) == supported(point, shape), lib.reason(shape)
+
+    check()
+
+
+def test_faulty_calls_are_errors(built: dict[tuple[str, str, str], Result]) -> None:
+    point = next(p for p in POINTS if p["ndim"] == 2 and p["specialization"] == "default")
+    lib = library(point)
+    with pytest.raises(UsageError, match="out of range"):
+        lib.is_supported(ConvShape(*_changed(stride=(0, 1))))
+    with pytest.raises(UsageError, match="1, 2 or 3 spatial dimensions"):
+        lib.is_supported(ConvShape(*_changed(stride=(1,))))
+    line = ConvShape(2, 2, 16, 16, (9,), (3,), (1,), (1,), (1,), (1,))
+    assert lib.reason(line) == "the kernel has 2 spatial dimensions"
+    with pytest.raises(UsageError, match="refuses the problem: the kernel has 2"):
+        lib.plan(line, Buffers())
+
+
+def _changed(**fields: Any) -> tuple[Any, ...]:
+    return tuple({**{f: getattr(SMALL, f) for f in SMALL.__slots__}, **fields}.values())
+
+
+def test_what_is_no_library(tmp_path: Any) -> None:
+    with pytest.raises(HostLibraryError, match="no host library"):
+        HostLibrary(tmp_path / "absent.host.so")
