@@ -3,7 +3,17 @@
 A format is one module in `ckrules.readers.formats`; a new file there is found by itself.
 """
 
-from ckrules.readers.entries import Context, Entry, Place, Problem
-from ckrules.readers.inputs import formats, read_input
+from ckrules.readers.entries import Context, Edit, Entry, Place, Problem, Remark
+from ckrules.readers.inputs import Reading, formats, read_input
 
-__all__ = ["Context", "Entry", "Place", "Problem", "formats", "read_input"]
+__all__ = [
+    "Context",
+    "Edit",
+    "Entry",
+    "Place",
+    "Problem",
+    "Reading",
+    "Remark",
+    "formats",
+    "read_input",
+]

@@ -14,6 +14,7 @@ from ckrules.config import (
     config_from_parsed,
     read_name,
 )
+from ckrules.engine.expr import Value
 from ckrules.name_grammar import KernelNameError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 class Place:
     """A source with line and column, both from 1, columns in characters; 0 where there is none.
 
+    ``end_line`` and ``end_column`` are the first place behind the span, 0 where it is not known.
+
     >>> str(Place("a.json", 4, 10)), str(Place("a.json"))
     ('a.json:4:10', 'a.json')
     """
@@ -31,29 +34,78 @@ class Place:
     source: str
     line: int = 0
     column: int = 0
+    end_line: int = 0
+    end_column: int = 0
 
     def __str__(self) -> str:
         parts = [self.source, *(str(n) for n in (self.line, self.column) if n)]
         return ":".join(parts)
 
 
-class Entry:
-    """One configuration; ``locate`` gives the place of a field where the source writes it."""
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of the text of a span; an empty span inserts."""
 
-    __slots__ = ("_locate", "config", "place")
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a source that is no configuration: a code of `ckrules.readers.findings`."""
+
+    place: Place
+    code: str
+    message: str
+
+
+Locate = Callable[[str], Place | None]
+Rewrite = Callable[[str, Value], Edit | None]
+
+
+class Entry:
+    """One configuration; ``locate`` gives the place of a field where the source writes it.
+
+    Args:
+        config: The configuration.
+        place: Where it stands.
+        locate: The place of a field's value, None where the source does not write it.
+        rewrite: The edit that gives a field another value, None where the format cannot say it.
+        label: What the source itself calls the configuration: a name or number.
+        remarks: What the reader found beside the rules.
+        pointer: The JSON pointer of the configuration in its document.
+    """
+
+    __slots__ = ("_locate", "_rewrite", "config", "label", "place", "pointer", "remarks")
 
     def __init__(
-        self, config: Config, place: Place, locate: Callable[[str], Place | None] | None = None
+        self,
+        config: Config,
+        place: Place,
+        locate: Locate | None = None,
+        rewrite: Rewrite | None = None,
+        *,
+        label: str = "",
+        remarks: tuple[Remark, ...] = (),
+        pointer: str = "",
     ) -> None:
         self.config, self.place, self._locate = config, place, locate
+        self._rewrite, self.label, self.remarks, self.pointer = rewrite, label, remarks, pointer
 
     def locate(self, *fields: str) -> Place:
         """The place of the first of the fields that the source writes, else the entry's own."""
-        if self._locate is not None:
-            for name in fields:
-                if (place := self._locate(name)) is not None:
-                    return place
+        for name in fields:
+            if (place := self.written(name)) is not None:
+                return place
         return self.place
+
+    def written(self, field: str) -> Place | None:
+        """The place of a field's value, None where the source does not write it."""
+        return None if self._locate is None else self._locate(field)
+
+    def rewrite(self, field: str, value: Value) -> Edit | None:
+        """The edit that gives the field another value, None where the format cannot say it."""
+        return None if self._rewrite is None else self._rewrite(field, value)
 
 
 class Problem:
@@ -81,6 +133,8 @@ class Context:
 
     books: Books
     arch: str | None = None
+    #: How ``.tile(a, b, c)`` of the C++ macros is read: see `ckrules.readers.formats.macros`.
+    tile_reading: str = "gmn"
 
 
 def entry_from_name(
@@ -95,7 +149,23 @@ def entry_from_name(
     except ConfigError as error:
         faults = error.faults
         return Problem(place, lambda: [(_in_name(text, f.key, at), f.message) for f in faults])
-    return Entry(config, place, lambda name: _in_name(text, name, at))
+
+    def locate(name: str) -> Place | None:
+        span = _span(text, name)
+        return None if span is None else _from_to(at, *span)
+
+    def rewrite(name: str, value: Value) -> Edit | None:
+        found = locate(name)
+        plain = isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+        return Edit(found, str(value)) if found is not None and plain else None
+
+    whole = _from_to(at, 0, len(text)) if place.line else place
+    return Entry(config, whole, locate, rewrite, label=text)
+
+
+def _from_to(at: Callable[[int], Place], start: int, end: int) -> Place:
+    first, last = at(start + 1), at(end + 1)
+    return Place(first.source, first.line, first.column, last.line, last.column)
 
 
 def name_fault(error: KernelNameError) -> str:
@@ -108,13 +178,19 @@ def name_fault(error: KernelNameError) -> str:
     )
 
 
-def _in_name(text: str, key: str, at: Callable[[int], Place]) -> Place:
+def _span(text: str, key: str) -> tuple[int, int] | None:
     from ckrules.name_grammar import DEPTHWISE_NAME, NAME
 
     match = NAME.fullmatch(text) or DEPTHWISE_NAME.fullmatch(text)
     if match is None or match.groupdict().get(key) is None:
-        return at(1)
-    return at(match.start(key) + 1)
+        return None
+    start, end = match.span(key)
+    return (start, start + 1) if key == "ndim" else (start, end)
+
+
+def _in_name(text: str, key: str, at: Callable[[int], Place]) -> Place:
+    span = _span(text, key)
+    return at(1) if span is None else at(span[0] + 1)
 
 
 def entry_from_mapping(
@@ -122,8 +198,13 @@ def entry_from_mapping(
     context: Context,
     place: Place,
     locate: Callable[[str, bool], Place | None],
+    rewrite: Rewrite | None = None,
+    **extra: Any,
 ) -> Entry | Problem:
-    """The entry that a mapping makes; ``locate(key, at_key)`` gives the place of a key or value."""
+    """The entry that a mapping makes; ``locate(key, at_key)`` gives the place of a key or value.
+
+    ``extra`` goes to the `Entry`: its label, remarks and pointer.
+    """
     try:
         config = _config(given, context)
     except ConfigError as error:
@@ -133,7 +214,7 @@ def entry_from_mapping(
         )
     except RecursionError:
         return Problem(place, "nested too deeply to be a configuration")
-    return Entry(config, place, lambda name: locate(name, False))
+    return Entry(config, place, lambda name: locate(name, False), rewrite, **extra)
 
 
 def _config(given: Mapping[str, Any], context: Context) -> Config:

@@ -14,10 +14,12 @@ from typing import BinaryIO, Protocol, cast
 
 from ckrules.engine.errors import unknown
 from ckrules.readers import formats as formats_package
-from ckrules.readers.entries import Context, Entry, Place, Problem, entry_from_name
-from ckrules.readers.source import Source, SourceError
+from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
+from ckrules.readers.source import Head, Source, SourceError
+from ckrules.readers.suppressions import Suppressions
 
 _NAME = "grouped_conv_"
+Item = Entry | Problem | Remark
 
 
 class Format(Protocol):
@@ -25,11 +27,13 @@ class Format(Protocol):
 
     TITLE: str
     SUFFIXES: tuple[str, ...]
+    #: The sign that begins a comment, empty where the format has none.
+    COMMENT: str
 
-    def sniff(self, head: list[str]) -> bool:
+    def sniff(self, head: Head) -> bool:
         """Whether the first lines of a text look like this format."""
 
-    def read(self, source: Source, context: Context) -> Iterator[Entry | Problem]:
+    def read(self, source: Source, context: Context) -> Iterator[Item]:
         """Every configuration of the source, in order."""
 
 
@@ -37,8 +41,8 @@ class Format(Protocol):
 def formats() -> dict[str, Format]:
     """The formats by name, in the order in which their ``sniff`` is asked.
 
-    >>> list(formats())
-    ['jsonl', 'json', 'names']
+    >>> {"dispatcher", "conf", "macros", "json", "names"} <= set(formats())
+    True
     """
     names = [m.name for m in pkgutil.iter_modules(formats_package.__path__)]
     modules = {
@@ -49,6 +53,67 @@ def formats() -> dict[str, Format]:
     return cast(dict[str, Format], dict(ordered))
 
 
+class Reading:
+    """Everything that an argument holds: configurations, problems and remarks, one by one.
+
+    ``suppressions`` grows while the items come and is whole afterwards.
+
+    Raises:
+        UnknownNameError: For an unknown format.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        context: Context,
+        *,
+        input_format: str | None = None,
+        stdin_name: str = "-",
+        stdin: BinaryIO | None = None,
+    ) -> None:
+        if input_format is not None and input_format not in formats():
+            raise unknown("input format", input_format, formats())
+        self.argument, self.context, self.input_format = argument, context, input_format
+        self.name = argument
+        if argument == "-":
+            self.name = "<stdin>" if stdin_name == "-" else stdin_name
+        self._stdin = stdin
+        self.is_name = argument.startswith(_NAME) and not os.path.lexists(argument)
+        self.format = ""
+        self.suppressions: Suppressions | None = None
+
+    def __iter__(self) -> Iterator[Item]:
+        if self.argument == "-":
+            yield from self._read(self._stdin or sys.stdin.buffer)
+            return
+        if self.is_name:
+            place = Place(self.argument)
+            yield entry_from_name(self.argument, self.context, place, lambda column: place)
+            return
+        try:
+            path = Path(self.argument)
+            if path.is_dir():
+                yield Problem(Place(self.argument), "a folder, expected a file")
+                return
+            with path.open("rb") as stream:
+                yield from self._read(stream)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            yield Problem(Place(self.argument), _unopened(self.argument, error))
+
+    def _read(self, stream: BinaryIO) -> Iterator[Item]:
+        try:
+            peeks = stream if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
+            source = Source(self.name, cast(BufferedReader, peeks))
+            self.format = self.input_format or detect(self.name, source.head())
+            module = formats()[self.format]
+            if module.COMMENT:
+                source.comments(module.COMMENT)
+            self.suppressions = source.suppressions
+            yield from module.read(source, self.context)
+        except SourceError as error:
+            yield Problem(Place(self.name, error.line, error.column), error.message)
+
+
 def read_input(
     argument: str, context: Context, *, input_format: str | None = None, stdin_name: str = "-"
 ) -> Iterator[Entry | Problem]:
@@ -57,25 +122,9 @@ def read_input(
     Raises:
         UnknownNameError: For an unknown format.
     """
-    if input_format is not None and input_format not in formats():
-        raise unknown("input format", input_format, formats())
-    if argument == "-":
-        name = "<stdin>" if stdin_name == "-" else stdin_name
-        yield from _read(name, sys.stdin.buffer, context, input_format)
-        return
-    if argument.startswith(_NAME) and not os.path.lexists(argument):
-        place = Place(argument)
-        yield entry_from_name(argument, context, place, lambda column: place)
-        return
-    try:
-        path = Path(argument)
-        if path.is_dir():
-            yield Problem(Place(argument), "a folder, expected a file")
-            return
-        with path.open("rb") as stream:
-            yield from _read(argument, stream, context, input_format)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        yield Problem(Place(argument), _unopened(argument, error))
+    for item in Reading(argument, context, input_format=input_format, stdin_name=stdin_name):
+        if not isinstance(item, Remark):
+            yield item
 
 
 def _unopened(argument: str, error: OSError | ValueError) -> str:
@@ -84,22 +133,10 @@ def _unopened(argument: str, error: OSError | ValueError) -> str:
     return f"cannot read the file: {getattr(error, 'strerror', None) or error}"
 
 
-def _read(
-    name: str, stream: BinaryIO, context: Context, input_format: str | None
-) -> Iterator[Entry | Problem]:
-    try:
-        buffered = stream if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
-        source = Source(name, cast(BufferedReader, buffered))
-        chosen = input_format or detect(name, source.head())
-        yield from formats()[chosen].read(source, context)
-    except SourceError as error:
-        yield Problem(Place(name, error.line, error.column), error.message)
-
-
-def detect(name: str, head: list[str]) -> str:
+def detect(name: str, head: Head) -> str:
     """The format of a text: by its first lines, else by the suffix of its name.
 
-    >>> detect("a.txt", ['{"variant": "forward"}', '{"variant": "bwd_data"}'])
+    >>> detect("a.txt", Head(['{"variant": "forward"}', '{"variant": "bwd_data"}']))
     'jsonl'
     """
     suffix = os.path.splitext(name)[1].lower()

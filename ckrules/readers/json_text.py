@@ -6,6 +6,7 @@ of this module look for the keys' places.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Generator, Iterator
@@ -79,6 +80,7 @@ class Item:
     end: int
     shared: dict[str, Any]
     shared_offset: int
+    pointer: str = ""
 
 
 def items(text: Text) -> Iterator[Item]:
@@ -101,22 +103,23 @@ def items(text: Text) -> Iterator[Item]:
 
 
 def _elements(
-    text: Text, start: int, shared: dict[str, Any], at: int
+    text: Text, start: int, shared: dict[str, Any], at: int, key: str = ""
 ) -> Generator[Item, None, int]:
     """The elements of the list at ``start``; returns the offset behind it."""
     raw = text.text
     pos = _skip(raw, start + 1)
     if raw[pos : pos + 1] == "]":
         return pos + 1
-    while True:
+    for index in itertools.count():
         value, end = _decode(text, pos)
-        yield Item(value, pos, end, shared, at)
+        yield Item(value, pos, end, shared, at, f"{key}/{index}")
         end = _skip(raw, end)
         if raw[end : end + 1] == "]":
             return end + 1
         if raw[end : end + 1] != ",":
             raise _fail(text, end, "expected ',' or ']'")
         pos = _skip(raw, end + 1)
+    raise AssertionError("itertools.count ends")  # pragma: no cover
 
 
 def _wrapper(text: Text, start: int) -> Generator[Item, None, int]:
@@ -126,19 +129,19 @@ def _wrapper(text: Text, start: int) -> Generator[Item, None, int]:
     not the last value is first passed over.
     """
     raw = text.text
-    lists: list[int] = []
+    lists: list[tuple[int, str]] = []
     shared: dict[str, Any] = {}
     whole = bool(_ENDS_WITH_LIST.search(raw[-1000:]))
     for key, key_at, value_at in _keys(text, start, whole, shared):
         if key in LISTS and raw[value_at : value_at + 1] == "[":
             if lists:
                 raise _fail(text, key_at, f"a second list {key!r}")
-            lists.append(value_at)
+            lists.append((value_at, key))
     if not lists:
         value, end = _decode(text, start)
         yield Item(value, start, end, {}, 0)
         return end
-    end = yield from _elements(text, lists[0], shared, start)
+    end = yield from _elements(text, lists[0][0], shared, start, f"/{lists[0][1]}")
     return _behind_list(text, end) if whole else _past(text, start)
 
 
@@ -259,3 +262,64 @@ def _value_end(raw: str, start: int) -> int:
         return _past(Text(raw), start)
     scalar = _SCALAR.match(raw, start)
     return scalar.end() if scalar else start + 1
+
+
+class Members:
+    """Places of the keys and values of one decoded object, found when they are asked for.
+
+    ``inner`` leads to an object below it; ``shared`` is the offset of an object whose keys hold
+    for this one too, or None.
+    """
+
+    def __init__(
+        self,
+        text: Text,
+        start: int,
+        end: int,
+        inner: tuple[str, ...] = (),
+        shared: int | None = None,
+    ) -> None:
+        self._text, self._start, self._end = text, start, end
+        self._inner, self._shared = inner, shared
+        self._own: dict[str, list[tuple[int, int]]] | None = None
+        self._beside: dict[str, list[tuple[int, int]]] = {}
+
+    def find(self, key: str, which: int = 0) -> tuple[int, int] | None:
+        """Offsets of a key and its value; ``which`` counts a key that stands several times."""
+        raw = self._text.text
+        if not self._inner and which == 0 and self._own is None:
+            found = key_place(raw, self._start, self._end, key)
+            if found is not None:
+                return found
+        places = self.own().get(key) or self._beside.get(key)
+        return places[which] if places and which < len(places) and key not in LISTS else None
+
+    def own(self) -> dict[str, list[tuple[int, int]]]:
+        """Offsets of the object's own keys and values."""
+        if self._own is None:
+            start = self._start
+            for key in self._inner:
+                start = key_places(self._text.text, start)[key][-1][1]
+            self._own = key_places(self._text.text, start)
+            if self._shared is not None:
+                self._beside = key_places(self._text.text, self._shared)
+        return self._own
+
+    def span(self, key: str, at_key: bool = False, which: int = 0) -> tuple[int, int] | None:
+        """Start and end of a key or its value."""
+        found = self.find(key, which)
+        if found is None:
+            return None
+        start = found[0] if at_key else found[1]
+        return start, _value_end(self._text.text, start)
+
+    def insertion(self, key: str, value: str) -> tuple[int, str]:
+        """Where a new key goes, and the text that adds it in the manner of the others."""
+        raw, places = self._text.text, self.own()
+        last = max((at for hits in places.values() for at in hits), default=None)
+        if last is None:
+            return self._start + 1, f'"{key}": {value}'
+        before = raw[: last[0]]
+        blank = before[len(before.rstrip(" \t\n\r")) :]
+        colon = raw[_value_end(raw, last[0]) : last[1]]
+        return _value_end(raw, last[1]), f',{blank}"{key}"{colon}{value}'

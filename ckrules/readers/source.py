@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 
 from ckrules.engine.errors import UsageError
+from ckrules.readers.suppressions import Suppressions
 
 #: A line longer than this is no configuration.
 MAX_LINE = 4 << 20
@@ -35,12 +36,28 @@ class Line:
     column: int = 1
 
 
+class Head(list[str]):
+    """The first lines that hold more than blanks and comments; ``text`` is all that was seen."""
+
+    def __init__(self, lines: Iterable[str] = (), text: str = "") -> None:
+        super().__init__(lines)
+        self.text = text or "\n".join(self)
+
+
 class Source:
-    """An open file under the name that messages show."""
+    """An open file under the name that messages show.
+
+    ``suppressions`` are the comments seen so far, if the format has comments (`comments`).
+    """
 
     def __init__(self, name: str, stream: BufferedReader) -> None:
         self.name, self._stream = name, stream
         self._head = self._peek()
+        self.suppressions: Suppressions | None = None
+
+    def comments(self, sign: str) -> None:
+        """Collects the suppression comments that begin with ``sign``."""
+        self.suppressions = Suppressions(sign)
 
     def _peek(self) -> bytes:
         head = self._stream.peek(_HEAD)[:_HEAD]
@@ -55,11 +72,12 @@ class Source:
             raise SourceError("a binary file, expected text", line, nul - head.rfind(b"\n", 0, nul))
         return head
 
-    def head(self) -> list[str]:
+    def head(self) -> Head:
         """The first lines that hold more than blanks and comments, for telling formats apart."""
-        lines = self._head.decode("utf-8-sig", errors="replace").splitlines()
-        stripped = (line.strip() for line in lines[:200])
-        return [line for line in stripped if line and not line.startswith("#")][:3]
+        text = self._head.decode("utf-8-sig", errors="replace")
+        stripped = (line.strip() for line in text.splitlines()[:200])
+        kept = [line for line in stripped if line and not line.startswith(("#", "//"))]
+        return Head(kept[:3], text)
 
     def lines(self) -> Iterator[Line]:
         """Every line in turn; a line that is not UTF-8 has a fault and the rest still follows."""
@@ -79,7 +97,10 @@ class Source:
                 at = len(raw[: error.start].decode(errors="replace")) + 1
                 yield Line(number, "", f"byte {raw[error.start]:#04x} is not UTF-8", at)
                 continue
-            yield Line(number, text.rstrip("\r\n"))
+            text = text.rstrip("\r\n")
+            if self.suppressions is not None:
+                self.suppressions.add(number, text)
+            yield Line(number, text)
 
     def text(self) -> Text:
         """The whole text.
@@ -91,7 +112,10 @@ class Source:
         if len(raw) > MAX_TEXT:
             raise SourceError(f"longer than {MAX_TEXT >> 30} GB: use JSON Lines")
         try:
-            return Text(raw.decode("utf-8-sig"))
+            text = Text(raw.decode("utf-8-sig"))
+            if self.suppressions is not None and "ckrules" in text.text:
+                self.suppressions.add_all(text.text.split("\n"))
+            return text
         except UnicodeDecodeError as error:
             data = error.object
             start = data.rfind(b"\n", 0, error.start) + 1

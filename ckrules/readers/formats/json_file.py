@@ -15,7 +15,8 @@ from ckrules.readers.source import Source
 
 TITLE = "JSON: an object, a list, or an object with a list named kernels or instances"
 SUFFIXES = (".json",)
-ORDER = 2
+ORDER = 4
+COMMENT = ""
 
 
 def sniff(head: list[str]) -> bool:

@@ -6,20 +6,24 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ckrules.engine.expr import Value
 from ckrules.readers.entries import (
     Context,
+    Edit,
     Entry,
     Place,
     Problem,
+    Rewrite,
     entry_from_mapping,
     entry_from_name,
 )
-from ckrules.readers.json_text import LISTS, Item, Repeats, items, key_place, key_places
+from ckrules.readers.json_text import Item, Members, Repeats, items
 from ckrules.readers.source import Source, SourceError, Text
 
 TITLE = "JSON Lines: one configuration a line"
 SUFFIXES = (".jsonl", ".ndjson")
-ORDER = 1
+ORDER = 3
+COMMENT = ""
 
 
 def sniff(head: list[str]) -> bool:
@@ -48,44 +52,82 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
 
 def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
     """The configuration that a decoded value describes."""
-    place = Place(source, *text.place(item.offset))
-    value, offset, nested = item.value, item.offset, None
+    place = span_place(text, source, item.offset, item.end)
+    value, inner = item.value, ()
     if isinstance(value, str):
-        return entry_from_name(value, context, place, lambda column: place)
+        start = text.place(item.offset + 1)
+        plain = "\\" not in text.text[item.offset : item.end]
+
+        def at(column: int) -> Place:
+            return Place(source, start[0], start[1] + column - 1) if plain else place
+
+        named = entry_from_name(value, context, place, at)
+        named.place = place
+        return named
     if not isinstance(value, dict):
-        return Problem(place, f"expected an object of fields, found {_kind(value)}")
+        return Problem(place, f"expected an object of fields, found {kind(value)}")
     if isinstance(value.get("config"), dict):
-        value, nested = value["config"], "config"
-    places: dict[str, list[tuple[int, int]]] = {}
-
-    def locate(key: str, at_key: bool, which: int = 0) -> Place | None:
-        if nested is None and which == 0:
-            found = key_place(text.text, offset, item.end, key)
-            if found is not None:
-                return Place(source, *text.place(found[0 if at_key else 1]))
-        if not places:
-            start = offset if nested is None else key_places(text.text, offset)[nested][-1][1]
-            places.update(key_places(text.text, start))
-            if item.shared:
-                for name, at in key_places(text.text, item.shared_offset).items():
-                    places.setdefault(name, at)
-        if key not in places or key in LISTS:
-            return None
-        return Place(source, *text.place(places[key][which][0 if at_key else 1]))
-
+        value, inner = value["config"], ("config",)
+    shared = item.shared_offset if item.shared else None
+    members = Members(text, item.offset, item.end, inner, shared)
     if isinstance(value, Repeats):
-        twice = value.twice
-        return Problem(
-            place,
-            lambda: [(locate(k, True, 1) or place, f"the key {k!r} stands twice") for k in twice],
-        )
+        return twice(value, members, text, source, place)
+
+    def locate(key: str, at_key: bool) -> Place | None:
+        span = members.span(key, at_key)
+        return None if span is None else span_place(text, source, *span)
+
     given = {**item.shared, **value} if item.shared else value
-    return entry_from_mapping(given, context, place, locate)
+    pointer = item.pointer + "".join(f"/{k}" for k in inner)
+    edits = rewriter(members, text, source, lambda field, value: (field, value))
+    if "name" in given:
+        return entry_from_mapping(given, context, place, locate, pointer=pointer)
+    return entry_from_mapping(given, context, place, locate, edits, pointer=pointer)
 
 
-def _kind(value: Any) -> str:
+def rewriter(members: Members, text: Text, source: str, spell: Any) -> Rewrite:
+    """Edits of a JSON object; ``spell`` gives the key and value for a field, or None."""
+
+    def rewrite(field: str, value: Value) -> Edit | None:
+        spelt = spell(field, value)
+        if spelt is None:
+            return None
+        span, new = members.span(spelt[0]), json.dumps(spelt[1])
+        if span is None:
+            at, new = members.insertion(spelt[0], new)
+            span = at, at
+        return Edit(span_place(text, source, *span), new)
+
+    return rewrite
+
+
+def span_place(text: Text, source: str, start: int, end: int) -> Place:
+    """The place of a part of a text."""
+    return Place(source, *text.place(start), *text.place(end))
+
+
+def twice(value: Repeats, members: Members, text: Text, source: str, place: Place) -> Problem:
+    """The problem of an object that has a key twice."""
+
+    def lines() -> list[tuple[Place, str]]:
+        found = []
+        for key in value.twice:
+            span = members.span(key, True, 1)
+            at = place if span is None else span_place(text, source, *span)
+            found.append((at, f"the key {key!r} stands twice"))
+        return found
+
+    return Problem(place, lines)
+
+
+def kind(value: Any) -> str:
+    """What a JSON value is, in words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, dict):
+        return "an object"
     return "a list" if isinstance(value, list) else "a number"

@@ -1,0 +1,170 @@
+"""The registry's JSON: entries with a ``signature`` and an ``algorithm``, waves as ``"2x2x1"``.
+
+Upstream's reader of this format drops double_smem_buffer, split_image, two_stage, explicit_gemm
+and the pads; what the file writes is judged here all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ckrules.engine.errors import nearest
+from ckrules.engine.expr import Value
+from ckrules.readers.entries import (
+    Context,
+    Edit,
+    Entry,
+    Place,
+    Problem,
+    Remark,
+    entry_from_mapping,
+)
+from ckrules.readers.formats import jsonl
+from ckrules.readers.formats.dispatcher import FIELDS, OTHER_LAYOUTS
+from ckrules.readers.json_text import Item, Members, items
+from ckrules.readers.source import Head, Source
+
+TITLE = "a registry: JSON with signature and algorithm"
+SUFFIXES: tuple[str, ...] = ()
+ORDER = 0
+COMMENT = ""
+#: Keys that hold several fields: ``wave`` counts waves, ``warp`` is the MFMA tile.
+TRIPLES = {"wave": "wave_mnk", "warp": "warp_tile_mnk", "vector_sizes": "vector_abc"}
+PARTS = ("signature", "algorithm")
+_GEMM = ("tile_shape", "wave_shape", "dtypes")
+_NOTES = ("block_per_cu", "memory_op", "block_size")
+_TRIPLE = re.compile(r"\d{1,9}x\d{1,9}x\d{1,9}")
+
+
+def sniff(head: Head) -> bool:
+    """Whether the text is JSON with signatures and algorithms."""
+    if not head or not head[0].startswith(("{", "[")):
+        return False
+    return '"algorithm"' in head.text and (
+        '"signature"' in head.text or '"identifier"' in head.text
+    )
+
+
+def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+    """Every entry of the registry."""
+    text = source.text()
+    if not text.text.strip():
+        yield Problem(Place(source.name), "empty: there is no configuration in it")
+        return
+    for item in items(text):
+        place = jsonl.span_place(text, source.name, item.offset, item.end)
+        value = item.value
+        if not isinstance(value, dict):
+            yield Problem(place, f"expected an entry, found {jsonl.kind(value)}")
+        elif not all(isinstance(value.get(part), dict) for part in PARTS):
+            yield _other(value, place)
+        else:
+            yield _Reader(item, text, source.name, place).entry(context)
+
+
+def _other(value: Mapping[str, Any], place: Place) -> Problem | Remark:
+    algorithm = value.get("algorithm")
+    if any(k in value or (isinstance(algorithm, dict) and k in algorithm) for k in _GEMM):
+        return Remark(place, "CFG006", "a GEMM kernel: the rules cover convolutions only")
+    lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
+    return Problem(place, f"an entry of a registry without {lacks}")
+
+
+class _Reader:
+    """Reads one entry and knows where its fields stand."""
+
+    def __init__(self, item: Item, text: Any, source: str, place: Place) -> None:
+        self.item, self.text, self.source, self.place = item, text, source, place
+        self.members = {
+            part: Members(text, item.offset, item.end, (part,) if part else ())
+            for part in ("", *PARTS)
+        }
+        self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
+
+    def entry(self, context: Context) -> Entry | Problem | Remark:
+        """The configuration."""
+        value = self.item.value
+        fields: dict[str, Any] = {}
+        if isinstance(value.get("arch"), str):
+            fields["arch"] = value["arch"]
+            self.home["arch"] = "", "arch", -1
+        remarks: list[Remark] = []
+        for part in PARTS:
+            for key, given in value[part].items():
+                if key in TRIPLES:
+                    fault = self._triple(part, key, given, fields)
+                    if fault is not None:
+                        return fault
+                    continue
+                field = FIELDS.get(key, key)
+                fields[field] = given
+                self.home[field] = part, key, -1
+        layout = fields.get("layout")
+        if layout in OTHER_LAYOUTS and fields.get("variant") != "forward_depthwise":
+            at = self._place("layout") or self.place
+            return Remark(at, "CFG006", f"layout {layout} is not covered by the rules")
+        remarks += self._ignored(fields, context)
+        label = value.get("name")
+        return entry_from_mapping(
+            fields, context, self.place, lambda f, at_key: self._place(f, at_key), self._rewrite,
+            label=label if isinstance(label, str) else "", remarks=tuple(remarks),
+            pointer=self.item.pointer,
+        )  # fmt: skip
+
+    def _triple(self, part: str, key: str, given: Any, fields: dict[str, Any]) -> Problem | None:
+        stem, letters = TRIPLES[key].rsplit("_", 1)
+        numbers = given
+        if isinstance(given, str) and _TRIPLE.fullmatch(given):
+            numbers = [int(n) for n in given.split("x")]
+        if not isinstance(numbers, list) or len(numbers) != 3:
+            span = self.members[part].span(key)
+            at = self.place if span is None else jsonl.span_place(self.text, self.source, *span)
+            return Problem(at, f'{key} is not three numbers, as in "2x2x1"')
+        for index, letter in enumerate(letters):
+            field = f"{stem}_{letter}"
+            fields[field] = numbers[index]
+            self.home[field] = part, key, index
+        return None
+
+    def _ignored(self, fields: dict[str, Any], context: Context) -> Iterator[Remark]:
+        variant = fields.get("variant")
+        if not isinstance(variant, str) or variant not in context.books.variants:
+            return
+        known = context.books.of(variant).fields
+        for field in [f for f in fields if f not in known]:
+            part, key, _ = self.home[field]
+            del fields[field]
+            if key in _NOTES:
+                continue
+            hits = nearest(key[:80], [*known, *FIELDS], n=1)
+            near = f": did you mean {hits[0]!r}?" if hits else ""
+            at = self._place(field, at_key=True) or self.place
+            yield Remark(at, "CFG004", f"no field of {part} is called {key[:80]!r}{near}")
+
+    def _place(self, field: str, at_key: bool = False) -> Place | None:
+        if field not in self.home:
+            return None
+        part, key, index = self.home[field]
+        span = self.members[part].span(key, at_key)
+        if span is None:
+            return None
+        raw = self.text.text[slice(*span)]
+        if index >= 0 and not at_key and _TRIPLE.fullmatch(raw.strip('"')):
+            numbers = list(re.finditer(r"\d+", raw))
+            start = span[0]
+            span = start + numbers[index].start(), start + numbers[index].end()
+        return jsonl.span_place(self.text, self.source, *span)
+
+    def _rewrite(self, field: str, value: Value) -> Edit | None:
+        home = self.home.get(field)
+        if home is not None and home[2] >= 0:
+            at = self._place(field)
+            inside = at is not None and isinstance(self.item.value[home[0]].get(home[1]), str)
+            return Edit(at, str(value)) if at is not None and inside else None
+        part = home[0] if home else "algorithm"
+        back = {f: k for k, f in FIELDS.items()}
+        key = home[1] if home else back.get(field, field)
+        edit = jsonl.rewriter(self.members[part], self.text, self.source, lambda f, v: (key, v))
+        return edit(field, value)
