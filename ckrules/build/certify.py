@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
-from ckrules.build.oracle import CompilerError, Verdict, check, render
+from ckrules.build.oracle import CompilerError, Verdict, check, check_batch, render
 from ckrules.build.toolchain import Toolchain
 from ckrules.build.verdicts import VerdictStore, verdict_key
 from ckrules.engine.book import RuleBook
@@ -116,37 +116,88 @@ def certify(
     store: VerdictStore,
     *,
     jobs: int = 2,
+    batch: int = 6,
     timeout: float = 600.0,
     progress: Callable[[Case], None] | None = None,
 ) -> Matrix:
     """Asks the compiler about every point and sets it beside the prediction.
 
-    Verdicts are taken from the store where it has them and written to it as they come, so an
-    interrupted run goes on where it was. The order of the cases is that of the points.
+    Points that are predicted to compile go to the compiler up to ``batch`` at once: a run without
+    an error settles them all, another is halved until each point has its own verdict. Verdicts
+    are taken from the store where it has them and written to it as they come, so an interrupted
+    run goes on where it was. The order of the cases is that of the points.
     """
+    asker = _Asker(points, tools, store, timeout)
+    broken = [predict(book, p) for p in points]
     found: dict[int, Case] = {}
 
-    def one(index: int) -> Case:
-        point = points[index]
-        broken = predict(book, point)
-        key = verdict_key(render(point), str(point["arch"]), tools)
-        verdict = store.get(key)
-        if verdict is None:
-            try:
-                verdict = check(point, tools, timeout=timeout)
-            except CompilerError as error:
-                return Case(point, broken, None, str(error))
-            store.put(key, verdict)
-        return Case(point, broken, verdict)
+    def settle(answers: Mapping[int, Verdict | str]) -> None:
+        for i, answer in answers.items():
+            said = None if isinstance(answer, str) else answer
+            case = found[i] = Case(
+                points[i], broken[i], said, answer if isinstance(answer, str) else ""
+            )
+            if progress is not None:
+                progress(case)
 
+    settle(asker.known)
+    units = _units([i for i in range(len(points)) if i not in asker.known], broken, batch)
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        waiting = {pool.submit(one, i): i for i in range(len(points))}
+        waiting = [pool.submit(asker.ask, unit) for unit in units]
         try:
             for done in as_completed(waiting):
-                case = found[waiting[done]] = done.result()
-                if progress is not None:
-                    progress(case)
+                settle(done.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return Matrix([found[i] for i in range(len(points))])
+
+
+def _units(
+    indexes: Iterable[int], broken: Sequence[tuple[Violation, ...]], batch: int
+) -> list[list[int]]:
+    """The compiler runs to begin with: batches of expected successes, then single failures."""
+    good: list[int] = []
+    bad: list[list[int]] = []
+    for i in indexes:
+        if broken[i]:
+            bad.append([i])
+        else:
+            good.append(i)
+    size = max(1, batch)
+    return [*(good[i : i + size] for i in range(0, len(good), size)), *bad]
+
+
+class _Asker:
+    """Asks the store, then the compiler."""
+
+    def __init__(
+        self, points: Sequence[Point], tools: Toolchain, store: VerdictStore, timeout: float
+    ) -> None:
+        self.points, self.tools, self.store, self.timeout = points, tools, store, timeout
+        self.keys = [verdict_key(render(p), str(p["arch"]), tools) for p in points]
+        stored = ((i, store.get(key)) for i, key in enumerate(self.keys))
+        self.known: dict[int, Verdict | str] = {i: v for i, v in stored if v is not None}
+
+    def ask(self, unit: Sequence[int]) -> dict[int, Verdict | str]:
+        """The verdict on each of some points, or why there is none."""
+        if len(unit) == 1:
+            try:
+                return self._keep(
+                    unit, [check(self.points[unit[0]], self.tools, timeout=self.timeout)]
+                )
+            except CompilerError as error:
+                return {unit[0]: str(error)}
+        try:
+            verdicts = check_batch([self.points[i] for i in unit], self.tools, timeout=self.timeout)
+        except CompilerError:
+            verdicts = None
+        if verdicts is not None:
+            return self._keep(unit, verdicts)
+        half = len(unit) // 2
+        return {**self.ask(unit[:half]), **self.ask(unit[half:])}
+
+    def _keep(self, unit: Sequence[int], verdicts: Sequence[Verdict]) -> dict[int, Verdict | str]:
+        for i, verdict in zip(unit, verdicts, strict=True):
+            self.store.put(self.keys[i], verdict)
+        return dict(zip(unit, verdicts, strict=True))

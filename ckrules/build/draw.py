@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +13,20 @@ from ckrules.engine.expr import Value
 from ckrules.engine.variables import domain_of
 
 Point = dict[str, Value]
-_TRIES = 400
+_TRIES = 800
+#: Legal points drawn for each one that is kept, so that rare combinations are among them.
+_SURPLUS = 20
+#: Fields whose combinations the legal points take in turn.
+_STRATA = ("pipeline", "epilogue", "dtype", "double_smem_buffer")
+#: Values that no space lists and `check` accepts all the same.
+_UNUSUAL: Mapping[str, tuple[int, ...]] = {
+    **{f"tile_{d}": (12, 24, 40, 72, 100, 144, 288) for d in "mnk"},
+    **{f"warp_tile_{d}": (8, 12, 24, 48) for d in "mn"},
+    "warp_tile_k": (2, 12, 24, 48),
+    **{f"vector_{d}": (3, 5, 6, 12, 24, 32, 64) for d in "abc"},
+    "num_wave_groups": (3, 4, 8),
+    "num_groups_to_merge": (3, 6, 12, 128),
+}
 
 
 class Drawer:
@@ -34,18 +48,34 @@ class Drawer:
             name: self.fixed.get(name, domain_of(node).values) for name, node in book.fields.items()
         }
         self.free = [n for n, v in self.values.items() if len(v) > 1]
+        self.unusual = {
+            n: tuple(
+                x for x in v if domain_of(book.fields[n]).lo <= x <= domain_of(book.fields[n]).hi
+            )
+            for n, v in _UNUSUAL.items()
+            if n in self.free and n not in self.fixed
+        }
 
     def legal(self, n: int) -> list[Point]:
-        """Points that break no rule, uniformly over the space.
+        """Points that break no rule: uniform draws, of which each kind of kernel gives its share.
+
+        The kinds are the combinations of pipeline, epilogue, dtype and buffers; a plain uniform
+        draw would be nearly all of the few kinds that ask least of a tile.
 
         Raises:
             UsageError: If the space is empty.
         """
         space = self.book.space(**{k: list(v) for k, v in self.fixed.items()})
-        found = list(space.sample(n, seed=self.seed))
-        if not found:
+        kinds: dict[tuple[Value, ...], list[Point]] = {}
+        for point in space.sample(_SURPLUS * n, seed=self.seed):
+            kind = tuple(point[k] for k in _STRATA if k in point)
+            kinds.setdefault(kind, []).append(dict(point))
+        if not kinds:
             raise UsageError("no legal configuration to draw from")
-        return found
+        rows = [kinds[k] for k in sorted(kinds, key=str)]
+        self.random.shuffle(rows)
+        turns = (row[i] for i in range(max(map(len, rows))) for row in rows if i < len(row))
+        return list(itertools.islice(turns, n))
 
     def broken(self, point: Mapping[str, Value]) -> list[int]:
         """The numbers of the compile rules that a point breaks."""
@@ -55,7 +85,10 @@ class Drawer:
         """The point with some random fields changed to other candidates."""
         out = dict(point)
         for name in self.random.sample(self.free, fields):
-            out[name] = self.random.choice(self.values[name])
+            odd = self.unusual.get(name, ())
+            out[name] = self.random.choice(
+                odd if odd and self.random.random() < 0.2 else self.values[name]
+            )
         if "ndim" in out and "layout" in out:  # one fact in two fields
             out["layout"] = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}[int(out["ndim"])]
         return out
@@ -91,11 +124,18 @@ class Drawer:
                 yield point
 
     def _still_legal(self, base: Point) -> Point:
+        """A point some steps away from ``base`` on the compiler's side of every boundary.
+
+        Only rules of kind ``compile`` hold it back, so that it leaves what is legal otherwise.
+        """
+        point, steps = base, self.random.randint(1, 4)
         for _ in range(_TRIES):
-            point = self.mutated(base, self.random.choice((1, 2, 3)))
-            if point != base and not self.broken(point):
-                return point
-        return base
+            step = self.mutated(point, self.random.choice((1, 2, 3)))
+            if step != point and not self.broken(step):
+                point, steps = step, steps - 1
+                if steps == 0:
+                    break
+        return point
 
 
 def mixed(drawer: Drawer, n: int) -> list[Point]:

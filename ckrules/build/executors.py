@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ckrules.build import tasks
 from ckrules.engine.errors import UsageError
 
 _MB_PER_JOB = 1200
@@ -45,8 +46,12 @@ def executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         pool = ThreadPoolExecutor(max_workers=jobs)
         try:
             yield pool, jobs
-        finally:
+        except BaseException:  # a full disk or Ctrl-C: nobody waits for the compilers any more
             pool.shutdown(wait=False, cancel_futures=True)
+            tasks.stop()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
         return
     scheme, sign, address = where.partition("://")
     if scheme != "dask" or not sign or not address:

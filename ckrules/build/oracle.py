@@ -13,7 +13,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,9 @@ Point = Mapping[str, object]
 
 TEMPLATE = "probe/conv_2025_11.cpp.j2"
 """The probe's template, relative to ``codegen/templates``."""
+
+#: The namespace of the probe's own names.
+_NAMESPACE = "ckrules_probe"
 
 _TEMPLATES = Path(__file__).resolve().parents[1] / "codegen" / "templates"
 
@@ -220,6 +223,22 @@ def render(point: Point, *, min_blocks: int = 1) -> str:
     )
 
 
+def render_batch(points: Sequence[Point]) -> str:
+    """The C++ source of several probes in one translation unit, each in a namespace of its own.
+
+    The headers are read once for all of them, which is what most of a probe's time goes into.
+    """
+    if not points:
+        raise UsageError("a batch needs at least one point")
+    parts: list[str] = []
+    for number, point in enumerate(points):
+        source = render(point)
+        if number:
+            source = source[source.index(f"namespace {_NAMESPACE}") :]
+        parts.append(re.sub(rf"\b{_NAMESPACE}\b", f"{_NAMESPACE}_{number}", source))
+    return "\n".join(parts)
+
+
 def flags(tools: Toolchain, arch: str) -> list[str]:
     """The compiler's flags for a device-only pass over a probe."""
     if arch not in ARCHES:
@@ -299,6 +318,24 @@ def check(point: Point, tools: Toolchain, *, timeout: float | None = 600.0) -> V
     """
     error, _, seconds = _run(tools, point, render(point), ["-fsyntax-only"], timeout)
     return Verdict(ok=error is None, error=error, seconds=seconds)
+
+
+def check_batch(
+    points: Sequence[Point], tools: Toolchain, *, timeout: float | None = 600.0
+) -> list[Verdict] | None:
+    """The verdicts on points of one GPU from a single run, if it accepts them all.
+
+    A run without an error proves every kernel of it. With an error it is None: which kernels are
+    at fault, and what the compiler says of each alone, is for smaller runs to find out, since
+    kernels share instantiations and an error in a shared one is reported once.
+    """
+    if len({_text(p, "arch") for p in points}) > 1:
+        raise UsageError("a batch is for one GPU")
+    late = None if timeout is None else timeout * len(points)
+    error, _, seconds = _run(tools, points[0], render_batch(points), ["-fsyntax-only"], late)
+    if error is not None:
+        return None
+    return [Verdict(ok=True, error=None, seconds=seconds / len(points)) for _ in points]
 
 
 def compile_device(

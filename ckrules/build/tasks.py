@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,8 @@ from ckrules.engine.errors import CkrulesError
 
 _TAIL = 1 << 20  # bytes of the compiler's output that are looked at
 _POLL = 0.02
+_running: set[subprocess.Popen[bytes]] = set()
+"""The compilers that threads of this process wait for."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +128,14 @@ def _execute(words: list[str], folder: Path, timeout: float) -> tuple[int | None
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        _running.add(process)
         try:
             status, peak = _wait(process, timeout)
         except BaseException:
             _kill(process)
             raise
+        finally:
+            _running.discard(process)
     with log.open("rb") as stream:
         output = stream.read(_TAIL).decode("utf-8", errors="replace")
     return status, output, peak
@@ -147,6 +153,13 @@ def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int | None,
             _kill(process)
             return None, 0
         time.sleep(_POLL)
+
+
+def stop() -> None:
+    """Ends every compiler that runs in this process; the threads that wait for one go on."""
+    for process in list(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

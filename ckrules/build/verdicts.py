@@ -12,6 +12,7 @@ import subprocess
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from ckrules.build.oracle import Verdict, flags
 from ckrules.build.toolchain import Toolchain
@@ -43,6 +44,7 @@ class VerdictStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = Lock()  # one connection for all threads
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=60, check_same_thread=False)
@@ -60,7 +62,7 @@ class VerdictStore:
 
     def get(self, key: str) -> Verdict | None:
         """The stored verdict, or None."""
-        with closing(self._db.cursor()) as cursor:
+        with self._lock, closing(self._db.cursor()) as cursor:
             row = cursor.execute(
                 "SELECT ok, error, seconds FROM verdict WHERE key = ?", (key,)
             ).fetchone()
@@ -68,7 +70,7 @@ class VerdictStore:
 
     def put(self, key: str, verdict: Verdict) -> None:
         """Stores a verdict at once, so that an interrupted run loses none."""
-        with self._db:
+        with self._lock, self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?)",
                 (key, int(verdict.ok), verdict.error, verdict.seconds),

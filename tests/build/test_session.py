@@ -162,6 +162,21 @@ def test_a_killed_build_loses_no_finished_result(tmp_path: Path, include: Path) 
     assert not left.exists()
 
 
+def test_ctrl_c_ends_the_compilers_and_keeps_results(tmp_path: Path, include: Path) -> None:
+    folder = fake.kernels(tmp_path / "many", 6)
+    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--artifact", "object"]
+    words += ["--compiler", "hipcc", "--include", str(include), "--jobs", "1"]
+    env = {**os.environ, "FAKE_COMPILER": "sleep", "FAKE_SECONDS": "1"}
+    process = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and stored(folder) < 1:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert 1 <= len(rows(folder)) < 6
+    assert not list((folder / ".ckrules-tmp").iterdir())
+
+
 def stored(folder: Path) -> int:
     """Rows so far, while another process writes."""
     try:

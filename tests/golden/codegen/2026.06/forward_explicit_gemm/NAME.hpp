@@ -229,7 +229,8 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
             milliseconds = ck_tile::launch_kernel(s, main);
         };
 
-        run();
+        const index_t steps = k_steps(args);
+        Base::TailHandler(run, Base::BlockHasHotloop(steps), Base::GetBlockLoopTailNum(steps));
         return milliseconds;
     }
 
