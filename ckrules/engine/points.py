@@ -28,10 +28,10 @@ class Points(Sequence[Point]):
     def __init__(self, space: Space, start: int, stop: int, step: int = 1) -> None:
         self.space, self.start, self.step = space, start, step
         sign = 1 if step > 0 else -1
-        self.count = max(0, (stop - start + step - sign) // step)
+        self.size = max(0, (stop - start + step - sign) // step)
 
     def __len__(self) -> int:
-        return self.count
+        return self.size
 
     @overload
     def __getitem__(self, at: int) -> Point: ...
@@ -39,12 +39,12 @@ class Points(Sequence[Point]):
     def __getitem__(self, at: slice) -> Points: ...
     def __getitem__(self, at: int | slice) -> Point | Points:
         if isinstance(at, slice):
-            start, stop, step = at.indices(self.count)
+            start, stop, step = at.indices(self.size)
             first = self.start + start * self.step
             return Points(self.space, first, self.start + stop * self.step, step * self.step)
-        if not -self.count <= at < self.count:
-            raise IndexError(f"index {at} is outside the {self.count:,} points")
-        return self.space[self.start + (at % self.count) * self.step]
+        if not -self.size <= at < self.size:
+            raise IndexError(f"index {at} is outside the {self.size:,} points")
+        return self.space[self.start + (at % self.size) * self.step]
 
     def __iter__(self) -> Iterator[Point]:
         for rows in self.rows():
@@ -53,18 +53,18 @@ class Points(Sequence[Point]):
                 yield dict(zip(names, row, strict=True))
 
     def __repr__(self) -> str:
-        return f"Points({self.count:,} of {self.space!r})"
+        return f"Points({self.size:,} of {self.space!r})"
 
     def columns(self, chunk: int = CHUNK) -> Iterator[dict[str, Any]]:
         """Tables of codes, at most ``chunk`` rows each, as in `Space.columns`."""
         check_chunk(chunk)
         compiled = self.space.compile()
         if self.step == 1:
-            tables = compiled.chunks(self.start, self.start + self.count, chunk)
+            tables = compiled.chunks(self.start, self.start + self.size, chunk)
         else:
-            indices = range(self.start, self.start + self.count * self.step, self.step)
+            indices = range(self.start, self.start + self.size * self.step, self.step)
             tables = (
-                compiled.unrank_many(indices[k : k + chunk]) for k in range(0, self.count, chunk)
+                compiled.unrank_many(indices[k : k + chunk]) for k in range(0, self.size, chunk)
             )
         for table in tables:
             yield {n: table[n] for n in self.space.names}

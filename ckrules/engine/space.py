@@ -94,6 +94,20 @@ class Space:
             if name not in self._variables:
                 raise unknown("variable", name, self._variables)
 
+    @classmethod
+    def from_restrictions(
+        cls, tune_params: Mapping[str, Sequence[Any]], restrictions: Any = None
+    ) -> Space:
+        """The space of Kernel Tuner's parameter dictionary and restriction strings or lambdas.
+
+        >>> params = {"block_size_x": [16, 32, 64], "tile_size": [1, 2, 3]}
+        >>> Space.from_restrictions(params, ["block_size_x * tile_size <= 64"]).count()
+        6
+        """
+        from ckrules.engine.restrictions import space_of
+
+        return space_of(tune_params, restrictions)
+
     def _derived(
         self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]
     ) -> Space:

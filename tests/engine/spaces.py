@@ -40,7 +40,8 @@ def variables(draw: st.DrawFn, most: int = 5) -> list[Any]:
 def numbers(vs: list[Any]) -> st.SearchStrategy[Any]:
     """Numeric terms over the number variables, undefined ones included."""
     pool = [v for v in vs if v.sort in (e.INT, e.REAL)]
-    leaves = st.one_of(*([st.sampled_from(pool)] * 3 if pool else []), st.integers(0, 8).map(e.const))
+    few = st.integers(0, 8).map(e.const)
+    leaves = st.one_of(*[st.sampled_from(pool)] * 3, few) if pool else few
     ints = [v for v in pool if v.sort == e.INT]
     table = Table("facts", ("k",), {i: (i * 7) % 5 for i in range(0, 9, 2)})
 

@@ -147,8 +147,8 @@ def test_counts_beyond_64_bits() -> None:
     assert len(free.sample(20, seed=1)) == 20
     assert free[-1] == free[free.count() - 1]
     shard = free.shard(1, 10**20)
-    assert shard.count == free.count() * 2 // 10**20 - free.count() // 10**20
-    assert shard[-1] == free[shard.start + shard.count - 1]
+    assert shard.size == free.count() * 2 // 10**20 - free.count() // 10**20
+    assert shard[-1] == free[shard.start + shard.size - 1]
     assert sum(free.counts_by("x0").values()) == free.count()
     assert list(free[free.count() - 3 :]) == [free[i] for i in (-3, -2, -1)]
 

@@ -139,7 +139,7 @@ def _encode(key: str, compiled: Compiled) -> list[bytes]:
             parts = [lengths, layer.positions, layer.targets]
             layers.append([[a.dtype.str, len(a)] for a in parts])
             arrays.extend(parts)
-        blocks.append({"names": block.names, "layers": layers})
+        blocks.append({"names": block.names, "layers": layers, "empty": not block.count})
     header = json.dumps({"key": key, "sizes": compiled.sizes, "blocks": blocks}).encode()
     body = [_padded(header), *(_padded(a.tobytes()) for a in arrays)]
     check = hashlib.blake2b(b"".join(body), digest_size=32).digest()
@@ -176,7 +176,7 @@ def _decode(data: bytes, key: str) -> Compiled:
                 at += array.nbytes + -array.nbytes % _ALIGN
                 arrays.append(array)
             layers.append(_layer(*arrays))
-        blocks.append(_block(item["names"], layers))
+        blocks.append(_block(item["names"], layers, item["empty"]))
     return Compiled(blocks, header["sizes"])
 
 
@@ -186,8 +186,8 @@ def _layer(lengths: Array, positions: Array, targets: Array) -> Layer:
     return Layer(starts, positions, targets)
 
 
-def _block(names: Sequence[str], layers: list[Layer]) -> Block:
-    if layers and not len(layers[0].targets):
+def _block(names: Sequence[str], layers: list[Layer], empty: bool) -> Block:
+    if empty:
         none = np.zeros(0, dtype=np.int64)
         return Block(names, layers, [none for _ in range(len(layers) + 1)])
     return Block(names, *trim(layers))

@@ -1,0 +1,245 @@
+"""The compiled form: layers, large clauses, splitting and the cache on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.diagram import cache
+from ckrules.engine.diagram.clause import TRUE_NODE, from_truth
+from ckrules.engine.diagram.compiled import Compiled
+from ckrules.engine.diagram.compiler import choose_order, compile_problem
+from ckrules.engine.diagram.content import digest
+from ckrules.engine.diagram.layers import layered
+from ckrules.engine.diagram.order import Orders
+from ckrules.engine.diagram.problem import prepare
+from ckrules.engine.diagram.product import Budget
+from ckrules.engine.diagram.propagate import propagate
+from ckrules.engine.diagram.search import SplitBlock, stream
+from ckrules.engine.diagram.truth import Grid
+from ckrules.engine.simplify import Simplifier
+from ckrules.engine.space import Space
+from ckrules.engine.variables import Int, domain_of
+
+from . import spaces as sp
+
+SOME = settings(max_examples=150, deadline=None)
+
+
+def _domains(vs: list[Any]) -> dict[str, tuple[Any, ...]]:
+    return {domain_of(v).name: domain_of(v).values for v in vs}
+
+
+@SOME
+@given(sp.spaces(4))
+def test_layers_equal_truth_tables(made: Any) -> None:
+    """A clause evaluated variable by variable has the diagram of its truth table."""
+    vs, rules = made
+    domains = _domains(vs)
+    grid = Grid(list(domains), domains)
+    for rule in rules:
+        if not rule.support:
+            continue
+        with np.errstate(all="ignore"):
+            whole = from_truth(grid.truth(rule))
+            steps = layered(grid, rule, 10_000)
+        assert (whole.axes, whole.root) == (steps.axes, steps.root)
+        if whole.root > TRUE_NODE:
+            assert _language(whole) == _language(steps)
+
+
+def _language(diagram: Any) -> list[tuple[int, ...]]:
+    """Every accepted row of positions."""
+    found: list[tuple[int, ...]] = []
+
+    def walk(level: int, node: int, row: tuple[int, ...]) -> None:
+        if level == len(diagram.tables):
+            found.append(row)
+            return
+        for position, after in enumerate(diagram.tables[level][node].tolist()):
+            if after >= 0:
+                walk(level + 1, after, (*row, position))
+
+    walk(0, diagram.root, ())
+    return found
+
+
+@SOME
+@given(sp.spaces(4))
+def test_propagation_keeps_the_conjunction(made: Any) -> None:
+    """Clauses weakened by each other still say the same together."""
+    vs, rules = made
+    simple = Simplifier(candidates=_domains(vs))
+    weaker = propagate([simple.condition(r) for r in rules], simple)
+    for p in sp.grid(vs):
+        assert all(map(At(p).holds, weaker)) == all(map(At(p).holds, rules))
+
+
+@SOME
+@given(sp.spaces(4), st.data())
+def test_guards_by_other_rules_vanish(made: Any, data: Any) -> None:
+    """Rules guarded by rules, as rule books have them, keep their meaning."""
+    vs, rules = made
+    guarded = [*rules]
+    for rule in rules:
+        other = data.draw(sp.conditions(vs))
+        guarded.append((rule & other).implies(data.draw(sp.conditions(vs))))
+    assert list(Space(vs, guarded)) == sp.in_order(Space(vs, guarded), sp.brute(vs, guarded))
+
+
+@SOME
+@given(sp.spaces())
+def test_split_blocks_answer_alike(made: Any) -> None:
+    """With hardly any memory the space is taken apart, and every answer stays the same."""
+    vs, rules = made
+    if not vs:
+        return
+    problem = prepare(_domains(vs), rules)
+    order = choose_order(problem)
+    whole = compile_problem(problem, order)
+    parts = compile_problem(problem, order, Budget(layer=3, edges=6, cells=20))
+
+    assert parts.count == whole.count
+    rows = [whole.unrank(i) for i in range(whole.count)]
+    assert [parts.unrank(i) for i in range(whole.count)] == rows
+    assert [parts.rank(r) for r in rows] == list(range(whole.count))
+    found = list(stream(parts, 3))
+    for name in order:
+        column = np.concatenate([t[name] for t in found]) if found else np.zeros(0)
+        assert column.tolist() == [r[order.index(name)] for r in rows]
+        assert parts.histogram(name) == whole.histogram(name)
+    if whole.count:
+        table, same = whole.table(0, whole.count), parts.table(0, whole.count)
+        assert all((table[n] == same[n]).all() for n in order)
+        many = parts.unrank_many(range(whole.count - 1, -1, -1))
+        assert all((many[n][::-1] == table[n]).all() for n in order)
+        assert parts.contains(table).all()
+    if len(order) > 1:
+        assert parts.histogram2(order[1], order[0]) == whole.histogram2(order[1], order[0])
+
+
+def test_splitting_happens() -> None:
+    """A budget that does not suffice leads to split blocks, not to an error."""
+    xs = [Int(f"x{i}", range(6)) for i in range(5)]
+    problem = prepare(_domains(xs), [xs[0] + xs[1] + xs[2] + xs[3] + xs[4] == 11])
+    found = compile_problem(problem, choose_order(problem), Budget(20, 40, 400))
+    assert any(isinstance(b, SplitBlock) for b in found.blocks)
+    assert found.count == compile_problem(problem, choose_order(problem)).count
+
+
+def test_orders_keep_related_variables_together() -> None:
+    """A chain declared out of order is bound along the chain."""
+    orders = Orders([8] * 6, [(0, 3), (3, 1), (1, 4), (4, 2), (2, 5)])
+    assert orders.cost(orders.best()) <= orders.cost([0, 3, 1, 4, 2, 5]) + 1e-9
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory of its own, into which every space goes."""
+    monkeypatch.setenv("CKRULES_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    return tmp_path / "ckrules" / "spaces"
+
+
+def _space() -> Space:
+    m, n, w = Int("m", [16, 32, 64]), Int("n", [16, 32, 64]), Int("w", [1, 2, 4])
+    return Space([m, n, w], [m % (w * 16) == 0, m * n <= 2048])
+
+
+def test_cache_returns_the_same_space(store: Path) -> None:
+    """The second compilation reads the first one's file and answers alike."""
+    first = list(_space())
+    (entry,) = cache.entries()
+    again = _space()
+    assert again.order == _space().order
+    assert list(again) == first
+    assert again.index(first[3]) == 3
+    assert [e.path for e in cache.entries()] == [entry.path]
+    assert cache.clear() == 1
+    assert cache.entries() == []
+
+
+def test_cache_of_empty_and_huge_spaces(store: Path) -> None:
+    """Spaces of no points and of more points than 64 bits count survive the way to disk."""
+    xs = [Int(f"x{i}", range(20)) for i in range(20)]
+    rules = [xs[i] <= xs[i + 1] + 15 for i in range(19)]
+    none = [xs[0] < xs[1], xs[1] < xs[0]]
+    for given_rules in (rules, none):
+        cold, warm = Space(xs, given_rules), Space(xs, given_rules)
+        assert cold.count() == warm.count()
+        assert cold.counts_by("x3") == warm.counts_by("x3")
+    assert cache.entries()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "magic", "empty"])
+def test_damaged_files_are_compiled_again(store: Path, damage: str) -> None:
+    """A torn or changed file is noticed, removed and replaced."""
+    expected = list(_space())
+    (entry,) = cache.entries()
+    data = bytearray(entry.path.read_bytes())
+    if damage == "cut":
+        data = data[: len(data) // 2]
+    elif damage == "flip":
+        data[-80] ^= 1
+    elif damage == "magic":
+        data[0] ^= 1
+    else:
+        data = bytearray()
+    entry.path.write_bytes(bytes(data))
+
+    assert list(_space()) == expected
+    assert cache.load(entry.path.stem) is not None
+
+
+def test_old_files_make_room(store: Path) -> None:
+    """Beyond the limit the least recently used files go first."""
+    compiled = _space().compile()
+    for i in range(4):
+        cache.store(f"key{i}", compiled)
+        os.utime(store / f"key{i}.space", (i, i))
+    size = next(e.size for e in cache.entries() if e.path.stem == "key0")
+    cache.store("key9", compiled, limit=2 * size + 200)
+    kept = {e.path.stem for e in cache.entries()}
+    assert "key9" in kept
+    assert len(kept) == 2
+
+
+def test_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty directory setting turns the cache off; an unusable one is ignored."""
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    monkeypatch.setenv("CKRULES_CACHE_DIR", "")
+    assert _space().count() == 15
+    assert cache.entries() == []
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("CKRULES_CACHE_DIR", str(blocked))
+    assert _space().count() == 15
+
+
+def test_digests_do_not_depend_on_the_process() -> None:
+    """Another process that made other nodes first names the same content the same."""
+    code = """
+from ckrules.engine.variables import Int
+waste = [Int(f"w{i}", [1]) + i for i in range(5)]
+from ckrules.engine.diagram.content import digest
+m = Int("m", [16, 32])
+print(digest({"m": (16, 32)}, [(m % 16 == 0) | m.isin(48)]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    m = Int("m", [16, 32])
+    assert done.stdout.strip() == digest({"m": (16, 32)}, [(m % 16 == 0) | m.isin(48)])
+
+
+def test_compiled_form_of_nothing() -> None:
+    """No variables: one point, one empty table."""
+    nothing = Compiled([], {})
+    assert (nothing.count, nothing.unrank(0), nothing.rank([])) == (1, [], 0)
