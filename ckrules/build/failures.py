@@ -80,6 +80,8 @@ def classify(status: int, output: str) -> Failure:
     kind = next((name for name, pattern in _CLASSES if pattern.search(output)), None)
     if kind is None and (status < 0 or status in (137, 143)):
         kind = "killed"
+    if kind is None and not output.strip():  # its log could not be written either
+        kind = "internal"
     return Failure(kind or "compile", first_diagnostic(output) or _status(status))
 
 

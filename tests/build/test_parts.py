@@ -32,7 +32,7 @@ BASE = dict(book("forward").vocabulary.baseline)
         (-9, "", "killed"),
         (137, "", "killed"),
         (1, "x.hpp:1:2: error: expected ';'", "compile"),
-        (3, "", "compile"),
+        (3, "", "internal"),
     ],
 )  # fmt: skip
 def test_failures_have_a_class(status: int, output: str, kind: str) -> None:
