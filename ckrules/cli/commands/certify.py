@@ -38,6 +38,9 @@ Exit codes: 0 rules and compiler agree, 1 they differ somewhere, 2 usage or no t
 @click.option("--n", "count", default=100, type=click.IntRange(1, 100_000), help="How many. [100]")
 @click.option("--seed", default=0, help="The same seed draws the same configurations. [0]")
 @click.option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
+@click.option(
+    "--batch", default=6, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [6]"
+)
 @click.option("--timeout", default=600.0, metavar="SECONDS", help="Per configuration. [600]")
 @click.option("--compiler", metavar="NAME", help="clang-19, amdclang++ or hipcc. [first found]")
 @click.option("--ck-include", metavar="DIR", help="A CK include folder. [make toolchain's]")
@@ -51,6 +54,7 @@ def command(
     count: int,
     seed: int,
     jobs: int,
+    batch: int,
     timeout: float,
     compiler: str | None,
     ck_include: str | None,
@@ -80,7 +84,7 @@ def command(
     path = Path(store) if store else cache_home() / "verdicts.sqlite"
     with VerdictStore(path) as kept, progress("compiling", len(points)) as bar:
         matrix = certify(
-            books.of("forward"), points, tools, kept, jobs=jobs, timeout=timeout,
+            books.of("forward"), points, tools, kept, jobs=jobs, batch=batch, timeout=timeout,
             progress=lambda case: bar.advance(1),
         )  # fmt: skip
     codes = [r.code for r in books.of("forward").rules if r.kind == "compile"]
