@@ -17,8 +17,12 @@ from ckrules.device.numbers import decode, encode, from_bytes, sample
 from ckrules.engine.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ckrules.device.numbers import Bits, Floats
     from ckrules.device.problem import Problem
+
+    Mask = NDArray[np.bool_]
 
 ROLES = ("input", "weight", "output")
 
@@ -88,6 +92,15 @@ class Tensors:
         stored = from_bytes(data, self.dtype).reshape([shape[i] for i in order])
         return decode(stored.transpose(np.argsort(order)), self.dtype)
 
+    def equal_bytes(self, role: str, data: bytes, value: int) -> Mask:
+        """True where an element in bytes from a device consists of this byte only."""
+        order, shape = self.order(role), self.shape(role)
+        raw = np.frombuffer(data, np.uint8).reshape(*(shape[i] for i in order), -1)
+        mask: Mask = (raw == value).all(axis=-1).transpose(np.argsort(order))
+        return mask
+
     def data(self, role: str) -> Floats:
         """Random values for a tensor that is read; the same in every run."""
-        return sample(self.shape(role), self.dtype, f"{self.problem}/{self.dtype}/{role}")
+        return sample(
+            self.shape(role), self.dtype, f"{self.problem.with_split(1)}/{self.dtype}/{role}"
+        )

@@ -1,0 +1,227 @@
+"""AMD GPUs through the HIP module API: ``rocm.bindings.hip``, or the older package ``hip``.
+
+Nothing is imported before it is used, and it is used in worker processes only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ckrules.device.interface import DeviceError, DeviceInfo, Dim3, Work
+
+_MODULES = ("rocm.bindings.hip", "hip.hip")
+_BUFFER_POINTER, _BUFFER_SIZE, _END = 1, 2, 3  # HIP_LAUNCH_PARAM_*
+_AMDGPU = Path("/sys/module/amdgpu/version")
+
+
+def binding() -> Any:
+    """The first HIP binding that can be imported.
+
+    Raises:
+        DeviceError: With the reason that each gave.
+    """
+    reasons = []
+    for name in _MODULES:
+        try:
+            return importlib.import_module(name)
+        except (ImportError, RuntimeError, OSError) as error:
+            reasons.append(f"{name}: {error}")
+    raise DeviceError(f"no HIP for Python ({'; '.join(reasons)}): pip install 'ckrules[gpu]'")
+
+
+class HipDevice:
+    """One AMD GPU.
+
+    Args:
+        index: Its number in HIP's order, after ``HIP_VISIBLE_DEVICES``.
+        hip: The binding; found by `binding` if not given.
+    """
+
+    def __init__(self, index: int, hip: Any = None) -> None:
+        self._hip = hip if hip is not None else binding()
+        self._memory: dict[int, Any] = {}
+        self.info = _info(self._hip, index)
+        self._call("hipSetDevice", index)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return call(self._hip, name, *args)
+
+    def load(self, code: bytes) -> Any:
+        """A handle for a code object's kernels."""
+        return self._call("hipModuleLoadData", code)
+
+    def unload(self, module: Any) -> None:
+        """Frees the code object."""
+        self._call("hipModuleUnload", module)
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes of device memory."""
+        pointer = self._call("hipMalloc", size)
+        address = int(pointer)
+        self._memory[address] = pointer  # bindings may free memory with the object
+        return address
+
+    def free(self, address: int) -> None:
+        """Frees what `allocate` gave."""
+        self._call("hipFree", self._memory.pop(address))
+
+    def write(self, address: int, data: bytes) -> None:
+        """Copies bytes to the device."""
+        source = (ctypes.c_char * len(data)).from_buffer_copy(data)
+        kind = self._hip.hipMemcpyKind.hipMemcpyHostToDevice
+        self._call("hipMemcpy", address, ctypes.addressof(source), len(data), kind)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Copies bytes from the device."""
+        target = (ctypes.c_char * size)()
+        kind = self._hip.hipMemcpyKind.hipMemcpyDeviceToHost
+        self._call("hipMemcpy", ctypes.addressof(target), address, size, kind)
+        return bytes(target)
+
+    def fill(self, address: int, value: int, size: int) -> None:
+        """Sets so many bytes to one value, in the order of launches."""
+        self._call("hipMemsetAsync", address, value, size, None)
+
+    def launch(self, module: Any, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
+        """Starts a kernel with the bytes of its arguments as they are."""
+        function = self._call("hipModuleGetFunction", module, entry.encode())
+        buffer = (ctypes.c_char * len(args)).from_buffer_copy(args)
+        size = ctypes.c_size_t(len(args))
+        extra = (ctypes.c_void_p * 5)(
+            _BUFFER_POINTER, ctypes.addressof(buffer), _BUFFER_SIZE, ctypes.addressof(size), _END
+        )
+        where = ctypes.addressof(extra)
+        self._call("hipModuleLaunchKernel", function, *grid, *block, 0, None, None, where)
+
+    def synchronize(self) -> None:
+        """Waits until everything launched before is done."""
+        self._call("hipDeviceSynchronize")
+
+    def event(self) -> Any:
+        """A handle for a point in time."""
+        return self._call("hipEventCreate")
+
+    def record(self, event: Any) -> None:
+        """Makes an event mark the point between the launches before and after."""
+        self._call("hipEventRecord", event, None)
+
+    def elapsed_ms(self, start: Any, stop: Any) -> float:
+        """Milliseconds between two events, waiting for the second."""
+        self._call("hipEventSynchronize", stop)
+        return float(self._call("hipEventElapsedTime", start, stop))
+
+    def announce(self, work: Work) -> None:
+        """Nothing: a GPU needs no names."""
+
+    def close(self) -> None:
+        """Frees what is still allocated."""
+        for address in list(self._memory):
+            self.free(address)
+
+
+class HipPlugin:
+    """The AMD GPUs of this machine, as ``--device hip``."""
+
+    def __init__(self, hip: Any = None) -> None:
+        self._given = hip
+
+    def discover(self) -> Sequence[DeviceInfo]:
+        """The GPUs that the HIP runtime shows.
+
+        Raises:
+            DeviceError: If there is no HIP for Python or no runtime.
+        """
+        hip = self._given if self._given is not None else binding()
+        status, *values = hip.hipGetDeviceCount()
+        if status != hip.hipError_t.hipSuccess:
+            if "NoDevice" in str(status) or "InvalidDevice" in str(status):
+                return []
+            raise DeviceError(f"hipGetDeviceCount: {_said(hip, status)}")
+        return [_info(hip, i) for i in range(int(values[0]))]
+
+    def open(self, index: int) -> HipDevice:
+        """The GPU of this number."""
+        return HipDevice(index, self._given)
+
+    def looked_for(self) -> Sequence[tuple[str, str]]:
+        """Driver, runtime and binding, each with what was found of it."""
+        kfd = "found" if os.path.exists("/dev/kfd") else "not there: no amdgpu driver"
+        if kfd == "found" and not os.access("/dev/kfd", os.R_OK | os.W_OK):
+            kfd = "no permission: join the groups render and video"
+        library = ctypes.util.find_library("amdhip64")
+        try:
+            module = self._given if self._given is not None else binding()
+            found = f"found: {module.__name__}"
+        except DeviceError as error:
+            found = str(error)
+        return [
+            ("/dev/kfd", kfd),
+            ("libamdhip64", f"found: {library}" if library else "not found: install ROCm"),
+            ("HIP for Python", found),
+        ]
+
+
+def call(hip: Any, name: str, *args: Any) -> Any:
+    """The result of a HIP function.
+
+    Raises:
+        DeviceError: If it returns an error.
+    """
+    status, *values = getattr(hip, name)(*args)
+    if status != hip.hipError_t.hipSuccess:
+        raise DeviceError(f"{name}: {_said(hip, status)}")
+    return values[0] if values else None
+
+
+def _said(hip: Any, status: Any) -> str:
+    """A HIP error in its own words."""
+    try:
+        text = hip.hipGetErrorString(status)
+        text = text[-1] if isinstance(text, tuple) else text
+        text = text.decode() if isinstance(text, bytes) else str(text)
+    except Exception:  # older bindings lack it
+        text = ""
+    name = str(getattr(status, "name", status))
+    return f"{name} ({text})" if text and text != name else name
+
+
+def _info(hip: Any, index: int) -> DeviceInfo:
+    try:
+        found = call(hip, "hipGetDeviceProperties", index)
+    except TypeError:  # hip-python before 7 fills a structure of the caller's
+        found = hip.hipDeviceProp_t()
+        call(hip, "hipGetDeviceProperties", found, index)
+    versions = (call(hip, f"hip{what}GetVersion") for what in ("Driver", "Runtime"))
+    driver, runtime = (_version(int(v)) for v in versions)
+    kernel = _AMDGPU.read_text().strip() if _AMDGPU.is_file() else ""
+    return DeviceInfo(
+        index=index,
+        name=_text(found.name),
+        arch=_text(found.gcnArchName).partition(":")[0],
+        driver=f"amdgpu {kernel}" if kernel else driver,
+        runtime=runtime,
+        memory_bytes=int(found.totalGlobalMem),
+        clock_mhz=int(found.clockRate) // 1000 or None,
+        memory_clock_mhz=int(found.memoryClockRate) // 1000 or None,
+    )
+
+
+def _version(number: int) -> str:
+    """HIP's number for a version, written as usual.
+
+    >>> _version(60342134)
+    'HIP 6.3.42134'
+    """
+    return f"HIP {number // 10_000_000}.{number // 100_000 % 100}.{number % 100_000}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.partition(b"\0")[0].decode(errors="replace")
+    return str(value)

@@ -1,0 +1,116 @@
+"""What a device has to do: load a code object, hold memory, launch, tell the time.
+
+A plug-in is an object with the members of `Plugin`, named by an entry point of the group
+``ckrules.devices``. ``docs/validation.md`` shows how to write one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from ckrules.engine.errors import CkrulesError
+
+if TYPE_CHECKING:
+    from ckrules.device.problem import Problem
+
+Dim3 = tuple[int, int, int]
+
+GROUP = "ckrules.devices"
+"""The entry-point group of plug-ins."""
+
+
+class DeviceError(CkrulesError, RuntimeError):
+    """A device refused an operation; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One device. What is not known is empty or None."""
+
+    index: int
+    name: str
+    arch: str
+    """Such as ``gfx942``, without target features; empty if it runs kernels of every GPU."""
+    driver: str = ""
+    runtime: str = ""
+    memory_bytes: int | None = None
+    clock_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the next launches belong to, for devices that log or emulate."""
+
+    kernel: str
+    config: Mapping[str, Any]
+    problem: Problem
+    addresses: Mapping[str, int]
+    """Of ``input``, ``weight``, ``output`` and ``workspace``."""
+
+
+@runtime_checkable
+class Device(Protocol):
+    """An open device, used by one thread of one process. Every member may raise `DeviceError`."""
+
+    info: DeviceInfo
+
+    def load(self, code: bytes) -> Any:
+        """A handle for a code object's kernels."""
+
+    def unload(self, module: Any) -> None:
+        """Frees the code object."""
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes of device memory, aligned to 256 bytes at least."""
+
+    def free(self, address: int) -> None:
+        """Frees what `allocate` gave."""
+
+    def write(self, address: int, data: bytes) -> None:
+        """Copies bytes to the device."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Copies bytes from the device, when everything launched before is done."""
+
+    def fill(self, address: int, value: int, size: int) -> None:
+        """Sets so many bytes to one value, in the order of launches."""
+
+    def launch(self, module: Any, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
+        """Starts a kernel: grid in blocks, block in threads, and the bytes of its arguments."""
+
+    def synchronize(self) -> None:
+        """Waits until everything launched before is done; faults of kernels are raised here."""
+
+    def event(self) -> Any:
+        """A handle for a point in time."""
+
+    def record(self, event: Any) -> None:
+        """Makes an event mark the point between the launches before and after."""
+
+    def elapsed_ms(self, start: Any, stop: Any) -> float:
+        """Milliseconds between two events that have been recorded and reached."""
+
+    def announce(self, work: Work) -> None:
+        """Says what the next launches belong to; most devices need not know."""
+
+    def close(self) -> None:
+        """Gives the device back."""
+
+
+class Plugin(Protocol):
+    """What an entry point names: an object like this, or a class that makes one without arguments.
+
+    All members are called in worker processes only, so that the caller never holds a GPU.
+    """
+
+    def discover(self) -> Sequence[DeviceInfo]:
+        """The devices that are there; none is no error."""
+
+    def open(self, index: int) -> Device:
+        """Opens the device of this `DeviceInfo.index`."""
+
+    def looked_for(self) -> Sequence[tuple[str, str]]:
+        """What `discover` needs, each with what was found of it, for ``ckrules doctor``."""

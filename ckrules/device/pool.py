@@ -1,0 +1,265 @@
+"""Workers, one for each device: jobs go in, outcomes come out, whatever a kernel does.
+
+A job that ends its worker or passes the time limit costs that job alone: the worker is replaced and
+the next job goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from ckrules.device import registry, worker
+from ckrules.device.interface import DeviceError, DeviceInfo
+from ckrules.device.jobs import Job, Outcome
+
+_CONTEXT = multiprocessing.get_context("spawn")
+_OPEN_LIMIT = 120.0
+_PREPARE_LIMIT = 1800.0
+_TIMED = frozenset({"load", "launch", "time"})
+"""Phases that have the user's time limit; the others are ours and have a long one."""
+_OPEN_TRIES = 3
+_TAIL = 2000
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a device plug-in found."""
+
+    devices: tuple[DeviceInfo, ...]
+    looked_for: tuple[tuple[str, str], ...]
+    error: str = ""
+
+    def reason(self) -> str:
+        """Why there is no device, in one line."""
+        if self.error:
+            return self.error
+        return "; ".join(f"{what}: {said}" for what, said in self.looked_for) or "none found"
+
+
+def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Found:
+    """The devices of a plug-in, found in a process of its own.
+
+    Raises:
+        UnknownNameError: If there is no such plug-in.
+    """
+    registry.check(device)
+    with tempfile.TemporaryDirectory(prefix="ckrules-") as folder:
+        log = Path(folder) / "log"
+        ours, theirs = _CONTEXT.Pipe()
+        process = _CONTEXT.Process(target=worker.look, args=(theirs, device, str(log)), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            if not ours.poll(timeout):
+                return Found((), (), f"looking for devices took more than {timeout:g} s")
+            kind, answer, looked = ours.recv()
+        except EOFError:
+            process.join(5)
+            return Found((), (), f"looking for devices ended by {_ended(process)}{_tail(log)}")
+        finally:
+            process.kill()
+            process.join()
+            ours.close()
+    if kind == "found":
+        return Found(tuple(answer), tuple(looked))
+    return Found((), tuple(looked), answer)
+
+
+@dataclass
+class _Worker:
+    """One process and what it is doing."""
+
+    index: int
+    log: Path
+    process: Any = None
+    pipe: Any = None
+    info: DeviceInfo | None = None
+    job: Job | None = None
+    phase: str = "open"
+    since: float = 0.0
+    started: float = 0.0
+    failures: int = 0
+    last: str = ""
+
+    def enter(self, phase: str) -> None:
+        """Notes a phase and when it began."""
+        self.phase, self.since = phase, time.monotonic()
+
+
+@dataclass
+class Pool:
+    """The workers of a run; use it as a context manager.
+
+    Args:
+        device: The plug-in.
+        indices: The devices; each has one worker.
+        timeout: Seconds for a phase of a kernel: loading, one launch, the timed runs.
+    """
+
+    device: str
+    indices: Sequence[int]
+    timeout: float = 60.0
+    _workers: list[_Worker] = field(default_factory=list)
+    _folder: Any = None
+
+    def __enter__(self) -> Pool:
+        self._folder = tempfile.TemporaryDirectory(prefix="ckrules-")
+        home = Path(self._folder.name)
+        self._workers = [_Worker(i, home / f"log{i}") for i in self.indices]
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for each in self._workers:
+            if each.process is not None and each.job is None:
+                with contextlib.suppress(OSError):
+                    each.pipe.send(None)
+                each.process.join(5)
+            self._end(each)
+        self._folder.cleanup()
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome, DeviceInfo | None]]:
+        """Runs jobs as they come and gives each with its outcome and device, in any order.
+
+        Raises:
+            DeviceError: If no device can be opened any more; jobs given so far are not lost.
+        """
+        queue = iter(jobs)
+        more = True
+        while True:
+            for each in self._workers:
+                if each.process is None and more and each.failures < _OPEN_TRIES:
+                    self._start(each)
+                if each.phase == "idle":
+                    job = next(queue, None)
+                    more = more and job is not None
+                    if job is not None:
+                        self._give(each, job)
+            busy = [w for w in self._workers if w.process is not None and w.phase != "idle"]
+            if not busy:
+                if more and all(w.failures >= _OPEN_TRIES for w in self._workers):
+                    raise DeviceError(f"device {self.device}: {self._workers[0].last}")
+                if not more:
+                    return
+                continue
+            ready = wait([w.pipe for w in busy], timeout=self._patience(busy))
+            for each in busy:
+                if each.pipe in ready:
+                    outcome = self._hear(each)
+                elif self._late(each):
+                    outcome = self._too_late(each)
+                else:
+                    continue
+                if outcome is not None and each.job is not None:
+                    job, each.job = each.job, None
+                    yield job, outcome, each.info
+
+    def _start(self, each: _Worker) -> None:
+        each.log.write_bytes(b"")
+        ours, theirs = _CONTEXT.Pipe()
+        each.process = _CONTEXT.Process(
+            target=worker.serve, args=(theirs, self.device, each.index, str(each.log)), daemon=True
+        )
+        each.process.start()
+        theirs.close()
+        each.pipe = ours
+        each.enter("open")
+
+    def _give(self, each: _Worker, job: Job) -> None:
+        each.job, each.started = job, time.monotonic()
+        each.enter("load")
+        with contextlib.suppress(OSError):  # if it has ended, its pipe says so next
+            each.pipe.send(job)
+
+    def _hear(self, each: _Worker) -> Outcome | None:
+        """The next message: an outcome if it ends a job."""
+        try:
+            kind, value = each.pipe.recv()
+        except (EOFError, OSError):
+            return self._ended(each)
+        if kind == "phase":
+            each.enter(value)
+        elif kind == "open":
+            each.info, each.failures = value, 0
+            each.phase = "idle"
+        elif kind == "failed":
+            each.failures, each.last = each.failures + 1, value
+            self._end(each)
+        else:
+            each.phase = "idle"
+            outcome: Outcome = value
+            return outcome
+        return None
+
+    def _ended(self, each: _Worker) -> Outcome | None:
+        each.process.join(5)
+        how = f"{_ended(each.process)} in phase {each.phase}{_tail(each.log)}"
+        seconds = round(time.monotonic() - each.started, 3)
+        self._end(each)
+        if each.job is None:
+            each.failures, each.last = each.failures + 1, f"the worker ended by {how}"
+            return None
+        ours = each.phase == "prepare"
+        return Outcome("error" if ours else "crash", f"worker ended by {how}", seconds=seconds)
+
+    def _too_late(self, each: _Worker) -> Outcome | None:
+        phase = each.phase
+        self._end(each)
+        if each.job is None:
+            each.failures, each.last = each.failures + 1, "opening the device took too long"
+            return None
+        kernels = phase in _TIMED
+        detail = f"not done after {self._limit(phase):g} s in phase {phase}"
+        seconds = round(time.monotonic() - each.started, 3)
+        return Outcome("hang" if kernels else "error", detail, seconds=seconds)
+
+    def _end(self, each: _Worker) -> None:
+        if each.process is not None:
+            each.process.kill()
+            each.process.join()
+            each.pipe.close()
+        each.process = each.pipe = None
+        each.enter("ended")
+
+    def _limit(self, phase: str) -> float:
+        if phase in _TIMED:
+            return self.timeout
+        return _OPEN_LIMIT if phase == "open" else _PREPARE_LIMIT
+
+    def _late(self, each: _Worker) -> bool:
+        return time.monotonic() - each.since > self._limit(each.phase)
+
+    def _patience(self, busy: list[_Worker]) -> float:
+        now = time.monotonic()
+        return max(0.01, min(w.since + self._limit(w.phase) - now for w in busy))
+
+
+def _ended(process: Any) -> str:
+    """How a process ended, in words."""
+    code = process.exitcode
+    if code is None:
+        return "an unknown cause"
+    if code >= 0:
+        return f"status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _tail(log: Path) -> str:
+    """The last line that a worker printed, for the end of a message."""
+    with contextlib.suppress(OSError):
+        lines = log.read_bytes()[-_TAIL:].decode(errors="replace").split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        if said:
+            return f": {said[-1][:300]}"
+    return ""

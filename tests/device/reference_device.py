@@ -1,0 +1,197 @@
+"""A TEST DOUBLE, no GPU: a device that computes what is launched with the CPU reference.
+
+It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
+stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
+a kernel's name to a fault: hang, crash, error, nan, last-tile, k-slice, overrun, silent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ckrules.device import reference
+from ckrules.device.interface import DeviceError, DeviceInfo, Work
+from ckrules.device.tensors import Tensors
+
+FAULTS = "CKRULES_REFERENCE_FAULTS"
+COUNT = "CKRULES_REFERENCE_COUNT"
+ENTRY_POINT = "[ckrules.devices]\nreference = tests.device.reference_device:ReferencePlugin\n"
+
+
+def registered(folder: Path) -> Path:
+    """Makes a distribution with the entry point in a folder that is put on the path."""
+    info = folder / "ckrules_reference_device-0.0.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ckrules-reference-device\nVersion: 0.0.0\n"
+    )
+    (info / "entry_points.txt").write_text(ENTRY_POINT)
+    return folder
+
+
+class ReferenceDevice:
+    """Memory in a dictionary, and launches that run the reference."""
+
+    def __init__(self, index: int = 0, faults: Mapping[str, str] | None = None) -> None:
+        self.info = DeviceInfo(index, "CPU reference (test double)", "", "none", "numpy")
+        self.memory: dict[int, bytearray] = {}
+        self.launched: list[str] = []
+        self._next = 1 << 40
+        self._work: Work | None = None
+        self._clock = 0.0
+        self._faults = dict(faults or {})
+
+    def load(self, code: bytes) -> bytes:
+        if not code:
+            raise DeviceError("empty code object")
+        return code
+
+    def unload(self, module: bytes) -> None:
+        assert module
+
+    def allocate(self, size: int) -> int:
+        address, self._next = self._next, self._next + (size + 511) // 256 * 256
+        self.memory[address] = bytearray(size)
+        return address
+
+    def free(self, address: int) -> None:
+        del self.memory[address]
+
+    def _place(self, address: int, size: int) -> tuple[bytearray, int]:
+        for start, data in self.memory.items():
+            if start <= address and address + size <= start + len(data):
+                return data, address - start
+        raise DeviceError(f"no memory of {size} bytes at {address:#x}")
+
+    def write(self, address: int, data: bytes) -> None:
+        memory, at = self._place(address, len(data))
+        memory[at : at + len(data)] = data
+
+    def read(self, address: int, size: int) -> bytes:
+        memory, at = self._place(address, size)
+        return bytes(memory[at : at + size])
+
+    def fill(self, address: int, value: int, size: int) -> None:
+        self.write(address, bytes([value]) * size)
+
+    def launch(self, module: bytes, entry: str, grid: Any, block: Any, args: bytes) -> None:
+        assert self._work is not None
+        assert all(n >= 1 for n in (*grid, *block))
+        self.launched.append(entry)
+        self._clock += 0.5
+        work = self._work
+        tensors = Tensors(work.problem, work.config["variant"], work.config["dtype"])
+        target = work.addresses[tensors.result]
+        if target.to_bytes(8, "little") not in args:
+            return  # the first stage of two, which writes the workspace
+        fault = next((f for part, f in self._faults.items() if part in work.kernel), "")
+        _before(fault)
+        result = self._result(work, tensors, fault)
+        if fault != "silent":
+            self.write(target, result)
+        if fault == "overrun":
+            self.write(target + len(result) + 64, b"\0")
+
+    def _result(self, work: Work, tensors: Tensors, fault: str) -> bytes:
+        operands = [
+            tensors.from_memory(role, self.read(work.addresses[role], tensors.size(role)))
+            for role in tensors.sources
+        ]
+        if fault == "k-slice":
+            operands = _without_slice(tensors, operands, int(work.config["tile_k"]))
+        values = reference.compute(tensors, operands[0], operands[1])
+        added = tensors.variant == "bwd_weight" and work.problem.split_k > 1
+        if (added or tensors.variant == "bwd_data") and "workspace" not in work.addresses:
+            there = self.read(work.addresses[tensors.result], tensors.size(tensors.result))
+            values = values + tensors.from_memory(tensors.result, there)
+        if fault == "nan":
+            values[0] = np.nan
+        if fault == "last-tile":
+            _spoil_last_tile(tensors, values, int(work.config["tile_m"]))
+        return tensors.to_memory(tensors.result, values).tobytes()
+
+    def synchronize(self) -> None:
+        """Everything is done at once."""
+
+    def event(self) -> list[float]:
+        return [0.0]
+
+    def record(self, event: list[float]) -> None:
+        event[0] = self._clock
+
+    def elapsed_ms(self, start: list[float], stop: list[float]) -> float:
+        return stop[0] - start[0]
+
+    def announce(self, work: Work) -> None:
+        self._work = work
+
+    def close(self) -> None:
+        assert not self.memory, "memory was not freed"
+
+
+def _before(fault: str) -> None:
+    if fault == "hang":
+        time.sleep(3600)
+    if fault == "crash":
+        os.write(2, b"Memory access fault by GPU node-1 (test double)\n")
+        os.kill(os.getpid(), signal.SIGABRT)
+    if fault == "error":
+        raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
+
+
+def _without_slice(tensors: Tensors, operands: list[Any], tile: int) -> list[Any]:
+    """The operands with the second K tile made zero in one of them."""
+    a, b = (operand.copy() for operand in operands)
+    lost = slice(tile, 2 * tile)
+    if tensors.variant == "forward":  # K is (taps, channels): of the weight
+        b = _cut(b, 2, lost)
+    elif tensors.variant == "bwd_data":  # K is (taps, output channels): of the weight
+        a = _cut(a, 1, lost)
+    else:  # K is (images, output pixels): of the output's gradient
+        order = np.moveaxis(b, 0, 2)
+        flat = np.ascontiguousarray(order).reshape(*order.shape[:2], -1)
+        flat[:, :, lost] = 0
+        b = np.moveaxis(flat.reshape(order.shape), 2, 0)
+    return [a, b]
+
+
+def _cut(weight: Any, axis: int, lost: slice) -> Any:
+    """The weight with a slice of (taps, channels along ``axis``) made zero."""
+    order = np.moveaxis(weight, axis, -1)
+    flat = np.ascontiguousarray(order).reshape(*order.shape[:2], -1)
+    flat[:, :, lost] = 0
+    return np.moveaxis(flat.reshape(order.shape), -1, axis)
+
+
+def _spoil_last_tile(tensors: Tensors, values: Any, tile: int) -> None:
+    if tensors.result == "weight":
+        rows = values.shape[1]
+        values[:, (rows - 1) // tile * tile :] = 0
+        return
+    view = np.moveaxis(np.moveaxis(values, 1, 0), 2, -1)
+    flat = view.reshape(view.shape[0], -1, view.shape[-1]).copy()
+    flat[:, (flat.shape[1] - 1) // tile * tile :] = 0
+    view[...] = flat.reshape(view.shape)
+
+
+class ReferencePlugin:
+    """The plug-in that the entry point names."""
+
+    def discover(self) -> list[DeviceInfo]:
+        return [ReferenceDevice(i).info for i in range(int(os.environ.get(COUNT, "1")))]
+
+    def open(self, index: int) -> ReferenceDevice:
+        if os.environ.get(COUNT) == "0":
+            raise DeviceError("the test double is switched off")
+        return ReferenceDevice(index, json.loads(os.environ.get(FAULTS, "{}")))
+
+    def looked_for(self) -> list[tuple[str, str]]:
+        return [("numpy", "found")]

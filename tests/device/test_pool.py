@@ -1,0 +1,141 @@
+"""Workers: right kernels pass, and every fault costs its own kernel only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckrules.device import registry
+from ckrules.device.execute import Runner
+from ckrules.device.interface import Device, DeviceError
+from ckrules.device.jobs import STATUSES, Job, Outcome
+from ckrules.device.pool import Pool, discover
+from ckrules.engine.errors import UnknownNameError
+from tests.device.descriptors import described
+from tests.device.reference_device import ReferenceDevice
+
+SMALL = "N=2,G=2,C=64,K=96,H=7,W=12,Y=3,X=3,pad=1"
+Double = Callable[..., str]
+
+
+def outcomes(
+    device: str, jobs: list[Job], timeout: float = 20.0, width: int = 1
+) -> dict[str, Outcome]:
+    with Pool(device, range(width), timeout) as pool:
+        return {job.name: outcome for job, outcome, _ in pool.run(jobs)}
+
+
+def test_the_double_has_every_member_of_the_interface() -> None:
+    assert isinstance(ReferenceDevice(), Device)
+
+
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
+def test_a_right_kernel_passes(tmp_path: Path, variant: str, dtype: str) -> None:
+    device = ReferenceDevice()
+    phases: list[str] = []
+    job = described(tmp_path, "k", SMALL + ",split_k=2", variant=variant, dtype=dtype)
+    outcome = Runner(device, phases.append).run(job)
+    assert outcome.status == "ok", outcome
+    assert (outcome.wrong, outcome.not_finite, outcome.supported) == (0, 0, True)
+    assert (outcome.time_ms, outcome.time_min_ms) == (0.5, 0.5)
+    assert outcome.tflops == pytest.approx(job.problem.flops / 0.5e-3 / 1e12)
+    assert phases == ["load", "prepare", "load", "launch", "compare", "time"]
+    assert len(device.launched) == 4
+    device.close()
+
+
+def test_two_stages_have_a_workspace(tmp_path: Path) -> None:
+    device = ReferenceDevice()
+    job = described(tmp_path, "k", SMALL, variant="bwd_weight", two_stage=True)
+    assert Runner(device).run(job).status == "ok"
+    assert len(device.launched) == 8
+
+
+def test_a_refusal_is_no_failure(tmp_path: Path) -> None:
+    outcome = Runner(ReferenceDevice()).run(described(tmp_path, "k", "N=1,C=7,K=8,H=5,W=5,Y=1,X=1"))
+    assert (outcome.status, outcome.supported) == ("refused", False)
+    assert "multiple of vector" in outcome.detail
+
+
+def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
+    faults = {
+        "a": "hang", "b": "crash", "c": "error", "d": "nan", "e": "last-tile", "f": "k-slice",
+        "g": "overrun", "h": "silent",
+    }  # fmt: skip
+    names = {f"kernel_{letter}_{fault}": fault for letter, fault in faults.items()}
+    device = double(dict(zip(names, faults.values(), strict=True)))
+    jobs = [described(tmp_path, name, SMALL) for name in [*names, "kernel_right"]]
+    found = outcomes(device, jobs, timeout=3.0)
+    by_fault = {fault: found[name] for name, fault in names.items()}
+    assert found["kernel_right"].status == "ok"
+    assert {f: o.status for f, o in by_fault.items()} == {
+        "hang": "hang", "crash": "crash", "error": "error", "nan": "wrong", "last-tile": "wrong",
+        "k-slice": "wrong", "overrun": "wrong", "silent": "wrong",
+    }  # fmt: skip
+    assert set(STATUSES) >= {o.status for o in found.values()}
+    assert by_fault["hang"].detail == "not done after 3 s in phase launch"
+    assert by_fault["crash"].detail == (
+        "worker ended by SIGABRT in phase launch: Memory access fault by GPU node-1 (test double)"
+    )
+    assert "hipErrorLaunchFailure" in by_fault["error"].detail
+    assert (by_fault["nan"].pattern, by_fault["nan"].where) == ("nan", "NaN: image 0 of 2")
+    assert by_fault["last-tile"].where == "all zeros: last M tile"
+    assert by_fault["k-slice"].where is not None
+    assert by_fault["k-slice"].where.startswith("K tile 1 of 9 missing")
+    assert by_fault["overrun"].detail == "wrote after the output"
+    assert by_fault["overrun"].wrong == 0
+    assert by_fault["silent"].pattern == "not written"
+
+
+@pytest.mark.parametrize("variant", ["bwd_data", "bwd_weight"])
+def test_faults_of_the_backward_directions(tmp_path: Path, double: Double, variant: str) -> None:
+    device = double({"tile": "last-tile", "slice": "k-slice"})
+    problem = SMALL.replace("K=96", "K=192")
+    jobs = [described(tmp_path, name, problem, variant=variant) for name in ("tile", "slice")]
+    found = outcomes(device, jobs)
+    assert found["tile"].where == "all zeros: last M tile"
+    assert found["slice"].where is not None
+    assert found["slice"].where.startswith("K tile 1 of")
+
+
+def test_several_devices_share_the_work(tmp_path: Path, double: Double) -> None:
+    device = double({"k3": "crash"}, count=2)
+    assert [d.index for d in discover(device).devices] == [0, 1]
+    jobs = [described(tmp_path, f"k{i}", SMALL) for i in range(8)]
+    with Pool(device, [0, 1]) as pool:
+        results = list(pool.run(jobs))
+    assert {job.name for job, _, _ in results} == {f"k{i}" for i in range(8)}
+    assert [o.status for j, o, _ in results if j.name == "k3"] == ["crash"]
+    assert sum(o.status == "ok" for _, o, _ in results) == 7
+    assert {info.index for _, _, info in results if info is not None} == {0, 1}
+
+
+def test_a_device_that_never_opens_ends_the_run(tmp_path: Path, double: Double) -> None:
+    device = double(count=0)
+    assert discover(device).devices == ()
+    with pytest.raises(DeviceError, match="the test double is switched off"):
+        outcomes(device, [described(tmp_path, "k", SMALL)])
+
+
+def test_a_kernel_that_cannot_be_opened_is_an_error(tmp_path: Path, double: Double) -> None:
+    job = Job(tmp_path, "nothing", described(tmp_path, "k", SMALL).problem)
+    found = outcomes(double(), [job, described(tmp_path, "k", SMALL)])
+    assert found["nothing"].status == "error"
+    assert "not built" in found["nothing"].detail
+    assert found["k"].status == "ok"
+
+
+def test_names_of_devices(double: Double) -> None:
+    double()
+    assert registry.names() == ["hip", "reference"]
+    with pytest.raises(UnknownNameError, match="did you mean 'reference'"):
+        registry.check("referense")
+
+
+def test_without_a_gpu_the_reason_is_said() -> None:
+    found = discover("hip")
+    if not found.devices:
+        assert "/dev/kfd" in found.reason() or "hip" in found.reason()
