@@ -64,6 +64,8 @@ def flags(recipe: Recipe, artifact: str, tools: Toolchain) -> list[str]:
     words += [*_DEEP, *_TERSE]
     if bare:
         words += [f"--rocm-path={tools.rocm}", "-nogpulib", "-DCKRULES_NO_DEVICE_LIBS"]
+        if artifact == "object":
+            words += ["-include", "runtime/ckrules_device.h"]
     words += _ARTIFACT_FLAGS[artifact](recipe)
     return [*words, *recipe.flags]
 
@@ -74,7 +76,9 @@ def _device(recipe: Recipe) -> Sequence[str]:
 
 
 def _host(_: Recipe) -> Sequence[str]:
-    return ("--cuda-host-only", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
+    # The C++ library has to be linked, the GPU's runtime must not be.
+    linking = ("--driver-mode=g++", "-no-hip-rt", "-shared", "-fvisibility=hidden")
+    return ("--cuda-host-only", "-O1", "-fPIC", *linking)
 
 
 def _object(recipe: Recipe) -> Sequence[str]:

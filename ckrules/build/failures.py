@@ -34,6 +34,9 @@ CLASSES = {
 TRANSIENT = frozenset({"timeout", "out-of-memory", "no-space", "killed", "internal", "toolchain"})
 """Classes that say nothing about the kernel, so that the next run tries again."""
 
+REFUSALS = frozenset({"static-assert", "no-specialization", "lds-limit", "compile"})
+"""Classes that say that the kernel itself cannot be compiled."""
+
 _NO_DEFINITION = (
     "implicit instantiation of undefined template",
     "no member named",

@@ -17,7 +17,7 @@ from typing import Any
 from ckrules.build import tasks as work
 from ckrules.build import toolchain
 from ckrules.build.commands import ARTIFACTS, Recipe, command, flags
-from ckrules.build.failures import TRANSIENT
+from ckrules.build.failures import REFUSALS, TRANSIENT
 from ckrules.build.results import Result, Results, ResultsError
 from ckrules.codegen.generate import MANIFEST
 from ckrules.engine.errors import UsageError
@@ -98,7 +98,7 @@ class Session:
     def __init__(self, folder: Path, options: Options) -> None:
         self.folder, self.options = folder, options
         self.kernels = manifests(folder)
-        self._versions: dict[str, str] = {}
+        self._found: dict[str, toolchain.Toolchain] = {}
         self._sources: dict[Path, str] = {}
 
     @cached_property
@@ -140,7 +140,7 @@ class Session:
                         break
                     kernel, task = step
                     summary.total += 1
-                    key = work.task_key(task, self._version(task))
+                    key = work.task_key(task, self._tools(task))
                     if self._is_known(kernel, task, known, key):
                         summary.known += 1
                         if progress is not None:
@@ -200,11 +200,10 @@ class Session:
             raise UsageError(f"{error.filename}: missing: generate the folder again") from None
         return texts
 
-    def _version(self, task: work.Task) -> str:
-        if task.recipe.ck not in self._versions:
-            tools = work.tools_for(task)
-            self._versions[task.recipe.ck] = work.compiler_version(str(tools.compiler))
-        return self._versions[task.recipe.ck]
+    def _tools(self, task: work.Task) -> toolchain.Toolchain:
+        if task.recipe.ck not in self._found:
+            self._found[task.recipe.ck] = work.tools_for(task)
+        return self._found[task.recipe.ck]
 
     def _is_known(
         self,
@@ -256,7 +255,7 @@ class Session:
             return max((getattr(e, name) for e in entries), default=None)
 
         lds = most("lds_bytes")
-        tools = work.tools_for(task)
+        tools = self._tools(task)
         return Result(
             name=kernel.name,
             arch=kernel.arch,
@@ -320,7 +319,7 @@ def _finding(kernel: Listed, outcome: work.Outcome, lds: int | None) -> str | No
     """
     failure = outcome.failure
     if failure is not None:
-        if failure.kind in TRANSIENT or failure.kind == "crash" or not kernel.legal:
+        if failure.kind not in REFUSALS or not kernel.legal:
             return None
         return f"legal by the rules, refused by the compiler ({failure.kind})"
     if not kernel.legal:

@@ -14,12 +14,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from ckrules.build import codeobject, toolchain
-from ckrules.build.commands import ARTIFACTS, Recipe, command
+from ckrules.build.commands import ARTIFACTS, Recipe, command, flags
 from ckrules.build.failures import Failure, classify
 from ckrules.engine.errors import CkrulesError
 
@@ -181,17 +181,18 @@ def compiler_version(compiler: str) -> str:
     return lines[0].strip() if lines else "unknown"
 
 
-def task_key(task: Task, version: str) -> str:
+def task_key(task: Task, tools: toolchain.Toolchain) -> str:
     """Everything that a result depends on, as one hash: sources, flags, compiler, release.
 
     The comments at the head of a source, which name the versions of ckrules and its rule book,
     are left out: a new rule is no reason to compile everything again.
     """
     digest = hashlib.sha256()
-    recipe = task.recipe
+    anywhere = replace(tools, include=Path("ck"), rocm=Path("rocm"))
     parts = [
-        *(task.artifact, recipe.ck, recipe.arch, recipe.optimize, *recipe.flags, version),
-        task.include or "",
+        *(task.artifact, task.recipe.ck, task.include or ""),
+        *(tools.kind, compiler_version(str(tools.compiler))),
+        *flags(task.recipe, task.artifact, anywhere),
     ]
     for path in sorted(task.sources):
         parts += [path, _without_head(task.sources[path])]

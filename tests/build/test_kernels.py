@@ -76,6 +76,9 @@ def test_it_compiles_and_has_the_predicted_lds(
     by_name = {e.name: e for e in entries}
     assert set(info.entries) <= set(by_name)
     assert info.lds_bytes == device.lds_bytes
+    library_bytes = (kernels.folder() / arch / f"{name}.host.so").read_bytes()
+    assert b"libamdhip64" not in library_bytes
+    assert b"hipModule" not in library_bytes
     for entry in (by_name[e] for e in info.entries if not e.endswith("__convert")):
         assert entry.wave_size == info.wave_size
         assert entry.max_threads == info.block_size
