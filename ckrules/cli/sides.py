@@ -51,7 +51,7 @@ def side_of(word: str, request: Request) -> Side:
         return _own_side(word, path, given, request)
     chosen = select(books, given, request.where)
     if catalog is not None:
-        return _catalog_side(word, catalog, chosen, books)
+        return catalog_side(word, catalog, chosen, books)
     return Side(word, chosen.book, dict(chosen.bound), chosen.where)
 
 
@@ -87,7 +87,10 @@ def _kind(word: str, books: Books) -> str:
     raise unknown("side", word, [w for known in kinds.values() for w in known])
 
 
-def _catalog_side(title: str, name: str, chosen: Selection, books: Books) -> Side:
+def catalog_side(
+    title: str, name: str, chosen: Selection, books: Books, *, stage: str = "listed"
+) -> Side:
+    """The side of the points that a catalog lists, or of what survives a later stage."""
     from ckrules.arch import load_all
     from ckrules.constraints import catalogs
     from ckrules.engine.book import RuleBook
@@ -100,7 +103,8 @@ def _catalog_side(title: str, name: str, chosen: Selection, books: Books) -> Sid
     held = {k: list(v) for k, v in chosen.bound.items()}
     variant = held.pop("variant", None)
     words = catalog.book(None if variant is None else str(variant[0])).vocabulary
-    space = catalog.space([str(v) for v in variant] if variant else None, **held)
+    variants = [str(v) for v in variant] if variant else None
+    space = catalog.space(variants, stage=stage, **held)
     rules = [r for r in space.rules if isinstance(r, Rule)]
     other = tuple(r if isinstance(r, BoolExpr) else r.condition
                   for r in space.rules if not isinstance(r, Rule))

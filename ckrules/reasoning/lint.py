@@ -1,0 +1,334 @@
+"""Lint: what is wrong with a rule book itself, found by asking what its rules leave.
+
+| code    | finding |
+| ---     | ---     |
+| LINT001 | rules contradict each other: no configuration has these values, and it takes several rules |
+| LINT002 | a single rule leaves nothing of these values |
+| LINT003 | a rule never fires: it holds for every candidate |
+| LINT004 | a rule is implied by the others |
+| LINT005 | a guard cannot hold |
+| LINT006 | a divisor can be zero where the rule applies |
+| LINT007 | no rule reads a field |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from ckrules.engine.book import RuleBook
+from ckrules.engine.bounds import Bounds
+from ckrules.engine.errors import UndecidedError
+from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, walk
+from ckrules.engine.points import Point
+from ckrules.engine.rules import Rule
+from ckrules.engine.text import to_text
+from ckrules.engine.variables import domain_of
+from ckrules.reasoning.clash import Clash, Held, Parts, held_condition, minimal
+from ckrules.reasoning.evidence import Evidence
+from ckrules.reasoning.oracle import TIMEOUT, Oracle, oracle_test, shrink
+from ckrules.reasoning.why import witness_of
+
+#: What each code means, and how severe it is.
+CODES: Mapping[str, tuple[str, str]] = {
+    "LINT001": ("error", "rules contradict each other"),
+    "LINT002": ("warning", "one rule leaves nothing"),
+    "LINT003": ("warning", "rule never fires"),
+    "LINT004": ("note", "rule implied by others"),
+    "LINT005": ("warning", "guard cannot hold"),
+    "LINT006": ("note", "divisor can be zero"),
+    "LINT007": ("warning", "field that no rule reads"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a book: code, what it is about, and a sentence."""
+
+    code: str
+    subject: str
+    message: str
+    rules: tuple[Rule, ...] = ()
+    clash: Clash | None = None
+    witness: Point | None = None
+
+    @property
+    def severity(self) -> str:
+        """``error``, ``warning`` or ``note``."""
+        return CODES[self.code][0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "title": CODES[self.code][1],
+            "subject": self.subject,
+            "message": self.message,
+            "rules": [r.code for r in self.rules],
+            "clash": self.clash.to_dict() if self.clash else None,
+            "witness": self.witness,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings, sorted by code, and the questions that the solver left open."""
+
+    findings: tuple[Finding, ...]
+    undecided: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "findings": [f.to_dict() for f in self.findings],
+            "undecided": list(self.undecided),
+        }
+
+
+def lint(
+    book: RuleBook,
+    *,
+    keys: Sequence[str] = (),
+    conditions: Sequence[BoolExpr] = (),
+    codes: Iterable[str] = tuple(CODES),
+    every_value: bool = True,
+    timeout: float = TIMEOUT,
+) -> Report:
+    """What is wrong with a rule book, within a region if conditions are given.
+
+    Args:
+        book: The rules.
+        keys: Fields whose combinations of values must all have points.
+        conditions: The region; every question is asked within it.
+        codes: Which findings to look for.
+        every_value: Whether each value of each field must have points, not only the keys'.
+        timeout: Seconds for each question to the solver.
+
+    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.variables import Enum, Int
+    >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("k", [16, 32]), Int("m", [1, 2])])
+    >>> small = Rule("AA001", "k-above-16", "hardware", words.k == 16, words.gpu == "a")
+    >>> large = Rule("AA002", "k-below-32", "profile", words.k >= 32)
+    >>> for f in lint(RuleBook("toy", words, [small, large], check=False)).findings:
+    ...     print(f.code, f.message)
+    LINT001 gpu = 'a' cannot hold under AA001 (k-above-16), AA002 (k-below-32)
+    LINT002 k = 16 cannot hold under AA002 (k-below-32)
+    LINT007 no rule reads m
+    """
+    wanted = set(codes)
+    state = _Lint(book, list(conditions), timeout)
+    steps: list[tuple[set[str], Callable[[], Iterator[Finding]]]] = [
+        ({"LINT001", "LINT002"}, lambda: state.empty_regions(keys, every_value)),
+        ({"LINT003", "LINT005"}, state.idle_rules),
+        ({"LINT004"}, state.implied_rules),
+        ({"LINT006"}, state.zero_divisors),
+        ({"LINT007"}, state.unread_fields),
+    ]
+    found = [f for mine, step in steps if mine & wanted for f in step() if f.code in wanted]
+    found.sort(key=lambda f: f.code)
+    return Report(tuple(found), tuple(state.undecided))
+
+
+class _Lint:
+    """The questions, put to one oracle that knows the whole book."""
+
+    def __init__(self, book: RuleBook, region: list[BoolExpr], timeout: float) -> None:
+        self.book, self.region, self.timeout = book, region, timeout
+        self.oracle = Oracle(book.fields, timeout=timeout)
+        self.small = Oracle(book.fields, timeout=timeout)  # meets few rules, so it stays quick
+        self.undecided: list[str] = []
+        self.idle: set[str] = set()
+        self.legal: list[Point] = []
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What points near legal ones show; asked before the solver."""
+        if not self.legal:
+            found = self._ask(self.oracle, [r.condition for r in self.book.rules], "any point")
+            self.legal += [found] if isinstance(found, dict) else []
+        return Evidence(self.book, self.region, self.legal)
+
+    def _ask(self, oracle: Oracle, conditions: Sequence[BoolExpr], what: str) -> Point | None | bool:
+        """A point, None if there is none, False if undecided (which is noted)."""
+        try:
+            return oracle.find([*self.region, *conditions])
+        except UndecidedError as error:
+            self.undecided.append(f"{what}: {error}")
+            return False
+
+    # -- regions that are empty --------------------------------------------------------------
+
+    def empty_regions(self, keys: Sequence[str], every_value: bool) -> Iterator[Finding]:
+        """Single values of any field, then combinations of the keys' values, without points."""
+        rules = [r.condition for r in self.book.rules]
+        seen = self.legal
+        clashes: list[Clash] = []
+        alone = self.book.fields if every_value else keys
+        singles = [{n: v} for n in alone for v in domain_of(self.book.fields[n]).values]
+        values = [domain_of(self.book.fields[k]).values for k in keys]
+        several = [dict(zip(keys, row, strict=True)) for row in product(*values)] if keys else []
+        for region in [{}, *singles, *several]:
+            if any(region.items() <= p.items() for p in seen):
+                continue
+            if any(_covers(c, region) for c in clashes):
+                continue
+            held = [held_condition(self.book.fields[n], [v]) for n, v in region.items()]
+            answer = self._ask(self.oracle, [*held, *rules], f"whether {region} has points")
+            if isinstance(answer, dict):
+                seen.append(answer)
+            elif answer is None and (clash := self._clash(region, clashes)) is not None:
+                clashes.append(clash)  # without rules: outside the region that was asked for
+                if not clash.held:
+                    break
+        yield from (_empty(c) for c in _merged([c for c in clashes if c.rules]))
+
+    def _clash(self, region: Mapping[str, Value], clashes: Sequence[Clash]) -> Clash | None:
+        held = [Held(n, (v,)) for n, v in region.items()]
+        test = oracle_test(self.small)
+        facts = [held_condition(self.book.fields[h.field], h.values) for h in held]
+        rules: Sequence[Rule] = self.book.rules
+        try:
+            for known in clashes:  # neighbours are often empty for the same reason
+                some = [r.condition for r in known.rules]
+                same = all(h.field in region for h in known.held)
+                if same and test([*facts, *self.region, *some]) is not None:
+                    rules = known.rules
+                    break
+            parts = Parts(self.book.fields, rules=rules, held=held, conditions=self.region)
+            return minimal(parts, self.small)
+        except UndecidedError as error:
+            self.undecided.append(f"why {region} has no points: {error}")
+            return None
+
+    # -- single rules ------------------------------------------------------------------------
+
+    def idle_rules(self) -> Iterator[Finding]:
+        """Rules that reject no candidate, and guards that hold for none."""
+        for r in self.book.rules:
+            if r.applies is not TRUE:
+                holds = r.code in self.evidence.broken or self.evidence.points_with([r.applies])[0]
+                if not holds and self._witness(r.applies, f"the guard of {r.code}") is None:
+                    self.idle.add(r.code)
+                    text = f"{r.code} ({r.name}) never applies: `{to_text(r.applies)}` cannot hold"
+                    yield Finding("LINT005", r.code, text, (r,))
+                    continue
+            fires = r.code in self.evidence.broken
+            if not fires and self._witness(~r.condition, f"whether {r.code} fires") is None:
+                self.idle.add(r.code)
+                yield Finding("LINT003", r.code, f"{r.code} ({r.name}) rejects no candidate", (r,))
+
+    def _witness(self, condition: BoolExpr, what: str) -> Point | None | bool:
+        """A candidate that meets the condition, None if there is none, False if undecided."""
+        try:
+            wanted = [*self.region, condition]
+            return witness_of(wanted, self.book.fields, self.oracle.domains, self.timeout)
+        except UndecidedError as error:
+            self.undecided.append(f"{what}: {error}")
+            return False
+
+    def implied_rules(self) -> Iterator[Finding]:
+        """Rules that reject nothing which the others do not reject."""
+        left = [r for r in self.book.rules if r.code not in self.idle]
+        for r in list(left):
+            others = [x for x in left if x is not r]
+            if r.code in self.evidence.alone:
+                continue
+            conditions = [x.condition for x in others]
+            answer = self._ask(self.oracle, [~r.condition, *conditions], f"what implies {r.code}")
+            if answer is None:
+                by = self._implied_by(r, others)
+                named = ", ".join(x.code for x in by) or "the region"
+                text = f"{r.code} ({r.name}) is implied by {named}"
+                left.remove(r)
+                yield Finding("LINT004", r.code, text, (r, *by))
+
+    def _implied_by(self, r: Rule, others: Sequence[Rule]) -> tuple[Rule, ...]:
+        own = r.condition.support
+        ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
+        test = oracle_test(self.small)
+        conditions = [x.condition for x in ordered]
+        fixed = [*self.region, ~r.condition]
+        try:
+            kept = shrink(conditions, lambda some: test([*fixed, *some]))
+        except UndecidedError:
+            return ()
+        return tuple(sorted((ordered[k] for k in kept), key=lambda x: x.code))
+
+    def zero_divisors(self) -> Iterator[Finding]:
+        """Divisors that are zero at some candidate to which the rule applies."""
+        bounds = Bounds(
+            {
+                n: (min(d.values), max(d.values))
+                for n, v in self.book.fields.items()
+                if (d := domain_of(v)).sort in ("int", "real")
+            }
+        )
+        asked: list[tuple[Rule, Expr, BoolExpr]] = []
+        for r in self.book.rules:
+            for divisor in _divisors(r.expr):
+                if not bounds.never_zero(divisor):
+                    zero: BoolExpr = divisor == 0  # type: ignore[assignment]
+                    asked.append((r, divisor, all_of(r.applies, zero)))
+        known = self.evidence.points_with([c for _, _, c in asked])
+        for (r, divisor, condition), point in zip(asked, known, strict=True):
+            if point is None:
+                what = f"whether {to_text(divisor)} is 0 in {r.code}"
+                point = self._witness(condition, what) or None
+            if point is not None:
+                text = (
+                    f"{r.code} ({r.name}) divides by `{to_text(divisor)}`, which can be 0; "
+                    "the rule counts as broken there"
+                )
+                yield Finding("LINT006", r.code, text, (r,), None, point)
+
+    def unread_fields(self) -> Iterator[Finding]:
+        """Fields that no rule reads."""
+        read = set().union(*(r.condition.support for r in self.book.rules))
+        for name in self.book.fields:
+            if name not in read:
+                yield Finding("LINT007", name, f"no rule reads {name}")
+
+
+def _empty(clash: Clash) -> Finding:
+    code = "LINT001" if len(clash.rules) > 1 else "LINT002"
+    subject = " ".join(map(str, clash.held)) or "book"
+    return Finding(code, subject, clash.sentence(), clash.rules, clash)
+
+
+def _merged(clashes: Sequence[Clash]) -> list[Clash]:
+    """Clashes of the same rules that differ in the value of one field, as one."""
+    groups: dict[Any, list[Clash]] = {}
+    for c in clashes:
+        fields = tuple(h.field for h in c.held)
+        rest = c.held[:-1]
+        groups.setdefault((c.codes, fields, rest, c.conditions), []).append(c)
+    out = []
+    for (_, _, rest, _), some in groups.items():
+        first = some[0]
+        if len(some) == 1 or not first.held:
+            out.append(first)
+            continue
+        values = tuple(v for c in some for v in c.held[-1].values)
+        proof = "listing" if all(c.proof == "listing" for c in some) else "solver"
+        held = (*rest, Held(first.held[-1].field, values))
+        out.append(Clash(first.rules, held, first.conditions, proof))
+    return out
+
+
+def _covers(clash: Clash, region: Mapping[str, Value]) -> bool:
+    """True if the region is empty for the reason of the clash."""
+    return all(region.get(h.field) in h.values for h in clash.held)
+
+
+def _divisors(root: Expr) -> list[Expr]:
+    found: dict[int, Expr] = {}
+    for node in walk(root):
+        if node.op in ("floordiv", "mod", "truediv", "ceil_div"):
+            divisor = node.args[1]
+            if divisor.op != "const":
+                found.setdefault(divisor.id, divisor)
+    return list(found.values())
