@@ -1,0 +1,119 @@
+"""Run one built kernel on one problem and print what came out as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckrules.cli.terminal import note
+from ckrules.engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.device.interface import DeviceInfo
+    from ckrules.device.jobs import Job, Outcome
+
+EPILOG = """\b
+KERNEL is a path such as out/NAME.hsaco, or a name with --dir. The JSON object
+has upstream gpu_helper's keys: problem, kernel, execution (time_ms, tflops,
+flops), validation (accuracy, max_error, correct_elements, total_elements) and
+status (success, or what went wrong), with device and error beside them.
+
+\b
+Examples:
+  ckrules run out/NAME.hsaco --problem N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1
+  ckrules run NAME --dir out --problem N=1,C=8,K=8,W=99,X=3 --repeat 100
+
+\b
+Exit codes: 0 the result is right, 1 it is not or the kernel refuses, 2 usage,
+3 no GPU.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("kernel", metavar="KERNEL")
+@click.option("--problem", "line", required=True, metavar="PROBLEM", help="Sizes: N=…,C=…,K=…")
+@click.option("--dir", "home", metavar="DIR", help="Folder of the kernel, if given by name.")
+@click.option("--device", default="hip", metavar="NAME", help="hip (default) or a plug-in's name.")
+@click.option("--index", type=click.IntRange(min=0), help="Which GPU [first that fits].")
+@click.option("--timeout", default=60.0, metavar="SECONDS", help="Limit for a step [60].")
+@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
+@click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
+def command(
+    kernel: str,
+    line: str,
+    home: str | None,
+    device: str,
+    index: int | None,
+    timeout: float,
+    warmup: int,
+    repeat: int,
+) -> int:
+    """Run one built kernel on one problem and print what came out as JSON."""
+    from ckrules.device import built, pool, registry
+    from ckrules.device.jobs import Job
+    from ckrules.device.problem import parse
+
+    registry.check(device)
+    problem = parse(line)
+    found = built.find([kernel], home)
+    if len(found) != 1:
+        raise UsageError(f"{kernel}: {len(found)} kernels, expected one")
+    (one,) = found
+    if one.missing:
+        raise UsageError(f"{one.name}: {one.missing}")
+    if problem.ndim != one.config["ndim"]:
+        raise UsageError(
+            f"{one.name} has {one.config['ndim']} dimensions, the problem {problem.ndim}"
+        )
+    devices = pool.discover(device)
+    fit = [d.index for d in devices.devices if d.arch in ("", one.arch)]
+    if index is not None:
+        fit = [i for i in fit if i == index]
+    if not fit:
+        why = devices.reason() if not devices.devices else f"none of them is a {one.arch}"
+        note(f"no GPU for --device {device}: {why}")
+        return 3
+    job = Job(one.folder, one.name, problem, warmup, repeat)
+    with pool.Pool(device, fit[:1], timeout) as workers:
+        ((_, outcome, info),) = workers.run([job])
+    answer = report(job, str(one.config["variant"]), outcome, info)
+    click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
+    return 0 if outcome.status == "ok" else 1
+
+
+def report(job: Job, variant: str, outcome: Outcome, info: DeviceInfo | None) -> dict[str, Any]:
+    """The JSON object of a run."""
+    from dataclasses import asdict
+
+    from ckrules.device.store import problem_columns
+
+    answer: dict[str, Any] = {
+        "problem": {"text": str(job.problem), **problem_columns(job.problem, variant)},
+        "kernel": job.name,
+        "device": asdict(info) if info is not None else None,
+    }
+    if outcome.time_ms is not None:
+        answer["execution"] = {
+            "time_ms": outcome.time_ms,
+            "time_min_ms": outcome.time_min_ms,
+            "tflops": outcome.tflops,
+            "flops": job.problem.flops,
+        }
+    if outcome.elements is not None and outcome.wrong is not None:
+        right = outcome.elements - outcome.wrong
+        answer["validation"] = {
+            "accuracy": 100.0 * right / outcome.elements,
+            "max_error": outcome.max_rel,
+            "max_abs_error": outcome.max_abs,
+            "correct_elements": right,
+            "total_elements": outcome.elements,
+            "rtol": outcome.rtol,
+            "atol": outcome.atol,
+            "pattern": outcome.where,
+        }
+    answer["status"] = "success" if outcome.status == "ok" else outcome.status
+    if outcome.status != "ok":
+        answer["error"] = outcome.detail or outcome.where
+    return answer

@@ -1,0 +1,140 @@
+"""Run built kernels on a GPU and compare every element with a reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckrules.cli.terminal import note, progress
+from ckrules.engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.device.problem import Problem
+    from ckrules.device.session import Summary, Validation
+    from ckrules.device.store import Run
+
+_SHOWN = 20
+
+EPILOG = """\b
+WHERE is a folder that ckrules build worked on, or kernels in it: by path, or by
+name with --dir. Every kernel runs on a built-in set of problems for its
+direction, or on those given. A PROBLEM is a line such as
+  N=32,C=64,K=64,H=56,W=56,Y=3,X=3,stride=2,pad=1
+where C and K are totals over the groups G; a FILE is a CSV file with such
+columns (upstream's names are understood). Results go to the builds' database as
+they come; ckrules results --runs shows them.
+
+\b
+Examples:
+  ckrules validate out
+  ckrules validate out --problems shapes.csv --timeout 20
+  ckrules validate out/grouped_conv_fwd_….hsaco --problem N=1,C=8,K=8,H=9,W=9,Y=3,X=3
+
+\b
+Exit codes: 0 all right, 1 wrong, failed or against the rules, 2 usage or bad
+input, 3 no GPU or nothing to run.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("where", nargs=-1, required=True, metavar="WHERE…")
+@click.option("--device", default="hip", metavar="NAME", help="hip (default) or a plug-in's name.")
+@click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
+@click.option("--problems", "files", multiple=True, metavar="FILE", help="CSV file. Repeatable.")
+@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
+@click.option("--timeout", default=60.0, metavar="SECONDS", help="Limit for a kernel's step [60].")
+@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
+@click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
+@click.option("--results", "database", metavar="FILE", help="Another results database.")
+@click.option("-q", "--quiet", is_flag=True, help="Failures only.")
+def command(
+    where: tuple[str, ...],
+    device: str,
+    lines: tuple[str, ...],
+    files: tuple[str, ...],
+    home: str | None,
+    timeout: float,
+    warmup: int,
+    repeat: int,
+    database: str | None,
+    quiet: bool,
+) -> int:
+    """Run built kernels on a GPU and compare every element with a reference."""
+    from ckrules.device import built, pool, registry
+    from ckrules.device.session import Options, Validation
+    from ckrules.device.store import Runs, place_for
+
+    registry.check(device)
+    if timeout <= 0:
+        raise UsageError("--timeout must be more than 0")
+    problems = _problems(lines, files)
+    kernels = built.find(where, home)
+    found = pool.discover(device)
+    if not found.devices:
+        note(f"no GPU for --device {device}: {found.reason()}")
+        return 3
+    options = Options(device, timeout, warmup, repeat)
+    validation = Validation(kernels, problems, found.devices, options)
+    total = validation.count()
+    if not total:
+        _left_out(validation)
+        note("nothing to run")
+        return 3
+    with Runs(place_for(kernels, database)) as runs, progress("runs", total) as bar:
+
+        def tell(run: Run) -> None:
+            bar.advance(1)
+            if run.outcome.status in ("wrong", "error", "crash", "hang") or run.finding:
+                _say(run)
+
+        summary = validation.run(runs, tell)
+    if not quiet:
+        _left_out(validation)
+        note(_counted(summary))
+    return 1 if summary.failed or summary.findings else 0
+
+
+def _problems(lines: tuple[str, ...], files: tuple[str, ...]) -> list[Problem] | None:
+    """The problems given; None for the built-in sets."""
+    from ckrules.device.problem import parse
+    from ckrules.device.shapes import read_problems
+
+    if not lines and not files:
+        return None
+    found = [parse(line) for line in lines]
+    for file in files:
+        found += read_problems(Path(file))
+    if not found:
+        raise UsageError(f"{', '.join(files)}: no problems")
+    return list(dict.fromkeys(found))
+
+
+def _say(run: Run) -> None:
+    """One line on standard output for a run that is worth one."""
+    outcome = run.outcome
+    parts = [outcome.where or "", outcome.detail]
+    if outcome.wrong:
+        share = f"{outcome.wrong:,} of {outcome.elements:,} elements"
+        parts.append(f"{share}, largest error {outcome.max_abs:.3g} (allowed {outcome.atol:.3g} + "
+                     f"{outcome.rtol:.3g} relative)")  # fmt: skip
+    said = "; ".join(p for p in parts if p)
+    click.echo(f"{outcome.status}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
+    if run.finding:
+        click.echo(f"  finding: {run.finding}")
+
+
+def _left_out(validation: Validation) -> None:
+    if validation.absent:
+        first = validation.absent[0]
+        note(f"{len(validation.absent):,} kernels left out; {first.name}: {first.missing}")
+    if validation.elsewhere:
+        archs = sorted({k.arch for k in validation.elsewhere})
+        note(f"{len(validation.elsewhere):,} kernels are for other GPUs: {', '.join(archs)}")
+
+
+def _counted(summary: Summary) -> str:
+    words = [f"{n:,} {status}" for status, n in sorted(summary.by_status.items())]
+    text = f"{summary.runs:,} runs: {', '.join(words)}"
+    return text + (f"; {len(summary.findings):,} findings" if summary.findings else "")
