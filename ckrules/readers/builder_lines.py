@@ -78,12 +78,14 @@ FAMILIES = {
         "forward", (49,), {**_FWD, **_xdl(14, 17, 18, 21, 23, "31 38 44")}),
     "DeviceGroupedConvFwdMultipleABD_Xdl_CShuffle_V3": Family(
         "forward", (50,),
-        {**_FWD, **_xdl(14, 16, 17, 20, 22, "30 37 43", sched=44, version=45, direct=48, merge=49)}),
+        {**_FWD, **_xdl(14, 16, 17, 20, 22, "30 37 43",
+                        sched=44, version=45, direct=48, merge=49)}),
     "DeviceGroupedConvBwdWeight_Xdl_CShuffle": Family(
         "bwd_weight", (43,), {**_BWD_W, **_xdl(11, 12, 13, 16, 17, "25 32 38", k0=15)}),
     "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3": Family(
         "bwd_weight", (45,),
-        {**_BWD_W, **_xdl(11, 12, 13, 16, 17, "25 32 38", sched=39, version=40, direct=43, merge=44)}),
+        {**_BWD_W, **_xdl(11, 12, 13, 16, 17, "25 32 38",
+                          sched=39, version=40, direct=43, merge=44)}),
     "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle": Family(
         "bwd_weight", (46,),
         {**_BWD_W, **_xdl(11, 12, 13, 16, 17, "25 32 38", sched=39, version=40, merge=41)}),

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _BLANKED = re.compile(
-    r'//[^\n]*|/\*.*?(?:\*/|\Z)|^[ \t]*\#(?:[^\n\\]|\\\n|\\)*|"(?:[^"\\\n]|\\.)*"?|\'(?:[^\'\\\n]|\\.)*\'',
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|^[ \t]*\#(?:[^\n\\]|\\\n|\\)*"
+    r'|"(?:[^"\\\n]|\\.)*"?'
+    r"|'(?:[^'\\\n]|\\.)*'",
     re.DOTALL | re.MULTILINE,
 )
 _SETTER = re.compile(r"\s*\.\s*(\w+)\s*\(")
@@ -33,7 +35,9 @@ class Argument:
         if len(text) > 1 and text[0] == text[-1] == '"':
             return text[1:-1]
         name = text.rsplit("::", 1)[-1]
-        return {"ANY": "*", "ANY_INT": -1}.get(name)
+        if name == "ANY_INT":
+            return -1
+        return "*" if name == "ANY" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ FINDINGS = {
         Finding("CFG000", "unreadable", "error", "The text is a configuration that can be read."),
         Finding("CFG001", "duplicate-configuration", "warning",
                 "A file says each configuration once."),
-        Finding("CFG002", "label-of-several", "error",
+        Finding("CFG002", "label-of-several", "warning",
                 "A file gives a name or number to one configuration only."),
         Finding("CFG003", "lossy-name-of-several", "warning",
                 "No two configurations of a file share upstream's short Python name.", False),

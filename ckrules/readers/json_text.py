@@ -284,14 +284,17 @@ class Members:
         self._own: dict[str, list[tuple[int, int]]] | None = None
         self._beside: dict[str, list[tuple[int, int]]] = {}
 
-    def find(self, key: str, which: int = 0) -> tuple[int, int] | None:
-        """Offsets of a key and its value; ``which`` counts a key that stands several times."""
+    def find(self, key: str, which: int = 0, own: bool = False) -> tuple[int, int] | None:
+        """Offsets of a key and its value; ``which`` counts a key that stands several times.
+
+        With ``own``, keys of the shared object do not count.
+        """
         raw = self._text.text
         if not self._inner and which == 0 and self._own is None:
             found = key_place(raw, self._start, self._end, key)
             if found is not None:
                 return found
-        places = self.own().get(key) or self._beside.get(key)
+        places = self.own().get(key) or (None if own else self._beside.get(key))
         return places[which] if places and which < len(places) and key not in LISTS else None
 
     def own(self) -> dict[str, list[tuple[int, int]]]:
@@ -305,9 +308,11 @@ class Members:
                 self._beside = key_places(self._text.text, self._shared)
         return self._own
 
-    def span(self, key: str, at_key: bool = False, which: int = 0) -> tuple[int, int] | None:
+    def span(
+        self, key: str, at_key: bool = False, which: int = 0, own: bool = False
+    ) -> tuple[int, int] | None:
         """Start and end of a key or its value."""
-        found = self.find(key, which)
+        found = self.find(key, which, own)
         if found is None:
             return None
         start = found[0] if at_key else found[1]

@@ -7,16 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckrules.engine.rules import Violation
-from ckrules.readers.entries import Entry, Place, Problem
+from ckrules.readers.entries import Entry, Place, Problem, Remark
+from ckrules.reports.diagnostics import Diagnostic, of_finding
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found about one entry of an input: violations, or why it cannot be read."""
+    """What was found about one entry of an input: violations, or why it cannot be read.
 
-    item: Entry | Problem
+    ``violations`` are the facts; ``diagnostics`` are what the settings leave of them, and what
+    was found beside the rules. A `Remark` is about no configuration.
+    """
+
+    item: Entry | Problem | Remark
     violations: Sequence[Violation] = ()
     resources: Mapping[str, Any] | None = None
+    diagnostics: Sequence[Diagnostic] = ()
 
     @property
     def readable(self) -> bool:
@@ -28,10 +34,16 @@ class Verdict:
         """True if the entry is a configuration that breaks no rule of severity ``error``."""
         return self.readable and not any(v.rule.severity == "error" for v in self.violations)
 
-    def place(self, violation: Violation) -> Place:
-        """Where the source writes the first field that the rule reads."""
-        assert isinstance(self.item, Entry)
-        return self.item.locate(*violation.values)
+    @property
+    def shown(self) -> list[Diagnostic]:
+        """The diagnostics that nothing suppresses."""
+        return [d for d in self.diagnostics if not d.suppressor]
+
+    def problems(self) -> list[Diagnostic]:
+        """What cannot be read, as diagnostics."""
+        if not isinstance(self.item, Problem):
+            return []
+        return [of_finding("CFG000", message, place) for place, message in self.item.lines()]
 
     def to_dict(self) -> dict[str, Any]:
         """The form of ``--verdicts``: one object a configuration."""
@@ -43,6 +55,7 @@ class Verdict:
         if isinstance(self.item, Problem):
             out["error"] = "; ".join(message for _, message in self.item.lines())
             return out
+        assert isinstance(self.item, Entry)
         config = self.item.config
         out |= {"name": config.name, "variant": config.variant, "arch": config.point["arch"]}
         if self.resources is not None:
@@ -50,14 +63,8 @@ class Verdict:
         return out
 
     def findings(self) -> list[dict[str, Any]]:
-        """Each violation as an object of its own, with its place."""
-        out = []
-        for v in self.violations:
-            place = self.place(v)
-            assert isinstance(self.item, Entry)
-            where = {"source": place.source, "line": place.line, "column": place.column}
-            out.append({**v.to_dict(), **where, "configuration": self.item.config.name})
-        return out
+        """Each diagnostic as an object of its own, with its place."""
+        return [d.to_dict() for d in self.shown]
 
 
 def source_line(place: Place) -> str:
@@ -78,19 +85,29 @@ class Tally:
     violations: int = 0
     warnings: int = 0
     unreadable: int = 0
+    remarks: int = 0
+    failing: int = 0
+    suppressed: int = 0
     codes: dict[str, int] = field(default_factory=dict)
 
     def add(self, verdict: Verdict) -> None:
         """Counts one verdict."""
-        if not verdict.readable:
+        if isinstance(verdict.item, Problem):
             self.unreadable += 1
             return
-        self.configurations += 1
-        self.illegal += not verdict.legal
-        for v in verdict.violations:
-            self.violations += v.rule.severity == "error"
-            self.warnings += v.rule.severity != "error"
-            self.codes[v.code] = self.codes.get(v.code, 0) + 1
+        if isinstance(verdict.item, Remark):
+            self.remarks += 1
+        else:
+            self.configurations += 1
+            self.illegal += not verdict.legal
+        for d in verdict.diagnostics:
+            if d.suppressor:
+                self.suppressed += 1
+                continue
+            self.violations += d.severity == "error"
+            self.warnings += d.severity == "warning"
+            self.codes[d.code] = self.codes.get(d.code, 0) + 1
+        self.failing += any(d.severity == "error" for d in verdict.shown)
 
     def summary(self) -> str:
         """One line.
@@ -104,6 +121,8 @@ class Tally:
             text += f", {self.illegal} illegal ({count(self.violations, 'violation')})"
         if self.warnings:
             text += f", {count(self.warnings, 'warning')}"
+        if self.suppressed:
+            text += f", {self.suppressed:,} suppressed"
         if self.unreadable:
             text += f"; {self.unreadable} could not be read"
         return text
@@ -117,6 +136,7 @@ class Tally:
             "violations": self.violations,
             "warnings": self.warnings,
             "unreadable": self.unreadable,
+            "suppressed": self.suppressed,
             "codes": dict(sorted(self.codes.items())),
         }
 

@@ -228,12 +228,17 @@ def test_a_file_that_cannot_be_opened(argument: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_read_with_all_its_files(tmp_path: Path) -> None:
+    assert run("check", str(tmp_path)).exit_code == 3
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    bad = write(folder, "bad.ck.json", legal(tile_m=96))
+    write(folder, "other.ck.json", "just text")
+    write(folder, "names.txt", ILLEGAL)
     result = run("check", str(tmp_path))
-    assert (result.exit_code, result.stderr) == (
-        2,
-        f"{tmp_path}: error: a folder, expected a file\n",
-    )
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{bad}:6:12: TILE001")
+    assert "1 configuration:" in result.stderr
 
 
 def test_one_fault_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
 def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
     """The configuration that a decoded value describes."""
     place = span_place(text, source, item.offset, item.end)
-    value, inner = item.value, ()
+    value = item.value
+    inner: tuple[str, ...] = ()
     if isinstance(value, str):
         start = text.place(item.offset + 1)
         plain = "\\" not in text.text[item.offset : item.end]
@@ -92,7 +93,7 @@ def rewriter(members: Members, text: Text, source: str, spell: Any) -> Rewrite:
         spelt = spell(field, value)
         if spelt is None:
             return None
-        span, new = members.span(spelt[0]), json.dumps(spelt[1])
+        span, new = members.span(spelt[0], own=True), json.dumps(spelt[1])
         if span is None:
             at, new = members.insertion(spelt[0], new)
             span = at, at

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ckrules.engine.expr import Value
@@ -72,12 +72,18 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
     for index, value in enumerate(document[lists[0]]):
         place, places = own[index] if index < len(own) else (Place(source.name, 1, 1), {})
         if isinstance(value, str):
-            yield entry_from_name(value, context, place, lambda column, place=place: place)
+            yield entry_from_name(value, context, place, _always(place))
         elif not isinstance(value, dict):
             yield Problem(place, f"expected a table of fields, found {kind(value)}")
         else:
             given = {**beside, **value}
-            yield _entry(given, places, {**shared, **places}, place, context, f"/{index}")
+            yield _entry(
+                given, places, {**shared, **places}, place, context, f"/{lists[0]}/{index}"
+            )
+
+
+def _always(place: Place) -> Callable[[int], Place]:
+    return lambda column: place
 
 
 def _entry(
@@ -87,8 +93,8 @@ def _entry(
         return places[key][0 if at_key else 1] if key in places else None
 
     def rewrite(field: str, value: Value) -> Edit | None:
-        if field in places:
-            return Edit(places[field][1], json.dumps(value))
+        if field in own:
+            return Edit(own[field][1], json.dumps(value))
         if not own:
             return None
         last = max((p[1] for p in own.values()), key=lambda p: (p.line, p.column))
