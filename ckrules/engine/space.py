@@ -312,10 +312,10 @@ class Space:
         >>> space.contains_columns({"tile_m": [16, 64, 99], "waves": [2, 4, 1]}).tolist()
         [False, True, False]
         """
-        from ckrules.engine.diagram.columns import to_codes
+        from ckrules.engine.diagram.columns import contains
 
         self._check_keys(columns)
-        return self._compiled.contains(to_codes(columns, self._domains))
+        return contains(self._compiled, columns, self._domains)
 
     def counts_by(self, *fields: str) -> dict[Any, int]:
         """The number of points for each value of a field, or each pair of values of two fields.

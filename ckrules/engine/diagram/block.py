@@ -106,19 +106,18 @@ class Block:
         return columns
 
     def contains(self, columns: Sequence[Array], sizes: Sequence[int]) -> Array:
-        """For each row of code columns whether it is a point; a code of -1 never is."""
+        """For each row of (signed) code columns whether it is a point; a code of -1 never is."""
         total = len(columns[0])
         found = np.zeros(total, dtype=np.bool_)
         if not self.count:
             return found
         rows = np.arange(total)
-        state = np.zeros(total, dtype=np.int64)
+        state = np.zeros(total, dtype=np.int32)
         for layer, column, size in zip(self.layers, columns, sizes, strict=True):
-            target = _follow(layer, state, column[rows] if len(rows) < total else column, size)
-            alive = target >= 0
+            state = _follow(layer, state, column[rows] if len(rows) < total else column, size)
+            alive = state >= 0
             if not alive.all():
-                rows, target = rows[alive], target[alive]
-            state = target
+                rows, state = rows[alive], state[alive]
         found[rows] = True
         return found
 
@@ -228,16 +227,17 @@ def _last_not_above(sorted_values: Array, wanted: Array, low: Array, high: Array
 
 
 def _follow(layer: Layer, state: Array, codes: Array, size: int) -> Array:
-    """The target of each (state, code) pair, -1 where there is no such edge."""
+    """The target of each (state, code) pair, -1 where there is no such edge or the code is -1."""
     count = len(layer.starts) - 1
-    valid = (codes >= 0) & (codes < size)
-    if count * size <= _DENSE_CELLS:
+    width = size + 1
+    if count * width <= _DENSE_CELLS:
         matrix = layer.__dict__.get("matrix")
         if matrix is None:
-            matrix = np.full(count * size, -1, dtype=np.int32)
+            matrix = np.full(count * width, -1, dtype=np.int32)
             owner = np.repeat(np.arange(count), np.diff(layer.starts))
-            matrix[owner * size + layer.positions] = layer.targets
+            matrix[owner * width + layer.positions + 1] = layer.targets
             layer.__dict__["matrix"] = matrix
-        return np.where(valid, matrix[state * size + np.where(valid, codes, 0)], -1)
+        found: Array = matrix.take(state * width + (codes + 1))
+        return found
     edge = _last_not_above(layer.positions, codes, layer.starts[state], layer.starts[state + 1])
-    return np.where(valid & (layer.positions[edge] == codes), layer.targets[edge], -1)
+    return np.where(layer.positions[edge] == codes, layer.targets[edge], -1)

@@ -4,45 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ckrules.engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.engine.diagram.compiled import Compiled
+
 Array = npt.NDArray[Any]
 
 
-def to_codes(
-    columns: Mapping[str, Sequence[Any]], domains: Mapping[str, tuple[Any, ...]]
-) -> dict[str, Array]:
-    """Columns of values as columns of codes; a value that is no candidate becomes -1.
+_ROWS = 1 << 15  # rows that are looked at together, few enough to stay in the processor's cache
 
-    >>> to_codes({"m": [32, 7, 16]}, {"m": (16, 32)})["m"].tolist()
+
+def contains(
+    compiled: Compiled, columns: Mapping[str, Sequence[Any]], domains: Mapping[str, tuple[Any, ...]]
+) -> Array:
+    """For each row of columns of values whether it is a point of ``compiled``."""
+    if not domains:
+        return np.zeros(0, dtype=np.bool_)
+    coders = {n: _Coder(values) for n, values in domains.items()}
+    arrays = {n: c if isinstance(c, np.ndarray) else np.asarray(c) for n, c in columns.items()}
+    sizes = {n: len(a) for n, a in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        raise UsageError(f"the columns differ in length: {sizes}")
+    total = next(iter(sizes.values()))
+    out = np.zeros(total, dtype=np.bool_)
+    for start in range(0, total, _ROWS):
+        some = slice(start, start + _ROWS)
+        out[some] = compiled.contains({n: coders[n](arrays[n][some]) for n in domains})
+    return out
+
+
+class _Coder:
+    """Turns values of one variable into codes; a value that is no candidate becomes -1.
+
+    >>> _Coder((16, 32))(np.asarray([32, 7, 16])).tolist()
     [1, -1, 0]
     """
-    return {n: _codes(columns[n], values) for n, values in domains.items()}
 
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+        self.place = {v: i for i, v in enumerate(values)}
+        self.boolean = bool(values) and isinstance(values[0], bool)
+        self.word = bool(values) and isinstance(values[0], str)
+        self.table: Array | None = None
+        if values and not self.word:
+            self.known = np.asarray(values)
+            self.order = np.argsort(self.known, kind="stable")
+            if self.known.dtype.kind in "ib":
+                self._tabulate()
 
-def _codes(column: Sequence[Any], values: tuple[Any, ...]) -> Array:
-    array = np.asarray(column)
-    numeric = bool(values) and not isinstance(values[0], str)
-    if array.dtype.kind not in "iufb" or not numeric:
-        place = {v: i for i, v in enumerate(values)}
-        items = array.tolist() if isinstance(column, np.ndarray) else column
-        return np.fromiter((place.get(v, -1) for v in items), dtype=np.int32, count=len(array))
-    if (array.dtype.kind == "b") != isinstance(values[0], bool):
-        return np.full(len(array), -1, dtype=np.int32)
-    known = np.asarray(values)
-    if array.dtype.kind in "iu" and known.dtype.kind in "ib":
-        low, high = int(known.min()), int(known.max())
-        if high - low < 1 << 16:  # a table is several times faster than a binary search
-            table = np.full(high - low + 3, -1, dtype=np.int32)
-            table[known.astype(np.int64) - low + 1] = np.arange(len(values))
-            found: Array = table[np.clip(array, low - 1, high + 1).astype(np.int64) - low + 1]
-            return found
-    order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known[order], array), len(values) - 1)
-    return np.where(known[order][at] == array, order[at], -1).astype(np.int32)
+    def _tabulate(self) -> None:
+        known = self.known.astype(np.int64)
+        self.low, high = int(known.min()), int(known.max())
+        if high - self.low < 1 << 16:  # several times faster than a binary search
+            self.table = np.full(high - self.low + 1, -1, dtype=np.int32)
+            self.table[known - self.low] = np.arange(len(self.values))
+
+    def __call__(self, array: Array) -> Array:
+        kind = array.dtype.kind
+        if kind not in "iufb":
+            found = (self.place.get(v, -1) for v in array.tolist())
+            return np.fromiter(found, dtype=np.int32, count=len(array))
+        if not self.values or self.word or (kind == "b") != self.boolean:
+            return np.full(len(array), -1, dtype=np.int32)
+        if self.table is not None and kind != "f" and len(array):
+            whole = array.astype(np.int64)
+            if int(whole.min()) >= self.low and int(whole.max()) < self.low + len(self.table):
+                return self.table.take(whole - self.low)
+        at = np.minimum(np.searchsorted(self.known[self.order], array), len(self.values) - 1)
+        codes = self.order[at]
+        return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
 
 
 def to_lists(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[list[Any]]:

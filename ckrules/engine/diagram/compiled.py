@@ -107,7 +107,8 @@ class Compiled:
             raise ValueError("no columns")
         for block in self.blocks:
             mine = [columns[n] for n in block.names]
-            here = block.contains(mine, [self.sizes[n] for n in block.names])
+            signed = [c if c.dtype.kind == "i" else c.astype(np.int32) for c in mine]
+            here = block.contains(signed, [self.sizes[n] for n in block.names])
             found = here if found is None else found & here
         assert found is not None
         return found
