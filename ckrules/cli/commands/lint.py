@@ -11,6 +11,7 @@ from ckrules.cli.answers import source_lines, write
 from ckrules.cli.options import Request, Words, space_options
 from ckrules.cli.terminal import note
 from ckrules.engine.errors import unknown
+from ckrules.selection import select
 
 if TYPE_CHECKING:
     from ckrules.reasoning.sides import Side
@@ -45,7 +46,6 @@ Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
 
 @click.command(epilog=EPILOG)
 @space_options
-@click.option("--catalog", metavar="NAME|FILE", help="Lint a catalog and what filters it.")
 @click.option("--select", "chosen", type=Words(), help="Only findings with these codes.")
 @click.option("--ignore", "ignored", type=Words(), default="-", help="No findings with these codes.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, help="Seconds [20].")
@@ -53,7 +53,6 @@ Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 def command(
     request: Request,
-    catalog: str | None,
     chosen: tuple[str, ...] | None,
     ignored: tuple[str, ...],
     timeout: float,
@@ -69,8 +68,7 @@ def command(
         if code not in CODES:
             raise unknown("finding", code, CODES)
     codes = [c for c in chosen or CODES if c not in dropped]
-    if catalog is None and request.books.profile != "legal":
-        catalog = "full"
+    catalog = request.catalog or ("full" if request.books.profile != "legal" else None)
     side = _side(request, catalog)
     region = [held_condition(side.book.fields[k], v) for k, v in side.held.items()]
     report = lint(
@@ -88,7 +86,8 @@ def command(
             if f.code in ("LINT001", "LINT002"):
                 yield from source_lines(f.rules)
 
-    answer: Mapping[str, Any] = {**request.to_dict(), "catalog": catalog, **report.to_dict()}
+    asked = {"ck": request.books.ck, "profile": request.books.profile, **request.given}
+    answer: Mapping[str, Any] = {**asked, "catalog": catalog, **report.to_dict()}
     write(form, output, answer, lines())
     for question in report.undecided:
         note(f"undecided: {question}")
@@ -102,8 +101,8 @@ def _side(request: Request, catalog: str | None) -> Side:
     from ckrules.cli.sides import catalog_side
     from ckrules.reasoning.sides import Side
 
-    chosen = request.selection
+    chosen = select(request.books, request.given, request.where)
     if catalog is None:
         return Side("book", chosen.book, dict(chosen.bound), chosen.where)
-    stage = "listed" if request.books.profile == "legal" else "generated"
+    stage = request.stage or ("listed" if request.books.profile == "legal" else "generated")
     return catalog_side(catalog, catalog, chosen, request.books, stage=stage)
