@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 from ckrules.baseline import Baseline
 from ckrules.engine.errors import unknown
 from ckrules.judge import Judge
+from ckrules.problems import Applicability, Convolution, parse_problem
 from ckrules.readers import Context, Edit, Entry, Place, Problem, Reading, Remark, formats
 from ckrules.readers.findings import FINDINGS
 from ckrules.readers.source import Source, SourceError
@@ -26,7 +27,7 @@ _TRACKED = 1 << 20  # configurations of a file among which duplicates are found
 class Plan:
     """Everything that files with the same settings share: rule books, judges, codes, baseline."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, problem: Convolution | None = None) -> None:
         self.settings = settings
         files = [Path(p) for p in settings["arch-paths"]]
         self.books = Books(settings["ck"], settings["profile"], files)
@@ -38,6 +39,7 @@ class Plan:
             raise unknown("tile-reading", str(reading), READINGS)
         plain = self.books.plain_arch(arch) if arch is not None else None
         self.context = Context(self.books, plain, reading)
+        self.applicability = Applicability(problem, self.books) if problem is not None else None
         self.codes = Codes(settings, self.known)
         path = settings["baseline"]
         self.baseline = Baseline.load(Path(path)) if path is not None else None
@@ -48,7 +50,8 @@ class Plan:
         """Every code that exists."""
         rules = {r.code for book in self.books.every() for r in book.rules}
         everywhere = {r.code for b in Books(self.settings["ck"]).every() for r in b.rules}
-        return rules | everywhere | set(FINDINGS)
+        found = rules | everywhere | set(FINDINGS)
+        return found | self.applicability.codes if self.applicability is not None else found
 
     def judge(self, variant: str) -> Judge:
         """The judge of a variant's book."""
@@ -75,6 +78,7 @@ class Checker:
         stdin: Standard input, where its text was read before.
         resources: Whether verdicts carry derived quantities.
         force_exclude: Whether files that are named also obey ``exclude``.
+        problem: The convolution that kernels are asked about, as text.
     """
 
     def __init__(
@@ -86,10 +90,12 @@ class Checker:
         stdin: bytes | None = None,
         resources: bool = False,
         force_exclude: bool = False,
+        problem: str | None = None,
     ) -> None:
         self._finder, self._input_format = finder, input_format
         self._stdin_name, self._stdin = stdin_name, stdin
         self._resources, self._force_exclude = resources, force_exclude
+        self._problem = parse_problem(problem) if problem is not None else None
         self._plans: dict[int, Plan] = {}
         self.files = 0
 
@@ -108,7 +114,7 @@ class Checker:
         except ValueError:  # a NUL in the path
             settings = self._finder.of(Path("."))
         if id(settings) not in self._plans:
-            self._plans[id(settings)] = Plan(settings)
+            self._plans[id(settings)] = Plan(settings, self._problem)
         return self._plans[id(settings)]
 
     def arguments(self, given: Iterable[str]) -> Iterator[str]:
@@ -135,7 +141,7 @@ class Checker:
 
             folders[:] = sorted(f for f in folders if not out(f))
             for name in sorted(files):
-                path = os.path.join(root, name)
+                path = os.path.normpath(os.path.join(root, name))
                 below = os.path.relpath(os.path.abspath(path), settings.root).replace(os.sep, "/")
                 wanted = any(matches(below, p) for p in settings["include"]) and not out(name)
                 if wanted and (self._input_format or _is_known(path)):
@@ -199,7 +205,9 @@ def _is_known(path: str) -> bool:
         return True
     found = (n for n, f in formats().items() if f.sniff(head))
     name = next(found, "")
-    return name != "macros" or "DECL_" in head.text or _declares(path)
+    if name != "macros":
+        return bool(name)
+    return "DECL_" in head.text or _declares(path)
 
 
 def _declares(path: str) -> bool:
@@ -233,17 +241,19 @@ class _File:
         yield from self._comments()
 
     def edits(self) -> Iterator[Edit]:
-        """The safe repair of each configuration that has one."""
+        """The safe repairs of each configuration."""
         for item in self._reading:
             if not isinstance(item, Entry):
                 continue
             point, variant = item.config.point, item.config.variant
-            broken = {v.code for v in self._plan.judge(variant)(point)}
-            reported = any(self._wanted(c, item) for c in broken)
-            change = self._plan.repairs(variant).safe(point, broken) if reported else None
-            edit = item.rewrite(change.field, change.value) if change is not None else None
-            if edit is not None and edit.place.end_line:
-                yield edit
+            broken = [v.code for v in self._plan.judge(variant)(point)]
+            wanted = [c for c in broken if self._wanted(c, item)]
+            if not wanted:
+                continue
+            for change in self._plan.repairs(variant).safe(point, wanted):
+                edit = item.rewrite(change.field, change.value)
+                if edit is not None and edit.place.end_line:
+                    yield edit
 
     def _wanted(self, code: str, item: Entry) -> bool:
         codes, suppressions = self._plan.codes, self._reading.suppressions
@@ -268,7 +278,14 @@ class _File:
                 about(d, entry)
                 made += self._filtered(d, (entry.place.line,))
         values = plan.books.of(variant).resources(point) if self._resources else None
-        return Verdict(entry, violations, values, made)
+        if plan.applicability is None:
+            return Verdict(entry, violations, values, made)
+        refused = plan.applicability(point)
+        for v in refused:
+            if plan.codes.selected(v.code):
+                d = of_violation(v, entry, frozenset(), None)
+                made += self._filtered(d, (entry.place.line,))
+        return Verdict(entry, violations, values, made, plan.applicability.to_dict(refused))
 
     def _oddities(self, entry: Entry) -> Iterator[tuple[str, str, Place]]:
         """Findings about an entry that are no rules: code, message, place."""

@@ -93,6 +93,12 @@ class Books:
                 found.append(self.of(variant))
         return found
 
+    def problems(self) -> list[RuleBook]:
+        """The books of problem applicability, one an operator (`ckrules.constraints.problems`)."""
+        from ckrules.constraints import problems
+
+        return problems.books(self.ck) if self.profile == "legal" else []
+
     def schema(self, variant: str) -> Schema:
         """The fields and defaults of a variant's configurations."""
         if variant not in self._schemas:

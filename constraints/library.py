@@ -44,6 +44,7 @@ FAMILIES = {
     "SK": "stream-K",
     "DW": "depthwise convolution",
     "HW": "limits of the hardware and of the launch",
+    "PROB": "problems that a kernel accepts (`ckrules check --problem`)",
     "DISP": "upstream's dispatcher filter (profile dispatcher)",
     "BLDR": "upstream's instance builder (profile builder)",
     "CAT": "membership of a catalog (`ckrules catalogs`)",

@@ -104,9 +104,15 @@ def of_finding(code: str, message: str, place: Place) -> Diagnostic:
 
 
 def of_violation(
-    violation: Violation, entry: Entry, broken: frozenset[str], repairs: Callable[[], Repairs]
+    violation: Violation,
+    entry: Entry,
+    broken: frozenset[str],
+    repairs: Callable[[], Repairs] | None,
 ) -> Diagnostic:
-    """The diagnostic of a broken rule; its repair is sought when it is asked for."""
+    """The diagnostic of a broken rule; its repair is sought when it is asked for.
+
+    Without ``repairs`` the rule's own advice is all the help there is.
+    """
     rule = violation.rule
     written = {f: at for f in violation.values if (at := entry.written(f)) is not None}
     main = next(iter(written), "")
@@ -121,6 +127,8 @@ def of_violation(
     about(made, entry)
 
     def repair() -> tuple[str, Edit | None]:
+        if repairs is None:
+            return advice(rule), None
         change: Change | None = repairs().nearest(entry.config.point, rule, broken)
         if change is not None:
             return str(change), entry.rewrite(change.field, change.value)

@@ -22,7 +22,8 @@ def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
     found: dict[str, tuple[RuleBook, Rule]] = {}
     for ck in constraints.CK_VERSIONS:
         for profile in constraints.PROFILES:
-            for book in Books(ck, profile).every():
+            books = Books(ck, profile)
+            for book in books.every() + books.problems():
                 found.update({r.code: (book, r) for r in book.rules})
     return dict(sorted(found.items()))
 

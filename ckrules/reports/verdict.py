@@ -23,6 +23,8 @@ class Verdict:
     violations: Sequence[Violation] = ()
     resources: Mapping[str, Any] | None = None
     diagnostics: Sequence[Diagnostic] = ()
+    problem: Mapping[str, Any] | None = None
+    """Whether the kernel accepts the problem that was asked about."""
 
     @property
     def readable(self) -> bool:
@@ -60,6 +62,8 @@ class Verdict:
         out |= {"name": config.name, "variant": config.variant, "arch": config.point["arch"]}
         if self.resources is not None:
             out["resources"] = dict(self.resources)
+        if self.problem is not None:
+            out["problem"] = dict(self.problem)
         return out
 
     def findings(self) -> list[dict[str, Any]]:

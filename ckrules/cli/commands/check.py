@@ -55,6 +55,11 @@ could not be read, 3 there was no configuration.
     help="One object a configuration, in input order (format jsonl unless said otherwise).",
 )
 @click.option("--resources", is_flag=True, help="Add derived quantities, such as LDS bytes.")
+@click.option(
+    "--problem",
+    metavar="N=32,C=64,…",
+    help="Say too which kernels refuse this problem (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1).",
+)
 @click.option("--fix", is_flag=True, help="Make the safe repairs in place, then check.")
 @click.option("--diff", is_flag=True, help="Show the safe repairs and change nothing.")
 @click.option("--select", type=Words(), help="Codes or families to check [ALL].")
@@ -99,6 +104,7 @@ def command(inputs: tuple[str, ...], **given: Any) -> int:
     checker = Checker(
         finder, input_format=input_format, stdin_name=given["stdin_filename"], stdin=stdin,
         resources=given["resources"], force_exclude=given["force_exclude"],
+        problem=given["problem"],
     )  # fmt: skip
     if given["show_files"]:
         for argument in checker.arguments(inputs):
@@ -189,7 +195,7 @@ def _finish(tally: Tally, given: dict[str, Any]) -> int:
 
 
 def _repair(checker: Checker, inputs: tuple[str, ...], only_show: bool) -> int:
-    """Makes or shows the safe repairs; returns how many there are."""
+    """Makes or shows the safe repairs; returns how many edits there are."""
     from ckrules.edits import difference, edited
 
     changed = files = 0
@@ -204,7 +210,7 @@ def _repair(checker: Checker, inputs: tuple[str, ...], only_show: bool) -> int:
                 stream.write(new)
     if changed:
         done = "can be repaired" if only_show else "repaired"
-        note(f"{count(changed, 'configuration')} {done} in {count(files, 'file')}")
+        note(f"{count(changed, 'finding')} {done} in {count(files, 'file')}")
     return changed
 
 

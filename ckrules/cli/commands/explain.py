@@ -36,12 +36,16 @@ def page(what: str, books: Books) -> str:
     having = [(b, _defaults(b)) for b in own if what in b.vocabulary.names()]
     if having:
         return field_page(what, having)
+    problems = books.problems()
+    if found := _rule(what, problems):
+        return rule_page(*found)
     if what.upper() in constraints.FAMILIES:
-        return _family_page(what.upper(), own)
+        return _family_page(what.upper(), own + problems)
     if found := _rule(what, _other_versions(books)):
         return rule_page(*found)
     known = [w for b in own for w in [*(r.code for r in b.rules), *b.vocabulary.names()]]
-    known += [r.name for b in own for r in b.rules]
+    known += [r.name for b in own + problems for r in b.rules]
+    known += [r.code for b in problems for r in b.rules]
     raise unknown("rule, field or quantity", what, dict.fromkeys(known))
 
 
