@@ -5,7 +5,6 @@ No entry holds a line number, so a baseline survives edits elsewhere in the file
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -71,6 +70,8 @@ class Baseline:
         """The entry of a finding."""
         name = d.configuration or ""
         if not name and d.fields:
+            import hashlib
+
             text = json.dumps(sorted(d.fields.items()))
             name = hashlib.sha256(text.encode()).hexdigest()[:12]
         where = f"{name} on {d.arch}" if d.arch else name

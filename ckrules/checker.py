@@ -6,12 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-from ckrules.baseline import Baseline
 from ckrules.engine.errors import unknown
 from ckrules.judge import Judge
-from ckrules.problems import Applicability, Convolution, parse_problem
 from ckrules.readers import Context, Edit, Entry, Place, Problem, Reading, Remark, formats
 from ckrules.readers.findings import FINDINGS
 from ckrules.readers.source import Source, SourceError
@@ -20,6 +18,10 @@ from ckrules.reports.diagnostics import Diagnostic, about, of_finding, of_violat
 from ckrules.reports.verdict import Verdict
 from ckrules.selection import Books
 from ckrules.settings import Codes, Finder, Settings, matches
+
+if TYPE_CHECKING:
+    from ckrules.baseline import Baseline
+    from ckrules.problems import Applicability, Convolution
 
 _TRACKED = 1 << 20  # configurations of a file among which duplicates are found
 
@@ -39,10 +41,18 @@ class Plan:
             raise unknown("tile-reading", str(reading), READINGS)
         plain = self.books.plain_arch(arch) if arch is not None else None
         self.context = Context(self.books, plain, reading)
-        self.applicability = Applicability(problem, self.books) if problem is not None else None
+        self.applicability: Applicability | None = None
+        if problem is not None:
+            from ckrules.problems import Applicability
+
+            self.applicability = Applicability(problem, self.books)
         self.codes = Codes(settings, self.known)
         path = settings["baseline"]
-        self.baseline = Baseline.load(Path(path)) if path is not None else None
+        self.baseline: Baseline | None = None
+        if path is not None:
+            from ckrules.baseline import Baseline
+
+            self.baseline = Baseline.load(Path(path))
         self._judges: dict[str, Judge] = {}
         self._repairs: dict[str, Repairs] = {}
 
@@ -95,7 +105,11 @@ class Checker:
         self._finder, self._input_format = finder, input_format
         self._stdin_name, self._stdin = stdin_name, stdin
         self._resources, self._force_exclude = resources, force_exclude
-        self._problem = parse_problem(problem) if problem is not None else None
+        self._problem: Convolution | None = None
+        if problem is not None:
+            from ckrules.problems import parse_problem
+
+            self._problem = parse_problem(problem)
         self._plans: dict[int, Plan] = {}
         self.files = 0
 

@@ -102,18 +102,29 @@ class Repairs:
                         break
         return None if best is None else best[1]
 
-    def safe(self, point: Mapping[str, Value], broken: Iterable[str]) -> Change | None:
-        """The one change of a feature that makes the point legal; None if there are several."""
-        rules = [r for r in self._book.rules if r.code in set(broken)]
-        fields = dict.fromkeys(f for r in rules for f in r.fields() if f in FEATURES)
-        found: list[Change] = []
-        for name in fields:
-            for _, value in self._candidates(name, point[name]):
-                if not self._broken({**point, name: value}):
-                    found.append(Change(name, value, True))
-                    if len(found) > 1:
-                        return None
-        return found[0] if found else None
+    def safe(self, point: Mapping[str, Value], broken: Iterable[str]) -> list[Change]:
+        """Changes of features that leave no choice: each is the only one that mends its rule.
+
+        A rule that several values of features would mend, or only another geometry, stays broken.
+        """
+        wanted = set(broken)
+        made: list[Change] = []
+        now = dict(point)
+        for rule in self._book.rules:
+            if rule.code not in wanted:
+                continue
+            lost = frozenset(self._broken(now))
+            found = [
+                Change(name, value, not still)
+                for name in rule.fields()
+                if name in FEATURES and rule.code in lost
+                for _, value in self._candidates(name, now[name])
+                if (still := self._broken({**now, name: value})) < lost and rule.code not in still
+            ]
+            if len(found) == 1:
+                made += found
+                now[found[0].field] = found[0].value
+        return made
 
     def _broken(self, point: Mapping[str, Value]) -> set[str]:
         if self._all is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -81,7 +80,11 @@ def _spans(text: str, sign: str) -> list[tuple[int, int]]:
 
 def _word(text: str, span: tuple[int, int]) -> str:
     raw = text[slice(*span)]
-    return next(iter(next(csv.reader([raw]), [""])), "") if raw.startswith('"') else raw
+    if not raw.startswith('"'):
+        return raw
+    import csv
+
+    return next(iter(next(csv.reader([raw]), [""])), "")
 
 
 def _place(source: str, line: Line, span: tuple[int, int]) -> Place:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -49,6 +48,8 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
     """Every configuration of the document."""
+    import tomllib
+
     text = source.text()
     try:
         document = tomllib.loads(text.text)
