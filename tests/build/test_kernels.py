@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from ckrules.build import codeobject, toolchain
 from ckrules.build.hostlib import Buffers, ConvShape, Fill, HostLibrary, HostLibraryError, Launch
 from ckrules.build.results import Result
+from ckrules.constraints import problems as problem_rules
 from ckrules.engine.errors import UsageError
+from ckrules.judge import Judge
 from ckrules.names import format_name
 from ckrules.selection import Books
 from tests.build import kernels
@@ -184,15 +186,33 @@ def supported(point: dict[str, Any], p: ConvShape) -> bool:
     return fits and splits and p.groups % point["num_groups_to_merge"] == 0
 
 
+def fields(p: ConvShape) -> dict[str, int]:
+    """The problem as the rule book has it: channels of all groups, three axes."""
+    found = {"N": p.batch, "G": p.groups, "C": p.in_channels * p.groups}
+    found |= {"K": p.out_channels * p.groups, "problem_ndim": p.ndim, "k_batch": p.k_batch}
+    lists = {"image": (p.input, 1), "filter": (p.filter, 1), "conv_stride": (p.stride, 1)}
+    lists |= {"conv_dilation": (p.dilation, 1), "left_pad": (p.left_pad, 0)}
+    lists |= {"right_pad": (p.right_pad, 0)}
+    for stem, (numbers, none) in lists.items():
+        for axis, number in zip("dhw", (none,) * (3 - p.ndim) + numbers, strict=True):
+            found[f"{stem}_{axis}"] = number
+    return found
+
+
 @pytest.mark.parametrize("point", POINTS, ids=IDS)
-def test_support_is_as_the_sources_say(
+def test_support_is_as_sources_and_rules_say(
     point: dict[str, Any], built: dict[tuple[str, str, str], Result]
 ) -> None:
     lib = library(point)
+    judge = Judge(problem_rules.book(point["variant"], ck="2025.11"))
 
     @given(problems(point))
     def check(shape: ConvShape) -> None:
-        assert lib.is_supported(shape) == supported(point, shape), lib.reason(shape)
+        answer = lib.is_supported(shape)
+        assert answer == supported(point, shape), lib.reason(shape)
+        if all(length > 0 for length in shape.output):
+            broken = [v for v in judge({**point, **fields(shape)}) if v.kind == "launch"]
+            assert answer is not bool(broken), (lib.reason(shape), broken)
 
     check()
 
