@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from ckrules.engine.errors import CkrulesError
 
 if TYPE_CHECKING:
     from ckrules.device.built import Built
     from ckrules.device.problem import Problem
+    from ckrules.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,5 +23,21 @@ class Prediction:
 
 
 def predict(kernel: Built, problem: Problem) -> Prediction | None:
-    """The prediction; None where the rule book has nothing to say."""
-    return None
+    """The prediction; None where the rule book does not know the kernel's release or GPU."""
+    from ckrules.constraints.problems import values
+
+    try:
+        judge = _judge(str(kernel.config["variant"]), kernel.ck)
+        broken = judge({**kernel.config, **values(problem)})
+    except CkrulesError:
+        return None
+    codes = tuple(v.code for v in broken if v.rule.severity == "error")
+    return Prediction(not codes, codes)
+
+
+@lru_cache(maxsize=8)
+def _judge(variant: str, ck: str) -> Judge:
+    from ckrules.constraints import problems
+    from ckrules.judge import Judge
+
+    return Judge(problems.book(variant, ck=ck))
