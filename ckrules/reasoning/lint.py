@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.book import RuleBook
 from ckrules.engine.bounds import Bounds
 from ckrules.engine.errors import UndecidedError
@@ -179,12 +180,23 @@ class _Lint:
             held = [held_condition(self.book.fields[n], [v]) for n, v in region.items()]
             answer = self._ask(self.oracle, [*held, *rules], f"whether {region} has points")
             if isinstance(answer, dict):
-                seen.append(answer)
+                seen += self._neighbours(answer)
             elif answer is None and (clash := self._clash(region, clashes)) is not None:
                 clashes.append(clash)  # without rules: outside the region that was asked for
                 if not clash.held:
                     break
         yield from (_empty(c) for c in _merged([c for c in clashes if c.rules]))
+
+    def _neighbours(self, point: Point) -> list[Point]:
+        """The legal points of the region that differ from one in a field at most."""
+        near = [point]
+        for name, values in self.oracle.domains.items():
+            near += [{**point, name: v} for v in values if v != point[name]]
+        return [p for p in near if all(self._legal(p))]
+
+    @cached_property
+    def _legal(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
+        return compile_function([*self.region, *(r.condition for r in self.book.rules)])
 
     def _clash(self, region: Mapping[str, Value], clashes: Sequence[Clash]) -> Clash | None:
         held = [Held(n, (v,)) for n, v in region.items()]
