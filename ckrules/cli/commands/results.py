@@ -1,4 +1,4 @@
-"""Show or export what builds came to."""
+"""Show or export what builds and runs came to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _BRIEF = (
 )
 
 EPILOG = """\b
-WHERE is a folder that was built, or a results database. One row is one artifact.
+WHERE is a folder that was built, or a results database. One row is one artifact,
+or with --runs one kernel on one problem, as ckrules validate ran it.
 A terminal gets a table of the main columns; elsewhere every column is written,
 by default as JSON lines. Failures are rows like any other.
 
@@ -32,6 +33,7 @@ Examples:
   ckrules results out
   ckrules results out --failed --fields name,error_class,diagnostic
   ckrules results out -o results.parquet
+  ckrules results out --runs -o runs.parquet
 
 \b
 Exit codes: 0 rows were shown, 3 there were none.
@@ -41,6 +43,7 @@ Exit codes: 0 rows were shown, 3 there were none.
 @click.command(epilog=EPILOG)
 @click.argument("where", metavar="WHERE")
 @listing_options
+@click.option("--runs", is_flag=True, help="Runs of kernels instead of builds.")
 @click.option("--failed", is_flag=True, help="Failures only.")
 @click.option("--findings", is_flag=True, help="Only what contradicts the rule book.")
 @click.option("--arch", metavar="GPU", help="One GPU only.")
@@ -50,6 +53,7 @@ Exit codes: 0 rows were shown, 3 there were none.
 def command(
     where: str,
     listing: Listing,
+    runs: bool,
     failed: bool,
     findings: bool,
     arch: str | None,
@@ -57,9 +61,18 @@ def command(
     limit: int | None,
     quiet: bool,
 ) -> int:
-    """Show or export what builds came to."""
+    """Show or export what builds and runs came to."""
     from ckrules.build.results import COLUMNS, Results, check_columns, find
 
+    if runs:
+        from ckrules.cli.runs import show_runs
+
+        if artifact:
+            raise UsageError("--artifact is about builds, --runs about runs: give one of them")
+        return show_runs(
+            find(where), listing, failed=failed, findings=findings, arch=arch, limit=limit,
+            quiet=quiet,
+        )  # fmt: skip
     form = listing.name
     if form == "names":
         form = "jsonl" if listing.form is None else "names"
@@ -91,7 +104,7 @@ def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
     if chunk is None:
         return 0
     rows = len(next(iter(chunk.values())))
-    show_table(chunk, listing, f"{rows:,} rows")
+    show_table(chunk, listing, f"{rows:,} rows", None)
     sys.stdout.flush()
     return rows
 
