@@ -140,7 +140,7 @@ class HipPlugin:
         hip = self._given if self._given is not None else binding()
         status, *values = hip.hipGetDeviceCount()
         if status != hip.hipError_t.hipSuccess:
-            if "NoDevice" in str(status) or "InvalidDevice" in str(status):
+            if "NoDevice" in repr(status) or "InvalidDevice" in repr(status):
                 return []
             raise DeviceError(f"hipGetDeviceCount: {_said(hip, status)}")
         return [_info(hip, i) for i in range(int(values[0]))]

@@ -92,7 +92,7 @@ def read_problems(path: Path) -> list[Problem]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            return list(_rows(path, csv.DictReader(_code(stream))))
+            return list(_rows(path, csv.reader(_code(stream))))
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not a text file in UTF-8") from None
     except csv.Error as error:
@@ -105,21 +105,27 @@ def _code(stream: Any) -> Iterator[str]:
         yield "\n" if line.startswith("#") else line
 
 
-def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[Problem]:
-    columns = {c.strip() for c in reader.fieldnames or () if c}
-    for key in ("N", "C", "K"):
-        if key not in columns:
-            raise UsageError(f"{path}:1: no column {key}: expected N, C, K, Hi, Wi, Y, X, …")
-    for row in reader:
+def _rows(path: Path, reader: Any) -> Iterator[Problem]:
+    header: list[str] = []
+    for cells in reader:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not header:
+            header = [cell.strip() for cell in cells]
+            for key in ("N", "C", "K"):
+                if key not in header:
+                    place = f"{path}:{reader.line_num}"
+                    raise UsageError(f"{place}: no column {key}: expected N, C, K, Hi, Wi, Y, X, …")
+            continue
         try:
-            yield from_mapping(_sizes(row))
+            yield from_mapping(_sizes(dict(zip(header, cells, strict=False))))
         except CkrulesError as error:
             raise UsageError(f"{path}:{reader.line_num}: {error}") from None
 
 
-def _sizes(row: Mapping[str | Any, str | Any]) -> dict[str, str]:
+def _sizes(row: Mapping[str, str]) -> dict[str, str]:
     """The cells that say sizes."""
-    cells = {k.strip(): v.strip() for k, v in row.items() if k and isinstance(v, str) and v.strip()}
+    cells = {k: v.strip() for k, v in row.items() if v.strip()}
     for short, long in zip("DHW", IMAGE, strict=True):
         if short in cells:
             cells.setdefault(long, cells.pop(short))
