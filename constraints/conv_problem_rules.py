@@ -292,7 +292,7 @@ def streamk_is_not_split(c: ConvProblem) -> BoolExpr:
     "PROB015", "too-many-gemms", kind="launch",
     applies=lambda c: c.variant == "bwd_data",
     source=[f"{_DATA} (gemm_count <= MaxGroupedGemmGroupsNum)",
-            "ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: XTilde"],
+            "ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: ConvStrideW_ / GcdStrideDilationW_"],
     accepts=[{"variant": "bwd_data", "conv_stride_h": 2, "conv_stride_w": 2}],
     rejects=[{"variant": "bwd_data", "conv_stride_h": 12, "conv_stride_w": 12, "filter_h": 12,
               "filter_w": 12}],
@@ -310,7 +310,7 @@ def gemms_fit_arguments(c: ConvProblem) -> BoolExpr:
 
 @rule(
     "PROB016", "problem-of-other-dimension", kind="launch",
-    source=f"{_DIR}_*_kernel.hpp: KernelArgs constructors take NDimSpatial sizes",
+    source=f"{_DIR}_*_kernel.hpp: constructors of the arguments take NDimSpatial sizes",
     accepts=[{}], rejects=[{"problem_ndim": 1, "image_h": 1, "filter_h": 1}, {"ndim": 3, "layout": "ndhwgc"}],
 )  # fmt: skip
 def dimensions_match(c: ConvProblem) -> BoolExpr:

@@ -21,7 +21,7 @@ def _stores(c: Quantities) -> BoolExpr:
 @rule(
     "EPI001", "shuffles-not-whole", kind="compile",
     applies=_cshuffle,
-    source=f"{_SHUFFLE} static_assert MPerBlock % num_xdl_shuffles == 0",
+    source=f"{_SHUFFLE} static_assert kMPerBlock % num_xdl_shuffles == 0",
     accepts=[{}, {"vector_c": 4}],
     rejects=[
         {"@ck": "2025.11", "warp_tile_m": 16, "warp_tile_n": 16, "vector_c": 12},
@@ -83,7 +83,7 @@ def repeats_split_evenly(c: Quantities) -> BoolExpr:
 @rule(
     "EPI003", "output-vector-does-not-divide", kind="compile",
     applies=_cshuffle,
-    source=f"{_PATTERN} static_assert XPerTile % VecSize == 0 (store of the CShuffle slice)",
+    source=f"{_PATTERN} static_assert XPerTile % VecSize == 0 (store of the epilogue's slice)",
     accepts=[{}], rejects=[{"vector_c": 128}],
 )  # fmt: skip
 def output_vector_divides(c: Quantities) -> BoolExpr:
@@ -100,7 +100,7 @@ def output_vector_divides(c: Quantities) -> BoolExpr:
 @rule(
     "EPI004", "more-threads-than-stored-elements", kind="compile",
     applies=_cshuffle,
-    source=f"{_PATTERN}: X1 becomes 0 and divides (store of the CShuffle slice)",
+    source=f"{_PATTERN}: X1 becomes 0 and divides (store of the epilogue's slice)",
     accepts=[{}],
     rejects=[{"arch": "gfx950", "warp_tile_m": 4, "warp_tile_n": 4}],
 )  # fmt: skip
@@ -117,7 +117,7 @@ def slice_feeds_every_thread(c: Quantities) -> BoolExpr:
 @rule(
     "EPI005", "store-lanes-do-not-fill-wave", kind="compile",
     applies=_stores,
-    source=f"{_PATTERN} static_assert X0 * Y1 == warp_size (store of the CShuffle slice)",
+    source=f"{_PATTERN} static_assert X0 * Y1 == warp_size (store of the epilogue's slice)",
     accepts=[{}],
     rejects=[{"wave_n": 3, "tile_n": 96, "wave_m": 1, "vector_c": 4}],
 )  # fmt: skip
@@ -135,7 +135,7 @@ def store_lanes_fill_waves(c: Quantities) -> BoolExpr:
 @rule(
     "EPI006", "stored-rows-not-covered", kind="compile",
     applies=lambda c: _stores(c) & c.c.lanes_fill_wave,
-    source=f"{_PATTERN} static_assert Y0 * Y1 * Y2 == YPerTile (store of the CShuffle slice)",
+    source=f"{_PATTERN} static_assert Y0 * Y1 * Y2 == YPerTile (store of the epilogue's slice)",
     accepts=[{}],
     rejects=[{"wave_m": 1, "wave_n": 3, "tile_n": 96, "vector_c": 3}],
 )  # fmt: skip
@@ -152,7 +152,7 @@ def stored_rows_are_covered(c: Quantities) -> BoolExpr:
 @rule(
     "EPI007", "stored-columns-not-covered", kind="compile", since="2026.06",
     applies=_stores,
-    source=f"{_PATTERN} static_assert X0 * X1 * X2 == XPerTile (store of the CShuffle slice)",
+    source=f"{_PATTERN} static_assert X0 * X1 * X2 == XPerTile (store of the epilogue's slice)",
     accepts=[{}],
     rejects=[{"wave_n": 3, "tile_n": 96, "wave_m": 1, "vector_c": 1}],
 )  # fmt: skip

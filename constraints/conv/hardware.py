@@ -52,7 +52,7 @@ def lds_fits(c: Quantities) -> BoolExpr:
 @rule(
     "LDS002", "lds-rows-not-power-of-two", kind="wrong-result",
     applies=lambda c: _swizzled(c),
-    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: Make{A,B}LdsBlockDescriptor",
+    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor",
             "core/algorithm/coordinate_transform.hpp: xor_t, a ^ (b % length) (read, not run)"],
     accepts=[{"@ck": "2025.11", "variant": "bwd_weight"},
              {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201"}],

@@ -11,7 +11,7 @@ _KERNELS = "ops/grouped_convolution/kernel/grouped_convolution_{forward,backward
 
 @rule(
     "OP001", "layout-of-other-dimension", kind="compile",
-    source=f"{_KERNELS}: KernelArgs constructors (enable_if on layouts)",
+    source=f"{_KERNELS}: constructors of the arguments (enable_if on InLayout, WeiLayout, OutLayout)",
     accepts=[{}, {"ndim": 3, "layout": "ndhwgc"}],
     rejects=[{"ndim": 3, "layout": "nhwgc"}, {"ndim": 1, "layout": "nhwgc"}],
 )  # fmt: skip
@@ -170,7 +170,7 @@ def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "OP008", "explicit-gemm-for-any-filter", kind="launch",
+    "OP008", "explicit-gemm-for-any-filter", kind="launch", since="2026.06",
     applies=lambda c: c.explicit_gemm,
     source=f"{_KERNELS}: IsSupportedArgument, constexpr branch on ExplicitGemm",
     accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
