@@ -203,3 +203,9 @@ class BitEncoder:
     def within(self, variable: Expr, values: Sequence[Any]) -> Any:
         """The condition that a variable has one of the values."""
         return z3.Or([self.equals(variable, v) for v in values])
+
+    def between(self, variable: Expr, lo: int, hi: int) -> Any:
+        """The condition that an integer variable lies in a range."""
+        term = self.terms.var(variable)
+        low, high = z3.BitVecVal(lo, term.size()), z3.BitVecVal(hi, term.size())
+        return z3.And(term >= low, term <= high)

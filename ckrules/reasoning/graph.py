@@ -39,7 +39,7 @@ class ConstraintGraph:
     >>> graph.edges
     (('AA001', 'a'), ('AA001', 'b'), ('AA002', 'b'), ('AA002', 'c'))
     >>> graph.elimination, graph.width
-    (('a', 'b', 'c', 'd'), 1)
+    (('d', 'a', 'b', 'c'), 1)
     >>> graph.entangled[0].field
     'b'
     """

@@ -31,6 +31,8 @@ class Oracle:
     Args:
         variables: Variable nodes by name.
         domains: The values that each variable may take (default: its candidates).
+        ranges: Least and greatest value of integer variables that may take any value between,
+            instead of candidates.
         timeout: Seconds after which an answer counts as undecided.
 
     >>> from ckrules.engine.variables import Int
@@ -47,17 +49,20 @@ class Oracle:
         variables: Mapping[str, Expr],
         domains: Mapping[str, Sequence[Any]] | None = None,
         *,
+        ranges: Mapping[str, tuple[int, int]] | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         self.variables = dict(variables)
-        self.domains: dict[str, tuple[Any, ...]] = {
+        self.domains: dict[str, Sequence[Any]] = {
             n: tuple((domains or {}).get(n, domain_of(v).values)) for n, v in variables.items()
         }
+        self.ranges = dict(ranges or {})
+        self.domains |= {n: range(lo, hi + 1) for n, (lo, hi) in self.ranges.items()}
         self.timeout = timeout
         numbers = {
-            n: (min(d), max(d))
+            n: (d[0], d[-1]) if isinstance(d, range) else (min(d), max(d))
             for n, d in self.domains.items()
-            if d and domain_of(variables[n]).sort not in (BOOL, ENUM)
+            if len(d) and domain_of(variables[n]).sort not in (BOOL, ENUM)
         }
         self.encoder = BitEncoder(Bounds(numbers))
         self.solver = z3.SolverFor("QF_FD")
@@ -92,7 +97,11 @@ class Oracle:
         node = self.variables[name]
         if name not in self._declared:
             self._declared.add(name)
-            self.solver.add(self.encoder.within(node, self.domains[name]))
+            if name in self.ranges:
+                lo, hi = self.ranges[name]
+                self.solver.add(self.encoder.between(node, lo, hi))
+            else:
+                self.solver.add(self.encoder.within(node, self.domains[name]))
         return node
 
     def _declare(self, condition: BoolExpr) -> None:
@@ -112,7 +121,7 @@ class Oracle:
             UndecidedError: When the solver gives up or the time is over.
         """
         wanted = list(conditions)
-        if any(not d for d in self.domains.values()):
+        if any(not len(d) for d in self.domains.values()):
             self._core = frozenset()
             return None
         literals = [self.literal(c) for c in wanted]

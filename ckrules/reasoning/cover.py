@@ -1,0 +1,249 @@
+"""Coverage: which problems a set of kernels leaves without any kernel that accepts them.
+
+A rule book over the fields of kernels and of problems says when a kernel accepts a problem. For
+each kernel the rules become conditions on the problem alone; kernels with the same conditions
+are one, and a problem is uncovered where none of them holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from ckrules.engine.backends.compiled import compile_function
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.book import RuleBook
+from ckrules.engine.errors import UndecidedError
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
+from ckrules.engine.points import Point
+from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.reasoning.oracle import TIMEOUT, Oracle
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """A problem that no kernel accepts, and how many kernels each rule refuses it for."""
+
+    problem: Mapping[str, Value]
+    refused_by: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {"problem": dict(self.problem), "refused_by": dict(self.refused_by)}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a set of kernels does for listed problems.
+
+    ``accepted`` has for each problem the number of kernels that accept it.
+    """
+
+    kernels: int
+    accepted: tuple[int, ...]
+    uncovered: tuple[Uncovered, ...]
+
+    @property
+    def complete(self) -> bool:
+        """True if some kernel accepts each problem."""
+        return not self.uncovered
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "covered": self.complete,
+            "kernels": self.kernels,
+            "problems": len(self.accepted),
+            "accepted": list(self.accepted),
+            "uncovered": [u.to_dict() for u in self.uncovered],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether every problem of a region is covered; if not, a smallest problem that is not.
+
+    Smallest: the least sum of all sizes, then the least value of one field after the other.
+    """
+
+    kernels: int
+    distinct: int
+    counterexample: Uncovered | None
+    empty: bool = False
+
+    @property
+    def covered(self) -> bool:
+        """True if it is proved that some kernel accepts each problem of the region."""
+        return self.counterexample is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        worst = self.counterexample
+        return {
+            "covered": self.covered,
+            "empty_region": self.empty,
+            "kernels": self.kernels,
+            "distinct_conditions": self.distinct,
+            "counterexample": worst.to_dict() if worst else None,
+        }
+
+
+class Kernels:
+    """Kernels grouped by the conditions that they put on problems.
+
+    Args:
+        book: Rules over the fields of kernels and problems.
+        kernels: Values of all fields that are not the problem's.
+        problem_fields: The fields of a problem.
+
+    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.rules import Rule
+    >>> from ckrules.engine.variables import Int
+    >>> words = Vocabulary([Int("v", [1, 2, 4]), Int("C", range(1, 9))])
+    >>> book = RuleBook("toy", words, [Rule("PR001", "c-v", "launch", words.C % words.v == 0)],
+    ...                 check=False)
+    >>> kernels = Kernels(book, [{"v": 4}, {"v": 2}], ["C"])
+    >>> kernels.cover([{"C": 6}, {"C": 3}]).accepted
+    (1, 0)
+    >>> kernels.prove({"C": (1, 8)}).counterexample.problem
+    {'C': 1}
+    >>> kernels.prove({"C": (1, 8)}, [words.C % 2 == 0]).covered
+    True
+    """
+
+    def __init__(
+        self,
+        book: RuleBook,
+        kernels: Iterable[Mapping[str, Value]],
+        problem_fields: Sequence[str],
+    ) -> None:
+        self.book = book
+        self.names = tuple(problem_fields)
+        self.variables: dict[str, Expr] = {n: book.fields[n] for n in self.names}
+        own = [n for n in book.fields if n not in self.variables]
+        reads = {n for r in book.rules for n in r.condition.support} & set(own)
+        self.count = 0
+        groups: dict[tuple[Value, ...], int] = {}
+        for kernel in kernels:
+            self.count += 1
+            key = tuple(kernel[n] for n in own if n in reads)
+            groups[key] = groups.get(key, 0) + 1
+        read = [n for n in own if n in reads]
+        self.conditions: dict[tuple[int, ...], tuple[tuple[BoolExpr, ...], int]] = {}
+        self._refusals: list[tuple[list[tuple[str, BoolExpr]], int]] = []
+        for key, number in groups.items():
+            self._add(dict(zip(read, key, strict=True)), number)
+
+    def _add(self, kernel: Mapping[str, Value], number: int) -> None:
+        simple = Simplifier(kernel)
+        asked = [(r.code, simple.condition(r.condition)) for r in self.book.rules]
+        asked = [(code, c) for code, c in asked if c is not TRUE]
+        parts = {p.id: p for _, c in asked for p in clauses(c) if p is not TRUE}
+        key = tuple(sorted(parts))
+        known = self.conditions.get(key)
+        self.conditions[key] = (tuple(parts.values()), number + (known[1] if known else 0))
+        self._refusals.append((asked, number))
+
+    def cover(self, problems: Iterable[Mapping[str, Value]]) -> Coverage:
+        """How many kernels accept each problem, and why the others have none."""
+        usable = [(parts, n) for parts, n in self.conditions.values() if FALSE not in parts]
+        tests = [(compile_function([all_of(*parts)]), n) for parts, n in usable]
+        accepted: list[int] = []
+        uncovered: list[Uncovered] = []
+        for problem in problems:
+            number = sum(n for test, n in tests if test(problem)[0])
+            accepted.append(number)
+            if not number:
+                uncovered.append(self._uncovered(problem))
+        return Coverage(self.count, tuple(accepted), tuple(uncovered))
+
+    def _uncovered(self, problem: Mapping[str, Value]) -> Uncovered:
+        at = At(problem)
+        refused: dict[str, int] = {}
+        for asked, number in self._refusals:
+            for code, condition in asked:
+                if not at.holds(condition):
+                    refused[code] = refused.get(code, 0) + number
+        return Uncovered(dict(problem), dict(sorted(refused.items())))
+
+    def prove(
+        self,
+        ranges: Mapping[str, tuple[int, int]],
+        region: Sequence[BoolExpr] = (),
+        *,
+        given: Sequence[BoolExpr] = (),
+        timeout: float = TIMEOUT,
+    ) -> Proof:
+        """Whether some kernel accepts every problem of a region.
+
+        Args:
+            ranges: Least and greatest value of each problem field.
+            region: Conditions on problems.
+            given: Conditions that every sensible problem meets, such as a positive output size.
+            timeout: Seconds for each question to the solver.
+
+        Raises:
+            UndecidedError: When the solver does not decide in time.
+        """
+        refusals = [
+            ~all_of(*parts) for parts, _ in self.conditions.values() if FALSE not in parts
+        ]
+        oracle = Oracle(self.variables, ranges=ranges, timeout=timeout)
+        wanted = [*region, *given]
+        if oracle.find(wanted) is None:
+            return Proof(self.count, len(self.conditions), None, empty=True)
+        asked = [*wanted, *refusals]
+        point = oracle.find(asked)
+        if point is None:
+            return Proof(self.count, len(self.conditions), None)
+        smallest = _smallest(oracle, asked, point)
+        found = self.cover([smallest])
+        at = At(smallest)
+        if found.complete or not all(at.holds(c) for c in wanted):
+            raise UndecidedError("the solver's counterexample is covered")
+        return Proof(self.count, len(self.conditions), found.uncovered[0])
+
+
+def _smallest(oracle: Oracle, asked: Sequence[BoolExpr], point: Point) -> Point:
+    """The point with the least sum, then the least value of one field after the other."""
+    names = [n for n in oracle.variables if n in set().union(*(c.support for c in asked))]
+    lows = {n: oracle.ranges[n][0] for n in oracle.variables}
+    point = {n: point[n] if n in names else lows[n] for n in point}
+    if not names:
+        return point
+    top = sum(oracle.ranges[n][1] for n in names)
+    width = int(top).bit_length() + 2
+    terms = [_wide(oracle.encoder.terms.var(oracle.variables[n]), width) for n in names]
+    total = sum(terms[1:], terms[0])
+
+    def least(term: Any, now: int, low: int, measure: Any, fixed: list[Any]) -> tuple[int, Point]:
+        nonlocal point
+        best = now
+        while low < best:
+            middle = (low + best) // 2
+            other = oracle.find(asked, extra=[*fixed, oracle.switch(term <= middle)])
+            if other is None:
+                low = middle + 1
+            else:
+                point = {n: other[n] if n in names else lows[n] for n in other}
+                best = measure(point)
+        return best, point
+
+    def size(p: Point) -> int:
+        return sum(int(p[n]) for n in names)
+
+    best, point = least(total, size(point), sum(lows[n] for n in names), size, [])
+    fixed = [oracle.switch(total <= best)]
+    for name, term in zip(names, terms, strict=True):
+        value, point = least(
+            term, int(point[name]), lows[name], lambda p, n=name: int(p[n]), fixed
+        )
+        fixed.append(oracle.switch(term <= value))
+    return point
+
+
+def _wide(term: Any, width: int) -> Any:
+    return term if term.size() >= width else z3.SignExt(width - term.size(), term)
