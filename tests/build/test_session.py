@@ -73,6 +73,12 @@ def test_what_changed_or_vanished_is_built_again(folder: Path, include: Path) ->
     assert build(folder, include, flags=("-DX",)).built == 4
 
 
+def test_a_launcher_runs_the_compiler(folder: Path, include: Path) -> None:
+    assert build(folder, include, launcher=("env", "FAKE_COMPILER=ok")).built == 4
+    assert "env FAKE_COMPILER=ok" in rows(folder)[0].command
+    assert build(folder, include).known == 4  # the same artifacts come out
+
+
 def test_a_new_stamp_is_no_change(folder: Path, include: Path) -> None:
     build(folder, include)
     for path in folder.glob("*.?pp"):
