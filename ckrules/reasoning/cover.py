@@ -149,7 +149,7 @@ class Kernels:
 
     def cover(self, problems: Iterable[Mapping[str, Value]]) -> Coverage:
         """How many kernels accept each problem, and why the others have none."""
-        usable = [(parts, n) for parts, n in self.conditions.values() if FALSE not in parts]
+        usable = [(parts, n) for parts, n in self.conditions.values() if _possible(parts)]
         tests = [(compile_function([all_of(*parts)]), n) for parts, n in usable]
         accepted: list[int] = []
         uncovered: list[Uncovered] = []
@@ -189,7 +189,7 @@ class Kernels:
             UndecidedError: When the solver does not decide in time.
         """
         refusals = [
-            ~all_of(*parts) for parts, _ in self.conditions.values() if FALSE not in parts
+            ~all_of(*parts) for parts, _ in self.conditions.values() if _possible(parts)
         ]
         oracle = Oracle(self.variables, ranges=ranges, timeout=timeout)
         wanted = [*region, *given]
@@ -205,6 +205,10 @@ class Kernels:
         if found.complete or not all(at.holds(c) for c in wanted):
             raise UndecidedError("the solver's counterexample is covered")
         return Proof(self.count, len(self.conditions), found.uncovered[0])
+
+
+def _possible(parts: Sequence[BoolExpr]) -> bool:
+    return all(p is not FALSE for p in parts)
 
 
 def _smallest(oracle: Oracle, asked: Sequence[BoolExpr], point: Point) -> Point:

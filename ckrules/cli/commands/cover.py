@@ -99,6 +99,10 @@ def _kernels(names: Sequence[str], request: Request) -> list[Mapping[str, Any]]:
         return [c.point for c in found]
     if not request.given and not request.catalog:
         raise UsageError("which kernels? Give names, files, --catalog or --variant and --arch")
+    if request.catalog:
+        from ckrules.cli.catalog_list import CatalogList
+
+        return [p for p in CatalogList(request).points if "tile_m" in p]
     space = request.selection.space
     count = space.count()
     if count > _MOST:
