@@ -8,7 +8,7 @@ kernel and a problem together; those of the kernel alone are in `ckrules.constra
 >>> book = problem_book("forward")
 >>> point = {**book.vocabulary.baseline, "C": 12}
 >>> [v.message for v in book.violations(point)][0]
-'C = 12 is not a multiple of vector_a = 8 (where num_groups_to_merge = 1 is not more than 1)'
+'C = 12 is not a multiple of vector_a = 8'
 """
 
 from __future__ import annotations
