@@ -11,6 +11,9 @@ from ckrules.cli.terminal import note, progress
 from ckrules.engine.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ckrules.device.built import Built
     from ckrules.device.problem import Problem
     from ckrules.device.session import Summary, Validation
     from ckrules.device.store import Run
@@ -128,13 +131,17 @@ def _say(run: Run) -> None:
 def _left_out(validation: Validation) -> None:
     if validation.absent:
         first = validation.absent[0]
-        note(f"{len(validation.absent):,} kernels left out; {first.name}: {first.missing}")
+        note(f"{_kernels(validation.absent)} left out; {first.name}: {first.missing}")
     if validation.elsewhere:
         archs = sorted({k.arch for k in validation.elsewhere})
-        note(f"{len(validation.elsewhere):,} kernels are for other GPUs: {', '.join(archs)}")
+        note(f"{_kernels(validation.elsewhere)} for other GPUs: {', '.join(archs)}")
+
+
+def _kernels(those: Sequence[Built]) -> str:
+    return f"{len(those):,} kernel{'s' * (len(those) != 1)}"
 
 
 def _counted(summary: Summary) -> str:
     words = [f"{n:,} {status}" for status, n in sorted(summary.by_status.items())]
-    text = f"{summary.runs:,} runs: {', '.join(words)}"
-    return text + (f"; {len(summary.findings):,} findings" if summary.findings else "")
+    text = f"{summary.runs:,} run{'s' * (summary.runs != 1)}: {', '.join(words)}"
+    return text + (f"; {len(summary.findings):,} against the rules" if summary.findings else "")

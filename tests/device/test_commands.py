@@ -1,0 +1,162 @@
+"""The commands validate and run, and the whole path from points to compared results."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckrules.build import toolchain
+from tests.cli.run import process, run
+from tests.device import reference_device
+
+Double = Callable[..., str]
+
+PART = (
+    *("--ck", "2025.11", "--variant", "forward", "--arch", "gfx942", "--dtype", "fp16"),
+    *("--ndim", "2", "--set", "pipeline=basic_v1", "--set", "epilogue=cshuffle"),
+    *("--set", "tile_m=32", "--set", "tile_n=32", "--set", "tile_k=16"),
+    *("--set", "wave_m=2", "--set", "wave_n=2", "--set", "warp_tile_m=16"),
+    *("--set", "vector_a=4", "--set", "vector_b=4", "--set", "vector_c=4"),
+    *("--set", "num_groups_to_merge=1", "--set", "split_image=false", "--limit", "1"),
+)
+
+
+def generated(folder: Path) -> str:
+    """A generated folder with one kernel, not built; returns the kernel's name."""
+    points = folder / "points.jsonl"
+    assert run("enumerate", *PART, "--format", "jsonl", "-o", str(points)).exit_code == 0
+    done = run("generate", str(points), "-o", str(folder / "out"), "--ck", "2025.11", "-q")
+    assert done.exit_code == 0, done.stderr
+    return str(json.loads((folder / "out" / "ckrules-kernels.jsonl").read_text())["name"])
+
+
+def test_faulty_arguments(tmp_path: Path) -> None:
+    for words, said in (
+        (["validate", str(tmp_path)], "no ckrules-kernels.jsonl: make it with ckrules generate"),
+        (["validate", ".", "--device", "hpi"], "unknown device 'hpi': did you mean 'hip'?"),
+        (["validate", ".", "--timeout", "0"], "--timeout must be more than 0"),
+        (["validate", ".", "--problem", "N=1"], "the problem has no C"),
+        (["validate", ".", "--problems", str(tmp_path / "none.csv")], "none.csv: No such file"),
+        (["run", "x", "--problem", "N=1,C=1"], "the problem has no K"),
+        (["run", "x"], "--problem"),
+    ):
+        done = run(*words)
+        assert (done.exit_code, done.stdout) == (2, ""), words
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_not_built_is_counted(tmp_path: Path, double: Double) -> None:
+    name = generated(tmp_path)
+    done = run("validate", str(tmp_path / "out"), "--device", double())
+    assert done.exit_code == 3
+    assert done.stderr.splitlines() == [
+        f"1 kernel left out; {name}: not built: no device and no host artifact",
+        "nothing to run",
+    ]
+    problem = ("--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3")
+    one = run("run", name, "--dir", str(tmp_path / "out"), "--device", double(), *problem)
+    assert one.exit_code == 2
+    assert "not built" in one.stderr
+    near = run("validate", name[:-1] + "8", "--dir", str(tmp_path / "out"), "--device", double())
+    assert near.exit_code == 2
+    assert f"did you mean '{name}'" in near.stderr
+
+
+def test_no_gpu_is_said_in_one_line(tmp_path: Path, double: Double) -> None:
+    generated(tmp_path)
+    done = run("validate", str(tmp_path / "out"), "--device", double(count=0))
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr == "no GPU for --device reference: numpy: found\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One kernel, enumerated, generated and built through the command line."""
+    found = toolchain.find()
+    if isinstance(found, toolchain.Missing):
+        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
+        pytest.skip(str(found))
+    folder = tmp_path_factory.mktemp("whole path")
+    generated(folder)
+    done = run("build", str(folder / "out"), "--optimize", "-O1")
+    assert done.exit_code == 0, done.stderr
+    return folder / "out"
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_the_whole_path(built: Path, double: Double) -> None:
+    """Points are enumerated, generated, built and validated, with real host libraries."""
+    done = run("validate", str(built), "--device", double(), "--repeat", "2")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "6 runs: 4 ok, 2 refused" in done.stderr
+    rows = run("results", str(built), "--runs", "--format", "jsonl", "-q").stdout.splitlines()
+    runs = [json.loads(row) for row in rows]
+    assert len(runs) == 6
+    assert all(r["predicted"] == r["supported"] for r in runs)
+    assert {r["status"] for r in runs if r["C"] == 7} == {"refused"}
+    assert {r["latency_ms"] for r in runs if r["status"] == "ok"} == {0.5}
+    builds = run("results", str(built), "--format", "jsonl", "-q").stdout.splitlines()
+    assert {json.loads(b)["artifact"] for b in builds} == {"device", "host"}
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("last-tile", "all zeros: last M tile"),
+        ("k-slice", "K tile 1 of 36 missing"),
+        ("crash", "worker ended by SIGABRT in phase launch"),
+        ("hang", "not done after 2 s in phase launch"),
+    ],
+)
+def test_faults_of_a_real_kernel(built: Path, double: Double, fault: str, said: str) -> None:
+    words = ("--device", double({"fwd": fault}), "--timeout", "2")
+    problem = ("--problem", "N=2,C=64,K=64,H=9,W=13,Y=3,X=3,pad=1")
+    done = run("validate", str(built), *words, *problem)
+    assert done.exit_code == 1
+    assert said in done.stdout
+    assert "finding: legal by the rules" in done.stdout
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_run_prints_what_upstreams_helper_prints(built: Path, double: Double) -> None:
+    (code,) = built.glob("*.hsaco")
+    problem = ("--problem", "N=2,C=64,K=64,H=9,W=13,Y=3,X=3,pad=1")
+    done = run("run", str(code), "--device", double(), *problem)
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "success"
+    assert answer["kernel"] == code.stem
+    assert set(answer["execution"]) >= {"time_ms", "tflops", "flops"}
+    assert answer["validation"]["accuracy"] == 100.0
+    assert answer["validation"]["total_elements"] == 2 * 64 * 9 * 13
+    bad = run("run", str(code), "--device", double({"fwd": "nan"}), *problem)
+    assert bad.exit_code == 1
+    answer = json.loads(bad.stdout)
+    assert answer["status"] == "wrong"
+    assert answer["validation"]["pattern"].startswith("NaN")
+    refused = run(
+        "run", str(code), "--device", double(), "--problem", "N=1,C=7,K=8,H=9,W=9,Y=3,X=3"
+    )
+    assert json.loads(refused.stdout)["status"] == "refused"
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_the_double_is_found_from_another_process(built: Path, tmp_path: Path) -> None:
+    site = reference_device.registered(tmp_path / "site")
+    root = Path(__file__).resolve().parents[2]
+    env = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{site}"}
+    problem = ("--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3")
+    done = process("validate", str(built), "--device", "reference", *problem, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "1 run: 1 ok" in done.stderr
