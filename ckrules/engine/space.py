@@ -182,10 +182,10 @@ class Space:
         from ckrules.engine.diagram.compiler import compile_problem
 
         began = time.perf_counter()
-        found = cache.load(self._key)
+        found = cache.load(self._key) if cache.directory() else None
         if found is None:
             found = compile_problem(self._problem, self.order)
-            if time.perf_counter() - began > cache.WORTH:
+            if cache.directory() and time.perf_counter() - began > cache.WORTH:
                 cache.store(self._key, found)
         return found
 

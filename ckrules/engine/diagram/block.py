@@ -15,6 +15,8 @@ from ckrules.engine.diagram.product import Layer
 
 Array = npt.NDArray[Any]
 _DENSE_CELLS = 1 << 24
+_SUFFIXES = 1 << 18  # rows of the table of shared suffixes,
+_FEW = 1 << 12  # or fewer, in proportion to all points, but this many always
 
 
 class Block:
@@ -124,31 +126,59 @@ class Block:
     def table(self, start: int, stop: int) -> list[Array]:
         """Columns of codes of the points ``start`` to ``stop``.
 
-        Prefixes are expanded variable by variable; a prefix's code is repeated as often as it
-        has points in the range.
+        Prefixes are expanded variable by variable and repeated as often as they have points in
+        the range; the suffixes, which many prefixes share, are copied from a table made once.
         """
-        states = np.zeros(1, dtype=np.int64)
+        level, starts, suffixes = self._suffixes
         low, high = _bounds(start, stop, self.counts[0].dtype)
+        columns, states, low, high = self._expand(0, level, np.zeros(1, np.int64), low, high)
+        first = starts[states] + low.astype(np.int64)
+        if len(states) == 1:
+            one = slice(int(first[0]), int(first[0]) + stop - start)
+            return columns + [c[one] for c in suffixes]
+        rows = spread(first, (high - low).astype(np.int64))
+        return columns + [c.take(rows) for c in suffixes]
+
+    @cached_property
+    def _suffixes(self) -> tuple[int, Array, list[Array]]:
+        """A level, and the points from there on of all its states, one state after the other."""
+        exact = self.counts[0].dtype == object
+        totals = [c.sum() if exact else c.sum(dtype=np.float64) for c in self.counts]
+        most = max(_FEW, min(_SUFFIXES, self.count // 16))
+        level = next(i for i, t in enumerate(totals) if t <= most)
+        counts = self.counts[level].astype(np.int64)
+        starts = np.zeros(len(counts) + 1, dtype=np.int64)
+        np.cumsum(counts, out=starts[1:])
+        end = len(self.layers)
+        states = np.arange(len(counts))
+        columns, *_ = self._expand(level, end, states, np.zeros_like(counts), counts)
+        return level, starts, columns
+
+    def _expand(
+        self, level: int, end: int, states: Array, low: Array, high: Array
+    ) -> tuple[list[Array], Array, Array, Array]:
+        """Columns of layers ``level`` to ``end`` for points ``low`` to ``high`` of each state.
+
+        Returns the columns, the states that are reached and the range of points of each.
+        """
         columns = []
-        for layer, after, before in zip(self.layers, self.counts[1:], self.before, strict=True):
+        zipped = zip(self.layers, self.counts[1:], self.before, strict=True)
+        for layer, after, before in list(zipped)[level:end]:
             first = layer.starts[states]
-            edges = spread(first, layer.starts[states + 1] - first)
             lengths = layer.starts[states + 1] - first
+            edges = spread(first, lengths)
             target = layer.targets[edges]
             sizes = after[target]
-            if len(states) == 1:  # the range is clipped along its two edges only
-                offset = before[edges]
-                lows, highs = np.maximum(low - offset, 0), np.minimum(high - offset, sizes)
-            else:
-                lows, highs = _clip(edges, before, sizes, lengths, low, high)
+            lows, highs = _clip(edges, before, sizes, lengths, low, high)
             reps = highs - lows
-            if lows[:1].any() or (reps <= 0).any() or (highs < sizes).any():
+            if (reps <= 0).any():
                 keep = reps > 0
                 edges, target, reps = edges[keep], target[keep], reps[keep]
                 lows, highs = lows[keep], highs[keep]
-            columns.append(np.repeat(layer.positions[edges], reps.astype(np.int64)))
+            columns.append((layer.positions[edges], reps))
             states, low, high = target, lows, highs
-        return columns
+        repeated = [np.repeat(c, r.astype(np.int64)) for c, r in columns]
+        return repeated, states, low, high
 
     # -- histograms --------------------------------------------------------------------------
 
@@ -207,9 +237,11 @@ def _clip(
     """
     lows = np.zeros(len(edges), dtype=sizes.dtype)
     highs = sizes.copy()
-    head, tail = int(lengths[0]), len(edges) - int(lengths[-1])
-    lows[:head] = np.maximum(low[0] - before[edges[:head]], 0)
-    highs[tail:] = np.minimum(high[-1] - before[edges[tail:]], sizes[tail:])
+    head, tail = int(lengths[0]) if len(lengths) else 0, len(edges) - int(lengths[-1:].sum())
+    if head:
+        lows[:head] = np.maximum(low[0] - before[edges[:head]], 0)
+    if tail < len(edges):
+        highs[tail:] = np.minimum(high[-1] - before[edges[tail:]], sizes[tail:])
     return lows, highs
 
 

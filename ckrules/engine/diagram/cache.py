@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +103,8 @@ def store(key: str, compiled: Compiled, limit: int = LIMIT) -> None:
     where = directory()
     if where is None or not all(isinstance(b, Block) for b in compiled.blocks):
         return
+    import tempfile  # slow to import, and seldom needed
+
     with contextlib.suppress(OSError):
         where.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=where, suffix=".part")

@@ -117,6 +117,11 @@ class Compiled:
         """Columns of codes of the points ``start`` to ``stop - 1``."""
         out: dict[str, Array] = {}
         for k, (block, inner) in enumerate(zip(self.blocks, self.inner, strict=True)):
+            if block.count == 1:
+                one = self._whole(k, block)
+                columns = [np.repeat(c, stop - start) for c in one]
+                out.update(zip(block.names, columns, strict=True))
+                continue
             first, last = start // inner, (stop - 1) // inner + 1
             columns = self._digits(k, block, first, last)
             if inner > 1:
@@ -134,11 +139,9 @@ class Compiled:
     def _digits(self, which: int, block: AnyBlock, first: int, last: int) -> list[Array]:
         """The block's columns for the digits ``first`` to ``last`` (modulo its count)."""
         if block.count <= _WHOLE and block.count < last - first:
-            if which not in self._tables:
-                self._tables[which] = block.table(0, block.count)
             offset = first % block.count
             rows = (np.arange(last - first) + offset) % block.count
-            return [c[rows] for c in self._tables[which]]
+            return [c[rows] for c in self._whole(which, block)]
         parts: list[list[Array]] = []
         while first < last:
             low = first % block.count
@@ -148,6 +151,11 @@ class Compiled:
         if len(parts) == 1:
             return parts[0]
         return [np.concatenate(p) for p in zip(*parts, strict=True)]
+
+    def _whole(self, which: int, block: AnyBlock) -> list[Array]:
+        if which not in self._tables:
+            self._tables[which] = block.table(0, block.count)
+        return self._tables[which]
 
     # -- histograms --------------------------------------------------------------------------
 
