@@ -5,6 +5,7 @@ Rules and findings of readers become the same type; renderers know nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from ckrules.readers.entries import Edit, Entry, Place
 from ckrules.readers.findings import FINDINGS
 from ckrules.repair import Change, Repairs, advice
 
+_WORD = re.compile(r"[a-z_0-9]+")
 #: The kind of what is no rule.
 FILE = "file"
 
@@ -115,7 +117,7 @@ def of_violation(
     """
     rule = violation.rule
     written = {f: at for f in violation.values if (at := entry.written(f)) is not None}
-    main = next(iter(written), "")
+    main = _main(violation, written)
     made = Diagnostic(
         rule.code, rule.name, rule.kind, rule.severity, violation.message,
         written.get(main, entry.place),
@@ -137,6 +139,14 @@ def of_violation(
 
     made._repair = repair
     return made
+
+
+def _main(violation: Violation, written: Mapping[str, Place]) -> str:
+    """The field that a message is about: one that it names, else a number, else the first."""
+    words = set(_WORD.findall(violation.message))
+    named = (f for f in written if f in words)
+    numbers = (f for f in written if type(violation.values[f]) is int)
+    return next(named, "") or next(numbers, "") or next(iter(written), "")
 
 
 def about(made: Diagnostic, entry: Entry) -> None:

@@ -96,7 +96,7 @@ def test_json_findings_have_every_key() -> None:
     assert len({tuple(f) for f in findings}) == 1
     tile = next(f for f in findings if f["code"] == "TILE001")
     assert tile["help"] == "wave_m = 1 mends this and breaks no other rule"
-    assert (tile["fix"]["text"], tile["fix"]["column"]) == ("1", 62)
+    assert (tile["fix"]["text"], tile["fix"]["column"]) == ("1", 64)
     assert [r["message"] for r in tile["related"]] == ["wave_m = 2", "warp_tile_m = 32"]
     assert (tile["pointer"], tile["url"]) == ("/instances/1", "docs/rules/TILE001.md")
     lines = [json.loads(x) for x in report("jsonl", *SAMPLES).splitlines()]

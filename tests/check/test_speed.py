@@ -1,0 +1,66 @@
+"""How long a check takes and how much memory; hooks run on every commit."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.check.test_formats import DATA, FILES
+from tests.cli.run import legal
+from tests.cli.test_imports import HEAVY, imported
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("form", ["concise", "full", "sarif"])
+def test_nothing_heavy_is_imported(name: str, form: str) -> None:
+    words = ["check", "--isolated", "--arch", "gfx942", "--format", form, str(DATA / name)]
+    assert not imported(*words) & set(HEAVY)
+
+
+def spent(*words: str) -> float:
+    """Seconds of processor time of the quickest of a few runs."""
+    found = []
+    for _ in range(4):
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "ckrules", *words], capture_output=True, check=False)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(ended.ru_utime - began.ru_utime)
+    return min(found)
+
+
+def many(path: Path, count: int) -> None:
+    """A file of different configurations, most of them legal."""
+    kernels = [
+        legal(tile_m=64 << i % 3, tile_n=64 << i // 3 % 2, vector_a=1 << i // 6 % 4,
+              vector_b=1 << i // 24 % 4, vector_c=1 << i // 96 % 4, tile_k=32 << i // 384 % 2,
+              specialization=("default", "filter1x1_pad0")[i // 768 % 2])
+        for i in range(count)
+    ]  # fmt: skip
+    path.write_text(json.dumps({"kernels": kernels}, indent=1))
+
+
+def test_a_thousand_configurations(tmp_path: Path) -> None:
+    many(tmp_path / "a.json", 1000)
+    assert spent("check", "--isolated", str(tmp_path / "a.json")) < 1.0  # 0.3 s if idle
+
+
+def test_a_file_of_a_hundred_megabytes_needs_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    line = json.dumps(legal()) + "\n"
+    with path.open("w") as stream:
+        for _ in range((10 << 20) // len(line)):
+            stream.write(line)
+    code = (
+        "import resource, sys; from ckrules.cli import main;"
+        f"main(['check', '--isolated', '--ignore', 'CFG001', '-q', {str(path)!r}]);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (
+        int(done.stdout.split()[-1]) < 100
+    )  # lines are read one by one; 100 MB: benchmarks/check.py
