@@ -34,7 +34,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything that building and running kernels may use, in a fixed order."""
-    return [*_compiler(), *_trees(), *_packages(), *_gpu(), _machine()]
+    return [*_compiler(), *_trees(), *_packages(), *_gpu(), *_devices(), _machine()]
 
 
 def can_build(findings: list[Finding]) -> bool:
@@ -118,6 +118,18 @@ def _gpu() -> Iterator[Finding]:
         ", ".join(bindings) or "neither rocm.bindings nor hip",
         "pip install 'ckrules[gpu]'",
     )
+
+
+def _devices() -> Iterator[Finding]:
+    """What `ckrules validate` can run on, each looked for in a process of its own."""
+    from ckrules.device.pool import discover
+    from ckrules.device.registry import names
+
+    for name in names():
+        found = discover(name, timeout=30)
+        shown = [f"{d.name} ({d.arch or 'any GPU'})" for d in found.devices]
+        detail = ", ".join(shown) or found.reason()
+        yield Finding(f"--device {name}", bool(shown), detail)
 
 
 def _machine() -> Finding:
