@@ -173,7 +173,10 @@ def call(hip: Any, name: str, *args: Any) -> Any:
     Raises:
         DeviceError: If it returns an error.
     """
-    status, *values = getattr(hip, name)(*args)
+    try:
+        status, *values = getattr(hip, name)(*args)
+    except (RuntimeError, AttributeError) as error:  # a runtime or a binding without it
+        raise DeviceError(f"{name}: {error}") from None
     if status != hip.hipError_t.hipSuccess:
         raise DeviceError(f"{name}: {_said(hip, status)}")
     return values[0] if values else None
