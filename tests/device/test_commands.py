@@ -160,3 +160,24 @@ def test_the_double_is_found_from_another_process(built: Path, tmp_path: Path) -
     done = process("validate", str(built), "--device", "reference", *problem, env=env)
     assert done.returncode == 0, done.stderr
     assert "1 run: 1 ok" in done.stderr
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_every_built_kernel_answers_as_predicted(
+    built: Path, tmp_path: Path, double: Double
+) -> None:
+    """All kernels of the build tests: directions, types, pipelines and GPUs."""
+    from tests.build import kernels
+
+    kernels.build()
+    store = tmp_path / "runs.sqlite"
+    words = ("--device", double(), "--repeat", "0", "--results", str(store))
+    done = run("validate", str(kernels.folder()), *words)
+    assert (done.exit_code, done.stdout) == (0, ""), done.stdout
+    rows = run("results", str(store), "--runs", "--format", "jsonl", "-q").stdout.splitlines()
+    runs = [json.loads(row) for row in rows]
+    assert len({r["name"] for r in runs}) >= 39
+    assert {r["op_type"] for r in runs} == {"forward", "bwd_data", "bwd_weight"}
+    assert {r["status"] for r in runs} == {"ok", "refused"}
+    assert all(r["predicted"] is r["supported"] for r in runs)
