@@ -1,4 +1,4 @@
-"""Sides of a comparison as words: a GPU, CK version, profile, catalog, or a user's own rule book."""
+"""Sides of a comparison as words: a GPU, CK version, profile, catalog, or a user's rule book."""
 
 from __future__ import annotations
 
@@ -106,8 +106,11 @@ def catalog_side(
     variants = [str(v) for v in variant] if variant else None
     space = catalog.space(variants, stage=stage, **held)
     rules = [r for r in space.rules if isinstance(r, Rule)]
-    other = tuple(r if isinstance(r, BoolExpr) else r.condition
-                  for r in space.rules if not isinstance(r, Rule))
+    other = tuple(
+        r if isinstance(r, BoolExpr) else r.condition
+        for r in space.rules
+        if not isinstance(r, Rule)
+    )
     fewer = {n: d for n, d in space.domains.items() if d != domain_of(words.variables[n]).values}
     book = RuleBook(title, words, rules, check=False)
     return Side(title, book, fewer, (*other, *chosen.where))

@@ -62,7 +62,7 @@ class Balls:
         self._reads[-1] = True  # stands for "nothing is broken": any field may change
 
     def levels(self) -> Iterator[list[Point]]:
-        """For 0, 1, 2, … changes all points at exactly that distance, as long as they can be listed.
+        """For 0, 1, 2, … changes all points at exactly that distance, while they can be listed.
 
         The iteration ends when every field may have changed, or before a level of more than
         `ROWS` points; `finished` tells which.

@@ -1,9 +1,9 @@
-"""Clashes: rules, field values and conditions that cannot hold together, and none can be left out."""
+"""Clashes: minimal sets of rules, field values and conditions that cannot hold together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -47,7 +47,7 @@ def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
         condition: BoolExpr = (either == either) if both else either if values[0] else ~either
         return condition
     if len(values) == 1:
-        single: BoolExpr = node == values[0]  # type: ignore[assignment]
+        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]
         return single
     return isin(node, list(values))
 
@@ -138,7 +138,7 @@ class Parts:
         listed = listing(list(chosen), oracle.domains)
         if listed is False:
             raise UndecidedError(f"listing contradicts the solver: {found.sentence()}")
-        return found if listed is None else Clash(found.rules, found.held, found.conditions, "listing")
+        return found if listed is None else replace(found, proof="listing")
 
 
 def minimal(parts: Parts, oracle: Oracle) -> Clash:

@@ -16,7 +16,7 @@ import z3
 from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import UndecidedError
+from ckrules.engine.errors import UndecidedError, UsageError
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
 from ckrules.engine.points import Point
 from ckrules.engine.simplify import Simplifier, clauses
@@ -120,26 +120,39 @@ class Kernels:
         kernels: Iterable[Mapping[str, Value]],
         problem_fields: Sequence[str],
     ) -> None:
-        self.book = book
         self.names = tuple(problem_fields)
         self.variables: dict[str, Expr] = {n: book.fields[n] for n in self.names}
-        own = [n for n in book.fields if n not in self.variables]
-        reads = {n for r in book.rules for n in r.condition.support} & set(own)
+        self.quantities: dict[str, Expr] = {}
         self.count = 0
+        self.conditions: dict[tuple[int, ...], tuple[tuple[BoolExpr, ...], int]] = {}
+        self._refusals: list[tuple[list[tuple[str, BoolExpr]], int]] = []
+        self.add(book, kernels)
+
+    def add(self, book: RuleBook, kernels: Iterable[Mapping[str, Value]]) -> None:
+        """Adds kernels, of another operator with a book of its own if need be.
+
+        Raises:
+            UsageError: If the book's problems have other fields.
+        """
+        if any(book.fields.get(n) is not node for n, node in self.variables.items()):
+            raise UsageError("the problems of the two rule books have different fields")
+        own = [n for n in book.fields if n not in self.variables]
+        reads = {n for r in book.rules for n in r.condition.support}
+        read = [n for n in own if n in reads]
         groups: dict[tuple[Value, ...], int] = {}
         for kernel in kernels:
             self.count += 1
-            key = tuple(kernel[n] for n in own if n in reads)
+            key = tuple(kernel[n] for n in read)
             groups[key] = groups.get(key, 0) + 1
-        read = [n for n in own if n in reads]
-        self.conditions: dict[tuple[int, ...], tuple[tuple[BoolExpr, ...], int]] = {}
-        self._refusals: list[tuple[list[tuple[str, BoolExpr]], int]] = []
+        for name, node in book.vocabulary.quantities.items():
+            if node.support <= self.variables.keys():
+                self.quantities.setdefault(name, node)
         for key, number in groups.items():
-            self._add(dict(zip(read, key, strict=True)), number)
+            self._group(book, dict(zip(read, key, strict=True)), number)
 
-    def _add(self, kernel: Mapping[str, Value], number: int) -> None:
+    def _group(self, book: RuleBook, kernel: Mapping[str, Value], number: int) -> None:
         simple = Simplifier(kernel)
-        asked = [(r.code, simple.condition(r.condition)) for r in self.book.rules]
+        asked = [(r.code, simple.condition(r.condition)) for r in book.rules]
         asked = [(code, c) for code, c in asked if c is not TRUE]
         parts = {p.id: p for _, c in asked for p in clauses(c) if p is not TRUE}
         key = tuple(sorted(parts))
@@ -188,9 +201,7 @@ class Kernels:
         Raises:
             UndecidedError: When the solver does not decide in time.
         """
-        refusals = [
-            ~all_of(*parts) for parts, _ in self.conditions.values() if _possible(parts)
-        ]
+        refusals = [~all_of(*parts) for parts, _ in self.conditions.values() if _possible(parts)]
         oracle = Oracle(self.variables, ranges=ranges, timeout=timeout)
         wanted = [*region, *given]
         if oracle.find(wanted) is None:
@@ -242,9 +253,7 @@ def _smallest(oracle: Oracle, asked: Sequence[BoolExpr], point: Point) -> Point:
     best, point = least(total, size(point), sum(lows[n] for n in names), size, [])
     fixed = [oracle.switch(total <= best)]
     for name, term in zip(names, terms, strict=True):
-        value, point = least(
-            term, int(point[name]), lows[name], lambda p, n=name: int(p[n]), fixed
-        )
+        value, point = least(term, int(point[name]), lows[name], lambda p, n=name: int(p[n]), fixed)
         fixed.append(oracle.switch(term <= value))
     return point
 

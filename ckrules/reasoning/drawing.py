@@ -63,14 +63,14 @@ def svg(graph: ConstraintGraph, *, width: int = 1200, height: int = 900) -> str:
         n: _COLOURS[k % len(_COLOURS)] for k, group in enumerate(graph.communities) for n in group
     }
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12">'
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            'font-family="sans-serif" font-size="12">'
+        )
     ]
     for rule, name in graph.edges:
         (x1, y1), (x2, y2) = place[rule], place[name]
-        out.append(
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ccc"/>'
-        )
+        out.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ccc"/>')
     titles = {r.code: f"{r.code} {r.name}" for r in graph.rules}
     for node, (x, y) in place.items():
         out.append(_node(node, x, y, colour[node], titles.get(node)))

@@ -2,8 +2,8 @@
 
 | code    | finding |
 | ---     | ---     |
-| LINT001 | rules contradict each other: no configuration has these values, and it takes several rules |
-| LINT002 | a single rule leaves nothing of these values |
+| LINT001 | rules contradict each other: several together leave nothing of some values |
+| LINT002 | a single rule leaves nothing of some values |
 | LINT003 | a rule never fires: it holds for every candidate |
 | LINT004 | a rule is implied by the others |
 | LINT005 | a guard cannot hold |
@@ -153,7 +153,9 @@ class _Lint:
             self.legal += [found] if isinstance(found, dict) else []
         return Evidence(self.book, self.region, self.legal)
 
-    def _ask(self, oracle: Oracle, conditions: Sequence[BoolExpr], what: str) -> Point | None | bool:
+    def _ask(
+        self, oracle: Oracle, conditions: Sequence[BoolExpr], what: str
+    ) -> Point | bool | None:
         """A point, None if there is none, False if undecided (which is noted)."""
         try:
             return oracle.find([*self.region, *conditions])
@@ -233,7 +235,7 @@ class _Lint:
                 self.idle.add(r.code)
                 yield Finding("LINT003", r.code, f"{r.code} ({r.name}) rejects no candidate", (r,))
 
-    def _witness(self, condition: BoolExpr, what: str) -> Point | None | bool:
+    def _witness(self, condition: BoolExpr, what: str) -> Point | bool | None:
         """A candidate that meets the condition, None if there is none, False if undecided."""
         try:
             wanted = [*self.region, condition]
@@ -283,13 +285,14 @@ class _Lint:
         for r in self.book.rules:
             for divisor in _divisors(r.expr):
                 if not bounds.never_zero(divisor):
-                    zero: BoolExpr = divisor == 0  # type: ignore[assignment]
+                    zero: BoolExpr = divisor == 0  # type: ignore[assignment, comparison-overlap]
                     asked.append((r, divisor, all_of(r.applies, zero)))
         known = self.evidence.points_with([c for _, _, c in asked])
         for (r, divisor, condition), point in zip(asked, known, strict=True):
             if point is None:
                 what = f"whether {to_text(divisor)} is 0 in {r.code}"
-                point = self._witness(condition, what) or None
+                answer = self._witness(condition, what)
+                point = answer if isinstance(answer, dict) else None
             if point is not None:
                 text = (
                     f"{r.code} ({r.name}) divides by `{to_text(divisor)}`, which can be 0; "

@@ -49,7 +49,9 @@ class Fix:
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""
-        changes = {c.field: {"from": c.before, "to": c.after, "steps": c.steps} for c in self.changes}
+        changes = {
+            c.field: {"from": c.before, "to": c.after, "steps": c.steps} for c in self.changes
+        }
         return {
             "configuration": dict(self.point),
             "changes": changes,
@@ -123,8 +125,8 @@ class Metric:
 
     def key(self, other: Mapping[str, Value]) -> tuple[Any, ...]:
         """Orders points by distance; ties by the changed fields' places and values."""
-        names = list(self.point)
-        changed = [(k, self.rank[n][other[n]]) for k, n in enumerate(names) if other[n] != self.point[n]]
+        own = self.point
+        changed = [(k, self.rank[n][other[n]]) for k, n in enumerate(own) if other[n] != own[n]]
         return (*self.distance(other), changed)
 
     def fix(self, other: Mapping[str, Value]) -> Fix:
@@ -267,7 +269,8 @@ class _Search:
                 if v != own and len(values) == 1:
                     self.base = self.base[0], self.base[1] + weight * metric.steps(name, v)
                 elif v != own:
-                    self.strides.append((oracle.encoder.equals(node, v), weight * metric.steps(name, v)))
+                    stride = weight * metric.steps(name, v)
+                    self.strides.append((oracle.encoder.equals(node, v), stride))
         self.total = [_sum(self.costs), _sum(self.strides)]
 
     def beyond(self, done: int) -> None:
@@ -319,9 +322,7 @@ class _Search:
 
     def _exclude(self, point: Point) -> None:
         names = [n for n, d in self.oracle.domains.items() if len(d) > 1]
-        same = [
-            self.oracle.encoder.equals(self.oracle.variables[n], point[n]) for n in names
-        ]
+        same = [self.oracle.encoder.equals(self.oracle.variables[n], point[n]) for n in names]
         self.oracle.solver.add(z3.Not(z3.And(same)))
 
 

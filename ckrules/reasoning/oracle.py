@@ -175,7 +175,10 @@ class Oracle:
         for name, node in self.variables.items():
             term = terms.variables.get(name)
             value = None if term is None else model.eval(term)
-            codes = {ENUM: words, REAL: floats}.get(domain_of(node).sort)
+            sort = domain_of(node).sort
+            codes: Mapping[int, Any] | None = (
+                words if sort == ENUM else floats if sort == REAL else None
+            )
             point[name] = _read(value, self.domains[name], codes)
         return point
 

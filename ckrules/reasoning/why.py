@@ -145,10 +145,7 @@ def widened(book: RuleBook, point: Mapping[str, Value]) -> dict[str, tuple[Any, 
     for name, node in book.fields.items():
         values = domain_of(node).values
         own = point[name]
-        if own in values:
-            out[name] = values
-        else:
-            out[name] = tuple(sorted((*values, own))) if not isinstance(own, str) else (*values, own)
+        out[name] = values if own in values else tuple(sorted((*values, own)))
     return out
 
 
@@ -202,10 +199,9 @@ def why_region(
     {'m': 32, 'w': 2}
     """
     facts = [Held(n, tuple(v)) for n, v in (held or {}).items()]
-    domains = {
-        n: (*domain_of(v).values, *(x for x in (held or {}).get(n, ()) if x not in domain_of(v).values))
-        for n, v in book.fields.items()
-    }
+    domains = {n: domain_of(v).values for n, v in book.fields.items()}
+    for fact in facts:  # values outside the candidates are asked about too
+        domains[fact.field] = tuple(dict.fromkeys((*domains[fact.field], *fact.values)))
     split = list(children(conditions, "and"))
     parts = Parts(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
     witness = witness_of(parts.items, book.fields, domains, timeout)
@@ -217,7 +213,7 @@ def why_region(
 def witness_of(
     conditions: Sequence[BoolExpr],
     variables: Mapping[str, Expr],
-    domains: Mapping[str, tuple[Any, ...]],
+    domains: Mapping[str, Sequence[Any]],
     timeout: float = TIMEOUT,
 ) -> Point | None:
     """A point that meets all conditions, or None; they are simplified together first.

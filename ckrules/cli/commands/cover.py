@@ -14,7 +14,8 @@ import click
 from ckrules.cli.answers import configurations, write
 from ckrules.cli.options import Request, space_options
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import UsageError
+from ckrules.engine.errors import UsageError, unknown
+from ckrules.engine.expr import implies
 
 if TYPE_CHECKING:
     from ckrules.reasoning.cover import Kernels, Uncovered
@@ -25,15 +26,17 @@ _SHOWN = 20
 EPILOG = """\b
 KERNELS are names or files; without them, the kernels that the options select
 (--catalog tiny, or any part of the space of at most 200,000 points). A problem
-file has JSON Lines or CSV with the columns N, G, C, K, input_d/h/w,
-filter_z/y/x, stride_d/h/w, pad_d/h/w, dilation_d/h/w and split_k; what is
-left out has a default. C and K are channels of one group.
+file has a problem a line, as `ckrules check --problem` takes them
+(N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
+names. --symbolic and --range use the fields of problems: N, G, C, K (channels
+of all groups), group_c, group_k, k_batch, image_h, filter_w, conv_stride_d,
+conv_dilation_h, left_pad_w, right_pad_w and so on.
 
 \b
 Examples:
   ckrules cover kernels.txt --arch gfx942 --problems layers.csv
   ckrules cover --catalog tiny --variant forward --arch gfx942 --dtype fp16 \\
-      --symbolic "C % 8 == 0 & K % 8 == 0"
+      --symbolic "group_c % 8 == 0 & group_k % 8 == 0"
 
 \b
 Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
@@ -67,7 +70,9 @@ def command(
     output: str | None,
 ) -> int:
     """Find convolution problems that a set of kernels leaves without a kernel."""
-    from ckrules.constraints.problems import PROBLEM_FIELDS, problem_book
+    from ckrules.constraints import operator_of
+    from ckrules.constraints import problems as applicability
+    from ckrules.engine.variables import domain_of
     from ckrules.reasoning.cover import Kernels
 
     if (problems is None) == (symbolic is None):
@@ -76,9 +81,19 @@ def command(
     if not points:
         note("no kernels")
         return 3
-    variant = str(points[0]["variant"])
-    book = problem_book(variant, request.books.ck, gpus=_gpus(request))
-    group = Kernels(book, points, PROBLEM_FIELDS)
+    by_operator: dict[str, list[Mapping[str, Any]]] = {}
+    for p in points:
+        by_operator.setdefault(operator_of(str(p["variant"])), []).append(p)
+    sizes = [domain_of(f).name for f in applicability.fields()]
+    group: Kernels | None = None
+    for some in by_operator.values():
+        variant = str(some[0]["variant"])
+        book = applicability.book(variant, ck=request.books.ck, gpus=_gpus(request))
+        if group is None:
+            group = Kernels(book, some, sizes)
+        else:
+            group.add(book, some)
+    assert group is not None
     if problems is not None:
         return _listed(group, problems, form, output)
     return _symbolic(group, symbolic or "", ranges, points, timeout, form, output)
@@ -102,7 +117,7 @@ def _kernels(names: Sequence[str], request: Request) -> list[Mapping[str, Any]]:
     if request.catalog:
         from ckrules.cli.catalog_list import CatalogList
 
-        return [p for p in CatalogList(request).points if "tile_m" in p]
+        return list(CatalogList(request).points)
     space = request.selection.space
     count = space.count()
     if count > _MOST:
@@ -138,23 +153,14 @@ def _symbolic(
     form: str,
     output: str | None,
 ) -> int:
-    from ckrules.constraints.problems import RANGES
     from ckrules.engine.expr import Expr
     from ckrules.engine.parse import parse_condition
 
     names: dict[str, Expr] = dict(group.variables)
-    names |= {
-        n: q for n, q in group.book.vocabulary.quantities.items() if q.support <= set(group.names)
-    }
+    names |= group.quantities
     region = parse_condition(text, names)
-    limits = {**RANGES, **dict(_range(r, group.names) for r in ranges)}
-    highest = max(int(p.get("ndim", 3)) for p in points)
-    for d, f in (("d", "z"), ("h", "y"))[: 3 - highest]:  # dimensions that no kernel has
-        for stem, name in (("input", d), ("filter", f), ("stride", d), ("dilation", d)):
-            limits[f"{stem}_{name}"] = (1, 1)
-        limits[f"pad_{d}"] = (0, 0)
-    sensible = group.book["PROB001"].condition
-    found = group.prove(limits, [region], given=[sensible], timeout=timeout)
+    limits = {**_usual({int(p["ndim"]) for p in points}), **dict(_range(r, group) for r in ranges)}
+    found = group.prove(limits, [region], given=_sensible(names), timeout=timeout)
 
     def lines() -> Iterator[str]:
         if found.empty:
@@ -169,33 +175,68 @@ def _symbolic(
     return 0 if found.covered else 1
 
 
-def _one_line(u: Uncovered) -> str:
-    from ckrules.constraints.problems import DEFAULTS
+def _usual(ndims: set[int]) -> dict[str, tuple[int, int]]:
+    """The sizes that symbolic questions go through unless they say otherwise."""
+    out = {"N": (1, 256), "G": (1, 64), "C": (1, 4096), "K": (1, 4096), "k_batch": (1, 1)}
+    out["problem_ndim"] = (min(ndims), max(ndims))
+    for place, axis in enumerate("dhw"):
+        has = max(ndims) >= 3 - place
+        out |= {
+            f"image_{axis}": (1, 512 if has else 1),
+            f"filter_{axis}": (1, 11 if has else 1),
+            f"conv_stride_{axis}": (1, 4 if has else 1),
+            f"conv_dilation_{axis}": (1, 4 if has else 1),
+            f"left_pad_{axis}": (0, 8 if has else 0),
+            f"right_pad_{axis}": (0, 8 if has else 0),
+        }
+    return out
 
-    always = ("N", "G", "C", "K", "input_h", "input_w", "filter_y", "filter_x")
-    shown = {n: v for n, v in u.problem.items() if n in always or v != DEFAULTS[n]}
+
+def _sensible(names: Mapping[str, Any]) -> list[Any]:
+    """What every problem meets: whole groups, an output, and nothing along missing axes."""
+    out = [names["C"] % names["G"] == 0, names["K"] % names["G"] == 0]
+    for place, axis in enumerate("dhw"):
+        image, taps, stride, dilation, left, right = (
+            names[f"{stem}_{axis}"]
+            for stem in (
+                "image", "filter", "conv_stride", "conv_dilation", "left_pad", "right_pad",
+            )
+        )  # fmt: skip
+        out.append(image + left + right >= dilation * (taps - 1) + 1)
+        flat = [image == 1, taps == 1, stride == 1, dilation == 1, left == 0, right == 0]
+        out += [implies(names["problem_ndim"] < 3 - place, f) for f in flat]
+    return out
+
+
+def _one_line(u: Uncovered) -> str:
+    quiet = {"filter": 1, "conv_stride": 1, "conv_dilation": 1, "left_pad": 0, "right_pad": 0}
+    shown = {
+        n: v
+        for n, v in u.problem.items()
+        if v != quiet.get(n[:-2]) and not (n in ("image_d", "k_batch") and v == 1)
+    }
     rules = ", ".join(f"{code} for {n:,}" for code, n in u.refused_by.items())
     return " ".join(f"{n}={v}" for n, v in shown.items()) + f" (refused by {rules})"
 
 
-def _range(text: str, names: Sequence[str]) -> tuple[str, tuple[int, int]]:
-    from ckrules.engine.errors import unknown
-
+def _range(text: str, group: Kernels) -> tuple[str, tuple[int, int]]:
     name, _, values = text.partition("=")
     low, dots, high = values.partition("..")
     name, high = name.strip(), high if dots else low
-    if name not in names:
-        raise unknown("problem field", name, names)
+    if name not in group.names:
+        raise unknown("problem field", name, group.names)
     if not (low.strip().isdecimal() and high.strip().isdecimal() and len(values) < 30):
         raise UsageError(f"--range {text!r} is not of the form FIELD=LO..HI")
     lo, hi = int(low), int(high)
-    if lo > hi or hi > 2**31 - 1:
-        raise UsageError(f"--range {text!r}: expected LO <= HI <= 2147483647")
+    domain = group.variables[name].data
+    if not domain.lo <= lo <= hi <= domain.hi:
+        raise UsageError(f"--range {text!r}: expected {domain.lo} <= LO <= HI <= {domain.hi}")
     return name, (lo, hi)
 
 
 def _read(path: str) -> Iterator[dict[str, Any]]:
-    from ckrules.constraints.problems import read_problem
+    from ckrules.constraints.problems import values
+    from ckrules.device.problem import parse
     from ckrules.engine.errors import CkrulesError
 
     try:
@@ -205,32 +246,43 @@ def _read(path: str) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{path}: not a text in UTF-8") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
-    for line, given in _rows(path, text):
+    for line, problem in _lines(path, text):
         try:
-            yield dict(read_problem(given))
+            yield dict(values(parse(problem)))
         except CkrulesError as error:
             raise UsageError(f"{path}:{line}: {error}") from None
 
 
-def _rows(path: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    if text.lstrip().startswith("{"):
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip():
-                try:
-                    given = json.loads(line)
-                except (ValueError, RecursionError):
-                    raise UsageError(f"{path}:{number}: not a JSON object") from None
-                if not isinstance(given, dict):
-                    raise UsageError(f"{path}:{number}: not a JSON object")
-                yield number, given
-        return
+def _lines(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Line number and problem text of every problem of a file."""
+    rows = text.splitlines()
+    first = next((r.strip() for r in rows if r.strip()), "")
+    if first.startswith("{"):
+        for number, row in enumerate(rows, 1):
+            if row.strip():
+                yield number, _joined(_object(f"{path}:{number}", row))
+    elif "=" in first or first.startswith("#"):
+        for number, row in enumerate(rows, 1):
+            problem = row.partition("#")[0].strip()
+            if problem:
+                yield number, problem
+    else:
+        try:
+            for number, cells in enumerate(csv.DictReader(io.StringIO(text)), 2):
+                yield number, _joined({k or "": v for k, v in cells.items() if v})
+        except csv.Error as error:
+            raise UsageError(f"{path}: {error}") from None
+
+
+def _object(place: str, text: str) -> dict[str, Any]:
     try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
-            yield number, {k or "": _number(v) for k, v in row.items() if v not in (None, "")}
-    except csv.Error as error:
-        raise UsageError(f"{path}: {error}") from None
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise UsageError(f"{place}: not a JSON object")
+    return given
 
 
-def _number(value: Any) -> Any:
-    text = str(value).strip()
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else text
+def _joined(given: Mapping[str, Any]) -> str:
+    return ",".join(f"{k}={v}" for k, v in given.items())

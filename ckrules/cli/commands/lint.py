@@ -47,14 +47,14 @@ Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
 @click.command(epilog=EPILOG)
 @space_options
 @click.option("--select", "chosen", type=Words(), help="Only findings with these codes.")
-@click.option("--ignore", "ignored", type=Words(), default="-", help="No findings with these codes.")
+@click.option("--ignore", "ignored", type=Words(), help="No findings with these codes.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, help="Seconds [20].")
 @click.option("--format", "form", metavar="text|json", default="text", help="[text]")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 def command(
     request: Request,
     chosen: tuple[str, ...] | None,
-    ignored: tuple[str, ...],
+    ignored: tuple[str, ...] | None,
     timeout: float,
     form: str,
     output: str | None,
@@ -63,7 +63,7 @@ def command(
     from ckrules.reasoning.clash import held_condition
     from ckrules.reasoning.lint import CODES, lint
 
-    dropped = [] if ignored == ("-",) else list(ignored)
+    dropped = list(ignored or ())
     for code in [*(chosen or ()), *dropped]:
         if code not in CODES:
             raise unknown("finding", code, CODES)

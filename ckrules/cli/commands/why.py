@@ -99,8 +99,6 @@ def _points(
                 more = [r for r in answer.core.rules if r.code not in seen]
                 yield from source_lines(more)
 
-    shown = [
-        {"name": c.name, **a.to_dict()} for c, a in zip(items, answers, strict=True)
-    ]
+    shown = [{"name": c.name, **a.to_dict()} for c, a in zip(items, answers, strict=True)]
     write(form, output, shown[0] if len(shown) == 1 else shown, lines())
     return 0 if all(a.legal for a in answers) else 1
