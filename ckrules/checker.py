@@ -17,7 +17,7 @@ from ckrules.repair import Repairs
 from ckrules.reports.diagnostics import Diagnostic, about, of_finding, of_violation
 from ckrules.reports.verdict import Verdict
 from ckrules.selection import Books
-from ckrules.settings import Codes, Finder, Settings, matches
+from ckrules.settings import Codes, Finder, Settings, below, matches
 
 if TYPE_CHECKING:
     from ckrules.baseline import Baseline
@@ -141,23 +141,29 @@ class Checker:
 
     def _excluded(self, argument: str) -> bool:
         settings = self.plan(argument).settings
-        path = os.path.relpath(os.path.abspath(argument), settings.root).replace(os.sep, "/")
+        path = below(argument, settings.root)
         return any(matches(path, p) for p in settings["exclude"])
 
     def _walk(self, folder: Path) -> Iterator[str]:
         for root, folders, files in os.walk(folder):
             settings = self._finder.of(Path(root))
+            inside = Path(os.path.abspath(folder)).is_relative_to(settings.root)
+            base = settings.root if inside else folder
 
-            def out(name: str, settings: Settings = settings, root: str = root) -> bool:
-                path = os.path.relpath(os.path.join(os.path.abspath(root), name), settings.root)
-                path = path.replace(os.sep, "/")
-                return any(matches(path, p) or matches(name, p) for p in settings["exclude"])
+            def meant(
+                key: str,
+                name: str,
+                settings: Settings = settings,
+                at: str = root,
+                base: Path = base,
+            ) -> bool:
+                path = below(os.path.join(at, name), base)
+                return any(matches(path, p) for p in settings[key])
 
-            folders[:] = sorted(f for f in folders if not out(f))
+            folders[:] = sorted(f for f in folders if not meant("exclude", f))
             for name in sorted(files):
                 path = os.path.normpath(os.path.join(root, name))
-                below = os.path.relpath(os.path.abspath(path), settings.root).replace(os.sep, "/")
-                wanted = any(matches(below, p) for p in settings["include"]) and not out(name)
+                wanted = meant("include", name) and not meant("exclude", name)
                 if wanted and (self._input_format or _is_known(path)):
                     yield path
 

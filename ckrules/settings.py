@@ -289,7 +289,7 @@ class Codes:
         """Whether ``per-file-ignores`` leaves the code out for a file, or a part of it."""
         if not self._ignores:
             return False
-        path = os.path.relpath(os.path.abspath(source), self._settings.root).replace(os.sep, "/")
+        path = below(source, self._settings.root)
         for pattern, part, codes in self._ignores:
             if not matches(path, pattern) or not ("ALL" in codes or _covers(codes, code)):
                 continue
@@ -319,6 +319,12 @@ class UnknownCodeError(CkrulesError, LookupError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def below(path: str, root: Path) -> str:
+    """A path as patterns see it: from the root of the settings, or its name alone outside."""
+    found = os.path.relpath(os.path.abspath(path), os.path.abspath(root)).replace(os.sep, "/")
+    return found.rsplit("/", 1)[-1] if found.startswith("../") else found
 
 
 def matches(path: str, pattern: str) -> bool:

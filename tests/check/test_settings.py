@@ -135,6 +135,18 @@ def test_include_and_exclude(folder: Path) -> None:
     assert run("check", *named, "--force-exclude").exit_code == 0
 
 
+def test_patterns_in_a_folder_elsewhere(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("build")  # a folder of that name is excluded, but not above
+    inner = other / "configs" / "forward"
+    inner.mkdir(parents=True)
+    path = write(inner, "a.json", legal())
+    (other / "build").mkdir()
+    write(other / "build", "b.ck.json", legal())
+    assert run("check", "--show-files", str(other)).stdout == f"{path}\n"
+
+
 def test_arch_paths_are_relative_to_the_settings(folder: Path) -> None:
     import ckrules.arch
 
