@@ -10,6 +10,7 @@ import ctypes.util
 import importlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,15 @@ def binding() -> Any:
     raise DeviceError(f"no HIP for Python ({'; '.join(reasons)}): pip install 'ckrules[gpu]'")
 
 
+@dataclass
+class _Module:
+    """A loaded code object; HIP may read the bytes as long as it is loaded."""
+
+    handle: Any
+    code: bytes = field(repr=False)
+    functions: dict[str, Any] = field(default_factory=dict)
+
+
 class HipDevice:
     """One AMD GPU.
 
@@ -52,13 +62,13 @@ class HipDevice:
     def _call(self, name: str, *args: Any) -> Any:
         return call(self._hip, name, *args)
 
-    def load(self, code: bytes) -> Any:
+    def load(self, code: bytes) -> _Module:
         """A handle for a code object's kernels."""
-        return self._call("hipModuleLoadData", code)
+        return _Module(self._call("hipModuleLoadData", code), code)
 
-    def unload(self, module: Any) -> None:
+    def unload(self, module: _Module) -> None:
         """Frees the code object."""
-        self._call("hipModuleUnload", module)
+        self._call("hipModuleUnload", module.handle)
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes of device memory."""
@@ -88,9 +98,12 @@ class HipDevice:
         """Sets so many bytes to one value, in the order of launches."""
         self._call("hipMemsetAsync", address, value, size, None)
 
-    def launch(self, module: Any, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
+    def launch(self, module: _Module, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
         """Starts a kernel with the bytes of its arguments as they are."""
-        function = self._call("hipModuleGetFunction", module, entry.encode())
+        function = module.functions.get(entry)
+        if function is None:
+            function = self._call("hipModuleGetFunction", module.handle, entry.encode())
+            module.functions[entry] = function
         buffer = (ctypes.c_char * len(args)).from_buffer_copy(args)
         size = ctypes.c_size_t(len(args))
         extra = (ctypes.c_void_p * 5)(

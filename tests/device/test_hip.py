@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ckrules.device.execute import Runner
 from ckrules.device.hip import HipDevice, HipPlugin
 from ckrules.device.interface import Device, DeviceError
+from tests.cli.run import run
+from tests.device.descriptors import described
 from tests.device.fake_hip import FakeHip
 
 
@@ -67,3 +72,32 @@ def test_closing_frees_what_is_left() -> None:
         device.allocate(16)
     device.close()
     assert hip.freed == 3
+
+
+def test_a_whole_run_over_the_binding(tmp_path: Path) -> None:
+    """The stand-in computes nothing, which is what the run has to find out."""
+    hip = FakeHip()
+    device = HipDevice(0, hip)
+    job = described(tmp_path, "k", "N=2,C=64,K=32,H=7,W=8,Y=3,X=3,pad=1")
+    outcome = Runner(device).run(job)
+    assert (outcome.status, outcome.where) == ("wrong", "not written: everywhere")
+    assert outcome.wrong == outcome.elements == 2 * 32 * 7 * 8
+    ((entry, sizes, args),) = hip.launched
+    assert (entry, sizes) == (b"k__hot", (7, 1, 1, 128, 1, 1))
+    assert len(args) == 24
+    assert hip.freed == 3
+
+
+@pytest.mark.gpu
+def test_built_kernels_are_right_on_this_gpu(tmp_path: Path) -> None:
+    """Every kernel of the build tests that is for the GPU that is here."""
+    from ckrules.device.pool import discover
+    from tests.build import kernels
+
+    devices = discover("hip").devices
+    if not {d.arch for d in devices} & {p["arch"] for p in kernels.points()}:
+        pytest.skip("no GPU that the build tests have kernels for")
+    kernels.build()
+    store = str(tmp_path / "runs.sqlite")
+    done = run("validate", str(kernels.folder()), "--results", store)
+    assert done.exit_code == 0, done.stdout
