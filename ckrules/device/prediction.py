@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.errors import CkrulesError
 
@@ -23,16 +24,31 @@ class Prediction:
 
 
 def predict(kernel: Built, problem: Problem) -> Prediction | None:
-    """The prediction; None where the rule book does not know the kernel's release or GPU."""
-    from ckrules.constraints.problems import values
-
+    """The prediction; None where the rules do not know the release, the GPU or such a size."""
     try:
         judge = _judge(str(kernel.config["variant"]), kernel.ck)
-        broken = judge({**kernel.config, **values(problem)})
+        broken = judge({**kernel.config, **_values(problem)})
     except CkrulesError:
         return None
     codes = tuple(v.code for v in broken if v.rule.severity == "error")
     return Prediction(not codes, codes)
+
+
+@lru_cache(maxsize=1024)
+def _values(problem: Problem) -> Mapping[str, Any]:
+    """The problem's fields.
+
+    Raises:
+        UsageError: If one is outside of its range.
+    """
+    from ckrules.constraints import problems
+    from ckrules.engine.variables import domain_of
+
+    found = problems.values(problem)
+    for node in problems.fields():
+        domain = domain_of(node)
+        domain.accept(found[domain.name])
+    return found
 
 
 @lru_cache(maxsize=8)
