@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-RUNS = 7
+RUNS = 5
 LEGAL: dict[str, Any] = {
     "variant": "forward", "arch": "gfx942", "dtype": "fp16", "ndim": 2,
     "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1,

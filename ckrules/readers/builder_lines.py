@@ -39,6 +39,10 @@ class LineError(Exception):
         self.message, self.argument = message, argument
 
 
+#: Arguments of short forms, some of which say too little for a kernel (no output vector).
+_SHORTEST = range(13, 21)
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """One family of instances: its numbers of arguments and the positions of what matters."""
@@ -178,10 +182,10 @@ def instance(line: str) -> Arguments:
     short = SHORT.get(name)
     if short is not None and texts and _NUMBER.fullmatch(texts[0]) and len(texts) < 20:
         family = short
-    elif name in FAMILIES:
-        family = FAMILIES[name]
-    else:
+    elif name not in FAMILIES or (name.startswith("Device") and len(texts) in _SHORTEST):
         raise KeyError(name)
+    else:
+        family = FAMILIES[name]
     if len(texts) not in family.counts:
         wanted = " or ".join(map(str, (family.counts[0], family.counts[-1])[: len(family.counts)]))
         joined = wanted.replace(" or ", " to ") if len(family.counts) > 2 else wanted

@@ -156,6 +156,25 @@ def test_what_macros_leave_out_is_filled_in_and_can_be_shown() -> None:
     assert "filled in: scheduler = intrawave, epilogue = cshuffle" in result.stdout
 
 
+def test_the_short_forms_of_add() -> None:
+    text = """DECL_GROUPED_CONV_KERNEL_SET(a,
+      .add("fp16", "nhwc", "fwd", 128, 64, 32) .add("bf16", "bwd_weight", 3, 64, 128, 32))"""
+    result = run(
+        "check", "--arch", "gfx942", "--verdicts", "--input-format", "macros", "-", stdin=text
+    )
+    first, second = (json.loads(x)["name"] for x in result.stdout.splitlines())
+    assert first.startswith("grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x64x32_")
+    assert second.startswith("grouped_conv_bwd_weight_bf16_ndhwgc_3d_compv3_") or "_3d_" in second
+
+
+def test_short_lines_that_say_too_little() -> None:
+    name = "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1"
+    line = f"{name}<64, 64, 64, 32, 8, 8, Default, 32, 32, 2, 2, 1, 1, 1, 1>"
+    result = run("check", "--arch", "gfx942", "--input-format", "conf", "-", stdin=line)
+    assert result.exit_code == 0
+    assert "CFG006 file (warning): the short form of Device" in result.stdout
+
+
 def test_every_name_can_be_a_file_s(tmp_path: Path) -> None:
     items = [i for i in read("names.txt") if isinstance(i, Entry)]
     assert items[1].place.column == len("build/dispatcher_wrappers/dispatcher_wrapper_") + 1

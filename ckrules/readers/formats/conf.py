@@ -101,9 +101,13 @@ def _line(
         return
     except KeyError as error:
         name = str(error.args[0])
-        hits = nearest(name[:80], lines.FAMILIES, n=1)
-        near = f": did you mean {hits[0]!r}?" if hits else ""
-        yield Remark(whole, "CFG006", f"no rules for instances of {name[:80]!r}{near}")
+        if name in lines.FAMILIES:
+            said = f"the short form of {name} says too little of the kernel"
+        else:
+            hits = nearest(name[:80], lines.FAMILIES, n=1)
+            near = f": did you mean {hits[0]!r}?" if hits else ""
+            said = f"no rules for instances of {name[:80]!r}{near}"
+        yield Remark(whole, "CFG006", said)
         return
     yield _entry(found, line, source, context, whole)
 

@@ -62,6 +62,9 @@ FILLED: dict[str, Any] = {
     "warp_tile_k": 32, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle",
     "vector_a": 4, "vector_b": 8, "vector_c": 8,
 }  # fmt: skip
+#: Older examples leave the groups out of the layout.
+_OLD_LAYOUTS = {"nwc": "nwgc", "nhwc": "nhwgc", "ndhwc": "ndhwgc"}
+_NDIM = {"nwgc": 1, "nhwgc": 2, "ndhwgc": 3}
 _VARIANTS = {"fwd": "forward", "backward_data": "bwd_data", "backward_weight": "bwd_weight"}
 
 
@@ -106,6 +109,9 @@ def _set(
         return
     for add in adds:
         place = span_place(text, source, add.start, add.end)
+        if add.name == "add" and add.arguments and isinstance(add.arguments[0].value(), str):
+            yield _Declared(text, source, "mnk").short(place, add.arguments, context)
+            continue
         chains = [chain(code, a.start, a.end, headed=True) for a in add.arguments[:2]]
         if add.name != "add" or len(chains) < 2 or None in chains:
             what = "expected .add(GroupedConvSig()…, GroupedConvAlgo()…[, arch])"
@@ -158,11 +164,40 @@ class _Declared:
             self.fields, context, place, self._locate, self._rewrite, remarks=tuple(self.remarks)
         )
 
+    def short(
+        self, place: Place, given: tuple[Argument, ...], context: Context
+    ) -> Entry | Problem | Remark:
+        """``.add("fp16", "nhwgc", "forward", 128, 128, 32)``: words, then M, N and K of the tile."""
+        numbers = [a for a in given if type(a.value()) is int]
+        words = [a for a in given if isinstance(a.value(), str)]
+        names = ("ndim", "tile_m", "tile_n", "tile_k")[4 - len(numbers) :]
+        if len(numbers) not in (3, 4) or len(numbers) + len(words) != len(given):
+            return Problem(place, 'expected .add("fp16", "nhwgc", "forward", M, N, K)')
+        for argument in words:
+            word = argument.value()
+            name = "dtype" if argument is words[0] else "layout"
+            if _VARIANTS.get(str(word), word) in context.books.variants:
+                name = "variant"
+            elif str(word).startswith("gfx"):
+                name = "arch"
+            self.fields[name], self.at[name] = _meant(name, word), argument
+        for name, argument in zip(names, numbers, strict=True):
+            self.fields[name], self.at[name] = argument.value(), argument
+        layout = self.fields.get("layout")
+        if layout in OTHER_LAYOUTS:
+            where = self.place(self.at["layout"])
+            return Remark(where, "CFG006", f"layout {layout} is not covered by the rules")
+        self.fields.setdefault("ndim", _NDIM.get(str(layout), 2))
+        self._fill(place)
+        return entry_from_mapping(
+            self.fields, context, place, self._locate, self._rewrite, remarks=tuple(self.remarks)
+        )
+
     def _setter(self, setter: Call) -> Problem | None:
         names: tuple[str, ...]
         if setter.name == "tile":
-            names = ("", "tile_m", "tile_n") if self.reading == "gmn" else (
-                "tile_m", "tile_n", "tile_k")  # fmt: skip
+            as_written = ("tile_m", "tile_n", "tile_k")
+            names = as_written if self.reading == "mnk" else ("", *as_written[:2])
         elif setter.name in SETTERS:
             names = SETTERS[setter.name]
         else:
@@ -213,6 +248,8 @@ class _Declared:
 def _meant(name: str, value: Any) -> Any:
     if name == "variant":
         return _VARIANTS.get(value, value)
+    if name == "layout":
+        return _OLD_LAYOUTS.get(value, value)
     if name == "specialization" and isinstance(value, str):
         return SPECIALIZATIONS.get(value.lower().replace("_", ""), value)
     return value
