@@ -12,6 +12,7 @@ from ckrules.device.execute import Runner
 from ckrules.device.interface import Device, DeviceError
 from ckrules.device.jobs import STATUSES, Job, Outcome
 from ckrules.device.pool import Pool, discover
+from ckrules.device.problem import parse
 from ckrules.engine.errors import UnknownNameError
 from tests.device.descriptors import described
 from tests.device.reference_device import ReferenceDevice
@@ -45,6 +46,26 @@ def test_a_right_kernel_passes(tmp_path: Path, variant: str, dtype: str) -> None
     assert phases == ["load", "prepare", "load", "launch", "compare", "time"]
     assert len(device.launched) == 4
     device.close()
+
+
+@pytest.mark.parametrize(
+    "problem", ["N=2,C=16,K=8,W=40,X=3,pad=1", "N=2,C=16,K=8,D=4,H=5,W=6,Z=2,Y=3,X=2,stride=2x1x1"]
+)
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+def test_other_dimensions(tmp_path: Path, variant: str, problem: str) -> None:
+    ndim = parse(problem).ndim
+    job = described(tmp_path, "k", problem, variant=variant, ndim=ndim)
+    assert Runner(ReferenceDevice()).run(job).status == "ok"
+
+
+def test_depthwise_kernels(tmp_path: Path) -> None:
+    config = {"variant": "forward_depthwise", "dtype": "bf16", "vector_b": 1, "vector_c": 1}
+    config |= {"tile_h": 8, "tile_w": 8, "sub_h": 2, "sub_w": 2, "out_vec": 2}
+    problem = "N=2,G=7,C=7,K=7,H=20,W=21,Y=3,X=3,pad=1"
+    assert Runner(ReferenceDevice()).run(described(tmp_path, "k", problem, **config)).status == "ok"
+    device = ReferenceDevice(faults={"k": "nan"})
+    outcome = Runner(device).run(described(tmp_path, "k", problem, **config))
+    assert (outcome.status, outcome.where) == ("wrong", "NaN: image 0 of 2")
 
 
 def test_two_stages_have_a_workspace(tmp_path: Path) -> None:
