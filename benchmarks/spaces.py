@@ -132,7 +132,8 @@ def pyatf(space: Space) -> Result:
     made = _clock(out, "construct", run)
     size = made.constrained_size
     out["count"] = size
-    rows = _clock(out, "list", lambda: [tuple(made.get_configuration(i).values()) for i in range(size)])
+    get = made.get_configuration
+    rows = _clock(out, "list", lambda: [tuple(get(i).values()) for i in range(size)])
     assert len(rows) == out["count"]
     out["tuples"] = out["construct"] + out.pop("list")
     return out

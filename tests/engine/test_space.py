@@ -286,6 +286,22 @@ def test_arrow_batches() -> None:
     assert [row for b in batches for row in b.to_pylist()] == list(space)
 
 
+def test_columns_of_words() -> None:
+    """Columns of words are found exactly, whatever their width; others are no members."""
+    words = ["mem", "compv3", "compv4", "basic_async_v1"]
+    space = Space([Enum("p", words), Int("m", [16, 32]), Bool("b")])
+    given = ["mem", "compv", "basic_async_v1", "", "compv4", "basic_async_v1_long"]
+    columns = {"p": given, "m": [16] * 6, "b": [True] * 6}
+    assert space.contains_columns(columns).tolist() == [w in words for w in given]
+    assert not space.contains_columns({**columns, "p": ["x"] * 6}).any()
+    assert not space.contains_columns({**columns, "p": [1] * 6}).any()
+    assert not space.contains_columns({**columns, "b": [1] * 6}).any()
+    assert not space.contains_columns({**columns, "m": [16.5] * 6}).any()
+    assert space.contains_columns({**columns, "m": [16.0] * 6}).sum() == 3
+    with pytest.raises(UsageError, match="differ in length"):
+        space.contains_columns({**columns, "m": [16]})
+
+
 def test_large_indices_are_fast_to_find() -> None:
     """Ranking and unranking agree on random indices of a large space."""
     rng = random.Random(0)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+_WEIGHT = np.uint64(0x9E3779B97F4A7C15)  # odd, so that its powers stay distinct
 _ROWS = 1 << 15  # rows that are looked at together, few enough to stay in the processor's cache
 
 
@@ -67,6 +68,8 @@ class _Coder:
 
     def __call__(self, array: Array) -> Array:
         kind = array.dtype.kind
+        if kind == "U" and self.word and array.dtype.isnative:
+            return self._words(array)
         if kind not in "iufb":
             found = (self.place.get(v, -1) for v in array.tolist())
             return np.fromiter(found, dtype=np.int32, count=len(array))
@@ -79,6 +82,23 @@ class _Coder:
         at = np.minimum(np.searchsorted(self.known[self.order], array), len(self.values) - 1)
         codes = self.order[at]
         return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
+
+
+    def _words(self, array: Array) -> Array:
+        """Codes of words, found by a hash of their characters and then compared."""
+        width = max(1, array.dtype.itemsize // 4)
+        weights = _WEIGHT ** np.arange(1, width + 1, dtype=np.uint64)
+        short = [v for v in self.values if len(v) <= width]
+        if not short or not array.dtype.itemsize:
+            return np.full(len(array), -1, dtype=np.int32)
+        known = np.asarray(short, dtype=f"<U{width}").astype(array.dtype)
+        hashes = known.view(np.uint32).reshape(-1, width) @ weights
+        order = np.argsort(hashes, kind="stable")
+        letters = np.ascontiguousarray(array).view(np.uint32).reshape(-1, width)
+        at = np.searchsorted(hashes[order], letters @ weights)
+        place = order[np.minimum(at, len(short) - 1)]
+        codes = np.asarray([self.place[v] for v in short], dtype=np.int32)
+        return np.where(known[place] == array, codes[place], np.int32(-1))
 
 
 def to_lists(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[list[Any]]:
