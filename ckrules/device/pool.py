@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import tempfile
 import time
@@ -133,22 +134,23 @@ class Pool:
             DeviceError: If no device can be opened any more; jobs given so far are not lost.
         """
         queue = iter(jobs)
+        held: list[Job] = []  # jobs whose worker had ended before it got them
         more = True
         while True:
             for each in self._workers:
-                if each.process is None and more and each.failures < _OPEN_TRIES:
+                if each.process is None and (more or held) and each.failures < _OPEN_TRIES:
                     self._start(each)
                 if each.phase == "idle":
-                    job = next(queue, None)
+                    job = held.pop() if held else next(queue, None)
                     more = more and job is not None
-                    if job is not None:
-                        self._give(each, job)
+                    if job is not None and not self._give(each, job):
+                        held.append(job)
             busy = [w for w in self._workers if w.process is not None and w.phase != "idle"]
             if not busy:
-                if more and all(w.failures >= _OPEN_TRIES for w in self._workers):
-                    raise DeviceError(f"device {self.device}: {self._workers[0].last}")
-                if not more:
+                if not more and not held:
                     return
+                if all(w.failures >= _OPEN_TRIES for w in self._workers):
+                    raise DeviceError(f"device {self.device}: {self._workers[0].last}")
                 continue
             ready = wait([w.pipe for w in busy], timeout=self._patience(busy))
             for each in busy:
@@ -173,11 +175,17 @@ class Pool:
         each.pipe = ours
         each.enter("open")
 
-    def _give(self, each: _Worker, job: Job) -> None:
+    def _give(self, each: _Worker, job: Job) -> bool:
+        """Sends a job to an idle worker; False if that has ended since, and is to be replaced."""
+        if not each.process.is_alive():
+            self._end(each)
+            return False
+        os.truncate(each.log, 0)  # what was printed before is not about this job
         each.job, each.started = job, time.monotonic()
         each.enter("load")
-        with contextlib.suppress(OSError):  # if it has ended, its pipe says so next
+        with contextlib.suppress(OSError):  # if it ends just now, its pipe says so next
             each.pipe.send(job)
+        return True
 
     def _hear(self, each: _Worker) -> Outcome | None:
         """The next message: an outcome if it ends a job."""

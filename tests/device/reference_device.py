@@ -2,7 +2,7 @@
 
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
-a kernel's name to a fault: hang, crash, error, nan, last-tile, k-slice, overrun, silent.
+a kernel's name to a fault: hang, crash, error, nan, last-tile, k-slice, overrun, silent, late.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -143,6 +144,8 @@ def _before(fault: str) -> None:
     if fault == "crash":
         os.write(2, b"Memory access fault by GPU node-1 (test double)\n")
         os.kill(os.getpid(), signal.SIGABRT)
+    if fault == "late":
+        threading.Timer(0.5, os._exit, [3]).start()
     if fault == "error":
         raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,19 @@ def test_a_kernel_that_cannot_be_opened_is_an_error(tmp_path: Path, double: Doub
     assert found["nothing"].status == "error"
     assert "not built" in found["nothing"].detail
     assert found["k"].status == "ok"
+
+
+def test_a_worker_that_ends_between_jobs_costs_none(tmp_path: Path, double: Double) -> None:
+    jobs = [described(tmp_path, name, SMALL) for name in ("a_late", "b", "c")]
+
+    def slowly() -> Iterator[Job]:
+        for job in jobs:
+            yield job
+            time.sleep(1.0)  # longer than the fault takes to come
+
+    with Pool(double({"late": "late"}), [0]) as pool:
+        results = {job.name: outcome.status for job, outcome, _ in pool.run(slowly())}
+    assert results == {"a_late": "ok", "b": "ok", "c": "ok"}
 
 
 def test_names_of_devices(double: Double) -> None:
