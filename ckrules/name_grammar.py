@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ckrules.engine.errors import UsageError, nearest
 
@@ -178,8 +178,22 @@ def _compile(
     return re.compile(body + "".join(s.pattern for s in suffixes))
 
 
-NAME = _compile(FIXED, SUFFIXES, LAYOUTS)
-DEPTHWISE_NAME = _compile(DEPTHWISE_FIXED, (), DEPTHWISE_LAYOUTS)
+class _Grammar:
+    """A pattern that is compiled at its first use: most commands read no names."""
+
+    def __init__(self, *parts: Any) -> None:
+        self._parts = parts
+        self._pattern: re.Pattern[str] | None = None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """The match of the whole text."""
+        if self._pattern is None:
+            self._pattern = _compile(*self._parts)
+        return self._pattern.fullmatch(text)
+
+
+NAME = _Grammar(FIXED, SUFFIXES, LAYOUTS)
+DEPTHWISE_NAME = _Grammar(DEPTHWISE_FIXED, (), DEPTHWISE_LAYOUTS)
 DEPTHWISE_START = "grouped_conv_fwd_depthwise"
 
 
