@@ -220,7 +220,7 @@ RESIDUES = Table(
     "residues",
     ("stride", "remainder"),
     {(s, r): s // math.gcd(s, r) for s in range(1, _STRIDES + 1) for r in range(s)},
-    source="ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: XTilde",
+    source="ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: ConvStrideW_ / GcdStrideDilationW_",
 )
 
 

@@ -170,6 +170,25 @@ def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "OP014", "specialised-backward-data", kind="launch", until="2026.06",
+    applies=lambda c: c.variant == "bwd_data",
+    source="grouped_convolution_backward_data_kernel.hpp: NDimSpatial = GroupedConvTraitsType_::NDimSpatial_ (no such member)",
+    accepts=[{"variant": "bwd_data"}],
+    rejects=[{"variant": "bwd_data", "specialization": "filter1x1_stride1_pad0"},
+             {"variant": "bwd_data", "specialization": "filter3x3"}],
+)  # fmt: skip
+def bwd_data_is_not_specialised(c: Quantities) -> BoolExpr:
+    """Backward data has the specialization default.
+
+    Why: the kernel compiles for the device, but its argument check on the host does not: for
+    special filters it reads the number of dimensions from a member that does not exist.
+
+    Fix: set specialization to default.
+    """
+    return c.specialization == "default"
+
+
+@rule(
     "OP008", "explicit-gemm-for-any-filter", kind="launch", since="2026.06",
     applies=lambda c: c.explicit_gemm,
     source=f"{_KERNELS}: IsSupportedArgument, constexpr branch on ExplicitGemm",
