@@ -119,8 +119,9 @@ class Parts:
         self.facts = [held_condition(variables[h.field], h.values) for h in self.held.values()]
         self.conditions = {c.id: c for c in conditions}
         self.rules: dict[int, Rule] = {}
-        for r in rules:
-            self.rules.setdefault(r.condition.id, r)
+        for r in rules:  # a rule that says the same as a fact would only repeat it
+            if r.condition.id not in self.held and r.condition.id not in self.conditions:
+                self.rules.setdefault(r.condition.id, r)
 
     @property
     def items(self) -> list[BoolExpr]:

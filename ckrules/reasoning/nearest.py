@@ -184,7 +184,7 @@ def fix(
     sorts = {name: domain_of(node).sort for name, node in book.fields.items()}
     metric = Metric(full, domains, sorts, weights)
     conditions = [r.condition for r in book.rules]
-    found, done, complete = ([], 0, False) if weights else _listed(metric, domains, conditions, n)
+    found, done, complete = ([], -1, False) if weights else _listed(metric, domains, conditions, n)
     if len(found) < n and not complete:
         more, complete = _searched(book, metric, domains, n - len(found), timeout, done)
         found += more

@@ -1,0 +1,166 @@
+"""The reasoning commands: answers, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ckrules.cli.group import cli
+
+NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_96x128x64_2x2x1_32x32x16_vec8_8_8"
+PART = ("--variant", "forward", "--dtype", "fp16", "--ndim", "2")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words))
+
+
+class TestWhy:
+    def test_configuration(self) -> None:
+        """The violated rule, the clash and the source are named."""
+        result = run("why", "--arch", "gfx942", NAME)
+        assert result.exit_code == 1
+        assert "TILE001 [compile] tile_m = 96 is not a multiple" in result.output
+        assert "tile_m = 96 and wave_m = 2 and warp_tile_m = 32 cannot hold" in result.output
+        assert "source: ops/gemm" in result.output
+
+    def test_region(self) -> None:
+        """An empty region is explained, another one has a witness."""
+        result = run("why", "--where", "pipeline == 'comp_async' & arch == 'gfx1201'")
+        assert result.exit_code == 1
+        assert "PIPE005" in result.output
+        other = run(
+            "why", "--where", "pipeline == 'compv4' & arch == 'gfx1201'", "--format", "json"
+        )
+        assert other.exit_code == 0
+        assert json.loads(other.stdout)["witness"]["pipeline"] == "compv4"
+
+    def test_nothing_asked(self) -> None:
+        """Without a configuration or region there is nothing to explain."""
+        assert run("why").exit_code == 2
+
+    def test_broken_json(self) -> None:
+        """JSON that cannot be read is bad input."""
+        assert run("why", '{"variant": ').exit_code == 2
+
+
+class TestFix:
+    def test_nearest(self) -> None:
+        """The fixes come as JSON with their changes."""
+        result = run("fix", "--arch", "gfx942", NAME, "-n", "2", "--format", "json")
+        fixes = json.loads(result.stdout)["fixes"]
+        assert [f["changes"]["tile_m"]["to"] for f in fixes] == [64, 128]
+        assert result.exit_code == 0
+
+    def test_nothing_keeps_the_fields(self) -> None:
+        """What makes a fix impossible is named."""
+        point = '{"variant": "forward", "arch": "gfx1201", "dtype": "fp32", "ndim": 2, '
+        point += '"tile_m": 64, "tile_n": 64, "tile_k": 32, "wave_m": 2, "wave_n": 2, '
+        point += '"wave_k": 1, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16, '
+        point += '"pipeline": "mem", "scheduler": "intrawave", "epilogue": "cshuffle", '
+        point += '"vector_a": 4, "vector_b": 4, "vector_c": 4}'
+        result = run("fix", point)
+        assert result.exit_code == 1
+        assert "arch = 'gfx1201' and dtype = 'fp32' cannot hold together" in result.output
+
+    @pytest.mark.parametrize("option", [("--keep", "tile"), ("--weight", "tile_m=x")])
+    def test_bad_options(self, option: tuple[str, str]) -> None:
+        """Misspelt fields and weights are refused."""
+        assert run("fix", "--arch", "gfx942", NAME, *option).exit_code == 2
+
+
+class TestDiff:
+    def test_equal(self) -> None:
+        """Equal sides exit with 0."""
+        result = run("diff", "gfx1200", "gfx1201", *PART)
+        assert result.exit_code == 0
+        assert "equal" in result.output
+
+    def test_catalogs(self) -> None:
+        """Two catalogs are compared like rule books."""
+        result = run("diff", "tiny", "full", *PART, "--arch", "gfx942", "--format", "json")
+        answer = json.loads(result.stdout)
+        assert (answer["only_a"]["count"], answer["both"]) == (0, 8)
+        assert result.exit_code == 1
+
+    def test_unknown_side(self) -> None:
+        """A misspelt side has near matches."""
+        result = run("diff", "gfx94", "gfx950")
+        assert result.exit_code == 2
+
+    def test_own_books(self, tmp_path: Path) -> None:
+        """A user's rule books are Python files."""
+        text = (
+            "from ckrules import Int, RuleBook, Vocabulary\n"
+            "from ckrules.engine.rules import Rule\n"
+            "words = Vocabulary([Int('m', range(10))])\n"
+            "def book():\n"
+            "    return RuleBook('mine', words,\n"
+            "                    [Rule('MY001', 'too-big', 'compile', words.m < {})], check=False)\n"
+        )
+        files = [tmp_path / f"rules{k}.py" for k in (0, 1)]
+        for k, file in enumerate(files):
+            file.write_text(text.format(4 + k))
+        sides = [f"{file}:book" for file in files]
+        result = run("diff", *sides, "--format", "json")
+        answer = json.loads(result.stdout)
+        assert (answer["both"], answer["only_b"]["count"]) == (4, 1)
+        assert answer["only_b"]["rejected_by"][0]["code"] == "MY001"
+
+
+def test_portable_counts_and_samples() -> None:
+    """Points have every field but arch."""
+    words = ("portable", "--arch", "gfx90a,gfx942", *PART, "--sample", "2", "--format", "json")
+    answer = json.loads(run(*words).stdout)
+    assert answer["count"] > 0
+    assert len(answer["points"]) == 2
+    assert "arch" not in answer["points"][0]
+
+
+def test_lint_finds_upstreams_contradictions() -> None:
+    """The dispatcher removes all that the catalog lists for RDNA and for backward data."""
+    result = run("lint", "--profile", "dispatcher", "--select", "LINT001", "--format", "json")
+    found = {f["subject"]: set(f["rules"]) for f in json.loads(result.stdout)["findings"]}
+    assert result.exit_code == 1
+    assert found["variant = 'bwd_data'"] == {"CAT004", "DISP004"}
+    rdna = next(rules for subject, rules in found.items() if "gfx1201" in subject)
+    assert {"BLDR003", "DISP003"} <= rdna
+
+
+class TestCover:
+    def test_listed_problems(self, tmp_path: Path) -> None:
+        """Problems come as CSV or as lines of text."""
+        table = tmp_path / "p.csv"
+        table.write_text("N,C,K,H,W,Y,X\n32,64,64,28,28,3,3\n")
+        where = ("--catalog", "tiny", *PART, "--arch", "gfx942")
+        result = run("cover", *where, "--problems", str(table))
+        assert result.exit_code == 0
+        assert "1 of 1 problems" in result.output
+
+    def test_symbolic(self) -> None:
+        """One kernel covers what its vectors divide; a smallest counterexample shows the rest."""
+        kernel = NAME.replace("96x128", "64x128")
+        words = ("cover", kernel, "--arch", "gfx942", "--symbolic")
+        assert run(*words, "group_c % 8 == 0 & group_k % 8 == 0").exit_code == 0
+        result = run(*words, "group_c % 8 == 0", "--format", "json")
+        problem = json.loads(result.stdout)["counterexample"]["problem"]
+        assert result.exit_code == 1
+        assert (problem["C"], problem["K"]) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("mermaid", "graph LR"), ("dot", "graph rules"), ("svg", "<svg")]
+)
+def test_graph_formats(form: str, start: str) -> None:
+    """Each drawing is text of its language, the same every time."""
+    first, second = (run("graph", "--format", form).output for _ in range(2))
+    assert first.startswith(start)
+    assert first == second
+
+
+def test_graph_text_names_the_width() -> None:
+    """Without a format the graph is summarised."""
+    assert "elimination order, width" in run("graph").output

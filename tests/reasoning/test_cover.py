@@ -1,0 +1,61 @@
+"""Coverage of problems: proofs and counterexamples agree with listing."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckrules.engine.book import RuleBook, Vocabulary
+from ckrules.engine.rules import Rule
+from ckrules.engine.variables import Int
+from ckrules.reasoning.cover import Kernels
+
+WORDS = Vocabulary(
+    [Int("v", [1, 2, 4, 8]), Int("t", [4, 8]), Int("C", range(1, 13)), Int("N", range(1, 7))]
+)
+RULES = [
+    Rule("PR001", "c-v", "launch", WORDS.C % WORDS.v == 0),
+    Rule("PR002", "n-t", "launch", WORDS.N * WORDS.C >= WORDS.t),
+]
+BOOK = RuleBook("toy", WORDS, RULES, check=False)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from([1, 2, 4, 8]), st.sampled_from([4, 8])), min_size=1),
+    st.integers(1, 4),
+)
+def test_proofs_and_counterexamples(tiles: list[tuple[int, int]], step: int) -> None:
+    """The counterexample is the smallest uncovered problem; a proof means that there is none."""
+    kernels = Kernels(BOOK, [{"v": v, "t": t} for v, t in tiles], ["C", "N"])
+    region = [WORDS.C % step == 0]
+    found = kernels.prove({"C": (1, 12), "N": (1, 6)}, region)
+    uncovered = [
+        (c + n, c, n)
+        for c, n in product(range(1, 13), range(1, 7))
+        if c % step == 0 and not any(c % v == 0 and n * c >= t for v, t in tiles)
+    ]
+    assert found.covered == (not uncovered)
+    if found.counterexample is not None:
+        _, c, n = min(uncovered)
+        assert found.counterexample.problem == {"C": c, "N": n}
+    listed = kernels.cover([{"C": c, "N": n} for c, n in product(range(1, 13), range(1, 7))])
+    assert len(listed.uncovered) >= len(uncovered)
+
+
+def test_refusals_are_counted() -> None:
+    """An uncovered problem says which rule refuses it for how many kernels."""
+    kernels = Kernels(BOOK, [{"v": 4, "t": 4}, {"v": 8, "t": 4}, {"v": 8, "t": 8}], ["C", "N"])
+    (worst,) = kernels.cover([{"C": 6, "N": 1}]).uncovered
+    assert worst.refused_by == {"PR001": 3, "PR002": 1}
+
+
+def test_empty_region_is_said_to_be_empty() -> None:
+    """A region without problems is covered, and the answer says why."""
+    found = Kernels(BOOK, [{"v": 8, "t": 8}], ["C", "N"]).prove(
+        {"C": (1, 12), "N": (1, 6)}, [WORDS.C > 40]
+    )
+    assert found.covered
+    assert found.empty

@@ -1,0 +1,74 @@
+"""Every fix is legal and nothing legal is nearer, by listing all candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckrules.constraints import book as rule_book
+from ckrules.engine.book import RuleBook
+from ckrules.engine.errors import UsageError
+from ckrules.reasoning import nearest
+from ckrules.reasoning.nearest import Metric, fix
+from ckrules.reasoning.why import widened
+from tests.reasoning.books import VARIABLES, books, candidates, meets, points
+
+
+def _expected(
+    book: RuleBook, point: dict[str, Any], keep: list[str], weights: dict[str, int] | None
+) -> list[tuple[int, int]]:
+    sorts = {v.data.name: v.data.sort for v in VARIABLES}
+    metric = Metric(point, widened(book, point), sorts, weights)
+    legal = [
+        p for p in candidates(point)
+        if meets(p, [r.condition for r in book.rules]) and all(p[k] == point[k] for k in keep)
+    ]  # fmt: skip
+    return sorted(metric.distance(p) for p in legal)
+
+
+class TestFix:
+    @settings(max_examples=80)
+    @given(books(), points(), st.lists(st.sampled_from("abcwf"), max_size=2, unique=True))
+    def test_nothing_legal_is_nearer(
+        self, book: RuleBook, point: dict[str, Any], keep: list[str]
+    ) -> None:
+        """The distances are the smallest that legal points have."""
+        found = fix(book, point, n=4, keep=keep)
+        expected = _expected(book, point, keep, None)
+        assert [(f.cost, f.steps) for f in found.fixes] == expected[:4]
+        assert all(not book.violations(f.point) for f in found.fixes)
+        assert len({tuple(f.point.items()) for f in found.fixes}) == len(found.fixes)
+        assert (found.obstacle is not None) == (not expected)
+
+    @settings(max_examples=40)
+    @given(books(), points(), st.integers(1, 4), st.integers(1, 3))
+    def test_weights_count(self, book: RuleBook, point: dict[str, Any], a: int, w: int) -> None:
+        """Weighted distances are minimal too; the solver does all of this."""
+        weights = {"a": a, "w": w}
+        found = fix(book, point, n=3, weights=weights)
+        assert [(f.cost, f.steps) for f in found.fixes] == _expected(book, point, [], weights)[:3]
+
+    @settings(max_examples=40)
+    @given(books(), points())
+    def test_solver_and_listing_agree(self, book: RuleBook, point: dict[str, Any]) -> None:
+        """Without any listing the same points are found in the same order."""
+        listed = fix(book, point, n=3)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(nearest, "_listed", lambda *_: ([], -1, False))
+            searched = fix(book, point, n=3)
+        assert [f.point for f in searched.fixes] == [f.point for f in listed.fixes]
+
+    def test_weight_below_one_is_refused(self) -> None:
+        """A change that costs nothing would make distance meaningless."""
+        book = rule_book("forward")
+        with pytest.raises(UsageError, match="weight of tile_m = 0"):
+            fix(book, book.vocabulary.baseline, weights={"tile_m": 0})
+
+    def test_real_book(self) -> None:
+        """A kernel for MFMA moves to gfx1201 by its warp tile."""
+        book = rule_book("forward")
+        found = fix(book, book.example({"arch": "gfx1201"}), keep=["arch", "dtype", "variant"])
+        assert {c.field for c in found.fixes[0].changes} == {"warp_tile_m", "warp_tile_n"}
