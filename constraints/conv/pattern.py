@@ -93,5 +93,3 @@ class Pattern:
     def sound(self) -> BoolExpr:
         """The first two conditions, without which the rest has no meaning."""
         return self.vector_fits & self.every_thread_moves
-
-

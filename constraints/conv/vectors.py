@@ -203,6 +203,4 @@ def wave_groups_transpose_elements(c: Quantities) -> BoolExpr:
 
     Fix: set num_wave_groups to 1.
     """
-    return all_of(
-        implies(c.a_transposed, c.a.width == 1), implies(c.b_transposed, c.b.width == 1)
-    )
+    return all_of(implies(c.a_transposed, c.a.width == 1), implies(c.b_transposed, c.b.width == 1))

@@ -42,9 +42,7 @@ def groups_divide_waves(c: Quantities) -> BoolExpr:
     """
     return all_of(
         c.load_waves % c.num_wave_groups == 0,
-        implies(
-            c.epilogue == "cshuffle", c.wave_m * c.wave_n % c.num_wave_groups == 0
-        ),
+        implies(c.epilogue == "cshuffle", c.wave_m * c.wave_n % c.num_wave_groups == 0),
     )
 
 

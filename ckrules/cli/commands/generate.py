@@ -100,9 +100,9 @@ def _finish(report: Report, unreadable: int, quiet: bool) -> int:
         note("no configurations found")
         return 3
     if not quiet:
-        refused = f", {len(report.refused):,} break a rule" if report.refused else ""
+        broken = f", {len(report.refused):,} break a rule" if report.refused else ""
         note(
-            f"{report.kernels:,} kernel{'s' * (report.kernels != 1)}{refused};"
+            f"{report.kernels:,} kernel{'s' * (report.kernels != 1)}{broken};"
             f" {report.written:,} files written, {report.unchanged:,} unchanged"
         )
     if unreadable:
