@@ -111,9 +111,3 @@ def _built(listed: Listed) -> Built:
         config=listed.config,
         missing=missing,
     )
-
-
-def require(kernels: list[Built], places: Iterable[str]) -> None:
-    """Raises `UsageError` if there is nothing at all to run."""
-    if not kernels:
-        raise UsageError(f"{', '.join(places)}: no kernels")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch
@@ -81,4 +81,3 @@ class Outcome:
     time_min_ms: float | None = None
     tflops: float | None = None
     seconds: float = 0.0
-    extra: Mapping[str, Any] = field(default_factory=dict)
