@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from ckrules.device.execute import Runner
-from ckrules.device.hip import HipDevice, HipPlugin
+from ckrules.device.hip import HipDevice, HipPlugin, binding
 from ckrules.device.interface import Device, DeviceError
 from tests.cli.run import run
 from tests.device.descriptors import described
@@ -20,6 +22,17 @@ def test_what_is_known_of_a_gpu(old: bool) -> None:
     assert (info.name, info.arch, info.runtime) == ("Radeon", "gfx942", "HIP 6.3.42134")
     assert (info.memory_bytes, info.clock_mhz, info.memory_clock_mhz) == (1 << 36, 2100, 1300)
     assert info.driver
+
+
+def test_the_older_package_is_taken_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("rocm", "rocm.bindings", "rocm.bindings.hip", "hip", "hip.hip"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(DeviceError, match=r"pip install 'ckrules\[gpu\]'"):
+        binding()
+    older = types.ModuleType("hip.hip")
+    monkeypatch.setitem(sys.modules, "hip", types.ModuleType("hip"))
+    monkeypatch.setitem(sys.modules, "hip.hip", older)
+    assert binding() is older
 
 
 def test_no_gpu_is_no_error() -> None:
