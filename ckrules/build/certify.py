@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -156,7 +157,10 @@ def certify(
 def _units(
     indexes: Iterable[int], broken: Sequence[tuple[Violation, ...]], batch: int
 ) -> list[list[int]]:
-    """The compiler runs to begin with: batches of expected successes, then single failures."""
+    """The compiler runs to begin with: batches of expected successes between single failures.
+
+    They take turns, so that an interrupted run has seen both.
+    """
     good: list[int] = []
     bad: list[list[int]] = []
     for i in indexes:
@@ -165,7 +169,9 @@ def _units(
         else:
             good.append(i)
     size = max(1, batch)
-    return [*(good[i : i + size] for i in range(0, len(good), size)), *bad]
+    batches = [good[i : i + size] for i in range(0, len(good), size)]
+    turns = itertools.zip_longest(batches, bad)
+    return [unit for turn in turns for unit in turn if unit is not None]
 
 
 class _Asker:
