@@ -116,6 +116,13 @@ def test_the_smoke_set_exercises_what_it_should(variant: str, ndim: int) -> None
     assert max(p.flops for p in found) < 1e9
 
 
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_kernels_that_merge_groups_get_groups(ndim: int) -> None:
+    found = smoke({"variant": "forward", "ndim": ndim, "num_groups_to_merge": 32})
+    merged = [p for p in found if p.groups % 32 == 0]
+    assert {p.in_channels // p.groups for p in merged} == {1, 16}
+
+
 def test_depthwise_problems_have_the_kernels_sizes() -> None:
     config: dict[str, Any] = {
         "variant": "forward_depthwise", "ndim": 2, "filter": 5, "stride_h": 2, "stride_w": 1,
