@@ -26,6 +26,7 @@ from ckrules.engine.variables import Domain, domain_of
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
+    from ckrules.engine.rules import Violation
 
 
 class HasCondition(Protocol):
@@ -108,9 +109,7 @@ class Space:
 
         return space_of(tune_params, restrictions)
 
-    def _derived(
-        self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]
-    ) -> Space:
+    def _derived(self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]) -> Space:
         child = Space.__new__(Space)
         child._variables, child._names = self._variables, self._names
         child._wanted = self._wanted
@@ -302,6 +301,27 @@ class Space:
         self._check_keys(point)
         at = At(point)
         return [r for r in self._rules if not at.holds(_condition(r))]
+
+    def violations(self, point: Mapping[str, Value]) -> list[Violation]:
+        """Every broken rule with the values it read and a message made from them.
+
+        A bare condition is reported as a rule of its own, numbered by its place: ``R1``, ``R2``.
+
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
+        >>> space = Space([m, w], [m % (w * 16) == 0, m <= 32])
+        >>> [(v.code, v.message) for v in space.violations({"tile_m": 48, "waves": 1})]
+        [('R2', 'tile_m = 48 is more than 32')]
+        """
+        from ckrules.engine.rules import Rule, violation
+
+        self._check_keys(point)
+        at = At(point)
+        rules = (
+            r if isinstance(r, Rule) else Rule(f"R{n}", "condition", "compile", _condition(r))
+            for n, r in enumerate(self._rules, 1)
+        )
+        return [v for r in rules if (v := violation(r, at, point))]
 
     def contains_columns(self, columns: Mapping[str, Sequence[Any]]) -> Any:
         """For each row of columns of values whether it is a point, as a numpy array.
