@@ -40,8 +40,8 @@ def lds_fits(c: Quantities) -> BoolExpr:
     """The LDS of a workgroup fits the GPU.
 
     Why: the larger of staging buffers and epilogue is allocated; no static_assert compares it
-    with the capacity, so the back end refuses the kernel late. (On wave32 LLVM may move private
-    arrays into LDS that is left over; it never exceeds the capacity by that.)
+    with the capacity, so the back end refuses the kernel late. (LLVM may move private arrays
+    into LDS that is left over; it never exceeds the capacity by that.)
 
     Fix: lower the tile, above all tile_k.
     """

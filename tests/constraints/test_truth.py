@@ -41,7 +41,7 @@ def test_compiles_where_no_compile_rule_is_broken(name: str) -> None:
 #: Lines of lds.jsonl that the formula does not give: LLVM's own additions to a kernel's LDS.
 PENDING = pytest.mark.xfail(
     strict=True,
-    reason="LLVM moved private arrays into LDS on wave32 (see docs/rules/not-modelled.md)",
+    reason="LLVM moved private arrays into spare LDS (see docs/rules/not-modelled.md)",
 )
 LDS = [
     pytest.param(line, id=f"line{n}", marks=[PENDING] if n in (2, 5) else [])

@@ -1,0 +1,50 @@
+"""The estimate of vector registers keeps its stated bound on compiled kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.constraints import book
+
+DATA = Path(__file__).parent.parent / "data" / "vgprs.jsonl"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text().splitlines()]
+RULES = book("forward", ck="2025.11")
+
+
+def _estimate(point: dict[str, Any]) -> int:
+    found: int = RULES.resources(RULES.point(point), ["vgprs"])["vgprs"]
+    return found
+
+
+def test_the_stated_bound_holds() -> None:
+    """Half within 20 %, nine of ten within 45 %, all within a factor of 2.5."""
+    factors = sorted(_estimate(r["config"]) / r["vgprs"] for r in ROWS)
+    errors = sorted(abs(f - 1) for f in factors)
+    assert len(ROWS) >= 30
+    assert errors[len(errors) // 2] <= 0.20
+    assert errors[9 * len(errors) // 10 - 1] <= 0.45
+    assert factors[0] >= 0.4
+    assert factors[-1] <= 2.5
+
+
+def test_the_data_are_of_several_kinds() -> None:
+    for field, least in (("arch", 3), ("variant", 3), ("pipeline", 4), ("dtype", 3), ("ndim", 3)):
+        assert len({r["config"][field] for r in ROWS}) >= least, field
+    broken = [v for r in ROWS for v in RULES.violations(RULES.point(r["config"]))]
+    assert [v for v in broken if v.kind != "launch"] == []
+
+
+@pytest.mark.parametrize(("changes", "least"), [({"tile_m": 256}, 1.2), ({"dtype": "fp32"}, 1.0)])
+def test_more_work_takes_more_registers(changes: dict[str, Any], least: float) -> None:
+    base = RULES.example({"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16, "tile_k": 32})
+    assert _estimate({**base, **changes}) >= least * _estimate(base)
+
+
+def test_the_register_file_is_the_limit() -> None:
+    big = {"tile_m": 512, "tile_n": 512, "wave_m": 1, "wave_n": 1}
+    assert _estimate(RULES.example(big)) == 512
+    assert _estimate(RULES.example({**big, "arch": "gfx1201"})) == 256
