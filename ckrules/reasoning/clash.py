@@ -15,7 +15,8 @@ from ckrules.engine.expr import BoolExpr, Expr, Value, isin
 from ckrules.engine.rules import Rule
 from ckrules.engine.text import literal, to_text
 from ckrules.engine.variables import domain_of
-from ckrules.reasoning.oracle import Oracle, oracle_test, shrink
+from ckrules.reasoning.oracle import Oracle, shrink
+from ckrules.reasoning.quick import quick_test
 
 _NEAR = 4  # fields beside the held ones that a rule may read to be tried on its own
 _LISTED = 20_000  # value combinations up to which a clash is proved by listing them
@@ -150,7 +151,7 @@ def minimal(parts: Parts, oracle: Oracle) -> Clash:
     Raises:
         UndecidedError: When the oracle is undecided.
     """
-    test = oracle_test(oracle)
+    test = quick_test(oracle)
     facts = [*parts.facts, *parts.conditions.values()]
     given: set[str] = set().union(*(c.support for c in facts))
     outside = {k: len(r.condition.support - given) for k, r in parts.rules.items()}
@@ -174,7 +175,7 @@ def fewest_values(parts: Parts, oracle: Oracle) -> Clash | None:
     Raises:
         UndecidedError: When the oracle is undecided.
     """
-    test = oracle_test(oracle)
+    test = quick_test(oracle)
     rules = [r.condition for r in parts.rules.values()]
     facts = [*parts.facts, *parts.conditions.values()]
 

@@ -17,7 +17,7 @@ WORDS = Vocabulary(
 )
 RULES = [
     Rule("PR001", "c-v", "launch", WORDS.C % WORDS.v == 0),
-    Rule("PR002", "n-t", "launch", WORDS.N * WORDS.C >= WORDS.t),
+    Rule("PR002", "n-t", "launch", WORDS.t <= WORDS.N * WORDS.C),
 ]
 BOOK = RuleBook("toy", WORDS, RULES, check=False)
 
