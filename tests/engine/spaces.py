@@ -87,8 +87,11 @@ def conditions(vs: list[Any]) -> st.SearchStrategy[e.BoolExpr]:
     if flags:
         leaves.append(st.sampled_from(flags))
     if words:
-        leaves.append(st.sampled_from(words).flatmap(
-            lambda w: st.sampled_from(w.symbols).map(lambda s: w == s)))
+        leaves.append(
+            st.sampled_from(words).flatmap(
+                lambda w: st.sampled_from(w.symbols).map(lambda s: w == s)
+            )
+        )
 
     def grow(inner: st.SearchStrategy[e.BoolExpr]) -> st.SearchStrategy[e.BoolExpr]:
         pair = st.tuples(inner, inner)
@@ -115,8 +118,7 @@ def grid(vs: list[Any]) -> list[dict[str, Any]]:
     """Every combination of candidate values, in declared order."""
     names = [domain_of(v).name for v in vs]
     return [
-        dict(zip(names, row, strict=True))
-        for row in product(*(domain_of(v).values for v in vs))
+        dict(zip(names, row, strict=True)) for row in product(*(domain_of(v).values for v in vs))
     ]
 
 

@@ -26,9 +26,11 @@ def test_strings() -> None:
         PARAMS, ["x * y <= 8 and (x % y == 0 or p == 'b')", "f * x != 2.0"]
     )
     assert space.count() == _brute(
-        lambda r: r["x"] * r["y"] <= 8
-        and (r["x"] % r["y"] == 0 or r["p"] == "b")
-        and r["f"] * r["x"] != 2.0
+        lambda r: (
+            r["x"] * r["y"] <= 8
+            and (r["x"] % r["y"] == 0 or r["p"] == "b")
+            and r["f"] * r["x"] != 2.0
+        )
     )
 
 

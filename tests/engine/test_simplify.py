@@ -24,9 +24,7 @@ def test_equal_at_every_point(made: Any) -> None:
     """With and without candidates, the simplified condition equals the original."""
     vs, condition = made
     plain = simplify(condition)
-    tight = simplify(
-        condition, candidates={domain_of(v).name: domain_of(v).values for v in vs}
-    )
+    tight = simplify(condition, candidates={domain_of(v).name: domain_of(v).values for v in vs})
     for p in sp.grid(vs):
         truth = At(p).holds(condition)
         assert At(p).holds(plain) == truth

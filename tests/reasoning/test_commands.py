@@ -99,7 +99,7 @@ class TestDiff:
             "words = Vocabulary([Int('m', range(10))])\n"
             "def book():\n"
             "    return RuleBook('mine', words,\n"
-            "                    [Rule('MY001', 'too-big', 'compile', words.m < {})], check=False)\n"
+            "        [Rule('MY001', 'too-big', 'compile', words.m < {})], check=False)\n"
         )
         files = [tmp_path / f"rules{k}.py" for k in (0, 1)]
         for k, file in enumerate(files):

@@ -129,6 +129,8 @@ class Block:
         Prefixes are expanded variable by variable and repeated as often as they have points in
         the range; the suffixes, which many prefixes share, are copied from a table made once.
         """
+        if len(self.layers) == 1:
+            return [self.layers[0].positions[start:stop]]
         level, starts, suffixes = self._suffixes
         low, high = _bounds(start, stop, self.counts[0].dtype)
         columns, states, low, high = self._expand(0, level, np.zeros(1, np.int64), low, high)

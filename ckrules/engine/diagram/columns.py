@@ -83,7 +83,6 @@ class _Coder:
         codes = self.order[at]
         return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
 
-
     def _words(self, array: Array) -> Array:
         """Codes of words, found by a hash of their characters and then compared."""
         width = max(1, array.dtype.itemsize // 4)

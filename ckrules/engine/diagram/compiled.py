@@ -197,4 +197,3 @@ def _repeat(
     times[0] = min((first + 1) * inner, stop) - start
     times[-1] = stop - (last - 1) * inner
     return [np.repeat(c, times) for c in columns]
-

@@ -68,9 +68,7 @@ def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> li
         return [_block(part(problem, names), budget) for names in _spans(problem, order)]
 
 
-def compile_problem(
-    problem: Problem, order: Sequence[str], budget: Budget = _BUDGET
-) -> Compiled:
+def compile_problem(problem: Problem, order: Sequence[str], budget: Budget = _BUDGET) -> Compiled:
     """The problem's points, compiled as far as the budget allows."""
     sizes = {n: len(v.values) for n, v in problem.variables.items()}
     if problem.empty:
@@ -126,6 +124,8 @@ def _spans(problem: Problem, order: Sequence[str]) -> list[list[str]]:
 def _compile(problem: Problem, budget: Budget) -> Block:
     names = list(problem.variables)
     kept = [np.asarray(v.codes, code_type(len(v.values))) for v in problem.variables.values()]
+    if len(names) == 1 and not problem.scopes:
+        return _free(names, kept[0])
     diagrams = clause_diagrams(problem, budget)
     layers, counts = trim(forward([len(k) for k in kept], diagrams, budget))
     coded = [
@@ -133,6 +133,13 @@ def _compile(problem: Problem, budget: Budget) -> Block:
         for layer, codes in zip(layers, kept, strict=True)
     ]
     return Block(names, coded, counts)
+
+
+def _free(names: list[str], codes: Array) -> Block:
+    """The block of one variable that nothing restricts further."""
+    starts = np.asarray([0, len(codes)], dtype=np.int64)
+    layer = Layer(starts, codes, np.zeros(len(codes), dtype=np.int32))
+    return Block(names, [layer], [starts[1:], np.ones(1, dtype=np.int64)])
 
 
 def clause_diagrams(problem: Problem, budget: Budget) -> list[ClauseDiagram]:

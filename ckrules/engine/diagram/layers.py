@@ -214,5 +214,3 @@ def _reduced(axes: tuple[int, ...], targets: list[Array]) -> ClauseDiagram:
         tables.append(table)
     assert successor is not None
     return ClauseDiagram(axes, tables[::-1], int(successor[0]))
-
-

@@ -120,9 +120,7 @@ def _step(
     following = [t[n[state], position] for t, n in zip(tables, nodes, strict=True)]
     radices = [int(f.max()) + 1 if len(f) else 1 for f in following]
     next_id, firsts, next_count = number(following, radices, len(state))
-    return _Step(
-        combination, starts, position, next_id, next_count, [f[firsts] for f in following]
-    )
+    return _Step(combination, starts, position, next_id, next_count, [f[firsts] for f in following])
 
 
 def _advance(
@@ -219,9 +217,7 @@ def _sums_float(values: Array, starts: Array) -> Array:
     return out
 
 
-def _trim_layer(
-    layer: Layer, counts: Array, renumber: Array | None
-) -> tuple[Layer, Array, Array]:
+def _trim_layer(layer: Layer, counts: Array, renumber: Array | None) -> tuple[Layer, Array, Array]:
     targets = layer.targets
     dead_ends = renumber is not None and bool((renumber < 0).any())
     starts, positions = layer.starts, layer.positions

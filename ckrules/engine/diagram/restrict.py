@@ -52,9 +52,7 @@ def _restricted(
     extra = part(problem, names)
     variables = list(extra.variables.values())
     kept = [np.asarray(v.codes, dtype=np.int64) for v in variables]
-    fewer = [
-        _filtered(a, recode.get(n), k) for a, n, k in zip(layers, names, kept, strict=True)
-    ]
+    fewer = [_filtered(a, recode.get(n), k) for a, n, k in zip(layers, names, kept, strict=True)]
     if extra.scopes:
         fewer = _product(fewer, kept, clause_diagrams(extra, budget), budget)
     elif len(run) == 1 and all(a is b for a, b in zip(fewer, layers, strict=True)):
@@ -151,4 +149,3 @@ def _product(
         base = targets[rows].astype(np.int64)
         nodes = [f[rows] for f in following]
     return out
-
