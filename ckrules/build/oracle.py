@@ -254,7 +254,7 @@ def flags(tools: Toolchain, arch: str) -> list[str]:
         f"--rocm-path={tools.rocm}",
         "-D__HIP_PLATFORM_AMD__",
         "-fconstexpr-steps=100000000",
-        "-fbracket-depth=1024",
+        "-fbracket-depth=16384",
         "-ferror-limit=1",
         "-ftemplate-backtrace-limit=1",
         "-fno-caret-diagnostics",
