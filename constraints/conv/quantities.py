@@ -36,7 +36,7 @@ from ckrules.engine.table import Table
 
 #: The estimate of registers: a constant by wave size, and a weight of each term in eighths.
 #: Of the kernels that it was fitted to (tests/data/vgprs.jsonl: clang 19, -O3, gfx90a, gfx942 and
-#: gfx1201) half are within 20 %, nine of ten within 55 %, all within a factor of 2.5.
+#: gfx1201) half are within 20 %, nine of ten within 55 %, all within a factor of 3.
 VGPR_BASE: Mapping[int, int] = {64: 32, 32: 38}
 VGPR_WEIGHTS: Mapping[str, Mapping[int, int]] = {
     "accumulator_vgprs": {64: 10, 32: 8},
