@@ -84,16 +84,24 @@ def test_propagation_keeps_the_conjunction(made: Any) -> None:
         assert all(map(At(p).holds, weaker)) == all(map(At(p).holds, rules))
 
 
-@SOME
-@given(sp.spaces(4), st.data())
-def test_guards_by_other_rules_vanish(made: Any, data: Any) -> None:
-    """Rules guarded by rules, as rule books have them, keep their meaning."""
-    vs, rules = made
-    guarded = [*rules]
-    for rule in rules:
-        other = data.draw(sp.conditions(vs))
-        guarded.append((rule & other).implies(data.draw(sp.conditions(vs))))
-    assert list(Space(vs, guarded)) == sp.in_order(Space(vs, guarded), sp.brute(vs, guarded))
+@st.composite
+def _guarded(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
+    """Variables, rules, and rules that are guarded by those rules, as rule books have them."""
+    vs = draw(sp.variables(3))
+    some = draw(st.lists(sp.conditions(vs), min_size=3, max_size=6))
+    third = len(some) // 3
+    rules, others, bodies = some[:third], some[third : 2 * third], some[2 * third :]
+    triples = zip(rules, others, bodies, strict=False)
+    return vs, rules + [(r & o).implies(b) for r, o, b in triples]
+
+
+@settings(SOME, max_examples=80)
+@given(_guarded())
+def test_guards_by_other_rules_vanish(made: Any) -> None:
+    """Rules guarded by rules keep their meaning."""
+    vs, guarded = made
+    space = Space(vs, guarded)
+    assert list(space) == sp.in_order(space, sp.brute(vs, guarded))
 
 
 @SOME
