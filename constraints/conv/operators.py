@@ -170,17 +170,17 @@ def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "OP014", "specialised-backward-data", kind="launch", until="2026.06",
-    applies=lambda c: c.variant == "bwd_data",
-    source="grouped_convolution_backward_data_kernel.hpp: NDimSpatial = GroupedConvTraitsType_::NDimSpatial_ (no such member)",
-    accepts=[{"variant": "bwd_data"}],
+    "OP014", "specialised-backward", kind="launch", until="2026.06",
+    applies=lambda c: c.backward,
+    source="grouped_convolution_backward_{data,weight}_kernel.hpp: NDimSpatial = GroupedConvTraitsType_::NDimSpatial_ (no such member)",
+    accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight"}],
     rejects=[{"variant": "bwd_data", "specialization": "filter1x1_stride1_pad0"},
-             {"variant": "bwd_data", "specialization": "filter3x3"}],
+             {"variant": "bwd_weight", "specialization": "filter3x3"}],
 )  # fmt: skip
-def bwd_data_is_not_specialised(c: Quantities) -> BoolExpr:
-    """Backward data has the specialization default.
+def backward_is_not_specialised(c: Quantities) -> BoolExpr:
+    """The backward directions have the specialization default.
 
-    Why: the kernel compiles for the device, but its argument check on the host does not: for
+    Why: the kernels compile for the device, but their argument check on the host does not: for
     special filters it reads the number of dimensions from a member that does not exist.
 
     Fix: set specialization to default.
