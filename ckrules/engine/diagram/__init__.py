@@ -1,0 +1,1 @@
+"""Compiled spaces: layered decision diagrams built with numpy, and what they answer."""
