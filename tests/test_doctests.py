@@ -10,7 +10,7 @@ import pytest
 
 import ckrules
 
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FLAGS = doctest.ELLIPSIS
 
 
 def _modules() -> list[str]:
