@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 
 from ckrules.build import executors
-from ckrules.build.results import FILE, Results
+from ckrules.build.database import FILE
+from ckrules.build.results import Results
 from ckrules.build.session import Options, Session
 from ckrules.codegen.generate import Generator
 from ckrules.config import Config

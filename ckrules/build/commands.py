@@ -23,7 +23,8 @@ _TERSE = (
     *("-ferror-limit=1", "-ftemplate-backtrace-limit=1"),
     *("-fno-caret-diagnostics", "-fno-color-diagnostics", "-w"),
 )
-_DEEP = ("-fconstexpr-steps=100000000", "-fbracket-depth=1024")
+DEEP = ("-fconstexpr-steps=100000000", "-fbracket-depth=16384")
+"""How deep and long templates may get; upstream's 1024 brackets are too few for large tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def flags(recipe: Recipe, artifact: str, tools: Toolchain) -> list[str]:
     words: list[str] = [] if tools.kind == "hipcc" else ["-x", "hip"]
     words += [f"-std=c++{standard(recipe.ck)}", f"--offload-arch={recipe.arch}"]
     words += ["-I.", f"-I{tools.include}", "-D__HIP_PLATFORM_AMD__", *defines(recipe.arch)]
-    words += [*_DEEP, *_TERSE]
+    words += [*DEEP, *_TERSE]
     if bare:
         words += [f"--rocm-path={tools.rocm}", "-nogpulib", "-DCKRULES_NO_DEVICE_LIBS"]
         if artifact == "object":

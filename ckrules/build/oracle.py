@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from ckrules.build.commands import DEEP
 from ckrules.build.toolchain import Toolchain
 from ckrules.engine.errors import CkrulesError, UsageError, unknown
 
@@ -253,8 +254,7 @@ def flags(tools: Toolchain, arch: str) -> list[str]:
         f"-I{tools.include}",
         f"--rocm-path={tools.rocm}",
         "-D__HIP_PLATFORM_AMD__",
-        "-fconstexpr-steps=100000000",
-        "-fbracket-depth=16384",
+        *DEEP,
         "-ferror-limit=1",
         "-ftemplate-backtrace-limit=1",
         "-fno-caret-diagnostics",

@@ -1,30 +1,14 @@
-"""The results database: one row for each artifact that was built or failed, in one SQLite file.
-
-Written ahead (WAL), so that several builds and readers can use it at once; a row is stored the
-moment a result is there, so that an interrupted build loses none.
-"""
+"""What builds came to: one row for each artifact that was built or failed."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any
 
-from ckrules.engine.errors import CkrulesError, unknown
+from ckrules.build.database import Table
 
-FILE = "ckrules-results.sqlite"
-"""The database's name in a folder of kernels."""
-
-_VERSION = 1
 _SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
-_TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
-
-
-class ResultsError(CkrulesError, OSError):
-    """The results database cannot be opened, read or written; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,50 +58,14 @@ def _sort(annotation: Any) -> str:
 COLUMNS: dict[str, str] = {f.name: _sort(f.type) for f in fields(Result)}
 """Name and sort of every column."""
 
-_IDENTITY = ("name", "arch", "artifact", "ck")
 
+class Results(Table):
+    """The builds of one results database."""
 
-class Results:
-    """The rows of one database; use it as a context manager.
-
-    Args:
-        path: The file; it is made if it does not exist, unless ``must_exist``.
-
-    Raises:
-        ResultsError: If it cannot be opened or is no results database.
-    """
-
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
-        self.path = path
-        if must_exist and not path.is_file():
-            raise ResultsError(f"{path}: there are no results")
-        try:
-            # Autocommit: every statement is a transaction of its own.
-            self._db = sqlite3.connect(
-                path, timeout=60, check_same_thread=False, isolation_level=None
-            )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._migrate()
-        except (OSError, sqlite3.Error) as error:
-            raise ResultsError(f"{path}: cannot open the results: {error}") from None
-
-    def _migrate(self) -> None:
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-        if version > _VERSION:
-            raise ResultsError(f"{self.path}: written by a later version of ckrules")
-        columns = ", ".join(f"{name} {_TYPES[sort]}" for name, sort in COLUMNS.items())
-        identity = ", ".join(_IDENTITY)
-        self._db.execute(
-            f"CREATE TABLE IF NOT EXISTS build ({columns}, PRIMARY KEY ({identity})) STRICT"
-        )
-        if version != _VERSION:
-            self._db.execute(f"PRAGMA user_version={_VERSION}")
-
-    def __enter__(self) -> Results:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._db.close()
+    NAME = "build"
+    COLUMNS = COLUMNS
+    IDENTITY = ("name", "arch", "artifact", "ck")
+    FAILED = "status = 'failed'"
 
     def put(self, result: Result) -> None:
         """Stores a row at once, in the place of an older one for the same artifact.
@@ -125,58 +73,16 @@ class Results:
         Raises:
             ResultsError: For instance if the disk is full.
         """
-        marks = ", ".join("?" * len(COLUMNS))
-        try:
-            self._db.execute(f"INSERT OR REPLACE INTO build VALUES ({marks})", astuple(result))
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: cannot store a result: {error}") from None
+        self.store({name: getattr(result, name) for name in COLUMNS})
 
     def keys(self) -> dict[tuple[str, str, str, str], tuple[str, str, str | None]]:
         """Key, status and error class of every row, by name, GPU, artifact and release."""
-        with closing(self._db.cursor()) as cursor:
-            rows = cursor.execute(
-                "SELECT name, arch, artifact, ck, key, status, error_class FROM build"
-            )
-            return {tuple(row[:4]): tuple(row[4:]) for row in rows}
+        rows = self._query("SELECT name, arch, artifact, ck, key, status, error_class FROM build")
+        return {(a, b, c, d): (e, f, g) for a, b, c, d, e, f, g in rows}
 
     def rows(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
     ) -> Iterator[Result]:
-        """The rows in the order of name, GPU and artifact.
-
-        Args:
-            where: An SQL condition over the columns, with ``?`` for each of ``values``.
-            values: What the condition's marks stand for.
-            limit: At most so many.
-        """
-        sql = f"SELECT {', '.join(COLUMNS)} FROM build"
-        sql += f" WHERE {where}" if where else ""
-        sql += " ORDER BY name, arch, artifact, ck"
-        sql += f" LIMIT {int(limit)}" if limit is not None else ""
-        flags = [i for i, sort in enumerate(COLUMNS.values()) if sort == "bool"]
-        try:
-            for row in self._db.execute(sql, tuple(values)):
-                cells = list(row)
-                for i in flags:
-                    cells[i] = bool(cells[i])
-                yield Result(*cells)
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: {error}") from None
-
-    def count(self, where: str = "", values: Sequence[Any] = ()) -> int:
-        """How many rows there are."""
-        sql = "SELECT count(*) FROM build" + (f" WHERE {where}" if where else "")
-        return int(self._db.execute(sql, tuple(values)).fetchone()[0])
-
-
-def find(place: str) -> Path:
-    """The database that a folder of kernels or a path means."""
-    path = Path(place)
-    return path / FILE if path.is_dir() else path
-
-
-def check_columns(names: Sequence[str]) -> None:
-    """Raises `UnknownNameError` for a column that does not exist."""
-    for name in names:
-        if name not in COLUMNS:
-            raise unknown("column", name, COLUMNS)
+        """The rows of `records`, each as a `Result`."""
+        for row in self.records(where=where, values=values, limit=limit):
+            yield Result(**row)

@@ -12,32 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ckrules.build import tasks as work
 from ckrules.build import toolchain
-from ckrules.build.commands import ARTIFACTS, Recipe, command, flags
+from ckrules.build.commands import Recipe, command, flags
+from ckrules.build.database import ResultsError
 from ckrules.build.failures import REFUSALS, TRANSIENT
-from ckrules.build.results import Result, Results, ResultsError
-from ckrules.codegen.generate import MANIFEST
+from ckrules.build.folder import Listed, manifests
+from ckrules.build.results import Result, Results
 from ckrules.engine.errors import UsageError
 
 _RUNTIME = "runtime"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """One kernel of a folder's manifest."""
-
-    folder: Path
-    name: str
-    ck: str
-    arch: str
-    rules: str
-    legal: bool
-    units: bool
-    lds_bytes: int | None
-    config: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -65,26 +50,6 @@ class Summary:
     failed: int = 0
     findings: list[Result] = field(default_factory=list)
     transient: int = 0
-
-
-def manifests(folder: Path) -> list[Listed]:
-    """The kernels of a generated folder, or of the folders of several GPUs inside it.
-
-    Raises:
-        UsageError: If the folder holds none.
-    """
-    places = [folder] if (folder / MANIFEST).is_file() else sorted(folder.glob(f"*/{MANIFEST}"))
-    found: list[Listed] = []
-    for place in places:
-        home = place if place.is_dir() else place.parent
-        for number, line in enumerate((home / MANIFEST).read_text("utf-8").splitlines(), 1):
-            try:
-                found.append(Listed(folder=home, **json.loads(line)))
-            except (ValueError, TypeError):
-                raise UsageError(f"{home / MANIFEST}:{number}: not a line of ckrules") from None
-    if not found:
-        raise UsageError(f"{folder}: no {MANIFEST}: make it with ckrules generate")
-    return found
 
 
 class Session:
@@ -162,14 +127,14 @@ class Session:
 
     def count(self) -> int:
         """How many artifacts the build is about."""
-        return sum(1 for k in self.kernels for a in self.options.artifacts if _makes(k, a))
+        return sum(1 for k in self.kernels for a in self.options.artifacts if k.makes(a))
 
     def _tasks(self) -> Iterator[tuple[Listed, work.Task]]:
         o = self.options
         for kernel in self.kernels:
             recipe = Recipe(kernel.ck, kernel.arch, o.optimize, o.flags, o.launcher)
             for artifact in o.artifacts:
-                if _makes(kernel, artifact):
+                if kernel.makes(artifact):
                     yield (
                         kernel,
                         work.Task(
@@ -185,8 +150,7 @@ class Session:
                     )
 
     def _texts(self, kernel: Listed, artifact: str) -> dict[str, str]:
-        unit = ARTIFACTS[artifact][0].format(name=kernel.name)
-        names = [unit, f"{kernel.name}.hpp"]
+        names = [kernel.source(artifact).name, f"{kernel.name}.hpp"]
         runtime = sorted((kernel.folder / _RUNTIME).glob("*.h*"))
         texts: dict[str, str] = {}
         try:
@@ -216,7 +180,7 @@ class Session:
         if found is None or found[0] != key:
             return False
         if found[1] == "ok":
-            return _target(kernel, task.artifact).is_file()
+            return kernel.result(task.artifact).is_file()
         return not self.options.retry and found[2] not in TRANSIENT
 
     def _finish(
@@ -236,7 +200,7 @@ class Session:
 
     def _keep(self, kernel: Listed, task: work.Task, outcome: work.Outcome) -> work.Outcome:
         """Writes the artifact: under another name first, so that it is whole or not there."""
-        target = _target(kernel, task.artifact)
+        target = kernel.result(task.artifact)
         part = self.scratch / f"{task.artifact}.part"
         try:
             part.write_bytes(outcome.data)
@@ -291,14 +255,6 @@ class Session:
     def _shell(self, kernel: Listed, task: work.Task, tools: toolchain.Toolchain) -> str:
         words = command(task.recipe, task.artifact, kernel.name, tools)
         return f"cd {shlex.quote(str(kernel.folder.resolve()))} && {shlex.join(words)}"
-
-
-def _makes(kernel: Listed, artifact: str) -> bool:
-    return kernel.units or artifact == "object"
-
-
-def _target(kernel: Listed, artifact: str) -> Path:
-    return kernel.folder / ARTIFACTS[artifact][1].format(name=kernel.name)
 
 
 def _count(summary: Summary, result: Result) -> None:

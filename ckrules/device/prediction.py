@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.engine.errors import CkrulesError
 
 if TYPE_CHECKING:
-    from ckrules.device.built import Built
+    from ckrules.build.folder import Listed
     from ckrules.device.problem import Problem
     from ckrules.judge import Judge
 
@@ -23,7 +23,7 @@ class Prediction:
     codes: tuple[str, ...] = ()
 
 
-def predict(kernel: Built, problem: Problem) -> Prediction | None:
+def predict(kernel: Listed, problem: Problem) -> Prediction | None:
     """The prediction; None where the rules do not know the release, the GPU or such a size."""
     try:
         judge = _judge(str(kernel.config["variant"]), kernel.ck)

@@ -13,11 +13,11 @@ from ckrules.device.shapes import smoke
 from ckrules.device.store import Run, Runs
 
 if TYPE_CHECKING:
-    from ckrules.device.built import Built
+    from ckrules.build.folder import Listed
     from ckrules.device.interface import DeviceInfo
     from ckrules.device.problem import Problem
 
-Predictor = Callable[["Built", "Problem"], Prediction | None]
+Predictor = Callable[["Listed", "Problem"], Prediction | None]
 
 FAILED = frozenset({"wrong", "error", "crash", "hang"})
 """Statuses of runs that did not end well."""
@@ -61,7 +61,7 @@ class Validation:
 
     def __init__(
         self,
-        kernels: Sequence[Built],
+        kernels: Sequence[Listed],
         problems: Sequence[Problem] | None,
         devices: Sequence[DeviceInfo],
         options: Options,
@@ -69,8 +69,8 @@ class Validation:
     ) -> None:
         self.options, self._predictor, self._problems = options, predictor, problems
         self.absent = [k for k in kernels if k.missing]
-        groups: dict[tuple[int, ...], list[Built]] = {}
-        self.elsewhere: list[Built] = []
+        groups: dict[tuple[int, ...], list[Listed]] = {}
+        self.elsewhere: list[Listed] = []
         for kernel in kernels:
             indices = tuple(d.index for d in devices if d.arch in ("", kernel.arch))
             if kernel.missing:
@@ -81,10 +81,10 @@ class Validation:
                 self.elsewhere.append(kernel)
         self._groups = groups
 
-    def jobs(self, kernels: Sequence[Built]) -> Iterator[tuple[Built, Job]]:
+    def jobs(self, kernels: Sequence[Listed]) -> Iterator[tuple[Listed, Job]]:
         """The jobs of kernels, a problem after the other, so that references are made once."""
         o = self.options
-        order: dict[Problem, list[Built]] = {}
+        order: dict[Problem, list[Listed]] = {}
         for kernel in kernels:
             for problem in self._problems if self._problems is not None else smoke(kernel.config):
                 if problem.ndim == kernel.config["ndim"]:
@@ -122,7 +122,7 @@ class Validation:
                         progress(run)
         return summary
 
-    def _judged(self, kernel: Built, job: Job, outcome: Outcome, info: DeviceInfo | None) -> Run:
+    def _judged(self, kernel: Listed, job: Job, outcome: Outcome, info: DeviceInfo | None) -> Run:
         predicted = self._predictor(kernel, job.problem)
         return Run(
             kernel=kernel,
@@ -137,7 +137,7 @@ class Validation:
         )
 
 
-def finding(kernel: Built, outcome: Outcome, predicted: Prediction | None) -> str | None:
+def finding(kernel: Listed, outcome: Outcome, predicted: Prediction | None) -> str | None:
     """What a run says against the rule book, if it does.
 
     A wrong result, a crash or a hang of a kernel that breaks a rule is what the rule is for; of a

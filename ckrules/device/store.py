@@ -8,20 +8,17 @@ and one column a field where it is exported.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ckrules.build.results import FILE, ResultsError
+from ckrules.build.database import FILE, Table, condition
 from ckrules.device.problem import AXES, FILTER, IMAGE, Problem
-from ckrules.engine.errors import unknown
 
 if TYPE_CHECKING:
-    from ckrules.device.built import Built
+    from ckrules.build.folder import Listed
     from ckrules.device.interface import DeviceInfo
     from ckrules.device.jobs import Outcome
 
@@ -80,9 +77,6 @@ COLUMNS: dict[str, str] = {
 }
 """Name and sort of every column."""
 
-_TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
-_IDENTITY = ("name", "arch", "ck", "problem", "device", "device_name")
-
 
 def problem_columns(p: Problem, variant: str) -> dict[str, int]:
     """The columns that a problem fills; axes that it lacks have size 1, as upstream's files do.
@@ -113,7 +107,7 @@ def problem_columns(p: Problem, variant: str) -> dict[str, int]:
 class Run:
     """A job with everything that a row says of it."""
 
-    kernel: Built
+    kernel: Listed
     problem: Problem
     outcome: Outcome
     device: str
@@ -172,36 +166,13 @@ class Run:
         }
 
 
-class Runs:
-    """The runs of one results database; use it as a context manager.
+class Runs(Table):
+    """The runs of one results database."""
 
-    Args:
-        path: The file; it is made if it does not exist, unless ``must_exist``.
-
-    Raises:
-        ResultsError: If it cannot be opened or is no results database.
-    """
-
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
-        self.path = path
-        if must_exist and not path.is_file():
-            raise ResultsError(f"{path}: there are no results")
-        columns = ", ".join(f"{name} {_TYPES[sort]}" for name, sort in COLUMNS.items())
-        try:
-            self._db = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute(
-                f"CREATE TABLE IF NOT EXISTS run ({columns},"
-                f" PRIMARY KEY ({', '.join(_IDENTITY)})) STRICT"
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise ResultsError(f"{path}: cannot open the results: {error}") from None
-
-    def __enter__(self) -> Runs:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._db.close()
+    NAME = "run"
+    COLUMNS = COLUMNS
+    IDENTITY = ("name", "arch", "ck", "problem", "device", "device_name")
+    FAILED = "status NOT IN ('ok', 'refused')"
 
     def put(self, run: Run) -> None:
         """Stores a run at once, in the place of an older one of the same kernel and problem.
@@ -209,15 +180,7 @@ class Runs:
         Raises:
             ResultsError: For instance if the disk is full.
         """
-        row = run.row()
-        marks = ", ".join("?" * len(COLUMNS))
-        try:
-            self._db.execute(
-                f"INSERT OR REPLACE INTO run ({', '.join(COLUMNS)}) VALUES ({marks})",
-                [row[name] for name in COLUMNS],
-            )
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: cannot store a run: {error}") from None
+        self.store(run.row())
 
     def fields(self, where: str = "", values: Sequence[Any] = ()) -> dict[str, str]:
         """The configuration's fields that the rows have, and their sorts, without column names.
@@ -226,42 +189,26 @@ class Runs:
         """
         sorts = {"integer": "int", "true": "bool", "false": "bool", "real": "real"}
         found: dict[str, str] = {}
-        sql = "SELECT DISTINCT j.key, j.type FROM run, json_each(run.config) AS j" + _where(where)
-        for key, kind in self._query(sql, values):
+        sql = "SELECT DISTINCT j.key, j.type FROM run, json_each(run.config) AS j"
+        for key, kind in self._query(sql + condition(where), values):
             if key not in COLUMNS:
                 found.setdefault(key, sorts.get(kind, "enum"))
         return dict(sorted(found.items()))
 
-    def rows(
+    def columns(self, where: str = "", values: Sequence[Any] = ()) -> Mapping[str, str]:
+        """The table's columns, with one for each field of the configurations in place of theirs."""
+        plain = {name: sort for name, sort in COLUMNS.items() if name != "config"}
+        return {**plain, **self.fields(where, values)}
+
+    def records(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
-    ) -> Iterator[Mapping[str, Any]]:
+    ) -> Iterator[dict[str, Any]]:
         """The rows by column, and with the fields of the configuration, in a fixed order."""
-        sql = f"SELECT {', '.join(COLUMNS)} FROM run{_where(where)} ORDER BY {', '.join(_IDENTITY)}"
-        sql += f" LIMIT {int(limit)}" if limit is not None else ""
-        for cells in self._query(sql, values):
-            row = dict(zip(COLUMNS, cells, strict=True))
-            for name, sort in COLUMNS.items():
-                if sort == "bool" and row[name] is not None:
-                    row[name] = bool(row[name])
+        for row in super().records(where=where, values=values, limit=limit):
             yield {**json.loads(row["config"]), **row}
 
-    def count(self, where: str = "", values: Sequence[Any] = ()) -> int:
-        """How many rows there are."""
-        return int(next(self._query(f"SELECT count(*) FROM run{_where(where)}", values))[0])
 
-    def _query(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        try:
-            with closing(self._db.cursor()) as cursor:
-                yield from cursor.execute(sql, tuple(values))
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: {error}") from None
-
-
-def _where(where: str) -> str:
-    return f" WHERE {where}" if where else ""
-
-
-def place_for(kernels: Sequence[Built], given: str | None) -> Path:
+def place_for(kernels: Sequence[Listed], given: str | None) -> Path:
     """The database of a run: the one given, or the builds' own in the folder of all kernels."""
     if given is not None:
         return Path(given)
@@ -272,10 +219,3 @@ def place_for(kernels: Sequence[Built], given: str | None) -> Path:
         return above if not (folder / FILE).exists() and above.exists() else folder / FILE
     parents = {f.parent for f in folders}
     return min(parents) / FILE
-
-
-def check_columns(names: Sequence[str], known: Mapping[str, str]) -> None:
-    """Raises `UnknownNameError` for a column that does not exist."""
-    for name in names:
-        if name not in known:
-            raise unknown("column", name, known)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.build import executors, toolchain
-from ckrules.build.results import FILE, Result, Results
+from ckrules.build.database import FILE
+from ckrules.build.results import Result, Results
 from ckrules.build.session import Options, Session
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.stamp import Stamp

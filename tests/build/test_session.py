@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from ckrules.build import executors
-from ckrules.build.results import FILE, Result, Results, ResultsError
-from ckrules.build.session import Options, Session, Summary, manifests
+from ckrules.build.database import FILE, ResultsError
+from ckrules.build.folder import manifests
+from ckrules.build.results import Result, Results
+from ckrules.build.session import Options, Session, Summary
 from ckrules.codegen.generate import MANIFEST
 from ckrules.engine.errors import UsageError
 from tests.build import fake

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckrules.build.results import FILE, ResultsError
-from ckrules.device.built import Built
+from ckrules.build.database import FILE, ResultsError
+from ckrules.build.folder import RUNNABLE, Listed
 from ckrules.device.interface import DeviceInfo
 from ckrules.device.jobs import Outcome
 from ckrules.device.pool import discover
@@ -26,13 +27,16 @@ REFUSAL = "Conv C is not a multiple of vector load size for input image!"
 Double = Callable[..., str]
 
 
-def kernel(folder: Path, name: str, **changes: Any) -> Built:
+def kernel(folder: Path, name: str, **changes: Any) -> Listed:
     config = {**CONFIG, **changes}
     (folder / f"{name}.json").write_text(json.dumps(config))
-    return Built(folder, name, "2025.11", config["arch"], "rules", True, config, "")
+    found = Listed(folder, name, "2025.11", config["arch"], "rules", True, True, None, config)
+    for artifact in RUNNABLE:
+        found.result(artifact).touch()
+    return found
 
 
-def vectors_divide(built: Built, problem: Problem) -> Prediction:
+def vectors_divide(built: Listed, problem: Problem) -> Prediction:
     """The rule that described kernels follow."""
     shape = problem.shape()
     fits = shape.in_channels % 8 == 0 and shape.out_channels % 8 == 0
@@ -40,7 +44,7 @@ def vectors_divide(built: Built, problem: Problem) -> Prediction:
 
 
 def validate(
-    folder: Path, device: str, kernels: list[Built], predictor: Any = vectors_divide
+    folder: Path, device: str, kernels: list[Listed], predictor: Any = vectors_divide
 ) -> tuple[Validation, Summary]:
     devices = discover(device).devices
     options = Options(device, timeout=20, warmup=0, repeat=1, opener=OPENER)
@@ -58,7 +62,7 @@ def test_every_run_is_a_row(tmp_path: Path, double: Double) -> None:
     assert summary.failed == 2
     assert len(summary.findings) == 2
     with Runs(tmp_path / FILE) as runs:
-        rows = list(runs.rows())
+        rows = list(runs.records())
         assert runs.count() == 6
         assert runs.fields()["tile_m"] == "int"
     assert {r["status"] for r in rows} == {"ok", "wrong", "crash", "refused"}
@@ -78,7 +82,7 @@ def test_a_second_run_replaces_the_first(tmp_path: Path, double: Double) -> None
     validate(tmp_path, double({"k": "nan"}), kernels)
     validate(tmp_path, double(), kernels)
     with Runs(tmp_path / FILE) as runs:
-        assert {r["status"] for r in runs.rows()} == {"ok", "refused"}
+        assert {r["status"] for r in runs.records()} == {"ok", "refused"}
 
 
 def test_a_prediction_that_is_not_met_is_a_finding(tmp_path: Path, double: Double) -> None:
@@ -92,8 +96,7 @@ def test_a_prediction_that_is_not_met_is_a_finding(tmp_path: Path, double: Doubl
 
 def test_what_illegal_kernels_do_is_no_finding(tmp_path: Path) -> None:
     built = kernel(tmp_path, "k")
-    illegal = Built(*(getattr(built, f) for f in ("folder", "name", "ck", "arch", "rules")),
-                    legal=False, config=built.config, missing="")  # fmt: skip
+    illegal = replace(built, legal=False)
     for status in ("wrong", "crash", "hang"):
         assert finding(built, Outcome(status, "x"), None) is not None
         assert finding(illegal, Outcome(status, "x"), None) is None
@@ -102,13 +105,13 @@ def test_what_illegal_kernels_do_is_no_finding(tmp_path: Path) -> None:
 
 def test_kernels_run_where_they_belong(tmp_path: Path) -> None:
     kernels = [kernel(tmp_path, "a"), kernel(tmp_path, "b", arch="gfx1201")]
-    absent = Built(
-        tmp_path, "c", "2025.11", "gfx942", "rules", True, CONFIG, "not built: no c.hsaco"
-    )
+    absent = kernel(tmp_path, "c")
+    absent.result("host").unlink()
     devices = [DeviceInfo(0, "MI300X", "gfx942"), DeviceInfo(1, "MI300X", "gfx942")]
     validation = Validation([*kernels, absent], PROBLEMS, devices, Options("hip"))
     assert validation.count() == 2
     assert validation.absent == [absent]
+    assert absent.missing == "not built: no host artifact"
     assert validation.elsewhere == [kernels[1]]
 
 
@@ -124,16 +127,13 @@ def test_the_rule_book_predicts(tmp_path: Path) -> None:
     from ckrules import constraints
 
     config = {**constraints.defaults("forward"), **CONFIG}
-    built = Built(tmp_path, "k", "2025.11", "gfx942", "rules", True, config, "")
+    built = kernel(tmp_path, "k", **config)
     assert predict(built, PROBLEMS[0]) == Prediction(True)
     refused = predict(built, PROBLEMS[1])
     assert refused is not None
     assert not refused.supported
     assert all(code.startswith("PROB") for code in refused.codes)
-    assert (
-        predict(Built(tmp_path, "k", "2020.01", "gfx942", "", True, config, ""), PROBLEMS[0])
-        is None
-    )
+    assert predict(replace(built, ck="2020.01"), PROBLEMS[0]) is None
 
 
 def test_results_lists_runs(tmp_path: Path, double: Double) -> None:

@@ -74,7 +74,8 @@ def command(
     """Compile generated kernels and remember what came out."""
     from ckrules.build import executors
     from ckrules.build.commands import ARTIFACTS
-    from ckrules.build.results import FILE, Results
+    from ckrules.build.database import FILE
+    from ckrules.build.results import Results
     from ckrules.build.session import Options, Session
 
     for artifact in artifacts:

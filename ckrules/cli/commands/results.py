@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckrules.cli.emit import Listing, emit, listing_options, show_table
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import UsageError
+from ckrules.engine.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.build.results import Results
+    from ckrules.build.database import Table
 
 _CHUNK = 4096
-_BRIEF = (
+_BUILDS = (
     *("name", "arch", "artifact", "status", "error_class", "seconds", "lds_bytes"),
     *("vgprs", "sgprs", "vgpr_spills"),
 )
+_RUNS = ("status", "name", "problem", "wrong", "max_abs", "latency_ms", "tflops", "pattern_text")
 
 EPILOG = """\b
 WHERE is a folder that was built, or a results database. One row is one artifact,
@@ -62,41 +64,64 @@ def command(
     quiet: bool,
 ) -> int:
     """Show or export what builds and runs came to."""
-    from ckrules.build.results import COLUMNS, Results, check_columns, find
+    from ckrules.build.database import find
 
-    if runs:
-        from ckrules.cli.runs import show_runs
-
-        if artifact:
-            raise UsageError("--artifact is about builds, --runs about runs: give one of them")
-        return show_runs(
-            find(where), listing, failed=failed, findings=findings, arch=arch, limit=limit,
-            quiet=quiet,
-        )  # fmt: skip
-    form = listing.name
-    if form == "names":
-        form = "jsonl" if listing.form is None else "names"
-    table = form == "table"
-    wanted = listing.fields or (("name",) if form == "names" else _BRIEF if table else None)
-    names = wanted or tuple(COLUMNS)
-    check_columns(names)
-    if form == "names" and names != ("name",):
-        raise UsageError("--fields needs a format with columns: table, jsonl, csv or parquet")
-    chosen = Listing(form, names, listing.output)
-    clauses = {"status = 'failed'": failed, "finding IS NOT NULL": findings}
+    if runs and artifact:
+        raise UsageError("--artifact is about builds, --runs about runs: give one of them")
+    kind = _table(runs)
+    clauses = {kind.FAILED: failed, "finding IS NOT NULL": findings}
     parts = [text for text, on in clauses.items() if on]
     given = {"arch": arch, "artifact": artifact}
     parts += [f"{key} = ?" for key, value in given.items() if value]
-    condition, values = " AND ".join(parts), [v for v in given.values() if v]
-    with Results(find(where), must_exist=True) as results:
-        chunks = _chunks(results, names, condition, values, limit)
+    rows = _Rows(" AND ".join(parts), [v for v in given.values() if v])
+    with kind(find(where), must_exist=True) as table:
+        columns = table.columns(rows.where, rows.values)
+        sorts = {**table.COLUMNS, **columns}
+        form, names = _chosen(listing, tuple(columns), _RUNS if runs else _BUILDS, sorts)
+        chosen = Listing(form, names, listing.output)
+        chunks = _chunks(table, names, rows, limit)
         if chosen.to_terminal:
             shown = _to_terminal(chunks, chosen)
         else:
-            shown = emit(chunks, {n: COLUMNS[n] for n in names}, chosen, None)
+            shown = emit(chunks, {n: sorts[n] for n in names}, chosen, None)
         if not quiet:
-            note(_summary(results, condition, values, shown))
+            note(_summary(table, rows, shown, "run" if runs else "result"))
     return 0 if shown else 3
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that are wanted: an SQL condition and what its marks stand for."""
+
+    where: str
+    values: Sequence[Any]
+
+
+def _table(runs: bool) -> type[Table]:
+    if runs:
+        from ckrules.device.store import Runs
+
+        return Runs
+    from ckrules.build.results import Results
+
+    return Results
+
+
+def _chosen(
+    listing: Listing, every: tuple[str, ...], brief: tuple[str, ...], known: Mapping[str, str]
+) -> tuple[str, tuple[str, ...]]:
+    """Form and columns: as asked for, the main ones for a table, else all."""
+    form = listing.name
+    if form == "names" and listing.form is None:
+        form = "jsonl"
+    usual = {"table": brief, "names": ("name",)}.get(form, every)
+    names = listing.fields or usual
+    for name in names:
+        if name not in known:
+            raise unknown("column", name, known)
+    if form == "names" and names != ("name",):
+        raise UsageError("--fields needs a format with columns: table, jsonl, csv or parquet")
+    return form, names
 
 
 def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
@@ -110,18 +135,18 @@ def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
 
 
 def _chunks(
-    results: Results, names: tuple[str, ...], where: str, values: list[str], limit: int | None
+    table: Table, names: tuple[str, ...], rows: _Rows, limit: int | None
 ) -> Iterator[dict[str, Any]]:
     from ckrules.reports.columns import factor
 
-    rows = results.rows(where=where, values=values, limit=limit)
-    while batch := list(itertools.islice(rows, _CHUNK)):
-        yield {name: factor([getattr(row, name) for row in batch]) for name in names}
+    records = table.records(where=rows.where, values=rows.values, limit=limit)
+    while batch := list(itertools.islice(records, _CHUNK)):
+        yield {name: factor([row.get(name) for row in batch]) for name in names}
 
 
-def _summary(results: Results, where: str, values: list[str], shown: int) -> str:
-    also = f"{where} AND " if where else ""
-    failed = results.count(f"{also}status = 'failed'", values)
-    findings = results.count(f"{also}finding IS NOT NULL", values)
-    text = f"{shown:,} result{'s' * (shown != 1)}, {failed:,} failed"
+def _summary(table: Table, rows: _Rows, shown: int, noun: str) -> str:
+    also = f"{rows.where} AND " if rows.where else ""
+    failed = table.count(also + table.FAILED, rows.values)
+    findings = table.count(f"{also}finding IS NOT NULL", rows.values)
+    text = f"{shown:,} {noun}{'s' * (shown != 1)}, {failed:,} failed"
     return text + (f", {findings:,} contradict the rule book" if findings else "")

@@ -51,13 +51,14 @@ def command(
     repeat: int,
 ) -> int:
     """Run one built kernel on one problem and print what came out as JSON."""
-    from ckrules.device import built, pool, registry
+    from ckrules.build import folder
+    from ckrules.device import pool, registry
     from ckrules.device.jobs import Job
     from ckrules.device.problem import parse
 
     registry.check(device)
     problem = parse(line)
-    found = built.find([kernel], home)
+    found = folder.find([kernel], home)
     if len(found) != 1:
         raise UsageError(f"{kernel}: {len(found)} kernels, expected one")
     (one,) = found

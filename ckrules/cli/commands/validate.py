@@ -13,7 +13,7 @@ from ckrules.engine.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ckrules.device.built import Built
+    from ckrules.build.folder import Listed
     from ckrules.device.problem import Problem
     from ckrules.device.session import Summary, Validation
     from ckrules.device.store import Run
@@ -65,7 +65,8 @@ def command(
     quiet: bool,
 ) -> int:
     """Run built kernels on a GPU and compare every element with a reference."""
-    from ckrules.device import built, pool, registry
+    from ckrules.build import folder
+    from ckrules.device import pool, registry
     from ckrules.device.session import Options, Validation
     from ckrules.device.store import Runs, place_for
 
@@ -73,7 +74,7 @@ def command(
     if timeout <= 0:
         raise UsageError("--timeout must be more than 0")
     problems = _problems(lines, files)
-    kernels = built.find(where, home)
+    kernels = folder.find(where, home)
     found = pool.discover(device)
     if not found.devices:
         note(f"no GPU for --device {device}: {found.reason()}")
@@ -137,7 +138,7 @@ def _left_out(validation: Validation) -> None:
         note(f"{_kernels(validation.elsewhere)} for other GPUs: {', '.join(archs)}")
 
 
-def _kernels(those: Sequence[Built]) -> str:
+def _kernels(those: Sequence[Listed]) -> str:
     return f"{len(those):,} kernel{'s' * (len(those) != 1)}"
 
 
