@@ -37,6 +37,8 @@ class Report:
     """What one run of the generator did."""
 
     kernels: int = 0
+    launchers: int = 0
+    """Kernels that have upstream's launcher only: no device object, no host library."""
     written: int = 0
     unchanged: int = 0
     refused: list[Refused] = field(default_factory=list)
@@ -139,6 +141,7 @@ class Generator:
                     raise
         tree.put(MANIFEST, "".join(manifest_line(k, ok, self.stamp) for k, ok in members))
         report.kernels += len(kernels)
+        report.launchers += sum(not k.has_units for k in kernels)
         report.written += tree.written
         report.unchanged += tree.unchanged
         report.folders.append(folder)

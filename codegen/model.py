@@ -107,7 +107,7 @@ class Kernel:
     @property
     def reduction(self) -> str | None:
         """The enumerator of StreamKReductionStrategy; None without stream-K."""
-        return words.REDUCTIONS.get(str(self.point["streamk"]))
+        return words.REDUCTIONS.get(str(self.point.get("streamk")))
 
     @property
     def two_stage(self) -> bool:
@@ -130,10 +130,11 @@ class Kernel:
     def has_units(self) -> bool:
         """Whether a device object and a host library of its own can be made.
 
-        Stream-K sizes its grid by the GPU that is present, an explicit GEMM launches another
-        kernel class: both run through upstream's launcher only.
+        Stream-K is the exception: the grid and with it the arguments follow from the compute
+        units of the GPU that is present, which takes the GPU's runtime on the host. It runs
+        through upstream's launcher only.
         """
-        return self.depthwise or (self.reduction is None and not self.point["explicit_gemm"])
+        return self.reduction is None
 
 
 def kernel(point: Mapping[str, Value], name: str, ck: str, resources: Resources) -> Kernel:

@@ -16,6 +16,9 @@ from ckrules.names import strip_file_decoration
 RUNNABLE = ("device", "host")
 """The artifacts that running a kernel needs."""
 
+NO_UNITS = "stream-K kernels have upstream's launcher only (--artifact object)"
+"""Why a kernel has neither device object nor host library."""
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -51,10 +54,6 @@ class Listed:
             return NO_UNITS
         absent = [a for a in RUNNABLE if not self.result(a).is_file()]
         return f"not built: no {' and no '.join(absent)} artifact" if absent else ""
-
-
-NO_UNITS = "a stream-K kernel has upstream's launcher only (--artifact object)"
-"""Why a kernel has neither device object nor host library."""
 
 
 def manifests(folder: Path) -> list[Listed]:

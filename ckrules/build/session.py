@@ -129,6 +129,10 @@ class Session:
         """How many artifacts the build is about."""
         return sum(1 for k in self.kernels for a in self.options.artifacts if k.makes(a))
 
+    def left_out(self) -> list[Listed]:
+        """The kernels that lack an artifact that the build is to make."""
+        return [k for k in self.kernels if not all(map(k.makes, self.options.artifacts))]
+
     def _tasks(self) -> Iterator[tuple[Listed, work.Task]]:
         o = self.options
         for kernel in self.kernels:

@@ -157,9 +157,22 @@ def test_the_rule_book_version_is_a_hash_and_the_release() -> None:
     assert current("2026.06").rules != current("2025.11").rules
 
 
-def test_stream_k_has_no_units_of_its_own() -> None:
-    files = dict(kernel_files(kernel("2026.06", GOLDEN["2026.06"]["bwd_weight_streamk"]), STAMP))
-    assert sorted(Path(f).suffixes[-1] for f in files) == [".cpp", ".hpp", ".hpp"]
+def test_stream_k_alone_has_no_units_of_its_own() -> None:
+    for label, point in GOLDEN["2026.06"].items():
+        files = [Path(f).name for f, _ in kernel_files(kernel("2026.06", point), STAMP)]
+        units = [f for f in files if f.endswith((".device.cpp", ".host.cpp"))]
+        assert len(units) == (0 if label == "bwd_weight_streamk" else 2), label
+
+
+def test_stream_k_is_said_to_have_none(tmp_path: Path) -> None:
+    point = GOLDEN["2026.06"]["bwd_weight_streamk"]
+    lines = "\n".join(
+        map(json.dumps, [point, {**point, "streamk": "off", "streamk_persistent": False}])
+    )
+    done = run("generate", "-", "-o", str(tmp_path / "out"), "--force", stdin=lines)
+    assert "1 of them stream-K, with upstream's launcher only" in done.stderr
+    listed = [json.loads(x) for x in (tmp_path / "out" / MANIFEST).read_text().splitlines()]
+    assert {k["config"]["streamk"]: k["units"] for k in listed} == {"tree": False, "off": True}
 
 
 def test_command_line(tmp_path: Path) -> None:
