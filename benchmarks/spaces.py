@@ -53,6 +53,7 @@ def ckrules(space: Space) -> Result:
     import ckrules.engine.diagram.cache
     import ckrules.engine.diagram.columns
     import ckrules.engine.diagram.compiler
+    import ckrules.engine.diagram.dense
     import ckrules.engine.diagram.restrict
     import ckrules.engine.diagram.search
     import ckrules.engine.restrictions  # noqa: F401
@@ -74,7 +75,7 @@ def ckrules(space: Space) -> Result:
 
     _clock(out, "list", table)
     out["table"] = out["construct"] + out["list"]
-    rows = _clock(out, "list", lambda: [r for t in made.columns() for r in made.tuples(t)])
+    rows = _clock(out, "list", made.to_tuples)
     assert len(rows) == out["count"]
     out["tuples"] = out["construct"] + out.pop("list")
     return out

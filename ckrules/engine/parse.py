@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import io
 import operator
+import re
 import tokenize
 import warnings
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ _CONSTANTS = {"true": True, "false": False}
 _MAX_LENGTH = 20_000
 _MAX_POWER = 1000  # parts of an expression after ** is written out as products
 _SHOWN = 80
+_REMARKABLE = re.compile(r"\\|\d[A-Za-z]")  # what Python may warn about while it reads
 
 
 class ExpressionError(UsageError):
@@ -62,9 +64,7 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
     flat = text.replace("\n", " ").replace("\r", " ")  # one line, so that a place is a column
     source, origin = (flat, None) if python else _words_for_signs(flat)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as Python's remarks on backslashes in words
-            tree = ast.parse(source.strip() or " ", mode="eval")
+        tree = _tree(source.strip() or " ")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         at = getattr(error, "offset", None) or 1
         lead = len(source) - len(source.lstrip())
@@ -72,6 +72,15 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
         column = max(1, min(column, len(text) + 1))
         raise ExpressionError("not an expression", text, column) from None
     return _Reader(text, source, origin, fields).read(tree.body)
+
+
+def _tree(source: str) -> ast.Expression:
+    """Python's own reading, without its remarks on odd numbers and backslashes in words."""
+    if not _REMARKABLE.search(source):
+        return ast.parse(source, mode="eval")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source, mode="eval")
 
 
 def parse_condition(text: str, fields: Mapping[str, Any], *, python: bool = False) -> e.BoolExpr:

@@ -11,6 +11,7 @@ values of a variable come in the order in which they were declared.
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 import time
@@ -493,11 +494,33 @@ class Space:
 
     def tuples(self, table: Mapping[str, Any]) -> Iterator[tuple[Value, ...]]:
         """The rows of a table of codes as tuples of values, in the order of `names`."""
-        if not self._domains:
-            return iter([()] * self.count())
-        from ckrules.engine.diagram.columns import to_lists
+        return iter(self._rows(table))
 
-        return zip(*to_lists(table, self._domains), strict=True)
+    def _rows(self, table: Mapping[str, Any]) -> list[tuple[Value, ...]]:
+        from ckrules.engine.diagram.columns import to_rows
+
+        return to_rows(table, self._domains) if self._domains else [()] * self.count()
+
+    def to_tuples(self) -> list[tuple[Value, ...]]:
+        """All points at once, as tuples of values in the order of `names`.
+
+        The garbage collector is off meanwhile: it would go through all tuples again and again,
+        which takes longer than to make them.
+
+        >>> from ckrules.engine.variables import Int
+        >>> Space([Int("tile_m", [16, 32]), Int("waves", [1, 2])]).to_tuples()
+        [(16, 1), (16, 2), (32, 1), (32, 2)]
+        """
+        out: list[tuple[Value, ...]] = []
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            for table in self.columns():
+                out += self._rows(table)
+        finally:
+            if collects:
+                gc.enable()
+        return out
 
     def to_arrow_batches(self, chunk: int = CHUNK) -> Iterator[Any]:
         """All points as Arrow record batches of at most ``chunk`` rows.

@@ -32,7 +32,9 @@ from ckrules.engine.variables import Int, domain_of
 
 from . import spaces as sp
 
-SOME = settings(max_examples=150, deadline=None)
+SOME = settings(max_examples=100, deadline=None)
+
+pytestmark = pytest.mark.usefixtures("ways")
 
 
 def _domains(vs: list[Any]) -> dict[str, tuple[Any, ...]]:

@@ -18,7 +18,9 @@ from ckrules.engine.variables import Bool, Enum, Int, domain_of
 
 from . import spaces as sp
 
-SOME = settings(max_examples=150, deadline=None)
+SOME = settings(max_examples=100, deadline=None)
+
+pytestmark = pytest.mark.usefixtures("ways")
 
 
 @SOME
@@ -31,6 +33,7 @@ def test_points_are_complete_ordered_and_indexed(made: Any) -> None:
 
     assert space.count() == len(expected)
     assert list(space) == expected
+    assert space.to_tuples() == [tuple(p.values()) for p in expected]
     assert [space[i] for i in range(len(expected))] == expected
     assert [space.index(p) for p in expected] == list(range(len(expected)))
     assert list(space[1:-1]) == expected[1:-1]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
+from ckrules.engine.diagram.dense import DenseBlock
 from ckrules.engine.diagram.product import Layer, trim
 
 Array = npt.NDArray[Any]
@@ -101,8 +102,10 @@ def load(key: str) -> Compiled | None:
 def store(key: str, compiled: Compiled, limit: int = LIMIT) -> None:
     """Keep a compiled space, and drop the least recently used ones beyond ``limit`` bytes."""
     where = directory()
-    if where is None or not all(isinstance(b, Block) for b in compiled.blocks):
+    blocks = [b.layered if isinstance(b, DenseBlock) else b for b in compiled.blocks]
+    if where is None or not all(isinstance(b, Block) for b in blocks):
         return
+    compiled = Compiled(blocks, compiled.sizes)
     import tempfile  # slow to import, and seldom needed
 
     with contextlib.suppress(OSError):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ckrules.engine.diagram.numbering import number
 from ckrules.engine.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
 
 Array = npt.NDArray[Any]
+Row = tuple[Any, ...]
 
 
 _WEIGHT = np.uint64(0x9E3779B97F4A7C15)  # odd, so that its powers stay distinct
@@ -100,11 +103,47 @@ class _Coder:
         return np.where(known[place] == array, codes[place], np.int32(-1))
 
 
-def to_lists(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[list[Any]]:
-    """Columns of codes as lists of values."""
-    return [
-        _objects(values)[table[n]].tolist() if n in table else [] for n, values in domains.items()
-    ]
+def to_rows(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[Row]:
+    """The rows of a (not empty) table of codes as tuples of values.
+
+    Neighbouring variables are taken together: their distinct combinations become short tuples
+    once, and a row is the few short tuples that belong to it, joined.
+
+    >>> to_rows({"m": np.array([1, 0]), "w": np.array([0, 1])}, {"m": (16, 32), "w": (1, 2)})
+    [(32, 1), (16, 2)]
+    """
+    total = len(next(iter(table.values())))
+    rows: list[Row] | None = None
+    for names in _groups({n: len(v) for n, v in domains.items()}, max(64, total // 4)):
+        more = _short_rows([table[n] for n in names], [domains[n] for n in names], total)
+        rows = more if rows is None else list(map(add, rows, more))
+    return rows or []
+
+
+def _groups(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Runs of variables that have at most ``most`` combinations, or one variable."""
+    run: list[str] = []
+    span = 1
+    for name, size in sizes.items():
+        if run and span * size > most:
+            yield run
+            run, span = [], 1
+        run.append(name)
+        span *= size
+    yield run
+
+
+def _short_rows(codes: list[Array], values: list[tuple[Any, ...]], total: int) -> list[Row]:
+    """Few columns of codes as tuples; equal rows share one tuple."""
+    classes, firsts, count = number(codes, [len(v) for v in values], total)
+    lists = [_objects(v)[c[firsts]].tolist() for c, v in zip(codes, values, strict=True)]
+    distinct: list[Row] = list(zip(*lists, strict=True))
+    if count == 1:
+        return distinct * total
+    shared = np.empty(count, dtype=object)
+    shared[:] = distinct
+    found: list[Row] = shared.take(classes).tolist()
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -9,11 +9,12 @@ import numpy as np
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.clause import TRUE_NODE, ClauseDiagram, from_truth
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
+from ckrules.engine.diagram.dense import CELLS, DenseBlock, cells, truth_table
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.layers import layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
-from ckrules.engine.diagram.problem import Array, Problem, components, narrowed, part
+from ckrules.engine.diagram.problem import Array, Problem, narrowed, part
 from ckrules.engine.diagram.product import Budget, Layer, forward, trim
 from ckrules.engine.diagram.search import SplitBlock
 from ckrules.engine.diagram.trial import try_orders
@@ -31,13 +32,17 @@ def choose_order(problem: Problem) -> list[str]:
     """
     out: list[str] = []
     free: list[str] = []
-    for names in components(problem):
+    for names in problem.components:
         if len(names) == 1:
             free.extend(names)
             continue
+        inner = part(problem, names)
+        if not inner.clauses and cells(problem, names) <= CELLS:
+            out.extend(names)  # one table, whatever the order
+            continue
         place = {n: i for i, n in enumerate(names)}
         sizes = [len(problem.variables[n].codes) for n in names]
-        scopes = [tuple(sorted(place[v] for v in s)) for s in part(problem, names).scopes]
+        scopes = [tuple(sorted(place[v] for v in s)) for s in inner.scopes]
         orders = Orders(sizes, scopes)
         best = orders.best()
         estimated = [names[i] for i in best]
@@ -82,6 +87,9 @@ def _block(problem: Problem, budget: Budget) -> AnyBlock:
     if tuple(names) in problem.built:
         done: Block = problem.built[tuple(names)]
         return done
+    room = min(CELLS, budget.cells)
+    if len(names) > 1 and not problem.clauses and cells(problem, names) <= room:
+        return _dense(problem, budget)
     try:
         return _compile(problem, budget)
     except (TooHardError, MemoryError):
@@ -109,8 +117,7 @@ def _spans(problem: Problem, order: Sequence[str]) -> list[list[str]]:
     """Components as runs of ``order``; components whose runs overlap become one."""
     place = {n: i for i, n in enumerate(order)}
     spans = sorted(
-        (min(place[n] for n in names), max(place[n] for n in names))
-        for names in components(problem)
+        (min(place[n] for n in names), max(place[n] for n in names)) for names in problem.components
     )
     merged: list[tuple[int, int]] = []
     for low, high in spans:
@@ -133,6 +140,18 @@ def _compile(problem: Problem, budget: Budget) -> Block:
         for layer, codes in zip(layers, kept, strict=True)
     ]
     return Block(names, coded, counts)
+
+
+def _dense(problem: Problem, budget: Budget) -> DenseBlock:
+    """The block of a problem that is small enough for one truth table."""
+
+    def layers() -> Block:
+        with np.errstate(all="ignore"):
+            return _compile(problem, budget)
+
+    variables = problem.variables.values()
+    codes, sizes = [v.codes for v in variables], [len(v.values) for v in variables]
+    return DenseBlock(list(problem.variables), codes, sizes, truth_table(problem), layers)
 
 
 def _free(names: list[str], codes: Array) -> Block:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy.typing as npt
 from ckrules.engine.backends.vector import Vectors, check_width, encode
 from ckrules.engine.diagram.propagate import propagate
 from ckrules.engine.diagram.truth import Grid, Table, bounds_of, join, squeezed
+from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import FALSE, BoolExpr, all_of
 from ckrules.engine.lower import Lowering
 from ckrules.engine.simplify import Simplifier, clauses
@@ -19,6 +22,7 @@ from ckrules.engine.simplify import Simplifier, clauses
 Array = npt.NDArray[Any]
 
 DENSE = 400_000  # cells up to which a clause is evaluated as one table
+_DIRECT = 20_000  # cells of all conditions together up to which none is simplified
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,26 @@ class Problem:
         """The variables of each table and clause."""
         return [frozenset(n) for n, _ in self.tables] + [c.support for c in self.clauses]
 
+    @cached_property
+    def components(self) -> list[list[str]]:
+        """Groups of variables that no table or clause connects, in declared order."""
+        leader = {n: n for n in self.variables}
+
+        def find(name: str) -> str:
+            while leader[name] != name:
+                leader[name] = leader[leader[name]]
+                name = leader[name]
+            return name
+
+        for scope in self.scopes:
+            first, *others = sorted(scope)
+            for other in others:
+                leader[find(other)] = find(first)
+        groups: dict[str, list[str]] = {}
+        for name in self.variables:
+            groups.setdefault(find(name), []).append(name)
+        return list(groups.values())
+
 
 def prepare(
     domains: Mapping[str, Sequence[Any]],
@@ -85,6 +109,8 @@ def prepare(
     """
     state = _State(domains, kept or {}, tables)
     pending = list(conditions)
+    if state.tabulate(pending):
+        return state.problem(()) if state.possible else state.nothing()
     while state.possible:
         simple = Simplifier(candidates=state.values)
         pending = _simplified(pending, simple)
@@ -94,10 +120,8 @@ def prepare(
         pending = [c for c in pending if len(c.support) > 1]
         changed = [state.filter_single(c) for c in single]
         if not any(changed) and not state.filter_joint(pending):
-            left = {n: Variable(n, tuple(v), tuple(state.codes[n])) for n, v in domains.items()}
-            return Problem(left, tuple(state.joined), tuple(state.large(pending)))
-    none = {n: Variable(n, tuple(v), ()) for n, v in domains.items()}
-    return Problem(none, (), (), empty=True)
+            return state.problem(state.large(pending))
+    return state.nothing()
 
 
 def _simplified(conditions: Sequence[BoolExpr], simple: Simplifier) -> list[BoolExpr]:
@@ -133,6 +157,32 @@ class _State:
     def values(self) -> dict[str, tuple[Any, ...]]:
         """The values that are still possible."""
         return {n: tuple(v[c] for c in self.codes[n]) for n, v in self.domains.items()}
+
+    def problem(self, clauses: Sequence[BoolExpr]) -> Problem:
+        """What is left: the joined tables, and clauses that have none."""
+        left = {n: Variable(n, tuple(v), tuple(self.codes[n])) for n, v in self.domains.items()}
+        return Problem(left, tuple(self.joined), tuple(clauses))
+
+    def nothing(self) -> Problem:
+        """The problem without points."""
+        none = {n: Variable(n, tuple(v), ()) for n, v in self.domains.items()}
+        return Problem(none, (), (), empty=True)
+
+    def tabulate(self, conditions: Sequence[BoolExpr]) -> bool:
+        """Evaluate all conditions as they are, if that is less work than simplifying them."""
+        room = _DIRECT
+        for c in conditions:
+            room -= prod(len(self.codes[n]) for n in c.support)
+            if room < 0 or not c.support:
+                return False
+        if not self.possible:
+            return True
+        try:
+            self.filter_joint(conditions)
+        except UsageError:  # perhaps of numbers that simplification takes away
+            self._known = {k: t for k, t in self._known.items() if k < 0}
+            return False
+        return True
 
     def keep(self, name: str, mask: Array) -> bool:
         """Drop the codes outside ``mask``, here and in every known table; True if any is."""
@@ -207,26 +257,6 @@ def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     check_width([clause], bounds)
     low: Lowering[Any] = Lowering(Vectors(lambda _: column), bounds.never_zero)
     return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
-
-
-def components(problem: Problem) -> list[list[str]]:
-    """Groups of variables that no table or clause connects, in declared order."""
-    leader = {n: n for n in problem.variables}
-
-    def find(name: str) -> str:
-        while leader[name] != name:
-            leader[name] = leader[leader[name]]
-            name = leader[name]
-        return name
-
-    for scope in problem.scopes:
-        first, *others = sorted(scope)
-        for other in others:
-            leader[find(other)] = find(first)
-    groups: dict[str, list[str]] = {}
-    for name in problem.variables:
-        groups.setdefault(find(name), []).append(name)
-    return list(groups.values())
 
 
 def part(problem: Problem, names: Sequence[str]) -> Problem:

@@ -12,6 +12,7 @@ from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.clause import DEAD, TRUE_NODE, ClauseDiagram
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.compiler import clause_diagrams
+from ckrules.engine.diagram.dense import DenseBlock
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import code_type, number, spread
 from ckrules.engine.diagram.problem import Problem, part
@@ -80,7 +81,8 @@ def _runs(blocks: Sequence[AnyBlock], problem: Problem) -> list[list[Block]]:
             merged.append((low, high))
     out: list[list[Block]] = []
     for low, high in merged:
-        run = [b for b in blocks[low : high + 1] if isinstance(b, Block)]
+        mine = (b.layered if isinstance(b, DenseBlock) else b for b in blocks[low : high + 1])
+        run = [b for b in mine if isinstance(b, Block)]
         if len(run) <= high - low:
             raise TooHardError("the space is not compiled as a whole")
         out.append(run)

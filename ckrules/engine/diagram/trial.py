@@ -47,4 +47,4 @@ def _fitting(
 
 
 def _scaled(full: Budget, part: int) -> Budget:
-    return Budget(full.layer // part, full.edges // part, max(full.cells // part, 100_000))
+    return Budget(full.layer // part, full.edges // part, max(full.cells // part, 250_000))

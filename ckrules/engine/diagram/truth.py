@@ -66,7 +66,8 @@ class Grid:
         for a, w in zip(axes, where, strict=True):
             shape[w] = self.sizes[a]
         found = np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), shape)
-        low.memo = {k: p for k, p in low.memo.items() if np.size(p[0]) <= _KEEP_CELLS}
+        if found.size > _KEEP_CELLS:  # parts are no larger than the whole
+            low.memo = {k: p for k, p in low.memo.items() if np.size(p[0]) <= _KEEP_CELLS}
         return Truth(axes, found.reshape([self.sizes[a] for a in axes]))
 
     def _lowering(self, axes: Iterable[int]) -> Lowering[Any]:
