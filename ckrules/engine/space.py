@@ -11,7 +11,6 @@ values of a variable come in the order in which they were declared.
 
 from __future__ import annotations
 
-import gc
 import random
 import sys
 import time
@@ -22,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import UsageError, unknown
 from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value, walk
-from ckrules.engine.points import CHUNK, Point, Points, check_chunk
+from ckrules.engine.points import Point, Points
+from ckrules.engine.tables import Tables
 from ckrules.engine.variables import Domain, domain_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class HasCondition(Protocol):
 AnyRule = BoolExpr | HasCondition
 
 
-class Space:
+class Space(Tables):
     """The points of finite variables that meet every rule.
 
     Args:
@@ -204,25 +204,10 @@ class Space:
             above = above._parent
         if above is None or self._problem.empty:
             return None
-        recode: dict[str, dict[int, int]] = {}
-        for name, values in self._domains.items():
-            old = above._domains[name]
-            if values is not old and values != old:
-                place = {v: i for i, v in enumerate(old)}
-                if any(v not in place for v in values):
-                    return None
-                recode[name] = {place[v]: i for i, v in enumerate(values)}
-        from ckrules.engine.diagram.errors import TooHardError
-        from ckrules.engine.diagram.problem import prepare
-        from ckrules.engine.diagram.product import Budget
-        from ckrules.engine.diagram.restrict import restrict
+        from ckrules.engine.diagram.restrict import cut
 
         added = [_condition(r) for r in self._rules[len(above._rules) :]]
-        problem = prepare(self._domains, added)
-        try:
-            return restrict(above._compiled, problem, recode, Budget())
-        except TooHardError:
-            return None
+        return cut(above._compiled, above._domains, self._domains, added)
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -473,68 +458,6 @@ class Space:
             raise UsageError(f"shard {i} of {n} does not exist: expected 0 to {max(0, n - 1)}")
         count = self.count()
         return Points(self, i * count // n, (i + 1) * count // n)
-
-    # -- columns -----------------------------------------------------------------------------
-
-    def columns(self, chunk: int = CHUNK) -> Iterator[dict[str, Any]]:
-        """All points as tables of at most ``chunk`` rows: numpy arrays of codes by variable.
-
-        A code is a position in `domains`; no more than one table is held at a time.
-
-        >>> from ckrules.engine.variables import Int
-        >>> space = Space([Int("tile_m", [16, 32]), Int("waves", [1, 2])])
-        >>> [{n: c.tolist() for n, c in t.items()} for t in space.columns(chunk=3)]
-        [{'tile_m': [0, 0, 1], 'waves': [0, 1, 0]}, {'tile_m': [1], 'waves': [1]}]
-        """
-        from ckrules.engine.diagram.search import stream
-
-        check_chunk(chunk)
-        for table in stream(self._compiled, chunk):
-            yield {n: table[n] for n in self.names}
-
-    def tuples(self, table: Mapping[str, Any]) -> Iterator[tuple[Value, ...]]:
-        """The rows of a table of codes as tuples of values, in the order of `names`."""
-        return iter(self._rows(table))
-
-    def _rows(self, table: Mapping[str, Any]) -> list[tuple[Value, ...]]:
-        from ckrules.engine.diagram.columns import to_rows
-
-        return to_rows(table, self._domains) if self._domains else [()] * self.count()
-
-    def to_tuples(self) -> list[tuple[Value, ...]]:
-        """All points at once, as tuples of values in the order of `names`.
-
-        The garbage collector is off meanwhile: it would go through all tuples again and again,
-        which takes longer than to make them.
-
-        >>> from ckrules.engine.variables import Int
-        >>> Space([Int("tile_m", [16, 32]), Int("waves", [1, 2])]).to_tuples()
-        [(16, 1), (16, 2), (32, 1), (32, 2)]
-        """
-        out: list[tuple[Value, ...]] = []
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            for table in self.columns():
-                out += self._rows(table)
-        finally:
-            if collects:
-                gc.enable()
-        return out
-
-    def to_arrow_batches(self, chunk: int = CHUNK) -> Iterator[Any]:
-        """All points as Arrow record batches of at most ``chunk`` rows.
-
-        Numbers and Booleans are plain columns, words are dictionary encoded.
-        """
-        for table in self.columns(chunk):
-            yield self.record_batch(table)
-
-    def record_batch(self, table: Mapping[str, Any]) -> Any:
-        """A table of codes as one Arrow record batch of values."""
-        from ckrules.engine.diagram.columns import to_arrow
-
-        return to_arrow(table, self._domains)
 
     # -- helpers -----------------------------------------------------------------------------
 

@@ -15,10 +15,36 @@ from ckrules.engine.diagram.compiler import clause_diagrams
 from ckrules.engine.diagram.dense import DenseBlock
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import code_type, number, spread
-from ckrules.engine.diagram.problem import Problem, part
+from ckrules.engine.diagram.problem import Problem, part, prepare
 from ckrules.engine.diagram.product import Budget, Layer, trim
+from ckrules.engine.expr import BoolExpr
 
 Array = npt.NDArray[Any]
+
+
+Domains = Mapping[str, tuple[Any, ...]]
+
+
+def cut(
+    compiled: Compiled, before: Domains, after: Domains, added: Sequence[BoolExpr]
+) -> Compiled | None:
+    """The compiled points with the candidates ``after`` at which ``added`` holds too.
+
+    None if they must be compiled anew: a candidate is not among those of ``before``, or the
+    result would pass the budget.
+    """
+    recode: dict[str, dict[int, int]] = {}
+    for name, values in after.items():
+        old = before[name]
+        if values is not old and values != old:
+            place = {v: i for i, v in enumerate(old)}
+            if any(v not in place for v in values):
+                return None
+            recode[name] = {place[v]: i for i, v in enumerate(values)}
+    try:
+        return restrict(compiled, prepare(after, added), recode, Budget())
+    except TooHardError:
+        return None
 
 
 def restrict(
