@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,20 @@ settings.register_profile(
 )
 settings.register_profile("explore", parent=settings.get_profile("ci"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+_SPACES = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled spaces of the tests out of the user's cache; workers inherit the folder."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _SPACES in config.stash:
+        shutil.rmtree(config.stash[_SPACES], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
