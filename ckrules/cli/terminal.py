@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -79,3 +80,23 @@ def progress(title: str, total: int | None = None) -> Iterator[Progress]:
         yield shown
     finally:
         shown.stop()
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """Takes requests to end (SIGTERM, and SIGHUP of a closed terminal) like Ctrl-C.
+
+    Without this Python ends at once and leaves what it started, such as compilers, running.
+    """
+    before: list[tuple[int, Any]] = []
+    try:
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is None or signal.getsignal(number) is signal.SIG_IGN:  # as nohup wants it
+                continue
+            with suppress(ValueError):  # not in the main thread
+                before.append((number, signal.signal(number, signal.default_int_handler)))
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

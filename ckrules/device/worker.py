@@ -7,6 +7,7 @@ runtime print goes to a file that the parent reads if the process ends unasked.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import sys
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Pipe = Connection[Any, Any]
 
 
+_PR_SET_PDEATHSIG = 1
+
+
 def serve(pipe: Pipe, device: str, index: int, log: str) -> None:
     """Opens a device and runs the jobs that come, until None comes.
 
@@ -30,6 +34,7 @@ def serve(pipe: Pipe, device: str, index: int, log: str) -> None:
     ``("failed", text)`` if the device cannot be opened.
     """
     _quiet(log)
+    _end_with_parent()
     from ckrules.device import registry
     from ckrules.device.execute import Runner
 
@@ -88,3 +93,12 @@ def _quiet(log: str) -> None:
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     os.close(handle)
+
+
+def _end_with_parent() -> None:
+    """Has Linux kill this process if the parent is killed: a kernel that hangs would hold the GPU.
+
+    Elsewhere the worker ends when it next looks at its pipe.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -3,6 +3,7 @@
 What it does follows from the unit's name or, for all units, from FAKE_COMPILER:
 ``ok`` copies the unit to the output, ``fail`` reports a static assertion, ``sleep`` waits for
 FAKE_SECONDS first, ``hang`` never ends, ``kill`` is ended by a signal, ``full`` finds no space.
+FAKE_PIDS names a folder in which every compilation leaves a file, named after its process.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from typing import Any
 
 import pytest
 
+from ckrules.build import executors
+from ckrules.build.database import FILE
+from ckrules.build.results import Result, Results
+from ckrules.build.session import Options, Session, Summary
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.stamp import Stamp
 from ckrules.config import Config
@@ -28,6 +33,8 @@ if "--version" in sys.argv:
 unit = next(a for a in sys.argv if a.endswith(".cpp"))
 out = sys.argv[sys.argv.index("-o") + 1]
 how = os.environ.get("FAKE_COMPILER", "ok")
+if "FAKE_PIDS" in os.environ:
+    pathlib.Path(os.environ["FAKE_PIDS"], str(os.getpid())).write_text(unit)
 if how == "sleep":
     time.sleep(float(os.environ["FAKE_SECONDS"]))
 elif how == "hang":
@@ -71,3 +78,19 @@ def kernels(out: Path, count: int = 4) -> Path:
     ).run(configs)
     assert report.kernels == count
     return out
+
+
+def build(folder: Path, include: Path, where: str = "local", **extra: object) -> Summary:
+    """One build of launchers."""
+    options = Options(artifacts=("object",), compiler="hipcc", include=include, **extra)  # type: ignore[arg-type]
+    with (
+        Results(folder / FILE) as results,
+        executors.executor(where, 2) as (pool, width),
+    ):
+        return Session(folder, options).run(results, pool, width)
+
+
+def rows(folder: Path) -> list[Result]:
+    """Every stored result."""
+    with Results(folder / FILE, must_exist=True) as results:
+        return list(results.rows())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ckrules.build import executors, toolchain
 from ckrules.build.database import FILE
@@ -41,8 +44,17 @@ def folder() -> Path:
     return toolchain.root() / "tests" / "kernels-2025.11"
 
 
+def require_toolchain() -> None:
+    """Skips the test where the toolchain is not, or fails it where it has to be."""
+    found = toolchain.find()
+    if isinstance(found, toolchain.Missing):
+        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
+        pytest.skip(str(found))
+
+
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
+def alone(place: Path) -> Iterator[None]:
     """Holds other test processes off."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / ".lock").open("w") as lock:
@@ -53,7 +65,7 @@ def _alone(place: Path) -> Iterator[None]:
 def build() -> dict[tuple[str, str, str], Result]:
     """Compiles what has not been compiled yet; the rows by name, GPU and artifact."""
     place = folder()
-    with _alone(place):
+    with alone(place):
         configs = [Config(p) for p in points()]
         # --force: whether they are legal is a test of its own, and must not empty the folder.
         report = Generator(Books("2025.11"), place, force=True, stamp=STAMP).run(configs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import struct
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.build import codeobject, toolchain
+from ckrules.build import codeobject
 from ckrules.build.hostlib import Buffers, ConvShape, Fill, HostLibrary, HostLibraryError, Launch
 from ckrules.build.results import Result
 from ckrules.constraints import problems as problem_rules
@@ -31,11 +30,7 @@ SMALL = ConvShape(2, 2, 16, 16, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
 @pytest.fixture(scope="session")
 def built() -> dict[tuple[str, str, str], Result]:
     """Every result; without the toolchain the test is skipped, or fails if it is required."""
-    found = toolchain.find()
-    if isinstance(found, toolchain.Missing):
-        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
-        pytest.skip(str(found))
+    kernels.require_toolchain()
     return kernels.build()
 
 

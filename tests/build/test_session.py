@@ -1,55 +1,21 @@
-"""Builds with a fake compiler: results, resuming, faults, and processes that are killed."""
+"""Builds with a fake compiler: results, resuming, faults of compilers, executors, commands."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from ckrules.build import executors
-from ckrules.build.database import FILE, ResultsError
 from ckrules.build.folder import manifests
-from ckrules.build.results import Result, Results
-from ckrules.build.session import Options, Session, Summary
 from ckrules.codegen.generate import MANIFEST
 from ckrules.engine.errors import UsageError
-from tests.build import fake
+from tests.build.fake import build, rows
 from tests.cli.run import run
-
-
-@pytest.fixture
-def include(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The fake CK tree, with the fake compiler on PATH."""
-    return fake.install(tmp_path / "tools", monkeypatch)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Four generated kernels."""
-    return fake.kernels(tmp_path / "out")
-
-
-def build(folder: Path, include: Path, where: str = "local", **extra: object) -> Summary:
-    """One build of launchers."""
-    options = Options(artifacts=("object",), compiler="hipcc", include=include, **extra)  # type: ignore[arg-type]
-    with (
-        Results(folder / FILE) as results,
-        executors.executor(where, 2) as (pool, width),
-    ):
-        return Session(folder, options).run(results, pool, width)
-
-
-def rows(folder: Path) -> list[Result]:
-    """Every stored result."""
-    with Results(folder / FILE, must_exist=True) as results:
-        return list(results.rows())
 
 
 def test_results_are_stored_and_known_next_time(folder: Path, include: Path) -> None:
@@ -130,68 +96,6 @@ def test_passing_faults_are_tried_again(
     assert {r.error_class for r in rows(folder)} == {kind}
     monkeypatch.delenv("FAKE_COMPILER")
     assert build(folder, include).built == 4
-
-
-def test_a_full_disk_under_the_database_keeps_what_is_there(folder: Path, include: Path) -> None:
-    build(folder, include)
-    before = rows(folder)
-    with Results(folder / FILE) as results:
-        pages = results._db.execute("PRAGMA page_count").fetchone()[0]
-        results._db.execute(f"PRAGMA max_page_count={pages}")
-        big = {f: getattr(before[0], f) for f in Result.__dataclass_fields__}
-        big |= {"name": "another", "diagnostic": "x" * 1_000_000}
-        with pytest.raises(ResultsError, match="cannot store a result: database or disk is full"):
-            results.put(Result(**big))
-    assert rows(folder) == before
-
-
-def test_a_killed_build_loses_no_finished_result(tmp_path: Path, include: Path) -> None:
-    folder = fake.kernels(tmp_path / "many", 12)
-    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--artifact", "object"]
-    words += ["--compiler", "hipcc", "--include", str(include), "--jobs", "2"]
-    env = {**os.environ, "FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.3"}
-    process = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and stored(folder) < 3:
-            time.sleep(0.05)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    found = rows(folder)
-    assert 3 <= len(found) < 12
-    for row in found:
-        assert (folder / f"{row.name}.o").read_text() == (folder / f"{row.name}.cpp").read_text()
-    left = folder / ".ckrules-tmp" / str(process.pid)
-    assert left.exists()
-    summary = build(folder, include)
-    assert summary.known >= len(found)
-    assert summary.known + summary.built == 12
-    assert not left.exists()
-
-
-def test_ctrl_c_ends_the_compilers_and_keeps_results(tmp_path: Path, include: Path) -> None:
-    folder = fake.kernels(tmp_path / "many", 6)
-    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--artifact", "object"]
-    words += ["--compiler", "hipcc", "--include", str(include), "--jobs", "1"]
-    env = {**os.environ, "FAKE_COMPILER": "sleep", "FAKE_SECONDS": "1"}
-    process = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and stored(folder) < 1:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
-    assert 1 <= len(rows(folder)) < 6
-    assert not list((folder / ".ckrules-tmp").iterdir())
-
-
-def stored(folder: Path) -> int:
-    """Rows so far, while another process writes."""
-    try:
-        with sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True) as db:
-            return int(db.execute("SELECT count(*) FROM build").fetchone()[0])
-    except sqlite3.Error:
-        return 0
 
 
 def test_builds_of_one_folder_at_once_share_the_database(folder: Path, include: Path) -> None:

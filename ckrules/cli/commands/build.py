@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.engine.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def command(
         note(f"{len(without):,} kernel{'s' * (len(without) != 1)} left out: {NO_UNITS}")
     width = jobs or executors.default_jobs()
     with (
+        ended_like_ctrl_c(),
         Results(Path(database) if database else home / FILE) as results,
         executors.executor(executor, width) as (pool, at_once),
         progress("artifacts", session.count()) as bar,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import ended_like_ctrl_c, note
 from ckrules.engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def command(
         note(f"no GPU for --device {device}: {why}")
         return 3
     job = Job(one.folder, one.name, problem, warmup, repeat)
-    with pool.Pool(device, fit[:1], timeout) as workers:
+    with ended_like_ctrl_c(), pool.Pool(device, fit[:1], timeout) as workers:
         ((_, outcome, info),) = workers.run([job])
     answer = report(job, str(one.config["variant"]), outcome, info)
     click.echo(json.dumps(answer, ensure_ascii=False, indent=2))

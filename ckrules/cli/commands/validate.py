@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,11 @@ def command(
         _left_out(validation)
         note("nothing to run")
         return 3
-    with Runs(place_for(kernels, database)) as runs, progress("runs", total) as bar:
+    with (
+        ended_like_ctrl_c(),
+        Runs(place_for(kernels, database)) as runs,
+        progress("runs", total) as bar,
+    ):
 
         def tell(run: Run) -> None:
             bar.advance(1)
