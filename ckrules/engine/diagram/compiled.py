@@ -122,12 +122,21 @@ class Compiled:
                 columns = [np.repeat(c, stop - start) for c in one]
                 out.update(zip(block.names, columns, strict=True))
                 continue
-            first, last = start // inner, (stop - 1) // inner + 1
-            columns = self._digits(k, block, first, last)
-            if inner > 1:
-                columns = _repeat(columns, first, last, inner, start, stop)
+            if block.count <= _WHOLE and (period := block.count * inner) <= stop - start:
+                columns = [
+                    _cycle(np.repeat(c, inner) if inner > 1 else c, start % period, stop - start)
+                    for c in self._whole(k, block)
+                ]
+            else:
+                columns = self._part(k, block, inner, start, stop)
             out.update(zip(block.names, columns, strict=True))
         return out
+
+    def _part(self, which: int, block: AnyBlock, inner: int, start: int, stop: int) -> list[Array]:
+        """A block's columns of `table` where they do not come round within it."""
+        first, last = start // inner, (stop - 1) // inner + 1
+        columns = self._digits(which, block, first, last)
+        return _repeat(columns, first, last, inner, start, stop) if inner > 1 else columns
 
     def chunks(self, start: int, stop: int, size: int) -> Iterator[dict[str, Array]]:
         """`table` in pieces of at most ``size`` rows, each made when it is asked for."""
@@ -185,6 +194,18 @@ class Compiled:
         both = self.blocks[k].histogram2(low, high, sizes if at < to else sizes[::-1])
         rows = (both if at < to else both.T).tolist()
         return [[int(x) * factor for x in row] for row in rows]
+
+
+def _cycle(period: Array, offset: int, size: int) -> Array:
+    """``size`` entries of an endlessly repeated column, from ``offset`` on."""
+    out = np.empty(size, dtype=period.dtype)
+    head = min(size, len(period) - offset)
+    out[:head] = period[offset : offset + head]
+    whole = (size - head) // len(period)
+    end = head + whole * len(period)
+    out[head:end].reshape(whole, len(period))[:] = period
+    out[end:] = period[: size - end]
+    return out
 
 
 def _repeat(
