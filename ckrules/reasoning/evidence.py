@@ -22,7 +22,7 @@ from ckrules.engine.variables import domain_of
 
 Array = npt.NDArray[Any]
 _RANDOM = 20_000
-_SEEDS = 30  # legal points whose surroundings are looked at
+_SEEDS = 100  # legal points whose surroundings are looked at
 
 
 class Evidence:
@@ -94,7 +94,8 @@ class Evidence:
         pieces = [rng.integers(0, sizes, size=(_RANDOM, width), dtype=np.int16)]
         if known:
             base = np.unique(np.asarray(known, dtype=np.int16), axis=0)
-            once = np.concatenate([_changed(base[-_SEEDS:], k, s) for k, s in enumerate(sizes)])
+            seeds = base[np.linspace(0, len(base) - 1, min(_SEEDS, len(base))).astype(int)]
+            once = np.concatenate([_changed(seeds, k, s) for k, s in enumerate(sizes)])
             twice = once.copy()
             column = rng.integers(0, width, size=len(twice))
             values = (rng.random(len(twice)) * np.asarray(sizes)[column]).astype(np.int16)

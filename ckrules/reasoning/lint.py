@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -22,72 +21,21 @@ from typing import Any
 from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.book import RuleBook
 from ckrules.engine.bounds import Bounds
+from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.errors import UndecidedError
 from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, walk
 from ckrules.engine.points import Point
 from ckrules.engine.rules import Rule
+from ckrules.engine.space import Space
 from ckrules.engine.text import to_text
 from ckrules.engine.variables import domain_of
 from ckrules.reasoning.clash import Clash, Held, Parts, held_condition, minimal
 from ckrules.reasoning.evidence import Evidence
+from ckrules.reasoning.exact import find, point_of, whole
+from ckrules.reasoning.findings import CODES, Finding, Report
 from ckrules.reasoning.oracle import TIMEOUT, Oracle, oracle_test, shrink
-from ckrules.reasoning.why import witness_of
 
-#: What each code means, and how severe it is.
-CODES: Mapping[str, tuple[str, str]] = {
-    "LINT001": ("error", "rules contradict each other"),
-    "LINT002": ("warning", "one rule leaves nothing"),
-    "LINT003": ("warning", "rule never fires"),
-    "LINT004": ("note", "rule implied by others"),
-    "LINT005": ("warning", "guard cannot hold"),
-    "LINT006": ("note", "divisor can be zero"),
-    "LINT007": ("warning", "field that no rule reads"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong with a book: code, what it is about, and a sentence."""
-
-    code: str
-    subject: str
-    message: str
-    rules: tuple[Rule, ...] = ()
-    clash: Clash | None = None
-    witness: Point | None = None
-
-    @property
-    def severity(self) -> str:
-        """``error``, ``warning`` or ``note``."""
-        return CODES[self.code][0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form of JSON outputs."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "title": CODES[self.code][1],
-            "subject": self.subject,
-            "message": self.message,
-            "rules": [r.code for r in self.rules],
-            "clash": self.clash.to_dict() if self.clash else None,
-            "witness": self.witness,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All findings, sorted by code, and the questions that the solver left open."""
-
-    findings: tuple[Finding, ...]
-    undecided: tuple[str, ...] = field(default=())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form of JSON outputs."""
-        return {
-            "findings": [f.to_dict() for f in self.findings],
-            "undecided": list(self.undecided),
-        }
+_SAMPLED = 500  # legal points drawn from a compiled space
 
 
 def lint(
@@ -124,9 +72,9 @@ def lint(
     state = _Lint(book, list(conditions), timeout)
     steps: list[tuple[set[str], Callable[[], Iterator[Finding]]]] = [
         ({"LINT001", "LINT002"}, lambda: state.empty_regions(keys, every_value)),
+        ({"LINT006"}, state.zero_divisors),
         ({"LINT003", "LINT005"}, state.idle_rules),
         ({"LINT004"}, state.implied_rules),
-        ({"LINT006"}, state.zero_divisors),
         ({"LINT007"}, state.unread_fields),
     ]
     found = [f for mine, step in steps if mine & wanted for f in step() if f.code in wanted]
@@ -135,7 +83,7 @@ def lint(
 
 
 class _Lint:
-    """The questions, put to one oracle that knows the whole book."""
+    """The questions, put to a compiled space of the whole book, or to a solver that knows it."""
 
     def __init__(self, book: RuleBook, region: list[BoolExpr], timeout: float) -> None:
         self.book, self.region, self.timeout = book, region, timeout
@@ -143,22 +91,38 @@ class _Lint:
         self.small = Oracle(book.fields, timeout=timeout)  # meets few rules, so it stays quick
         self.undecided: list[str] = []
         self.idle: set[str] = set()
-        self.legal: list[Point] = []
+        self.seen: list[Point] = []
+        self._counts: dict[str, dict[Any, int]] = {}
+
+    def _space(self, rules: Iterable[Rule]) -> Space | None:
+        """The compiled space of the region under some rules, None if that is too hard."""
+        conditions = [*self.region, *(r.condition for r in rules)]
+        fields = self.book.fields.values()
+        try:
+            return whole(Space(fields, conditions, order=self.book.vocabulary.order))
+        except TooHardError:
+            return None
+
+    @cached_property
+    def legal(self) -> Space | None:
+        """The compiled space of the region under all rules."""
+        space = self._space(self.book.rules)
+        if space is not None:
+            self.seen += space.sample(_SAMPLED, seed=0)
+        return space
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What points near legal ones show; asked before the solver."""
-        if not self.legal:
-            found = self._ask(self.oracle, [r.condition for r in self.book.rules], "any point")
-            self.legal += [found] if isinstance(found, dict) else []
-        return Evidence(self.book, self.region, self.legal)
+        """What points near legal ones show; asked before anything else."""
+        if self.legal is None and not self.seen:
+            found = self._ask([r.condition for r in self.book.rules], "any point")
+            self.seen += [found] if isinstance(found, dict) else []
+        return Evidence(self.book, self.region, self.seen)
 
-    def _ask(
-        self, oracle: Oracle, conditions: Sequence[BoolExpr], what: str
-    ) -> Point | bool | None:
+    def _ask(self, conditions: Sequence[BoolExpr], what: str) -> Point | bool | None:
         """A point, None if there is none, False if undecided (which is noted)."""
         try:
-            return oracle.find([*self.region, *conditions])
+            return self.oracle.find([*self.region, *conditions])
         except UndecidedError as error:
             self.undecided.append(f"{what}: {error}")
             return False
@@ -167,37 +131,48 @@ class _Lint:
 
     def empty_regions(self, keys: Sequence[str], every_value: bool) -> Iterator[Finding]:
         """Single values of any field, then combinations of the keys' values, without points."""
-        rules = [r.condition for r in self.book.rules]
-        seen = self.legal
         clashes: list[Clash] = []
         alone = self.book.fields if every_value else keys
         singles = [{n: v} for n in alone for v in domain_of(self.book.fields[n]).values]
         values = [domain_of(self.book.fields[k]).values for k in keys]
         several = [dict(zip(keys, row, strict=True)) for row in product(*values)] if keys else []
         for region in [{}, *singles, *several]:
-            if any(region.items() <= p.items() for p in seen):
-                continue
             if any(_covers(c, region) for c in clashes):
                 continue
-            held = [held_condition(self.book.fields[n], [v]) for n, v in region.items()]
-            answer = self._ask(self.oracle, [*held, *rules], f"whether {region} has points")
-            if isinstance(answer, dict):
-                seen += self._neighbours(answer)
-            elif answer is None and (clash := self._clash(region, clashes)) is not None:
+            if self._is_empty(region) and (clash := self._clash(region, clashes)) is not None:
                 clashes.append(clash)  # without rules: outside the region that was asked for
                 if not clash.held:
                     break
         yield from (_empty(c) for c in _merged([c for c in clashes if c.rules]))
+
+    def _is_empty(self, region: Mapping[str, Value]) -> bool:
+        """True if no legal point has these values; False also if that is undecided."""
+        space = self.legal
+        if any(region.items() <= p.items() for p in self.seen):
+            return False
+        if space is not None:
+            if len(region) == 1:
+                ((name, value),) = region.items()
+                if name not in self._counts:
+                    self._counts[name] = space.counts_by(name)
+                return not self._counts[name][value]
+            return not space.bind(**region).count()
+        held = [held_condition(self.book.fields[n], [v]) for n, v in region.items()]
+        rules = [r.condition for r in self.book.rules]
+        answer = self._ask([*held, *rules], f"whether {region} has points")
+        if isinstance(answer, dict):
+            self.seen += self._neighbours(answer)
+        return answer is None
 
     def _neighbours(self, point: Point) -> list[Point]:
         """The legal points of the region that differ from one in a field at most."""
         near = [point]
         for name, values in self.oracle.domains.items():
             near += [{**point, name: v} for v in values if v != point[name]]
-        return [p for p in near if all(self._legal(p))]
+        return [p for p in near if all(self._holds(p))]
 
     @cached_property
-    def _legal(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
+    def _holds(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
         return compile_function([*self.region, *(r.condition for r in self.book.rules)])
 
     def _clash(self, region: Mapping[str, Value], clashes: Sequence[Clash]) -> Clash | None:
@@ -239,7 +214,9 @@ class _Lint:
         """A candidate that meets the condition, None if there is none, False if undecided."""
         try:
             wanted = [*self.region, condition]
-            return witness_of(wanted, self.book.fields, self.oracle.domains, self.timeout)
+            order = self.book.vocabulary.order
+            domains = self.oracle.domains
+            return find(wanted, self.book.fields, domains, order=order, timeout=self.timeout)
         except UndecidedError as error:
             self.undecided.append(f"{what}: {error}")
             return False
@@ -247,23 +224,39 @@ class _Lint:
     def implied_rules(self) -> Iterator[Finding]:
         """Rules that reject nothing which the others do not reject."""
         left = [r for r in self.book.rules if r.code not in self.idle]
-        for r in list(left):
-            others = [x for x in left if x is not r]
-            if r.code in self.evidence.alone:
-                continue
-            conditions = [x.condition for x in others]
-            answer = self._ask(self.oracle, [~r.condition, *conditions], f"what implies {r.code}")
-            if answer is None:
-                by = self._implied_by(r, others)
+        needed = [r for r in left if r.code in self.evidence.alone]
+        unsure = [r for r in left if r.code not in self.evidence.alone]
+        base = self._space(needed) if unsure else None
+        for r in list(unsure):
+            others = [x for x in unsure if x is not r]
+            if self._implied(r, base, needed, others):
+                by = self._implied_by(r, [*needed, *others])
                 named = ", ".join(x.code for x in by) or "the region"
                 text = f"{r.code} ({r.name}) is implied by {named}"
-                left.remove(r)
+                unsure.remove(r)
                 yield Finding("LINT004", r.code, text, (r, *by))
+
+    def _implied(
+        self, r: Rule, base: Space | None, needed: Sequence[Rule], others: Sequence[Rule]
+    ) -> bool:
+        """Whether no point breaks the rule alone; ``base`` is the space of the needed rules."""
+        conditions = [x.condition for x in others]
+        if base is not None:
+            try:
+                return point_of(base.where(~r.condition), conditions) is None
+            except TooHardError:
+                pass
+        conditions += [x.condition for x in needed]
+        return self._ask([~r.condition, *conditions], f"what implies {r.code}") is None
+
+    @cached_property
+    def _lemmas(self) -> Oracle:
+        return Oracle(self.book.fields, timeout=self.timeout)
 
     def _implied_by(self, r: Rule, others: Sequence[Rule]) -> tuple[Rule, ...]:
         own = r.condition.support
         ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
-        test = oracle_test(self.small)
+        test = oracle_test(self._lemmas)
         conditions = [x.condition for x in ordered]
         fixed = [*self.region, ~r.condition]
         try:

@@ -43,3 +43,24 @@ def reduced(
         if all(len(v) == before[n] for n, v in left.items()):
             return left, pending
     return None
+
+
+def alike(domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr]) -> Domains:
+    """One value of each group that makes no difference to any of the conditions.
+
+    Two values of a variable are alike if the conditions become the same expressions with
+    either; then there is a point with one exactly if there is a point with the other.
+
+    >>> from ckrules.engine.variables import Enum, Int
+    >>> gpu, m = Enum("gpu", ["a", "b", "c"]), Int("m", [1, 2])
+    >>> alike({"gpu": ("a", "b", "c"), "m": (1, 2)}, [(gpu == "b").implies(m > 1)])
+    {'gpu': ('a', 'b'), 'm': (1, 2)}
+    """
+    left: Domains = {n: tuple(v) for n, v in domains.items()}
+    for name, values in left.items():
+        groups: dict[tuple[int, ...], Any] = {}
+        for value in values:
+            simple = Simplifier(candidates={**left, name: (value,)})
+            groups.setdefault(tuple(simple.condition(c).id for c in conditions), value)
+        left[name] = tuple(groups.values())
+    return left

@@ -56,18 +56,22 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Sides over common variables; ``dropped`` are the fields that tell the sides apart."""
+    """Sides over common variables.
+
+    ``dropped`` are the fields that tell the sides apart; in ``order`` the spaces compile well.
+    """
 
     variables: Mapping[str, Expr]
     sides: tuple[Aligned, ...]
     dropped: tuple[str, ...]
+    order: tuple[str, ...] = ()
 
     def space(self, *which: int) -> Space:
         """The points that are legal on all of the given sides (by position)."""
         seen: dict[int, BoolExpr] = {}
         for k in which:
             seen.update((c.id, c) for c in self.sides[k].conditions)
-        return Space(list(self.variables.values()), list(seen.values()))
+        return Space(self.variables.values(), seen.values(), order=self.order)
 
     @property
     def domains(self) -> dict[str, tuple[Any, ...]]:
@@ -109,9 +113,9 @@ def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
         elif name in wanted:
             raise UsageError(f"{name} has no single value on each side")
     variables = {n: _merged(n, sides) for n in names if n not in dropped}
-    return Alignment(
-        variables, tuple(_aligned(s, variables, dropped) for s in sides), tuple(dropped)
-    )
+    aligned = tuple(_aligned(s, variables, dropped) for s in sides)
+    order = tuple(n for n in sides[0].book.vocabulary.order if n in variables)
+    return Alignment(variables, aligned, tuple(dropped), order)
 
 
 def _common(sides: Sequence[Side]) -> list[str]:

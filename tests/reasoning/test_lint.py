@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given, settings
 
 from ckrules.engine.book import RuleBook
+from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.errors import UndecidedError
 from ckrules.engine.expr import BoolExpr
+from ckrules.engine.space import Space
+from ckrules.engine.variables import domain_of
+from ckrules.reasoning import exact
+from ckrules.reasoning import lint as lint_module
+from ckrules.reasoning.findings import CODES, Report
 from ckrules.reasoning.lint import lint
-from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, meets
+from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, conditions, meets
 
 
 def _codes(rules: list[BoolExpr], **options: object) -> dict[str, set[str]]:
@@ -59,33 +69,97 @@ class TestPlanted:
         assert "RULE004" in found["LINT003"] | found.get("LINT005", set())
 
 
+def _expected_empty(legal: list[dict[str, Any]]) -> set[tuple[str, Any]]:
+    everything = {(n, v) for p in candidates() for n, v in p.items()}
+    return everything - {(n, v) for p in legal for n, v in p.items()}
+
+
+def _named_empty(report: Report) -> set[tuple[str, Any]]:
+    return {
+        (h.field, v)
+        for f in report.findings if f.code in ("LINT001", "LINT002") and f.clash is not None
+        for h in f.clash.held for v in h.values if len(f.clash.held) == 1
+    }  # fmt: skip
+
+
+def _check(book: RuleBook, report: Report) -> None:
+    """Every finding of single rules and values, and no other, is what listing shows."""
+    everything = candidates()
+    assert not report.undecided
+    rules = {r.code: r for r in book.rules}
+    subjects = {code: {f.subject for f in report.findings if f.code == code} for code in CODES}
+    broken = {c: [p for p in everything if not meets(p, [r.condition])] for c, r in rules.items()}
+    assert subjects["LINT003"] == {c for c, points in broken.items() if not points}
+    legal = [p for p in everything if meets(p, [r.condition for r in book.rules])]
+    for f in report.findings:
+        if f.code in ("LINT001", "LINT002"):
+            assert f.clash is not None
+            held = f.clash.held
+            assert not any(all(p[h.field] in h.values for h in held) for p in legal)
+            assert (f.code == "LINT001") == (len(f.rules) > 1)
+        if f.code == "LINT004":
+            own, *others = f.rules
+            rest = [r.condition for r in others]
+            assert all(meets(p, [own.condition]) for p in everything if meets(p, rest))
+        if f.code == "LINT006":
+            assert f.witness in everything
+    left = [r for c, r in rules.items() if c not in subjects["LINT003"] | subjects["LINT004"]]
+    for r in left:  # what is not found to be implied rejects something alone
+        beside = [x.condition for x in left if x is not r]
+        assert any(meets(p, beside) for p in broken[r.code]), r.code
+    assert legal == [] or _named_empty(report) == _expected_empty(legal)
+    read = set().union(*(r.condition.support for r in book.rules))
+    assert subjects["LINT007"] == set(book.fields) - read
+
+
 class TestRandomBooks:
     @settings(max_examples=40)
     @given(books(4))
     def test_findings_are_exactly_what_listing_shows(self, book: RuleBook) -> None:
-        """Dead rules and empty values are those that all candidates show."""
-        everything = candidates()
-        report = lint(book)
-        assert not report.undecided
-        dead = {f.subject for f in report.findings if f.code == "LINT003"}
-        assert dead == {
-            r.code for r in book.rules if all(meets(p, [r.condition]) for p in everything)
-        }
-        legal = [p for p in everything if meets(p, [r.condition for r in book.rules])]
-        for f in report.findings:
-            if f.code in ("LINT001", "LINT002"):
-                assert f.clash is not None
-                held = f.clash.held
-                assert not any(all(p[h.field] in h.values for h in held) for p in legal)
-            if f.code == "LINT004":
-                own, *others = f.rules
-                rest = [r.condition for r in others]
-                assert all(meets(p, [own.condition]) for p in everything if meets(p, rest))
-        empty = {(n, v) for p in everything for n, v in p.items()}
-        empty -= {(n, v) for p in legal for n, v in p.items()}
-        named = {
-            (h.field, v)
-            for f in report.findings if f.code in ("LINT001", "LINT002") and f.clash is not None
-            for h in f.clash.held for v in h.values if len(f.clash.held) == 1
-        }  # fmt: skip
-        assert legal == [] or named == empty
+        """Dead, implied and needed rules, empty values and unread fields."""
+        _check(book, lint(book))
+
+    @settings(max_examples=30)
+    @given(books(4))
+    def test_solver_alone_finds_the_same(self, book: RuleBook) -> None:
+        """A book whose space is too large to compile is left to the solver."""
+
+        def refuse(space: Space) -> Space:
+            raise TooHardError("for a test")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exact, "whole", refuse)
+            patch.setattr(lint_module, "whole", refuse)
+            _check(book, lint(book))
+
+    @settings(max_examples=30)
+    @given(books(3), conditions())
+    def test_compiled_space_decides_what_the_solver_does_not(
+        self, book: RuleBook, condition: BoolExpr
+    ) -> None:
+        """A solver that gives up at once changes no answer about a few conditions."""
+        wanted = [condition, *(r.condition for r in book.rules)]
+        domains = {n: domain_of(v).values for n, v in book.fields.items()}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exact, "witness_of", _give_up)
+            found = exact.find(wanted, book.fields, domains, timeout=60)
+        assert (found is not None) == any(meets(p, wanted) for p in candidates())
+        assert found is None or meets(found, wanted)
+
+
+def _give_up(*words: object) -> None:
+    raise UndecidedError("timeout")
+
+
+def test_nothing_decides() -> None:
+    """Where neither the solver nor a compiled space answers, the question stays open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "witness_of", _give_up)
+        patch.setattr(exact, "_by_parts", _too_hard)
+        report = lint(book_of([*SOUND, A * B <= 24]), codes=["LINT003"])
+    assert not report.findings
+    assert [q.split(":")[0] for q in report.undecided] == ["whether RULE004 fires"]
+
+
+def _too_hard(*words: object) -> None:
+    raise TooHardError("for a test")

@@ -1,0 +1,137 @@
+"""Exact answers from compiled spaces, beside the solver.
+
+A compiled space knows the number of its points, so "none" is a proof, and further conditions
+restrict it at little cost: the questions about a whole book are quick this way, where a solver
+is slow. A space that is too large to be compiled as a whole is left to the solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+from ckrules.engine.backends.compiled import compile_function
+from ckrules.engine.backends.pointwise import At
+from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.search import SplitBlock
+from ckrules.engine.errors import UndecidedError
+from ckrules.engine.expr import BoolExpr, Expr
+from ckrules.engine.points import Point
+from ckrules.engine.space import Space
+from ckrules.reasoning.reduce import alike
+from ckrules.reasoning.why import witness_of
+
+_SAMPLED = 500
+_SOLVER = 2.0  # seconds after which a small question goes to a compiled space
+
+
+def whole(space: Space) -> Space:
+    """The space, compiled.
+
+    Raises:
+        TooHardError: If it is too large to be compiled in one piece.
+
+    >>> from ckrules.engine.variables import Int
+    >>> whole(Space([Int("m", [1, 2])])).count()
+    2
+    """
+    if any(isinstance(block, SplitBlock) for block in space.compile().blocks):
+        raise TooHardError("the space is not compiled as a whole")
+    return space
+
+
+def checked(point: Point, conditions: Iterable[BoolExpr]) -> Point:
+    """The point, if the pointwise back end finds every condition true.
+
+    Raises:
+        UndecidedError: If it does not.
+    """
+    at = At(point)
+    for condition in conditions:
+        if not at.holds(condition):
+            raise UndecidedError(f"the compiled space's point does not meet `{condition}`")
+    return point
+
+
+def point_of(space: Space, conditions: Sequence[BoolExpr] = ()) -> Point | None:
+    """A point of the space that meets the conditions too, None if there is none.
+
+    Random points are tried first, so that most conditions need not be compiled.
+
+    Raises:
+        TooHardError: If the space or what the conditions leave cannot be compiled as a whole.
+
+    >>> from ckrules.engine.variables import Int
+    >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
+    >>> space = Space([m, w], [m % (w * 16) == 0])
+    >>> point_of(space, [w == 2]), point_of(space, [w == 4])
+    ({'m': 32, 'w': 2}, None)
+    """
+    if not whole(space).count():
+        return None
+    holds = compile_function(list(conditions))
+    tried = space.sample(_SAMPLED if conditions else 1, seed=0)
+    found = next((p for p in tried if all(holds(p))), None)
+    if found is None:
+        rest = whole(space.where(*conditions))
+        found = rest[0] if rest.count() else None
+    return found and checked(found, [*_conditions(space), *conditions])
+
+
+def _conditions(space: Space) -> list[BoolExpr]:
+    return [r if isinstance(r, BoolExpr) else r.condition for r in space.rules]
+
+
+def find(
+    conditions: Sequence[BoolExpr],
+    variables: Mapping[str, Expr],
+    domains: Mapping[str, Sequence[Any]],
+    *,
+    order: Sequence[str] = (),
+    timeout: float,
+) -> Point | None:
+    """A point that meets a few conditions, None if there is none; by whatever decides first.
+
+    The solver has a short time, then a compiled space over the values that make a difference is
+    tried, and only then the solver has all the time that it may take.
+
+    Args:
+        conditions: What the point must meet.
+        variables: Variable nodes by name.
+        domains: The values that each variable may take.
+        order: An order of the variables that compiles well.
+        timeout: Seconds for the solver.
+
+    Raises:
+        UndecidedError: When nothing decides in time.
+
+    >>> from ckrules.engine.variables import Int
+    >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
+    >>> find([m % (w * 16) == 0, w == 2], {"m": m, "w": w}, {"m": [16, 32], "w": [1, 2]},
+    ...      timeout=1)
+    {'m': 32, 'w': 2}
+    """
+    try:
+        return witness_of(conditions, variables, domains, min(timeout, _SOLVER))
+    except UndecidedError:
+        if timeout <= _SOLVER:
+            raise
+    few = alike(domains, conditions)
+    space = Space(variables.values(), conditions, fixed=few, order=order)
+    try:
+        return _by_parts(space, monotonic() + timeout)
+    except TooHardError:
+        return witness_of(conditions, variables, few, timeout)
+
+
+def _by_parts(space: Space, deadline: float) -> Point | None:
+    """A point of the space, which is taken apart by one variable after the other if need be."""
+    try:
+        return point_of(space)
+    except TooHardError:
+        if monotonic() > deadline:
+            raise
+    name = next(n for n in space.order if len(space.domains[n]) > 1)
+    parts = (space.bind(**{name: value}) for value in space.domains[name])
+    return next((p for part in parts if (p := _by_parts(part, deadline)) is not None), None)
