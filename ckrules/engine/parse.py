@@ -50,7 +50,8 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
     Args:
         text: For example ``"tile_m >= 64 & pipeline in ['mem', 'compv3']"``.
         fields: Nodes by name (variables and derived quantities).
-        python: Read ``&``, ``|`` and ``~`` with Python's precedence, as Kernel Tuner does.
+        python: Read the text as Python means it, as Kernel Tuner does: numbers are true unless
+            zero, and ``&``, ``|`` and ``~`` of numbers work on their bits.
 
     Raises:
         ExpressionError: With the column of what is wrong and the nearest known name.
@@ -71,7 +72,21 @@ def parse(text: str, fields: Mapping[str, Any], *, python: bool = False) -> Any:
         column = _original(origin, at - 1 + lead) + 1
         column = max(1, min(column, len(text) + 1))
         raise ExpressionError("not an expression", text, column) from None
-    return _Reader(text, source, origin, fields).read(tree.body)
+    return _reader(text, source, origin, fields, python).read(tree.body)
+
+
+def _reader(
+    text: str,
+    source: str,
+    origin: list[tuple[int, int]] | None,
+    fields: Mapping[str, Any],
+    python: bool,
+) -> Reader:
+    if not python:
+        return Reader(text, source, origin, fields)
+    from ckrules.engine.python_text import PythonReader  # builds on this module
+
+    return PythonReader(text, source, origin, fields)
 
 
 def _tree(source: str) -> ast.Expression:
@@ -90,6 +105,8 @@ def parse_condition(text: str, fields: Mapping[str, Any], *, python: bool = Fals
         ExpressionError: Also when the text is a number or a word.
     """
     node = parse(text, fields, python=python)
+    if python and isinstance(node, (int, float, e.IntExpr)) and not isinstance(node, bool):
+        node = (node if isinstance(node, e.Expr) else e.const(node)) != 0
     if isinstance(node, bool):
         return e.TRUE if node else e.FALSE
     if not isinstance(node, e.BoolExpr):
@@ -141,7 +158,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
+CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
     "min": (None, e.minimum), "max": (None, e.maximum), "ceil_div": (2, e.ceil_div),
     "divides": (2, e.divides), "is_pow2": (1, e.is_pow2), "implies": (2, e.implies),
     "ite": (3, e.ite), "round_up": (2, e.round_up),
@@ -149,7 +166,9 @@ _CALLS: dict[str, tuple[int | None, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-class _Reader:
+class Reader:
+    """Turns Python's syntax tree of a text into an expression."""
+
     def __init__(
         self,
         text: str,
@@ -251,7 +270,7 @@ class _Reader:
             return found if isinstance(op, ast.In) else ~found
         if type(op) not in _COMPARE:
             raise self.fail(node, "`is` compares objects: write ==")
-        b = self.read(right)
+        a, b = self.sides(op, left, right, a, self.read(right))
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
             a = e.const(a)
         if isinstance(a, e.EnumExpr) or isinstance(b, e.EnumExpr):
@@ -262,6 +281,10 @@ class _Reader:
                 raise self.fail(node, "conditions have no order: use == or !=")
             a, b = self.as_flag(a, b), self.as_flag(b, a)
         return _COMPARE[type(op)](a, b)
+
+    def sides(self, op: ast.cmpop, left: ast.AST, right: ast.AST, a: Any, b: Any) -> Any:
+        """Both sides of a comparison, as they are compared."""
+        return a, b
 
     @staticmethod
     def as_flag(side: Any, other: Any) -> Any:
@@ -281,26 +304,33 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> Any:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name not in _CALLS:
-            hits = nearest(name, _CALLS)
-            known = " or ".join(hits) if hits else ", ".join(_CALLS)
+        if name not in CALLS:
+            names = self.known_calls()
+            hits = nearest(name, names)
+            known = " or ".join(hits) if hits else ", ".join(dict.fromkeys(names))
             raise self.fail(node, f"unknown function {name or 'call'!r}: expected {known}")
-        arity, function = _CALLS[name]
+        arity, function = CALLS[name]
         if node.keywords or (arity is not None and len(node.args) != arity) or not node.args:
             raise self.fail(node, f"{name} takes {arity or 'one or more'} arguments")
         return function(*(self.read(a) for a in node.args))
 
+    def known_calls(self) -> list[str]:
+        """The functions that a text may call."""
+        return list(CALLS)
+
     def number(self, node: ast.AST) -> Any:
+        """A number."""
         value = self.read(node)
         if isinstance(value, (bool, str, e.BoolExpr, e.EnumExpr)):
             raise self.fail(node, f"a number is needed here, not `{value}`")
         return value
 
     def condition(self, node: ast.AST) -> Any:
+        """A condition; a number is one, as in Python: true unless zero."""
         value = self.read(node)
         if isinstance(value, (bool, e.BoolExpr)):
             return value if isinstance(value, e.BoolExpr) else (e.TRUE if value else e.FALSE)
-        if isinstance(value, (int, float, e.IntExpr)):  # as in Python: true unless zero
+        if isinstance(value, (int, float, e.IntExpr)):
             return (value if isinstance(value, e.Expr) else e.const(value)) != 0
         raise self.fail(node, f"a condition is needed here, not `{value}`")
 
