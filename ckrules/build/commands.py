@@ -15,6 +15,9 @@ ARTIFACTS = {
 }
 """Unit and result of each artifact: code object, host library, upstream's launcher."""
 
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og", "-Ofast")
+"""Levels of optimisation that the compilers take."""
+
 _UPSTREAM = (
     *("-mllvm", "-enable-noalias-to-md-conversion=0"),
     *("-Wno-undefined-func-template", "-Wno-float-equal"),

@@ -8,12 +8,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from ckrules.build import toolchain
 from ckrules.build.executors import available_mb, default_jobs
 from ckrules.build.tasks import compiler_version
 from ckrules.constraints import CK_VERSIONS
+
+_RUNS = "; needed for ckrules validate and run only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,7 @@ def can_build(findings: list[Finding]) -> bool:
 
 def _compiler() -> Iterator[Finding]:
     for name in toolchain.COMPILERS:
-        found = toolchain.find_compiler(name)
-        if isinstance(found, toolchain.Missing):
-            yield Finding(name, False, "not on PATH and not in /opt/rocm")
-        else:
-            yield Finding(name, True, f"{found[1]}: {compiler_version(str(found[1]))}")
+        yield _one_compiler(name)
     anything = toolchain.find_compiler()
     if isinstance(anything, toolchain.Missing):
         yield Finding("HIP compiler", False, anything.reason, anything.remedy, needed=True)
@@ -59,19 +56,24 @@ def _compiler() -> Iterator[Finding]:
         yield Finding("HIP headers", False, rocm.reason, rocm.remedy, needed=True)
     else:
         yield Finding("HIP headers", True, f"{rocm}/include/hip", needed=True)
-    linker = shutil.which("ld.lld-19") or shutil.which("ld.lld") or _in_rocm("llvm/bin/ld.lld")
+    linker = toolchain.find_linker()
     yield Finding(
         "lld",
         linker is not None,
-        linker or "code objects cannot be linked",
+        str(linker) if linker else "code objects cannot be linked",
         "Debian: apt-get install lld-19",
         needed=True,
     )
 
 
-def _in_rocm(relative: str) -> str | None:
-    path = Path("/opt/rocm") / relative
-    return str(path) if path.exists() else None
+def _one_compiler(name: str) -> Finding:
+    found = toolchain.find_compiler(name)
+    if isinstance(found, toolchain.Missing):
+        return Finding(name, False, "not on PATH, in ROCM_PATH or in /opt/rocm")
+    try:
+        return Finding(name, True, f"{found[1]}: {compiler_version(str(found[1]))}")
+    except toolchain.MissingToolError as error:
+        return Finding(name, False, str(error))
 
 
 def _trees() -> Iterator[Finding]:
@@ -99,23 +101,22 @@ def _packages() -> Iterator[Finding]:
         yield Finding(f"Python {module}", there, use, f"pip install 'ckrules[{extra}]'")
 
 
+def _libraries() -> list[str]:
+    return [str(p / "lib/libamdhip64.so") for p in toolchain.rocm_prefixes()]
+
+
 def _gpu() -> Iterator[Finding]:
     kfd = os.path.exists("/dev/kfd")
     readable = kfd and os.access("/dev/kfd", os.R_OK | os.W_OK)
     detail = "/dev/kfd" if readable else "no access to /dev/kfd" if kfd else "no /dev/kfd"
-    yield Finding("AMD GPU", readable, detail, "needed for ckrules validate only")
-    runtime = ctypes.util.find_library("amdhip64") or _in_rocm("lib/libamdhip64.so")
-    yield Finding(
-        "HIP runtime",
-        runtime is not None,
-        runtime or "no libamdhip64",
-        "install ROCm; needed for ckrules validate only",
-    )
+    yield Finding("AMD GPU", readable, f"{detail}{'' if readable else _RUNS}")
+    runtime = ctypes.util.find_library("amdhip64") or next(filter(os.path.exists, _libraries()), "")
+    yield Finding("HIP runtime", bool(runtime), runtime or f"no libamdhip64{_RUNS}", "install ROCm")
     bindings = [m for m in ("rocm", "hip") if importlib.util.find_spec(m) is not None]
     yield Finding(
         "HIP for Python",
         bool(bindings),
-        ", ".join(bindings) or "neither rocm.bindings nor hip",
+        ", ".join(bindings) or f"neither rocm.bindings nor hip{_RUNS}",
         "pip install 'ckrules[gpu]'",
     )
 

@@ -47,6 +47,7 @@ _NO_TOOL = (
     "fatal error: '[^']+' file not found",
     "cannot find ROCm device library",
     "unknown argument",
+    "error: no such file or directory",
     "unsupported HIP gpu",
     "invalid target ID",
     "unknown target CPU",

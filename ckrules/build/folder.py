@@ -62,18 +62,21 @@ def manifests(folder: Path) -> list[Listed]:
     Raises:
         UsageError: If the folder holds none.
     """
-    places = [folder] if (folder / MANIFEST).is_file() else sorted(folder.glob(f"*/{MANIFEST}"))
     found: list[Listed] = []
-    for place in places:
-        home = place if place.is_dir() else place.parent
-        for number, line in enumerate((home / MANIFEST).read_text("utf-8").splitlines(), 1):
+    for place in _places(folder):
+        for number, line in enumerate(place.read_text("utf-8").splitlines(), 1):
             try:
-                found.append(Listed(folder=home, **json.loads(line)))
+                found.append(Listed(folder=place.parent, **json.loads(line)))
             except (ValueError, TypeError):
-                raise UsageError(f"{home / MANIFEST}:{number}: not a line of ckrules") from None
+                raise UsageError(f"{place}:{number}: not a line of ckrules") from None
     if not found:
         raise UsageError(f"{folder}: no {MANIFEST}: make it with ckrules generate")
     return found
+
+
+def _places(folder: Path) -> list[Path]:
+    own = folder / MANIFEST
+    return [own] if own.is_file() else sorted(folder.glob(f"*/{MANIFEST}"))
 
 
 def find(places: Iterable[str], home: str | None = None) -> list[Listed]:
@@ -102,6 +105,8 @@ def _one(place: str, home: str | None) -> Iterator[Listed]:
         return
     folder = path.parent if path.parent != Path() else Path(home or ".")
     name = _stem(path.name)
+    if not _places(folder):
+        raise UsageError(f"{place}: neither a folder nor a kernel of one")
     listed = manifests(folder)
     hits = [k for k in listed if k.name == name]
     if not hits:

@@ -173,10 +173,19 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @lru_cache(maxsize=8)
 def compiler_version(compiler: str) -> str:
-    """The first line that a compiler prints of itself."""
-    done = subprocess.run(
-        [compiler, "--version"], capture_output=True, text=True, check=False, timeout=60
-    )
+    """The first line that a compiler prints of itself.
+
+    Raises:
+        MissingToolError: If it cannot be run.
+    """
+    try:
+        done = subprocess.run(
+            [compiler, "--version"], capture_output=True, text=True, check=True, timeout=60
+        )
+    except OSError as error:
+        raise toolchain.MissingToolError(f"{compiler}: cannot be run: {error.strerror}") from None
+    except subprocess.SubprocessError as error:
+        raise toolchain.MissingToolError(f"{compiler}: cannot be run: {error}") from None
     lines = (done.stdout or done.stderr).splitlines()
     return lines[0].strip() if lines else "unknown"
 

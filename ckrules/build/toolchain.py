@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +19,10 @@ TREES = {"2025.11": "ck-2025.11"}
 COMPILERS = ("clang-19", "amdclang++", "hipcc")
 """The compilers that are looked for, best first."""
 
-#: Where ROCm's own compilers are when they are not on PATH.
-_ROCM_BIN = (Path("/opt/rocm/bin"), Path("/opt/rocm/llvm/bin"))
-#: Folders that hold hip/hip_runtime.h, relative to a ROCm prefix.
+#: Where ROCm's own compilers and linker are when they are not on PATH, relative to its prefix.
+_ROCM_BIN = ("bin", "llvm/bin")
 _HIP_HEADER = Path("include/hip/hip_runtime.h")
-_PREFIXES = (Path("/opt/rocm"), Path("/usr"))
+_ROCM = Path("/opt/rocm")
 
 
 class MissingToolError(CkrulesError, RuntimeError):
@@ -69,29 +69,55 @@ def cache_home() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "ckrules"
 
 
+def rocm_prefixes() -> list[Path]:
+    """Where ROCm may be: ROCM_PATH, if it is set, then /opt/rocm."""
+    given = os.environ.get("ROCM_PATH")
+    return [*([Path(given)] if given else []), _ROCM]
+
+
+def find_program(name: str) -> Path | None:
+    """A program on PATH or among ROCm's own; None if there is none."""
+    if hit := shutil.which(name):
+        return Path(hit)
+    return _within(rocm_prefixes(), name)
+
+
+def find_linker() -> Path | None:
+    """The lld that a compiler calls: on PATH, among ROCm's own, or in the compiler's ROCm."""
+    for name in ("ld.lld-19", "ld.lld"):
+        if hit := find_program(name):
+            return hit
+    compiler = find_compiler()
+    if isinstance(compiler, Missing):
+        return None
+    place = compiler[1].resolve().parent
+    return _within([place, place.parent, place.parent.parent], "ld.lld")
+
+
+def _within(prefixes: Sequence[Path], name: str) -> Path | None:
+    places = (prefix / part / name for prefix in prefixes for part in _ROCM_BIN)
+    return next((place for place in places if os.access(place, os.X_OK)), None)
+
+
 def find_compiler(name: str | None = None) -> tuple[str, Path] | Missing:
     """The first compiler of ``COMPILERS`` on this machine, or the one named."""
     names = (name,) if name else COMPILERS
     for candidate in names:
         if candidate not in COMPILERS:
             raise unknown("compiler", candidate, COMPILERS)
-        if hit := shutil.which(candidate):
-            return candidate, Path(hit)
-        for folder in _ROCM_BIN:
-            if os.access(folder / candidate, os.X_OK):
-                return candidate, folder / candidate
+        if hit := find_program(candidate):
+            return candidate, hit
+    none = f"{name} is not" if name else f"none of {', '.join(COMPILERS)} is"
     return Missing(
         what="a HIP compiler",
-        reason=f"none of {', '.join(names)} is on PATH or in /opt/rocm",
+        reason=f"{none} on PATH, in ROCM_PATH or in /opt/rocm",
         remedy="run `make toolchain` (Debian: apt-get install clang-19 lld-19 llvm-19)",
     )
 
 
 def find_rocm() -> Path | Missing:
     """The prefix whose include folder has the HIP headers."""
-    given = os.environ.get("ROCM_PATH")
-    first = [Path(given)] if given else []
-    for prefix in [*first, *_PREFIXES]:
+    for prefix in [*rocm_prefixes(), Path("/usr")]:
         if (prefix / _HIP_HEADER).is_file():
             return prefix
     return Missing(

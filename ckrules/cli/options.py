@@ -47,6 +47,24 @@ class Words(ParamType):
         return [CompletionItem(done + comma + w) for w in self._complete() if w.startswith(word)]
 
 
+class Seconds(ParamType):
+    """A time limit: more than 0, and a number."""
+
+    name = "SECONDS"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The seconds."""
+        try:
+            found = float(value)
+        except ValueError:
+            found = 0.0
+        if not 0 < found < 1e9:
+            self.fail(f"{value!r} is not a number of seconds above 0", param, ctx)
+        return found
+
+
 class Shard(ParamType):
     """``I/N``: part I of N, counted from 1."""
 

@@ -30,7 +30,12 @@ def test_faulty_arguments(tmp_path: Path) -> None:
     for words, said in (
         (["validate", str(tmp_path)], "no ckrules-kernels.jsonl: make it with ckrules generate"),
         (["validate", ".", "--device", "hpi"], "unknown device 'hpi': did you mean 'hip'?"),
-        (["validate", ".", "--timeout", "0"], "--timeout must be more than 0"),
+        (["validate", ".", "--timeout", "0"], "'0' is not a number of seconds above 0"),
+        (["build", ".", "--timeout", "nan"], "'nan' is not a number of seconds above 0"),
+        (["build", ".", "--optimize", "-O9"], "did you mean '-O"),
+        (["results", ".", "--artifact", "devise"], "did you mean 'device'?"),
+        (["generate", "x", "-o", ""], "-o: the folder has no name"),
+        (["validate", str(tmp_path / "out")], "out: neither a folder nor a kernel of one"),
         (["validate", ".", "--problem", "N=1"], "the problem has no C"),
         (["validate", ".", "--problems", str(tmp_path / "none.csv")], "none.csv: No such file"),
         (["run", "x", "--problem", "N=1,C=1"], "the problem has no K"),

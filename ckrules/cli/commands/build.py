@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckrules.cli.options import Seconds
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.engine.errors import UsageError, unknown
 
@@ -50,9 +51,11 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--compiler", metavar="NAME", help="clang-19, amdclang++ or hipcc (default: found).")
 @click.option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
 @click.option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
-@click.option("--optimize", default="-O3", metavar="LEVEL", help="Optimisation of device code.")
+@click.option(
+    "--optimize", default="-O3", metavar="LEVEL", help="-O0 to -O3 for device code [-O3]."
+)
 @click.option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
-@click.option("--timeout", default=900.0, metavar="SECONDS", help="Limit for one artifact.")
+@click.option("--timeout", default=900.0, type=Seconds(), help="Limit for one artifact [900].")
 @click.option("--retry", is_flag=True, help="Compile again what failed before.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -73,7 +76,7 @@ def command(
 ) -> int:
     """Compile generated kernels and remember what came out."""
     from ckrules.build import executors
-    from ckrules.build.commands import ARTIFACTS
+    from ckrules.build.commands import ARTIFACTS, LEVELS
     from ckrules.build.database import FILE
     from ckrules.build.folder import NO_UNITS
     from ckrules.build.results import Results
@@ -82,6 +85,8 @@ def command(
     for artifact in artifacts:
         if artifact not in ARTIFACTS:
             raise unknown("artifact", artifact, ARTIFACTS)
+    if optimize not in LEVELS:
+        raise unknown("level of optimisation", optimize, LEVELS)
     options = Options(
         artifacts=tuple(dict.fromkeys(artifacts)) or ("device", "host"),
         compiler=compiler,
@@ -108,7 +113,10 @@ def command(
 
 
 def _launcher(text: str | None) -> tuple[str, ...]:
-    words = tuple(shlex.split(text)) if text else ()
+    try:
+        words = tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise UsageError(f"--launcher {text}: {str(error).lower()}") from None
     if words and shutil.which(words[0]) is None:
         raise UsageError(f"--launcher {words[0]}: no such program")
     return words

@@ -11,7 +11,7 @@ import click
 
 from ckrules.cli.options import rule_options
 from ckrules.cli.terminal import note, progress
-from ckrules.engine.errors import unknown
+from ckrules.engine.errors import UsageError, unknown
 from ckrules.selection import Books
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def command(
 
     if input_format is not None and input_format not in formats():
         raise unknown("input format", input_format, formats())
+    if not output:
+        raise UsageError("-o: the folder has no name")
     context = Context(books, books.plain_arch(arch) if arch is not None else None)
     unreadable = 0
 
@@ -100,7 +102,7 @@ def _finish(report: Report, unreadable: int, quiet: bool) -> int:
     if not (report.kernels or report.refused or unreadable):
         note("no configurations found")
         return 3
-    if not quiet:
+    if not quiet and (report.kernels or report.refused):
         broken = f", {len(report.refused):,} break a rule" if report.refused else ""
         note(
             f"{report.kernels:,} kernel{'s' * (report.kernels != 1)}{broken};"

@@ -64,10 +64,13 @@ def command(
     quiet: bool,
 ) -> int:
     """Show or export what builds and runs came to."""
+    from ckrules.build.commands import ARTIFACTS
     from ckrules.build.database import find
 
     if runs and artifact:
         raise UsageError("--artifact is about builds, --runs about runs: give one of them")
+    if artifact is not None and artifact not in ARTIFACTS:
+        raise unknown("artifact", artifact, ARTIFACTS)
     kind = _table(runs)
     clauses = {kind.FAILED: failed, "finding IS NOT NULL": findings}
     parts = [text for text, on in clauses.items() if on]

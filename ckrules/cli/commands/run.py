@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckrules.cli.options import Seconds
 from ckrules.cli.terminal import ended_like_ctrl_c, note
 from ckrules.engine.errors import UsageError
 
@@ -37,7 +38,7 @@ Exit codes: 0 the result is right, 1 it is not or the kernel refuses, 2 usage,
 @click.option("--dir", "home", metavar="DIR", help="Folder of the kernel, if given by name.")
 @click.option("--device", default="hip", metavar="NAME", help="hip (default) or a plug-in's name.")
 @click.option("--index", type=click.IntRange(min=0), help="Which GPU [first that fits].")
-@click.option("--timeout", default=60.0, metavar="SECONDS", help="Limit for a step [60].")
+@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
 @click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
 @click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
 def command(

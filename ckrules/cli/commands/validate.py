@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckrules.cli.options import Seconds
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.engine.errors import UsageError
 
@@ -47,7 +48,7 @@ input, 3 no GPU or nothing to run.
 @click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
 @click.option("--problems", "files", multiple=True, metavar="FILE", help="CSV file. Repeatable.")
 @click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
-@click.option("--timeout", default=60.0, metavar="SECONDS", help="Limit for a kernel's step [60].")
+@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60].")
 @click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
 @click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
@@ -71,8 +72,6 @@ def command(
     from ckrules.device.store import Runs, place_for
 
     registry.check(device)
-    if timeout <= 0:
-        raise UsageError("--timeout must be more than 0")
     problems = _problems(lines, files)
     kernels = folder.find(where, home)
     found = pool.discover(device)
