@@ -8,7 +8,7 @@ of rule books.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -139,16 +139,23 @@ class BitTerms:
         return z3.BoolVal(value)
 
     def rel(self, table: Table, keys: Sequence[Any], node: Expr) -> Any:
-        return z3.Or([self._row(key, keys) for key in table.rows])
+        rows = self._rows(table, keys)
+        return z3.Or([rows(key) for key in table.rows])
 
-    def _row(self, key: tuple[Value, ...], terms: Sequence[Any]) -> Any:
-        return z3.And([self.equals(t, k) for t, k in zip(terms, key, strict=True)])
+    def _rows(self, table: Table, terms: Sequence[Any]) -> Callable[[tuple[Value, ...]], Any]:
+        """The condition that terms are a row of the table; each comparison is made once."""
+        same = [
+            {value: self.equals(term, value) for value in {key[k] for key in table.rows}}
+            for k, term in enumerate(terms)
+        ]
+        return lambda key: z3.And([known[v] for known, v in zip(same, key, strict=True)])
 
     def lookup(self, table: Table, keys: Sequence[Any], node: Expr) -> Any:
         # rows with one value share a branch; the last group needs no test of its own
+        row = self._rows(table, keys)
         groups: dict[Any, list[Any]] = {}
         for key, value in table.rows.items():
-            groups.setdefault(value, []).append(self._row(key, keys))
+            groups.setdefault(value, []).append(row(key))
         width = max((self.constant(v).size() for v in groups), default=1)
         cases = [(z3.Or(rows), _to(self.constant(v), width)) for v, rows in groups.items()]
         if not cases:

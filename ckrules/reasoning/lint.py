@@ -250,17 +250,16 @@ class _Lint:
         return self._ask([~r.condition, *conditions], f"what implies {r.code}") is None
 
     @cached_property
-    def _lemmas(self) -> Oracle:
-        return Oracle(self.book.fields, timeout=self.timeout)
+    def _lemma(self) -> Callable[[Sequence[BoolExpr]], frozenset[int] | None]:
+        return oracle_test(Oracle(self.book.fields, timeout=self.timeout))
 
     def _implied_by(self, r: Rule, others: Sequence[Rule]) -> tuple[Rule, ...]:
         own = r.condition.support
         ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
-        test = oracle_test(self._lemmas)
         conditions = [x.condition for x in ordered]
         fixed = [*self.region, ~r.condition]
         try:
-            kept = shrink(conditions, lambda some: test([*fixed, *some]))
+            kept = shrink(conditions, lambda some: self._lemma([*fixed, *some]))
         except UndecidedError:
             return ()
         return tuple(sorted((ordered[k] for k in kept), key=lambda x: x.code))

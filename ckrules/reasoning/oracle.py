@@ -9,6 +9,7 @@ it is returned, and "unknown" or a time-out raises `UndecidedError`.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from ckrules.engine.variables import domain_of
 from ckrules.reasoning.bits import BitEncoder
 
 TIMEOUT = 60.0
+_KEPT = 100  # points that are tried before the solver is asked again
 
 
 class Oracle:
@@ -238,9 +240,19 @@ def shrink(
 
 
 def oracle_test(oracle: Oracle) -> Callable[[Sequence[BoolExpr]], frozenset[int] | None]:
-    """The question that `shrink` asks, put to an oracle."""
+    """The question that `shrink` asks, put to an oracle.
+
+    Points that it gave before are tried first: what they meet is possible.
+    """
+    known: deque[At] = deque(maxlen=_KEPT)
 
     def impossible(conditions: Sequence[BoolExpr]) -> frozenset[int] | None:
-        return None if oracle.find(conditions) is not None else oracle.core
+        if any(all(at.holds(c) for c in conditions) for at in known):
+            return None
+        point = oracle.find(conditions)
+        if point is None:
+            return oracle.core
+        known.appendleft(At(point))
+        return None
 
     return impossible
