@@ -26,6 +26,8 @@ _TERSE = (
     *("-ferror-limit=1", "-ftemplate-backtrace-limit=1"),
     *("-fno-caret-diagnostics", "-fno-color-diagnostics", "-w"),
 )
+LINK = ("--driver-mode=g++", "-no-hip-rt", "-shared", "-w")
+"""How host libraries are linked: with the C++ library, without the GPU's runtime."""
 DEEP = ("-fconstexpr-steps=100000000", "-fbracket-depth=16384")
 """How deep and long templates may get; upstream's 1024 brackets are too few for large tiles."""
 
@@ -43,20 +45,18 @@ class Recipe:
     """Such as ``("ccache",)``: what runs the compiler."""
 
 
-def command(recipe: Recipe, artifact: str, name: str, tools: Toolchain) -> list[str]:
-    """The command for an artifact, to be run in the folder of the generated files.
+def commands(recipe: Recipe, artifact: str, name: str, tools: Toolchain) -> list[list[str]]:
+    """The commands for an artifact, to be run one after the other among the generated files.
 
-    The compiler's own output goes to the file that `ARTIFACTS` names.
+    The result is the file that `ARTIFACTS` names. A host library is compiled and linked by a
+    command each, because compiler caches keep objects only.
     """
     unit, result = (form.format(name=name) for form in ARTIFACTS[artifact])
-    return [
-        *recipe.launcher,
-        str(tools.compiler),
-        *flags(recipe, artifact, tools),
-        unit,
-        "-o",
-        result,
-    ]
+    compiled = f"{name}.host.o" if artifact == "host" else result
+    compiler = str(tools.compiler)
+    words = [*recipe.launcher, compiler, *flags(recipe, artifact, tools), unit, "-o", compiled]
+    linking = [compiler, *LINK, *recipe.flags, compiled, "-o", result]
+    return [words, linking] if artifact == "host" else [words]
 
 
 def flags(recipe: Recipe, artifact: str, tools: Toolchain) -> list[str]:
@@ -80,9 +80,7 @@ def _device(recipe: Recipe) -> Sequence[str]:
 
 
 def _host(_: Recipe) -> Sequence[str]:
-    # The C++ library has to be linked, the GPU's runtime must not be.
-    linking = ("--driver-mode=g++", "-no-hip-rt", "-shared", "-fvisibility=hidden")
-    return ("--cuda-host-only", "-O1", "-fPIC", *linking)
+    return ("--cuda-host-only", "-O1", "-fPIC", "-fvisibility=hidden", "-c")
 
 
 def _object(recipe: Recipe) -> Sequence[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ckrules.build import tasks as work
 from ckrules.build import toolchain
-from ckrules.build.commands import Recipe, command, flags
+from ckrules.build.commands import Recipe, commands, flags
 from ckrules.build.database import ResultsError
 from ckrules.build.failures import REFUSALS, TRANSIENT
 from ckrules.build.folder import Listed, manifests
@@ -257,8 +257,9 @@ class Session:
         )
 
     def _shell(self, kernel: Listed, task: work.Task, tools: toolchain.Toolchain) -> str:
-        words = command(task.recipe, task.artifact, kernel.name, tools)
-        return f"cd {shlex.quote(str(kernel.folder.resolve()))} && {shlex.join(words)}"
+        steps = commands(task.recipe, task.artifact, kernel.name, tools)
+        home = shlex.quote(str(kernel.folder.resolve()))
+        return " && ".join([f"cd {home}", *map(shlex.join, steps)])
 
 
 def _count(summary: Summary, result: Result) -> None:

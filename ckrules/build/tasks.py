@@ -12,14 +12,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from ckrules.build import codeobject, toolchain
-from ckrules.build.commands import ARTIFACTS, Recipe, command, flags
+from ckrules.build.commands import ARTIFACTS, LINK, Recipe, commands, flags
 from ckrules.build.failures import Failure, classify
 from ckrules.engine.errors import CkrulesError
 
@@ -89,8 +89,8 @@ def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float)
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    status, output, peak = _execute(
-        command(task.recipe, task.artifact, task.name, tools), folder, task.timeout
+    status, output, peak = _execute_all(
+        commands(task.recipe, task.artifact, task.name, tools), folder, task.timeout
     )
     seconds = time.perf_counter() - start
     version = compiler_version(str(tools.compiler))
@@ -112,11 +112,26 @@ def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float)
     return Outcome(failure, seconds, peak, data, found, tools.kind, version)
 
 
+def _execute_all(
+    steps: Sequence[list[str]], folder: Path, timeout: float
+) -> tuple[int | None, str, int]:
+    """Exit status, output and peak memory of commands, up to the first that fails."""
+    deadline = time.monotonic() + timeout
+    status: int | None = 0
+    output, peak = "", 0
+    for words in steps:
+        status, output, used = _execute(words, folder, deadline - time.monotonic())
+        peak = max(peak, used)
+        if status != 0:
+            break
+    return status, output, peak
+
+
 def _execute(words: list[str], folder: Path, timeout: float) -> tuple[int | None, str, int]:
     """Exit status (None: timed out), output and peak memory in MB of one command."""
     log = folder / "compiler.log"
     temporary = folder / "tmp"
-    temporary.mkdir()
+    temporary.mkdir(exist_ok=True)
     env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -202,6 +217,7 @@ def task_key(task: Task, tools: toolchain.Toolchain) -> str:
         *(task.artifact, task.recipe.ck, task.include or ""),
         *(tools.kind, compiler_version(str(tools.compiler))),
         *flags(task.recipe, task.artifact, anywhere),
+        *(LINK if task.artifact == "host" else ()),
     ]
     for path in sorted(task.sources):
         parts += [path, _without_head(task.sources[path])]

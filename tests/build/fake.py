@@ -30,7 +30,7 @@ import os, pathlib, signal, sys, time
 if "--version" in sys.argv:
     print("fake compiler 1.0")
     sys.exit()
-unit = next(a for a in sys.argv if a.endswith(".cpp"))
+unit = next(a for a in sys.argv if a.endswith((".cpp", ".host.o")))
 out = sys.argv[sys.argv.index("-o") + 1]
 how = os.environ.get("FAKE_COMPILER", "ok")
 if "FAKE_PIDS" in os.environ:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.build import codeobject, executors, failures, hostlib
-from ckrules.build.commands import Recipe, command, flags
+from ckrules.build.commands import Recipe, commands, flags
 from ckrules.build.toolchain import Toolchain
 from ckrules.codegen.variants import entries, prefetch_stages
 from ckrules.constraints import book
@@ -57,7 +57,7 @@ def test_what_is_no_code_object(data: bytes) -> None:
 
 
 def test_device_objects_of_clang_do_without_the_device_library() -> None:
-    words = command(Recipe("2025.11", "gfx942"), "device", "K", TOOLS)
+    (words,) = commands(Recipe("2025.11", "gfx942"), "device", "K", TOOLS)
     assert words[:3] == ["/bin/clang-19", "-x", "hip"]
     assert words[-3:] == ["K.device.cpp", "-o", "K.hsaco"]
     assert {"-nogpulib", "-DCKRULES_NO_DEVICE_LIBS", "--cuda-device-only"} <= set(words)
@@ -67,8 +67,12 @@ def test_device_objects_of_clang_do_without_the_device_library() -> None:
 
 def test_a_launcher_comes_first() -> None:
     recipe = Recipe("2025.11", "gfx1201", launcher=("ccache",), flags=("-DX",))
-    words = command(recipe, "host", "K", TOOLS)
+    words, linking = commands(recipe, "host", "K", TOOLS)
     assert words[:2] == ["ccache", "/bin/clang-19"]
+    assert words[-4:] == ["-DX", "K.host.cpp", "-o", "K.host.o"]
+    assert "-c" in words
+    assert linking[0] == "/bin/clang-19"
+    assert linking[-3:] == ["K.host.o", "-o", "K.host.so"]
     assert {"-DX", "-DCK_TILE_USE_WMMA=1", "--cuda-host-only"} <= set(words)
 
 
