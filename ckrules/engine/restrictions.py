@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ckrules.engine import python_text  # noqa: F401 - loaded here, not with the first text
 from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.parse import parse_condition

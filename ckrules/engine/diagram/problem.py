@@ -22,7 +22,7 @@ from ckrules.engine.simplify import Simplifier, clauses
 Array = npt.NDArray[Any]
 
 DENSE = 400_000  # cells up to which a clause is evaluated as one table
-_DIRECT = 20_000  # cells of all conditions together up to which none is simplified
+_DIRECT = 20_000  # cells up to which a condition is evaluated rather than simplified
 
 
 @dataclass(frozen=True)
@@ -169,20 +169,31 @@ class _State:
         return Problem(none, (), (), empty=True)
 
     def tabulate(self, conditions: Sequence[BoolExpr]) -> bool:
-        """Evaluate all conditions as they are, if that is less work than simplifying them."""
-        room = _DIRECT
-        for c in conditions:
-            room -= prod(len(self.codes[n]) for n in c.support)
-            if room < 0 or not c.support:
-                return False
-        if not self.possible:
-            return True
-        try:
-            self.filter_joint(conditions)
-        except UsageError:  # perhaps of numbers that simplification takes away
-            self._known = {k: t for k, t in self._known.items() if k < 0}
+        """Evaluate all conditions as they are, if that is less work than simplifying them.
+
+        The small ones come first, since the values that they rule out make others small. If some
+        stay too large, what was ruled out stays so and the answer is False.
+        """
+        if not all(c.support for c in conditions):
             return False
+        left, done = list(conditions), list[BoolExpr]()
+        while left and self.possible:
+            size = {c.id: self._cells(c) for c in left}
+            small = [c for c in left if size[c.id] <= _DIRECT]
+            left = [c for c in left if size[c.id] > _DIRECT]
+            try:
+                self.filter_joint([*done, *small])
+            except UsageError:  # perhaps of numbers that simplification takes away
+                small = []
+            if not small:
+                self._known = {k: t for k, t in self._known.items() if k < 0}
+                self.joined = []
+                return False
+            done += small
         return True
+
+    def _cells(self, clause: BoolExpr) -> int:
+        return prod(len(self.codes[n]) for n in clause.support)
 
     def keep(self, name: str, mask: Array) -> bool:
         """Drop the codes outside ``mask``, here and in every known table; True if any is."""
