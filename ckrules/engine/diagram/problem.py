@@ -177,19 +177,22 @@ class _State:
         if not all(c.support for c in conditions):
             return False
         left, done = list(conditions), list[BoolExpr]()
-        while left and self.possible:
+        while self.possible:
             size = {c.id: self._cells(c) for c in left}
             small = [c for c in left if size[c.id] <= _DIRECT]
             left = [c for c in left if size[c.id] > _DIRECT]
             try:
                 self.filter_joint([*done, *small])
             except UsageError:  # perhaps of numbers that simplification takes away
-                small = []
-            if not small:
-                self._known = {k: t for k, t in self._known.items() if k < 0}
-                self.joined = []
-                return False
+                left = list(conditions)
+                break
+            if not left or not small:
+                break
             done += small
+        if left and self.possible:
+            self._known = {k: t for k, t in self._known.items() if k < 0}
+            self.joined = []
+            return False
         return True
 
     def _cells(self, clause: BoolExpr) -> int:
