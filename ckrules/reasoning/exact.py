@@ -19,6 +19,7 @@ from ckrules.engine.errors import UndecidedError
 from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.points import Point
 from ckrules.engine.space import Space
+from ckrules.reasoning.oracle import Oracle, oracle_test
 from ckrules.reasoning.reduce import alike
 from ckrules.reasoning.why import witness_of
 
@@ -83,46 +84,69 @@ def _conditions(space: Space) -> list[BoolExpr]:
     return [r if isinstance(r, BoolExpr) else r.condition for r in space.rules]
 
 
-def find(
-    conditions: Sequence[BoolExpr],
-    variables: Mapping[str, Expr],
-    domains: Mapping[str, Sequence[Any]],
-    *,
-    order: Sequence[str] = (),
-    timeout: float,
-) -> Point | None:
-    """A point that meets a few conditions, None if there is none; by whatever decides first.
+class Decider:
+    """Whether some conditions can hold together, by whatever decides first.
 
-    The solver has a short time, then a compiled space over the values that make a difference is
-    tried, and only then the solver has all the time that it may take.
+    Points that are known already are tried, then the solver has a short time, then a compiled
+    space over the values that make a difference, and only then the solver has all of its time.
 
     Args:
-        conditions: What the point must meet.
         variables: Variable nodes by name.
         domains: The values that each variable may take.
         order: An order of the variables that compiles well.
         timeout: Seconds for the solver.
 
-    Raises:
-        UndecidedError: When nothing decides in time.
-
     >>> from ckrules.engine.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
-    >>> find([m % (w * 16) == 0, w == 2], {"m": m, "w": w}, {"m": [16, 32], "w": [1, 2]},
-    ...      timeout=1)
+    >>> decider = Decider({"m": m, "w": w}, {"m": [16, 32], "w": [1, 2]}, timeout=1)
+    >>> decider.find([m % (w * 16) == 0, w == 2])
     {'m': 32, 'w': 2}
     """
-    try:
-        return witness_of(conditions, variables, domains, min(timeout, _SOLVER))
-    except UndecidedError:
-        if timeout <= _SOLVER:
-            raise
-    few = alike(domains, conditions)
-    space = Space(variables.values(), conditions, fixed=few, order=order)
-    try:
-        return _by_parts(space, monotonic() + timeout)
-    except TooHardError:
-        return witness_of(conditions, variables, few, timeout)
+
+    def __init__(
+        self,
+        variables: Mapping[str, Expr],
+        domains: Mapping[str, Sequence[Any]],
+        *,
+        order: Sequence[str] = (),
+        timeout: float,
+    ) -> None:
+        self.variables, self.domains, self.order = variables, domains, order
+        self.timeout = timeout
+        self._oracle = Oracle(variables, domains, timeout=min(timeout, _SOLVER))
+        self._test = oracle_test(self._oracle)
+
+    def find(self, conditions: Sequence[BoolExpr]) -> Point | None:
+        """A point that meets the conditions, None if there is none.
+
+        Raises:
+            UndecidedError: When nothing decides in time.
+        """
+        try:
+            quick = min(self.timeout, _SOLVER)
+            return witness_of(conditions, self.variables, self.domains, quick)
+        except UndecidedError:
+            return self._slowly(conditions)
+
+    def impossible(self, conditions: Sequence[BoolExpr]) -> frozenset[int] | None:
+        """The question that `ckrules.reasoning.oracle.shrink` asks.
+
+        Raises:
+            UndecidedError: When nothing decides in time.
+        """
+        try:
+            return self._test(conditions)
+        except UndecidedError:
+            possible = self._slowly(conditions) is not None
+            return None if possible else frozenset(c.id for c in conditions)
+
+    def _slowly(self, conditions: Sequence[BoolExpr]) -> Point | None:
+        few = alike(self.domains, conditions)
+        space = Space(self.variables.values(), conditions, fixed=few, order=self.order)
+        try:
+            return _by_parts(space, monotonic() + self.timeout)
+        except TooHardError:
+            return witness_of(conditions, self.variables, few, self.timeout)
 
 
 def _by_parts(space: Space, deadline: float) -> Point | None:

@@ -31,7 +31,7 @@ from ckrules.engine.text import to_text
 from ckrules.engine.variables import domain_of
 from ckrules.reasoning.clash import Clash, Held, Parts, held_condition, minimal
 from ckrules.reasoning.evidence import Evidence
-from ckrules.reasoning.exact import find, point_of, whole
+from ckrules.reasoning.exact import Decider, point_of, whole
 from ckrules.reasoning.findings import CODES, Finding, Report
 from ckrules.reasoning.oracle import TIMEOUT, Oracle, oracle_test, shrink
 
@@ -110,6 +110,12 @@ class _Lint:
         if space is not None:
             self.seen += space.sample(_SAMPLED, seed=0)
         return space
+
+    @cached_property
+    def decider(self) -> Decider:
+        """For questions about few rules."""
+        fields, order = self.book.fields, self.book.vocabulary.order
+        return Decider(fields, self.oracle.domains, order=order, timeout=self.timeout)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -213,10 +219,7 @@ class _Lint:
     def _witness(self, condition: BoolExpr, what: str) -> Point | bool | None:
         """A candidate that meets the condition, None if there is none, False if undecided."""
         try:
-            wanted = [*self.region, condition]
-            order = self.book.vocabulary.order
-            domains = self.oracle.domains
-            return find(wanted, self.book.fields, domains, order=order, timeout=self.timeout)
+            return self.decider.find([*self.region, condition])
         except UndecidedError as error:
             self.undecided.append(f"{what}: {error}")
             return False
@@ -231,10 +234,11 @@ class _Lint:
             others = [x for x in unsure if x is not r]
             if self._implied(r, base, needed, others):
                 by = self._implied_by(r, [*needed, *others])
-                named = ", ".join(x.code for x in by) or "the region"
+                named = ", ".join(x.code for x in by or ()) or "the region"
+                named = "the other rules" if by is None else named
                 text = f"{r.code} ({r.name}) is implied by {named}"
                 unsure.remove(r)
-                yield Finding("LINT004", r.code, text, (r, *by))
+                yield Finding("LINT004", r.code, text, (r, *(by or ())))
 
     def _implied(
         self, r: Rule, base: Space | None, needed: Sequence[Rule], others: Sequence[Rule]
@@ -249,19 +253,16 @@ class _Lint:
         conditions += [x.condition for x in needed]
         return self._ask([~r.condition, *conditions], f"what implies {r.code}") is None
 
-    @cached_property
-    def _lemma(self) -> Callable[[Sequence[BoolExpr]], frozenset[int] | None]:
-        return oracle_test(Oracle(self.book.fields, timeout=self.timeout))
-
-    def _implied_by(self, r: Rule, others: Sequence[Rule]) -> tuple[Rule, ...]:
+    def _implied_by(self, r: Rule, others: Sequence[Rule]) -> tuple[Rule, ...] | None:
+        """A minimal set of the other rules that implies the rule, None if that is undecided."""
         own = r.condition.support
         ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
         conditions = [x.condition for x in ordered]
         fixed = [*self.region, ~r.condition]
         try:
-            kept = shrink(conditions, lambda some: self._lemma([*fixed, *some]))
+            kept = shrink(conditions, lambda some: self.decider.impossible([*fixed, *some]))
         except UndecidedError:
-            return ()
+            return None
         return tuple(sorted((ordered[k] for k in kept), key=lambda x: x.code))
 
     def zero_divisors(self) -> Iterator[Finding]:

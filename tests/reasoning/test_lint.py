@@ -17,6 +17,7 @@ from ckrules.reasoning import exact
 from ckrules.reasoning import lint as lint_module
 from ckrules.reasoning.findings import CODES, Report
 from ckrules.reasoning.lint import lint
+from ckrules.reasoning.oracle import Oracle
 from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, conditions, meets
 
 
@@ -142,9 +143,13 @@ class TestRandomBooks:
         domains = {n: domain_of(v).values for n, v in book.fields.items()}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact, "witness_of", _give_up)
-            found = exact.find(wanted, book.fields, domains, timeout=60)
+            patch.setattr(Oracle, "find", _give_up)
+            decider = exact.Decider(book.fields, domains, timeout=60)
+            found = decider.find(wanted)
+            core = decider.impossible(wanted)
         assert (found is not None) == any(meets(p, wanted) for p in candidates())
         assert found is None or meets(found, wanted)
+        assert (core is None) == (found is not None)
 
 
 def _give_up(*words: object) -> None:
