@@ -18,7 +18,7 @@ from ckrules.engine.errors import CkrulesError
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from ckrules.device.interface import DeviceInfo
+    from ckrules.device.interface import Device, DeviceInfo
     from ckrules.device.jobs import Job
 
     Pipe = Connection[Any, Any]
@@ -39,7 +39,7 @@ def serve(pipe: Pipe, device: str, index: int, log: str) -> None:
     from ckrules.device.execute import Runner
 
     try:
-        handle = registry.load(device).open(index)
+        handle = _checked(registry.load(device).open(index))
     except Exception as error:  # whatever the plug-in's own code raises
         pipe.send(("failed", _said(error)))
         return
@@ -63,10 +63,29 @@ def look(pipe: Pipe, device: str, log: str) -> None:
     try:
         plugin = registry.load(device)
         looked = list(plugin.looked_for())
-        found: list[DeviceInfo] = list(plugin.discover())
+        found = [_info(each) for each in plugin.discover()]
         pipe.send(("found", found, looked))
     except Exception as error:  # whatever the plug-in's own code raises
         pipe.send(("failed", _said(error), looked))
+
+
+def _info(found: Any) -> DeviceInfo:
+    from ckrules.device.interface import DeviceError, DeviceInfo
+
+    if not isinstance(found, DeviceInfo):
+        raise DeviceError(f"the plug-in discovered {found!r:.80}, expected a DeviceInfo")
+    return found
+
+
+def _checked(device: Any) -> Device:
+    from ckrules.device.interface import Device, DeviceError
+
+    members = [m for m in dir(Device) if not m.startswith("_")]
+    absent = [m for m in ("info", *members) if not hasattr(device, m)]
+    if absent:
+        raise DeviceError(f"the plug-in's device has no {', '.join(absent)}")
+    checked: Device = device
+    return checked
 
 
 def _outcome(runner: Any, job: Job) -> Any:

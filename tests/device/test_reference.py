@@ -76,6 +76,14 @@ if importlib.util.find_spec("torch") is not None:  # a skip would say that somet
             atol=1e-10,
         )
 
+    @settings(max_examples=20)
+    @given(problem=problems(most_channels=1))
+    def test_pytorch_agrees_on_depthwise(problem: Problem) -> None:
+        tensors = Tensors(problem, "forward_depthwise", "fp32")
+        a, b = operands(tensors)
+        found = reference_torch.compute(tensors, a, b)
+        np.testing.assert_allclose(found, reference.compute(tensors, a, b), rtol=1e-10, atol=1e-10)
+
 else:
 
     def test_pytorch_is_asked_for_by_name() -> None:
