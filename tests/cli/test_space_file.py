@@ -36,6 +36,10 @@ def test_count_enumerate_and_sample(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", SPACE)
     assert run("space", path, "count").stdout == f"{len(POINTS)}\n"
     assert run("space", path, "count", "--where", "x == 4").stdout == "4\n"
+    by = run("space", path, "count", "--by", "y,mode", "--format", "csv").stdout.split()
+    pairs = [f"{p['y']},{p['mode']}" for p in POINTS]
+    assert by[0] == "y,mode,count"
+    assert sorted(by[1:]) == sorted(f"{pair},{pairs.count(pair)}" for pair in set(pairs))
     listed = [json.loads(x) for x in run("space", path, "enumerate").stdout.splitlines()]
     assert sorted(map(str, listed)) == sorted(map(str, POINTS))
     parts = [run("space", path, "enumerate", "--shard", f"{i}/2").stdout for i in (1, 2)]
@@ -80,6 +84,8 @@ def test_a_faulty_file_is_one_line(tmp_path: Path, change: dict[str, Any], said:
         (["no-such.json", "count"], "No such file"),
         (["a.json", "cuont"], "unknown action 'cuont': did you mean 'count'"),
         (["a.json", "enumerate", "--format", "names"], "no kernel names"),
+        (["a.json", "count", "--by", "modes"], "unknown field 'modes': did you mean 'mode'"),
+        (["a.json", "sample", "--by", "mode"], "does not go with sample"),
         (["a.json", "enumerate", "--fields", "xx"], "unknown field 'xx'"),
     ],
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ckrules.cli.groups import Group, grouped, render_groups, rows_of
 from ckrules.cli.options import Request, Shard, Words, space_options
 from ckrules.cli.output import text_output
 from ckrules.engine.errors import UsageError, unknown
-
-if TYPE_CHECKING:
-    from ckrules.engine.space import Space
 
 _FORMATS = ("table", "json", "jsonl", "csv")
 
@@ -46,69 +42,28 @@ def command(
     return 0
 
 
-def _counted(
-    request: Request, by: tuple[str, ...] | None
-) -> tuple[int, list[tuple[tuple[Any, ...], int]] | None]:
+def _counted(request: Request, by: tuple[str, ...] | None) -> tuple[int, list[Group] | None]:
     """The number of points, and the groups where ``--by`` asks for them."""
     if request.catalog:
         from ckrules.cli.catalog_list import CatalogList
 
         count, listed = CatalogList(request).count(by or ())
         return count, listed if by else None
-    for field in by or ():
-        if field not in request.selection.book.fields:
-            raise unknown("field", field, request.selection.book.fields)
     space = request.selection.space
-    groups = list(_groups(space, by)) if by else None
+    groups = list(grouped(space, by)) if by else None
     return space.count() if groups is None else sum(n for _, n in groups), groups
-
-
-def _groups(space: Space, by: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """Values and count of every combination that has points, in the fields' order."""
-    if len(set(by)) < len(by):
-        raise UsageError("--by names a field twice")
-    outer, inner = by[:-2], by[-2:]
-    for values in itertools.product(*(space.domains[f] for f in outer)):
-        part = space.bind(**dict(zip(outer, values, strict=True))) if outer else space
-        for key, n in part.counts_by(*inner).items():
-            if n:
-                yield (*values, *(key if len(inner) == 2 else (key,))), n
 
 
 def _render(
     request: Request,
     by: tuple[str, ...],
     count: int,
-    groups: list[tuple[tuple[Any, ...], int]] | None,
+    groups: list[Group] | None,
     form: str,
 ) -> str:
-    rows = [dict(zip(by, key, strict=True)) | {"count": n} for key, n in groups or ()]
     if form == "json":
         out: dict[str, Any] = {**request.to_dict(), "count": count}
         if groups is not None:
-            out |= {"by": list(by), "groups": rows}
+            out |= {"by": list(by), "groups": rows_of(by, groups)}
         return json.dumps(out) + "\n"
-    if groups is None:
-        rows = [{"count": count}]
-        if form == "table":
-            return f"{count}\n"
-    if form == "jsonl":
-        return "".join(json.dumps(row) + "\n" for row in rows)
-    cells = [[*by, "count"], *([_cell(v) for v in row.values()] for row in rows)]
-    if form == "csv":
-        return "".join(",".join(row) + "\n" for row in cells)
-    return _aligned([*cells, ["total", *[""] * (len(by) - 1), str(count)]])
-
-
-def _cell(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    """Columns side by side, the last one to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for *keys, n in rows:
-        cells = [f"{k:<{w}}" for k, w in zip(keys, widths, strict=False)]
-        lines.append("  ".join([*cells, f"{n:>{widths[-1]}}"]))
-    return "\n".join(lines) + "\n"
+    return render_groups(by, count, groups, form)

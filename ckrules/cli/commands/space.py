@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.emit import TABLE_ROWS, Listing, emit, listing_options, show_table
-from ckrules.cli.options import Shard
+from ckrules.cli.groups import grouped, render_groups
+from ckrules.cli.options import Shard, Words
 from ckrules.cli.output import text_output
 from ckrules.cli.removed import number
 from ckrules.cli.terminal import note
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ckrules.engine.space import Space
 
 _ACTIONS = ("count", "enumerate", "sample")
+_COUNT_FORMS = ("csv", "jsonl")
 EPILOG = """\b
 FILE holds {"variables": [{"name": ..., "values": [...]}, ...],
 "constraints": ["Python expressions over the names", ...]}.
@@ -33,6 +34,7 @@ FILE holds {"variables": [{"name": ..., "values": [...]}, ...],
 @listing_options
 @click.option("--where", multiple=True, metavar="EXPR", help="A further condition. Repeatable.")
 @click.option("--limit", "-n", type=click.IntRange(min=0), help="So many points at most.")
+@click.option("--by", type=Words(), help="Count for each combination of these fields' values.")
 @click.option("--shard", type=Shard(), help="Enumerate only part I of N, counted from 1.")
 @click.option("--seed", type=int, help="The same seed draws the same points.")
 def command(
@@ -41,6 +43,7 @@ def command(
     listing: Listing,
     where: tuple[str, ...],
     limit: int | None,
+    by: tuple[str, ...] | None,
     shard: tuple[int, int] | None,
     seed: int | None,
 ) -> int:
@@ -55,11 +58,9 @@ def command(
     if where:
         space = space.where(*where)
     if action == "count":
-        count = space.count()
-        text = json.dumps({"count": count}) if listing.form == "jsonl" else str(count)
-        with text_output(listing.output) as stream:
-            stream.write(text + "\n")
-        return 0
+        return _count(space, by, listing)
+    if by:
+        raise UsageError(f"--by counts: it does not go with {action}")
     if action == "enumerate":
         tables = _enumerated(space, shard, _rows(limit, listing))
     else:
@@ -69,6 +70,14 @@ def command(
     _write(space, tables, listing)
     if action == "sample":
         note(f"seed {seed}")
+    return 0
+
+
+def _count(space: Space, by: tuple[str, ...] | None, listing: Listing) -> int:
+    groups = list(grouped(space, by)) if by else None
+    form = listing.form if listing.form in _COUNT_FORMS else "table"
+    with text_output(listing.output) as stream:
+        stream.write(render_groups(by or (), space.count(), groups, form))
     return 0
 
 
