@@ -10,6 +10,7 @@ from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import Value
+from ckrules.engine.parse import parse_condition
 from ckrules.engine.variables import domain_of
 
 Point = dict[str, Value]
@@ -36,10 +37,22 @@ class Drawer:
         book: The rules; only those of kind ``compile`` decide what is beyond the boundary.
         fixed: Fields that are never changed, such as the GPU.
         seed: The same seed gives the same points.
+        where: Conditions that every drawn point meets, in the language of ``--where``.
+
+    Raises:
+        UsageError: For a condition that is none.
     """
 
-    def __init__(self, book: RuleBook, fixed: Mapping[str, Sequence[Value]], seed: int) -> None:
-        self.book, self.seed = book, seed
+    def __init__(
+        self,
+        book: RuleBook,
+        fixed: Mapping[str, Sequence[Value]],
+        seed: int,
+        where: Sequence[str] = (),
+    ) -> None:
+        self.book, self.seed, self.where = book, seed, tuple(where)
+        names = book.vocabulary.names()
+        self._inside = compile_function([parse_condition(text, names) for text in where])
         self.random = random.Random(seed)
         self.rules = [r for r in book.rules if r.kind == "compile"]
         self._verdicts = compile_function([r.condition for r in self.rules])
@@ -65,7 +78,7 @@ class Drawer:
         Raises:
             UsageError: If the space is empty.
         """
-        space = self.book.space(**{k: list(v) for k, v in self.fixed.items()})
+        space = self.book.space(**{k: list(v) for k, v in self.fixed.items()}).where(*self.where)
         kinds: dict[tuple[Value, ...], list[Point]] = {}
         for point in space.sample(_SURPLUS * n, seed=self.seed):
             kind = tuple(point[k] for k in _STRATA if k in point)
@@ -80,6 +93,10 @@ class Drawer:
     def broken(self, point: Mapping[str, Value]) -> list[int]:
         """The numbers of the compile rules that a point breaks."""
         return [i for i, ok in enumerate(self._verdicts(point)) if not ok]
+
+    def inside(self, point: Mapping[str, Value]) -> bool:
+        """True if a point meets the conditions that were asked for."""
+        return all(self._inside(point))
 
     def mutated(self, point: Mapping[str, Value], fields: int) -> Point:
         """The point with some random fields changed to other candidates."""
@@ -99,7 +116,8 @@ class Drawer:
         for _ in range(_TRIES):
             point = self.mutated(base, self.random.choice((1, 1, 2, 2, 3)))
             broken = self.broken(point)
-            if target in broken and (best is None or len(broken) < best[0]):
+            beyond = target in broken and self.inside(point)
+            if beyond and (best is None or len(broken) < best[0]):
                 best = (len(broken), point)
                 if len(broken) == 1:
                     break
@@ -131,7 +149,7 @@ class Drawer:
         point, steps = base, self.random.randint(1, 4)
         for _ in range(_TRIES):
             step = self.mutated(point, self.random.choice((1, 2, 3)))
-            if step != point and not self.broken(step):
+            if step != point and not self.broken(step) and self.inside(step):
                 point, steps = step, steps - 1
                 if steps == 0:
                     break

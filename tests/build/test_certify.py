@@ -243,6 +243,20 @@ def test_draws_lie_on_both_sides_of_the_rules(drawn: dict[str, list[dict[str, An
     assert len(alone) >= len(broken) - 8
 
 
+def test_draws_keep_to_the_conditions_asked_for(rules: RuleBook) -> None:
+    """Fields and derived quantities may be in them; both sides of the rules still come."""
+    where = ["tile_m * tile_n <= 4096", "lds_bytes <= 16384"]
+    drawer = Drawer(rules, {"variant": ("forward",), "arch": ("gfx942",)}, 3, where)
+    points = mixed(drawer, 60)
+    assert len(points) == 60
+    for point in points:
+        assert int(point["tile_m"]) * int(point["tile_n"]) <= 4096
+        assert rules.resources(point, ["lds_bytes"])["lds_bytes"] <= 16384
+    assert 10 < sum(not drawer.broken(p) for p in points) < 60
+    with pytest.raises(UsageError, match="unknown field 'tile_x'"):
+        Drawer(rules, {}, 3, ["tile_x > 1"])
+
+
 def test_draws_hold_what_is_unusual(drawn: dict[str, list[dict[str, Any]]]) -> None:
     rules = book("forward", ck="2025.11")
     rows = [p for rows in drawn.values() for p in rows]

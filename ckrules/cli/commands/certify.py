@@ -35,6 +35,9 @@ Exit codes: 0 rules and compiler agree, 1 they differ somewhere, 2 usage or no t
 @click.option("--arch", required=True, metavar="GPU", help="The GPU to compile for.")
 @click.option("--ck", default="2025.11", metavar="VERSION", help="CK headers. [2025.11]")
 @click.option("--variant", type=Words(lambda: _VARIANTS), help="Directions. [all three]")
+@click.option(
+    "--where", multiple=True, metavar="EXPR", help="Draw only where this holds. Repeatable."
+)
 @click.option("--n", "count", default=100, type=click.IntRange(1, 100_000), help="How many. [100]")
 @click.option("--seed", default=0, help="The same seed draws the same configurations. [0]")
 @click.option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
@@ -51,6 +54,7 @@ def command(
     arch: str,
     ck: str,
     variant: tuple[str, ...] | None,
+    where: tuple[str, ...],
     count: int,
     seed: int,
     jobs: int,
@@ -79,7 +83,7 @@ def command(
     points = (
         _read(inputs, books, gpu)
         if inputs
-        else _drawn(books, gpu, variant or _VARIANTS, count, seed)
+        else _drawn(books, gpu, variant or _VARIANTS, where, count, seed)
     )
     path = Path(store) if store else cache_home() / "verdicts.sqlite"
     with VerdictStore(path) as kept, progress("compiling", len(points)) as bar:
@@ -101,7 +105,12 @@ def _tools(ck: str, compiler: str | None, include: str | None) -> Toolchain:
 
 
 def _drawn(
-    books: Books, arch: str, variants: tuple[str, ...], count: int, seed: int
+    books: Books,
+    arch: str,
+    variants: tuple[str, ...],
+    where: tuple[str, ...],
+    count: int,
+    seed: int,
 ) -> list[dict[str, Any]]:
     from ckrules.build.draw import Drawer, mixed
 
@@ -112,7 +121,7 @@ def _drawn(
     for i, v in enumerate(variants):
         share = count // len(variants) + (i < count % len(variants))
         if share:
-            drawer = Drawer(books.of(v), {"variant": (v,), "arch": (arch,)}, seed)
+            drawer = Drawer(books.of(v), {"variant": (v,), "arch": (arch,)}, seed, where)
             points += mixed(drawer, share)
     return points
 
