@@ -17,7 +17,7 @@ from ckrules.build import tasks as work
 from ckrules.build import toolchain
 from ckrules.build.commands import Recipe, commands, flags
 from ckrules.build.database import ResultsError
-from ckrules.build.failures import REFUSALS, TRANSIENT
+from ckrules.build.failures import REFUSALS, TRANSIENT, Failure, shorten
 from ckrules.build.folder import Listed, manifests
 from ckrules.build.results import Result, Results
 from ckrules.engine.errors import UsageError
@@ -50,6 +50,41 @@ class Summary:
     failed: int = 0
     findings: list[Result] = field(default_factory=list)
     transient: int = 0
+
+
+@dataclass
+class _Running:
+    """The artifacts that a build waits for."""
+
+    pool: Executor
+    summary: Summary
+    progress: Callable[[Result | None], None]
+    waiting: dict[Future[work.Outcome], tuple[Listed, work.Task, str]] = field(default_factory=dict)
+
+    def start(self, kernel: Listed, task: work.Task, key: str) -> None:
+        """Gives a task to the executor."""
+        self.waiting[self.pool.submit(work.run, task)] = (kernel, task, key)
+
+    def is_known(self) -> None:
+        """Counts an artifact that is there already."""
+        self.summary.known += 1
+        self.progress(None)
+
+    def done(self, result: Result) -> None:
+        """Counts a stored result."""
+        if result.status == "ok":
+            self.summary.built += 1
+        else:
+            self.summary.failed += 1
+            self.summary.transient += result.error_class in TRANSIENT
+        if result.finding is not None:
+            self.summary.findings.append(result)
+        self.progress(result)
+
+    def cancel(self) -> None:
+        """Gives up what has not been started."""
+        for future in self.waiting:
+            future.cancel()
 
 
 class Session:
@@ -91,39 +126,31 @@ class Session:
             MissingToolError: If the toolchain is not there.
             ResultsError: If a result cannot be stored.
         """
-        summary = Summary()
         known = results.keys()
-        waiting: dict[Future[work.Outcome], tuple[Listed, work.Task, str]] = {}
-        queue = self._tasks()
-        more = True
+        running = _Running(pool, Summary(), progress or (lambda _: None))
         try:
-            while more or waiting:
-                while more and len(waiting) < 2 * width:
-                    step = next(queue, None)
-                    if step is None:
-                        more = False
-                        break
-                    kernel, task = step
-                    summary.total += 1
-                    key = work.task_key(task, self._tools(task))
-                    if self._is_known(kernel, task, known, key):
-                        summary.known += 1
-                        if progress is not None:
-                            progress(None)
-                        continue
-                    waiting[pool.submit(work.run, task)] = (kernel, task, key)
-                if waiting:
-                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        result = self._finish(results, *waiting.pop(future), future)
-                        _count(summary, result)
-                        if progress is not None:
-                            progress(result)
+            for kernel, task in self._tasks():
+                running.summary.total += 1
+                key = work.task_key(task, self._tools(task))
+                if self._is_known(kernel, task, known, key):
+                    running.is_known()
+                    continue
+                running.start(kernel, task, key)
+                while len(running.waiting) >= 2 * width:
+                    self._wait(results, running)
+            while running.waiting:
+                self._wait(results, running)
         finally:
-            for future in waiting:
-                future.cancel()
+            running.cancel()
             shutil.rmtree(self.scratch, ignore_errors=True)
-        return summary
+        return running.summary
+
+    def _wait(self, results: Results, running: _Running) -> None:
+        """Stores the results of the artifacts that are done next."""
+        done, _ = wait(running.waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            kernel, task, key = running.waiting.pop(future)
+            running.done(self._finish(results, kernel, task, key, _outcome(future)))
 
     def count(self) -> int:
         """How many artifacts the build is about."""
@@ -193,9 +220,8 @@ class Session:
         kernel: Listed,
         task: work.Task,
         key: str,
-        future: Future[work.Outcome],
+        outcome: work.Outcome,
     ) -> Result:
-        outcome = future.result()
         if outcome.failure is None:
             outcome = self._keep(kernel, task, outcome)
         result = self._row(kernel, task, key, outcome)
@@ -262,14 +288,13 @@ class Session:
         return " && ".join([f"cd {home}", *map(shlex.join, steps)])
 
 
-def _count(summary: Summary, result: Result) -> None:
-    if result.status == "ok":
-        summary.built += 1
-    else:
-        summary.failed += 1
-        summary.transient += result.error_class in TRANSIENT
-    if result.finding is not None:
-        summary.findings.append(result)
+def _outcome(future: Future[work.Outcome]) -> work.Outcome:
+    """What became of a task; a worker that ended under it costs this task alone."""
+    try:
+        return future.result()
+    except Exception as error:  # whatever the executor's own code raises
+        said = " ".join(str(error).split())
+        return work.Outcome(Failure("internal", shorten(f"{type(error).__name__}: {said}")), 0.0)
 
 
 def _finding(kernel: Listed, outcome: work.Outcome, lds: int | None) -> str | None:

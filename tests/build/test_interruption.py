@@ -9,8 +9,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,3 +189,30 @@ def test_a_full_disk_under_the_database_keeps_what_is_there(folder: Path, includ
         with pytest.raises(ResultsError, match="cannot store a result: database or disk is full"):
             results.put(Result(**big))
     assert rows(folder) == before
+
+
+class Unsteady(ThreadPoolExecutor):
+    """An executor of which every third task is lost with its worker."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.count = 0
+
+    def submit(self, *args: Any, **options: Any) -> Future[Any]:  # type: ignore[override]
+        self.count += 1
+        if self.count % 3:
+            return super().submit(*args, **options)
+        lost: Future[Any] = Future()
+        lost.set_exception(RuntimeError("the worker died\nwhile running the task"))
+        return lost
+
+
+def test_a_lost_worker_costs_its_tasks_alone(many: Path, include: Path) -> None:
+    options = Options(artifacts=("object",), compiler="hipcc", include=include)
+    with Results(many / FILE) as results, Unsteady() as pool:
+        summary = Session(many, options).run(results, pool, 2)
+    assert (summary.built, summary.failed, summary.transient) == (8, 4, 4)
+    before = rows(many)
+    (said,) = {r.diagnostic for r in before if r.status != "ok"}
+    assert said == "RuntimeError: the worker died while running the task"
+    nothing_is_lost(many, include, before)
