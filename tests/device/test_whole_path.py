@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.build import codeobject
+from ckrules.build import codeobject, folder
 from ckrules.build.hostlib import HostLibrary
 from tests.build import kernels
 from tests.device import reference_device, whole_path
@@ -46,6 +46,20 @@ def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:
     assert all(r["predicted"] == r["supported"] and r["finding"] is None for r in rows)
     assert {r["status"] for r in rows if r["C"] == 7} == {"refused"}
     assert all(r["wrong"] == 0 and r["elements"] > 0 for r in rows if r["status"] == "ok")
+
+
+def test_the_launcher_and_its_kernels_are_in_the_object() -> None:
+    """Nothing of the header is left out of upstream's unit: host code, entry and device code."""
+    kernels.require_toolchain()
+    assert whole_path.build().returncode == 0
+    home = whole_path.folder()
+    with kernels.alone(home):
+        done = whole_path.shell("ckrules build out --artifact object", home)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
+    (listed,) = folder.manifests(home / "out")
+    data = listed.result("object").read_bytes()
+    for part in (b"_Launcher6launchE", b".hip_fatbin", b"__hipRegisterFunction", b"amdgcn-amd-"):
+        assert part in data
 
 
 def test_a_faulty_kernel_fails_the_path(tmp_path: Path) -> None:

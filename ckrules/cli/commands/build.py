@@ -134,7 +134,8 @@ def _finish(summary: Summary, quiet: bool) -> int:
         known = f", {summary.known:,} known already" if summary.known else ""
         failed = f", {summary.failed:,} failed" if summary.failed else ""
         passing = f" ({summary.transient:,} for a passing reason)" if summary.transient else ""
-        note(f"{summary.built:,} artifacts built{known}{failed}{passing}")
+        built = f"{summary.built:,} artifact{'s' * (summary.built != 1)} built"
+        note(f"{built}{known}{failed}{passing}")
     return 1 if summary.failed else 0
 
 

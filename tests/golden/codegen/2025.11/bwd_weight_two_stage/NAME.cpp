@@ -5,7 +5,8 @@
 
 namespace ckrules_units {
 
-// Refers to the launcher, so that the linker keeps it.
-volatile bool grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_linked = &grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher::launch != nullptr;
+// Holds the launcher's address, so that compiler and linker keep it with its kernels.
+decltype(&grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher::launch) volatile grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_linked =
+    &grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher::launch;
 
 } // namespace ckrules_units

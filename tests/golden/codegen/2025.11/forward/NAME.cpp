@@ -5,7 +5,8 @@
 
 namespace ckrules_units {
 
-// Refers to the launcher, so that the linker keeps it.
-volatile bool grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_linked = &grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher::launch != nullptr;
+// Holds the launcher's address, so that compiler and linker keep it with its kernels.
+decltype(&grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher::launch) volatile grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_linked =
+    &grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher::launch;
 
 } // namespace ckrules_units

@@ -5,7 +5,8 @@
 
 namespace ckrules_units {
 
-// Refers to the launcher, so that the linker keeps it.
-volatile bool grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor_linked = &grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor_Launcher::launch != nullptr;
+// Holds the launcher's address, so that compiler and linker keep it with its kernels.
+decltype(&grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor_Launcher::launch) volatile grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor_linked =
+    &grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor_Launcher::launch;
 
 } // namespace ckrules_units

@@ -5,7 +5,8 @@
 
 namespace ckrules_units {
 
-// Refers to the launcher, so that the linker keeps it.
-volatile bool grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_linked = &grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher::launch != nullptr;
+// Holds the launcher's address, so that compiler and linker keep it with its kernels.
+decltype(&grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher::launch) volatile grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_linked =
+    &grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher::launch;
 
 } // namespace ckrules_units
