@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.device.problem import AXES, FILTER, IMAGE, Problem, from_mapping, parse
+from ckrules.device.sums import short_sums
 from ckrules.engine.errors import CkrulesError, UsageError
 
 _SIZES = {
@@ -49,7 +50,8 @@ def smoke(config: Mapping[str, Any]) -> list[Problem]:
 
     Sizes that are no multiple of any tile exercise padding; odd channel counts have to be
     refused or padded; backward weight is split in three ways. Kernels that merge groups get
-    problems with enough of them, and a depthwise kernel fixes most sizes itself.
+    problems with enough of them, and a depthwise kernel fixes most sizes itself. The last ones
+    have short sums (`ckrules.device.sums`).
 
     >>> [str(p) for p in smoke({"variant": "bwd_weight", "ndim": 1})][:3]  # doctest: +ELLIPSIS
     ['N=2,G=1,C=64,K=64,W=130,X=3,pad=1', ...,pad=1,split_k=2', ...,pad=1,split_k=5']
@@ -64,9 +66,9 @@ def smoke(config: Mapping[str, Any]) -> list[Problem]:
             parse(f"N=2,G={2 * merged},C={2 * merged * c},K={32 * merged},{_IMAGES[ndim]}")
             for c in (1, 16)
         ]
-    if config["variant"] != "bwd_weight":
-        return found
-    return [p.with_split(s) for p in found for s in _SPLITS]
+    if config["variant"] == "bwd_weight":
+        found = [p.with_split(s) for p in found for s in _SPLITS]
+    return found + short_sums(config)
 
 
 def _depthwise(config: Mapping[str, Any]) -> Iterator[Problem]:

@@ -39,10 +39,10 @@ def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:
         PYTHONPATH=site,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr == "6 runs: 4 ok, 2 refused\n"
+    assert done.stderr == "10 runs: 8 ok, 2 refused\n"
     done = whole_path.shell(f"ckrules results '{runs}' --runs -q --format jsonl", tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [r["name"] for r in rows] == [name] * 6
+    assert [r["name"] for r in rows] == [name] * 10
     assert all(r["predicted"] == r["supported"] and r["finding"] is None for r in rows)
     assert {r["status"] for r in rows if r["C"] == 7} == {"refused"}
     assert all(r["wrong"] == 0 and r["elements"] > 0 for r in rows if r["status"] == "ok")
