@@ -127,19 +127,16 @@ def test_illegal_points_need_force(tmp_path: Path) -> None:
     assert json.loads((tmp_path / MANIFEST).read_text())["legal"] is False
 
 
-def test_an_interrupted_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """The new text goes to /dev/full, where every write ends with "No space left on device"."""
     tree = Tree(tmp_path)
     tree.put("a", "old\n")
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
+    (tmp_path / f".{os.getpid()}.part").symlink_to("/dev/full")
     with pytest.raises(UsageError, match="a: cannot write: No space left on device"):
         tree.put("a", "new\n")
     assert content(tmp_path) == {"a": b"old\n"}
+    assert tree.put("a", "new\n")
+    assert content(tmp_path) == {"a": b"new\n"}
 
 
 def test_undefined_names_in_templates_are_errors() -> None:
