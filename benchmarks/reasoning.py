@@ -18,6 +18,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ckrules import constraints
@@ -140,9 +141,9 @@ def main() -> int:
     book = constraints.book("forward")
     some = points(book, chosen.n)
     within = [
-        show("why", (taken(lambda p=p: why(book, p)) for p in some)),
-        show("why a region", (taken(lambda r=r: why_region(book, r)) for r in regions(book))),
-        show("fix", (taken(lambda p=p: fix(book, p, n=5, keep=PURPOSE)) for p in some)),
+        show("why", (taken(partial(why, book, p)) for p in some)),
+        show("why a region", (taken(partial(why_region, book, r)) for r in regions(book))),
+        show("fix", (taken(partial(fix, book, p, n=5, keep=PURPOSE)) for p in some)),
         show("diff", apart(one_diff, range(len(DIFFS)))),
         show("lint", apart(one_lint, [OLD, NEW] * chosen.repeat)),
     ]

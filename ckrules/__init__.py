@@ -47,6 +47,13 @@ if TYPE_CHECKING:
     from ckrules.engine.space import Space
     from ckrules.engine.table import Table
     from ckrules.engine.variables import Bool, Enum, Int, Real, variable
+    from ckrules.reasoning.cover import Kernels
+    from ckrules.reasoning.difference import diff, portable
+    from ckrules.reasoning.graph import ConstraintGraph
+    from ckrules.reasoning.lint import lint
+    from ckrules.reasoning.nearest import fix
+    from ckrules.reasoning.sides import Side
+    from ckrules.reasoning.why import why, why_region
 
 _HOME = {
     "book": ("RuleBook", "Vocabulary", "quantity"),
@@ -61,16 +68,33 @@ _HOME = {
     "table": ("Table",),
     "variables": ("Bool", "Enum", "Int", "Real", "variable"),
 }
-_WHERE = {name: f"ckrules.engine.{home}" for home, names in _HOME.items() for name in names}
+_REASONING = {
+    "cover": ("Kernels",),
+    "difference": ("diff", "portable"),
+    "graph": ("ConstraintGraph",),
+    "lint": ("lint",),
+    "nearest": ("fix",),
+    "sides": ("Side",),
+    "why": ("why", "why_region"),
+}
+_WHERE = {
+    name: f"ckrules.{package}.{home}"
+    for package, homes in (("engine", _HOME), ("reasoning", _REASONING))
+    for home, names in homes.items()
+    for name in names
+}
 
 __all__ = [
     "Bool",
     "CkrulesError",
+    "ConstraintGraph",
     "Enum",
     "Int",
+    "Kernels",
     "Real",
     "RuleBook",
     "RuleBookError",
+    "Side",
     "Space",
     "Table",
     "UndecidedError",
@@ -82,20 +106,26 @@ __all__ = [
     "ceil_div",
     "check",
     "conv_space",
+    "diff",
     "divides",
+    "fix",
     "implies",
     "is_pow2",
     "isin",
     "ite",
+    "lint",
     "lookup",
     "maximum",
     "minimum",
     "parse",
+    "portable",
     "quantity",
     "rel",
     "round_up",
     "rule",
     "variable",
+    "why",
+    "why_region",
 ]
 
 

@@ -145,7 +145,10 @@ class BitTerms:
     def _rows(self, table: Table, terms: Sequence[Any]) -> Callable[[tuple[Value, ...]], Any]:
         """The condition that terms are a row of the table; each comparison is made once."""
         same = [
-            {value: self.equals(term, value) for value in {key[k] for key in table.rows}}
+            {
+                value: self.equals(term, value)
+                for value in dict.fromkeys(key[k] for key in table.rows)
+            }
             for k, term in enumerate(terms)
         ]
         return lambda key: z3.And([known[v] for known, v in zip(same, key, strict=True)])

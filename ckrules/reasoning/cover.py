@@ -7,6 +7,7 @@ are one, and a problem is uncovered where none of them holds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import UndecidedError, UsageError
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
 from ckrules.engine.points import Point
+from ckrules.engine.rules import Rule
 from ckrules.engine.simplify import Simplifier, clauses
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 
@@ -125,7 +127,7 @@ class Kernels:
         self.quantities: dict[str, Expr] = {}
         self.count = 0
         self.conditions: dict[tuple[int, ...], tuple[tuple[BoolExpr, ...], int]] = {}
-        self._refusals: list[tuple[list[tuple[str, BoolExpr]], int]] = []
+        self._refusals: dict[tuple[str, int], tuple[BoolExpr, int]] = {}
         self.add(book, kernels)
 
     def add(self, book: RuleBook, kernels: Iterable[Mapping[str, Value]]) -> None:
@@ -134,40 +136,55 @@ class Kernels:
         Raises:
             UsageError: If the book's problems have other fields.
         """
+        read = self.reads(book)
+        self.add_groups(book, Counter(tuple(k[n] for n in read) for k in kernels))
+
+    def reads(self, book: RuleBook) -> tuple[str, ...]:
+        """The fields of kernels that rules read; kernels that agree in them are alike here."""
+        read = {n for r in book.rules for n in r.condition.support}
+        return tuple(n for n in book.fields if n not in self.variables and n in read)
+
+    def add_groups(self, book: RuleBook, groups: Mapping[tuple[Value, ...], int]) -> None:
+        """Adds so many kernels with each of some values of the fields that `reads` names.
+
+        Raises:
+            UsageError: If the book's problems have other fields.
+        """
         if any(book.fields.get(n) is not node for n, node in self.variables.items()):
             raise UsageError("the problems of the two rule books have different fields")
-        own = [n for n in book.fields if n not in self.variables]
-        reads = {n for r in book.rules for n in r.condition.support}
-        read = [n for n in own if n in reads]
-        groups: dict[tuple[Value, ...], int] = {}
-        for kernel in kernels:
-            self.count += 1
-            key = tuple(kernel[n] for n in read)
-            groups[key] = groups.get(key, 0) + 1
+        self.count += sum(groups.values())
         for name, node in book.vocabulary.quantities.items():
             if node.support <= self.variables.keys():
                 self.quantities.setdefault(name, node)
-        for key, number in groups.items():
-            self._group(book, dict(zip(read, key, strict=True)), number)
+        rules = [_Ruled(r, self.reads(book)) for r in book.rules]
+        alike: Counter[tuple[int, ...]] = Counter()
+        for values, number in groups.items():
+            alike[tuple(r.condition(values) for r in rules)] += number
+        for ids, number in alike.items():
+            found = [(r.code, r.conditions[id_]) for r, id_ in zip(rules, ids, strict=True)]
+            self._group([(code, c) for code, c in found if c is not TRUE], number)
 
-    def _group(self, book: RuleBook, kernel: Mapping[str, Value], number: int) -> None:
-        simple = Simplifier(kernel)
-        asked = [(r.code, simple.condition(r.condition)) for r in book.rules]
-        asked = [(code, c) for code, c in asked if c is not TRUE]
+    def _group(self, asked: Sequence[tuple[str, BoolExpr]], number: int) -> None:
         parts = {p.id: p for _, c in asked for p in clauses(c) if p is not TRUE}
         key = tuple(sorted(parts))
         known = self.conditions.get(key)
         self.conditions[key] = (tuple(parts.values()), number + (known[1] if known else 0))
-        self._refusals.append((asked, number))
+        for code, condition in asked:
+            others = self._refusals.get((code, condition.id), (condition, 0))[1]
+            self._refusals[code, condition.id] = condition, others + number
 
     def cover(self, problems: Iterable[Mapping[str, Value]]) -> Coverage:
         """How many kernels accept each problem, and why the others have none."""
         usable = [(parts, n) for parts, n in self.conditions.values() if _possible(parts)]
-        tests = [(compile_function([all_of(*parts)]), n) for parts, n in usable]
+        tested = {p.id: p for parts, _ in usable for p in parts}
+        place = {id_: k for k, id_ in enumerate(tested)}
+        needs = [([place[p.id] for p in parts], n) for parts, n in usable]
+        test = compile_function(list(tested.values()))
         accepted: list[int] = []
         uncovered: list[Uncovered] = []
         for problem in problems:
-            number = sum(n for test, n in tests if test(problem)[0])
+            holds = test(problem)
+            number = sum(n for some, n in needs if all(holds[k] for k in some))
             accepted.append(number)
             if not number:
                 uncovered.append(self._uncovered(problem))
@@ -175,12 +192,20 @@ class Kernels:
 
     def _uncovered(self, problem: Mapping[str, Value]) -> Uncovered:
         at = At(problem)
-        refused: dict[str, int] = {}
-        for asked, number in self._refusals:
-            for code, condition in asked:
-                if not at.holds(condition):
-                    refused[code] = refused.get(code, 0) + number
+        refused: Counter[str] = Counter()
+        for (code, _), (condition, number) in self._refusals.items():
+            if not at.holds(condition):
+                refused[code] += number
         return Uncovered(dict(problem), dict(sorted(refused.items())))
+
+    def _undemanding(self) -> list[tuple[BoolExpr, ...]]:
+        """The conditions of the kernels that no other kernel asks less than."""
+        kept: list[tuple[frozenset[int], tuple[BoolExpr, ...]]] = []
+        for parts, _ in sorted(self.conditions.values(), key=lambda c: len(c[0])):
+            ids = frozenset(p.id for p in parts)
+            if _possible(parts) and not any(less <= ids for less, _ in kept):
+                kept.append((ids, parts))
+        return [parts for _, parts in kept]
 
     def prove(
         self,
@@ -201,7 +226,7 @@ class Kernels:
         Raises:
             UndecidedError: When the solver does not decide in time.
         """
-        refusals = [~all_of(*parts) for parts, _ in self.conditions.values() if _possible(parts)]
+        refusals = [~all_of(*parts) for parts in self._undemanding()]
         oracle = Oracle(self.variables, ranges=ranges, timeout=timeout)
         wanted = [*region, *given]
         if oracle.find(wanted) is None:
@@ -216,6 +241,28 @@ class Kernels:
         if found.complete or not all(at.holds(c) for c in wanted):
             raise UndecidedError("the solver's counterexample is covered")
         return Proof(self.count, len(self.conditions), found.uncovered[0])
+
+
+class _Ruled:
+    """A rule as a condition on problems, by the values of the kernel's fields that it reads."""
+
+    def __init__(self, rule: Rule, names: Sequence[str]) -> None:
+        self.code, self._root = rule.code, rule.condition
+        self._names = [n for n in names if n in rule.condition.support]
+        self._at = [names.index(n) for n in self._names]
+        self._known: dict[tuple[Value, ...], int] = {}
+        self.conditions: dict[int, BoolExpr] = {}
+
+    def condition(self, values: Sequence[Value]) -> int:
+        """The id of what the rule asks of problems, which is then among `conditions`."""
+        own = tuple(values[k] for k in self._at)
+        known = self._known.get(own)
+        if known is None:
+            bound = dict(zip(self._names, own, strict=True))
+            found = Simplifier(bound).condition(self._root)
+            known = self._known[own] = found.id
+            self.conditions[known] = found
+        return known
 
 
 def _possible(parts: Sequence[BoolExpr]) -> bool:

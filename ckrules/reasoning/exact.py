@@ -24,7 +24,7 @@ from ckrules.reasoning.reduce import alike
 from ckrules.reasoning.why import witness_of
 
 _SAMPLED = 500
-_SOLVER = 2.0  # seconds after which a small question goes to a compiled space
+_SOLVER = 1.0  # seconds after which a small question goes to a compiled space
 
 
 def whole(space: Space) -> Space:

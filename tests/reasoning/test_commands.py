@@ -150,6 +150,15 @@ class TestCover:
         assert result.exit_code == 1
         assert (problem["C"], problem["K"]) == (8, 1)
 
+    def test_a_whole_space(self) -> None:
+        """Hundreds of millions of kernels are counted, not listed."""
+        part = ("cover", "--variant", "bwd_data", "--arch", "gfx942", "--dtype", "fp32")
+        words = (*part, "--ndim", "2", "--where", "tile_m >= 256", "--format", "json")
+        answer = json.loads(run(*words, "--symbolic", "group_c % 8 == 0").stdout)
+        count = json.loads(run("count", *words[1:]).stdout)["count"]
+        assert answer["kernels"] == count > 200_000
+        assert answer["covered"] in (True, False)
+
 
 @pytest.mark.parametrize(
     ("form", "start"), [("mermaid", "graph LR"), ("dot", "graph rules"), ("svg", "<svg")]

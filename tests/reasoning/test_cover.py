@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from ckrules.engine.book import RuleBook, Vocabulary
 from ckrules.engine.rules import Rule
 from ckrules.engine.variables import Int
 from ckrules.reasoning.cover import Kernels
+from ckrules.reasoning.projection import projected
+from tests.reasoning.books import books, candidates, meets
 
 WORDS = Vocabulary(
     [Int("v", [1, 2, 4, 8]), Int("t", [4, 8]), Int("C", range(1, 13)), Int("N", range(1, 7))]
@@ -59,3 +62,25 @@ def test_empty_region_is_said_to_be_empty() -> None:
     )
     assert found.covered
     assert found.empty
+
+
+@settings(max_examples=40)
+@given(books(3), st.lists(st.sampled_from("abcwf"), min_size=1, max_size=4, unique=True))
+def test_projections_are_those_of_all_points(book: RuleBook, names: list[str]) -> None:
+    """Each combination of values comes with the number of points that have it."""
+    conditions = [r.condition for r in book.rules]
+    expected = Counter(tuple(p[n] for n in names) for p in candidates() if meets(p, conditions))
+    assert projected(list(book.fields.values()), conditions, names) == expected
+
+
+def test_a_space_of_kernels_is_covered_like_its_points() -> None:
+    """Kernels that are counted by what problems see of them give the same answers."""
+    listed = [{"v": v, "t": t} for v, t in product([2, 4, 8], [4, 8])]
+    one = Kernels(BOOK, listed, ["C", "N"])
+    other = Kernels(BOOK, (), ["C", "N"])
+    own = [WORDS.v, WORDS.t]
+    other.add_groups(BOOK, projected(own, [WORDS.v > 1], other.reads(BOOK)))
+    problems = [{"C": c, "N": n} for c, n in product(range(1, 13), range(1, 7))]
+    assert one.cover(problems) == other.cover(problems)
+    ranges = {"C": (1, 12), "N": (1, 6)}
+    assert one.prove(ranges) == other.prove(ranges)

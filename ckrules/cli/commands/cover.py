@@ -18,15 +18,15 @@ from ckrules.engine.errors import UsageError, unknown
 from ckrules.engine.expr import implies
 
 if TYPE_CHECKING:
+    from ckrules.engine.book import RuleBook
     from ckrules.reasoning.cover import Kernels, Uncovered
 
-_MOST = 200_000
 _SHOWN = 20
 
 EPILOG = """\b
 KERNELS are names or files; without them, the kernels that the options select
-(--catalog tiny, or any part of the space of at most 200,000 points). A problem
-file has a problem a line, as `ckrules check --problem` takes them
+(--catalog tiny, or any part of the space, however large). A problem file has
+a problem a line, as `ckrules check --problem` takes them
 (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
 names. --symbolic and --range use the fields of problems: N, G, C, K (channels
 of all groups), group_c, group_k, k_batch, image_h, filter_w, conv_stride_d,
@@ -70,33 +70,71 @@ def command(
     output: str | None,
 ) -> int:
     """Find convolution problems that a set of kernels leaves without a kernel."""
+    if (problems is None) == (symbolic is None):
+        raise UsageError("one of --problems and --symbolic is needed")
+    group, ndims = _grouped(kernels, request)
+    if group is None or not group.count:
+        note("no kernels")
+        return 3
+    if problems is not None:
+        return _listed(group, problems, form, output)
+    limits = {**_usual(ndims), **dict(_range(r, group) for r in ranges)}
+    return _symbolic(group, symbolic or "", limits, timeout, form, output)
+
+
+def _grouped(names: Sequence[str], request: Request) -> tuple[Kernels | None, set[Any]]:
+    """The kernels that are asked about by what they ask of problems, and their dimensions."""
     from ckrules.constraints import operator_of
-    from ckrules.constraints import problems as applicability
+
+    if not names and not request.catalog:
+        return _selected(request)
+    by_operator: dict[str, list[Mapping[str, Any]]] = {}
+    ndims: set[Any] = set()
+    for p in _kernels(names, request):
+        ndims.add(p["ndim"])
+        by_operator.setdefault(operator_of(str(p["variant"])), []).append(p)
+    group: Kernels | None = None
+    for some in by_operator.values():
+        book = _applicability(str(some[0]["variant"]), request)
+        group = group or _empty(book)
+        group.add(book, some)
+    return group, ndims
+
+
+def _applicability(variant: str | None, request: Request) -> RuleBook:
+    from ckrules.constraints import problems
+
+    return problems.book(variant or "forward", ck=request.books.ck, gpus=_gpus(request))
+
+
+def _empty(book: RuleBook) -> Kernels:
+    from ckrules.constraints import problems
     from ckrules.engine.variables import domain_of
     from ckrules.reasoning.cover import Kernels
 
-    if (problems is None) == (symbolic is None):
-        raise UsageError("one of --problems and --symbolic is needed")
-    points = _kernels(kernels, request)
-    if not points:
-        note("no kernels")
-        return 3
-    by_operator: dict[str, list[Mapping[str, Any]]] = {}
-    for p in points:
-        by_operator.setdefault(operator_of(str(p["variant"])), []).append(p)
-    sizes = [domain_of(f).name for f in applicability.fields()]
-    group: Kernels | None = None
-    for some in by_operator.values():
-        variant = str(some[0]["variant"])
-        book = applicability.book(variant, ck=request.books.ck, gpus=_gpus(request))
-        if group is None:
-            group = Kernels(book, some, sizes)
-        else:
-            group.add(book, some)
-    assert group is not None
-    if problems is not None:
-        return _listed(group, problems, form, output)
-    return _symbolic(group, symbolic or "", ranges, points, timeout, form, output)
+    return Kernels(book, (), [domain_of(f).name for f in problems.fields()])
+
+
+def _selected(request: Request) -> tuple[Kernels, set[Any]]:
+    """All kernels of the part of the space that the options select, none of them listed."""
+    from ckrules.engine.variables import domain_of
+    from ckrules.reasoning.projection import projected
+
+    if not request.given and not request.where:
+        raise UsageError("which kernels? Give names, files, --catalog or --variant and --arch")
+    part = request.selection
+    variants = part.bound.get("variant", ())
+    book = _applicability(str(variants[0]) if variants else None, request)
+    group = _empty(book)
+    groups = projected(
+        list(part.book.fields.values()),
+        [*(r.condition for r in part.book.rules), *part.where],
+        group.reads(book),
+        fixed=part.bound,
+        order=part.book.vocabulary.order,
+    )
+    group.add_groups(book, groups)
+    return group, set(part.bound.get("ndim", domain_of(part.book.fields["ndim"]).values))
 
 
 def _gpus(request: Request) -> Any:
@@ -106,23 +144,15 @@ def _gpus(request: Request) -> Any:
 
 
 def _kernels(names: Sequence[str], request: Request) -> list[Mapping[str, Any]]:
-    if names:
-        arch = request.given.get("arch", ())
-        if len(arch) > 1:
-            raise UsageError("kernels are asked about for one GPU at a time")
-        found = configurations(names, request.books, next(iter(arch), None))
-        return [c.point for c in found]
-    if not request.given and not request.catalog:
-        raise UsageError("which kernels? Give names, files, --catalog or --variant and --arch")
-    if request.catalog:
+    if request.catalog and not names:
         from ckrules.cli.catalog_list import CatalogList
 
         return list(CatalogList(request).points)
-    space = request.selection.space
-    count = space.count()
-    if count > _MOST:
-        raise UsageError(f"{count:,} kernels are too many: select at most {_MOST:,}")
-    return list(space)
+    arch = request.given.get("arch", ())
+    if len(arch) > 1:
+        raise UsageError("kernels are asked about for one GPU at a time")
+    found = configurations(names, request.books, next(iter(arch), None))
+    return [c.point for c in found]
 
 
 def _listed(group: Kernels, path: str, form: str, output: str | None) -> int:
@@ -147,8 +177,7 @@ def _listed(group: Kernels, path: str, form: str, output: str | None) -> int:
 def _symbolic(
     group: Kernels,
     text: str,
-    ranges: Sequence[str],
-    points: Sequence[Mapping[str, Any]],
+    limits: Mapping[str, tuple[int, int]],
     timeout: float,
     form: str,
     output: str | None,
@@ -159,7 +188,6 @@ def _symbolic(
     names: dict[str, Expr] = dict(group.variables)
     names |= group.quantities
     region = parse_condition(text, names)
-    limits = {**_usual({int(p["ndim"]) for p in points}), **dict(_range(r, group) for r in ranges)}
     found = group.prove(limits, [region], given=_sensible(names), timeout=timeout)
 
     def lines() -> Iterator[str]:
@@ -175,7 +203,7 @@ def _symbolic(
     return 0 if found.covered else 1
 
 
-def _usual(ndims: set[int]) -> dict[str, tuple[int, int]]:
+def _usual(ndims: set[Any]) -> dict[str, tuple[int, int]]:
     """The sizes that symbolic questions go through unless they say otherwise."""
     out = {"N": (1, 256), "G": (1, 64), "C": (1, 4096), "K": (1, 4096), "k_batch": (1, 1)}
     out["problem_ndim"] = (min(ndims), max(ndims))
