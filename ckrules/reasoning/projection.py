@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.space import Space
 
 Array = npt.NDArray[Any]
+MOST = 2_000_000  # different values that are told apart
 
 
 def projected(
@@ -30,6 +32,9 @@ def projected(
         names: The variables that matter; there is at least one.
         fixed: Values to which variables are restricted.
         order: An order of the variables that compiles well.
+
+    Raises:
+        UsageError: For more than `MOST` different values.
 
     >>> from ckrules.engine.variables import Int
     >>> m, w = Int("m", [16, 32, 64]), Int("w", [1, 2, 4])
@@ -76,6 +81,8 @@ def _groups(space: Space, first: Sequence[str]) -> dict[int, int]:
         for code, start, stop in runs:
             out[int(code)] = out.get(int(code), 0) + int(stop) - int(start) + 1
         low, high = low[~same], high[~same]
+        if len(out) + len(low) > MOST:
+            raise UsageError(f"more than {MOST:,} kinds of points: select fewer")
         if not len(low):
             break
         middle = (low + high) // 2

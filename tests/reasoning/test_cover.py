@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckrules.engine.book import RuleBook, Vocabulary
+from ckrules.engine.errors import UsageError
 from ckrules.engine.rules import Rule
 from ckrules.engine.variables import Int
+from ckrules.reasoning import projection
 from ckrules.reasoning.cover import Kernels
 from ckrules.reasoning.projection import projected
 from tests.reasoning.books import books, candidates, meets
@@ -84,3 +87,11 @@ def test_a_space_of_kernels_is_covered_like_its_points() -> None:
     assert one.cover(problems) == other.cover(problems)
     ranges = {"C": (1, 12), "N": (1, 6)}
     assert one.prove(ranges) == other.prove(ranges)
+
+
+def test_too_many_kinds_are_refused() -> None:
+    """What cannot be told apart in reasonable time is bad input, with a number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection, "MOST", 3)
+        with pytest.raises(UsageError, match="more than 3 kinds"):
+            projected([WORDS.C, WORDS.N], [], ["C"])

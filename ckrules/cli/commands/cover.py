@@ -25,7 +25,7 @@ _SHOWN = 20
 
 EPILOG = """\b
 KERNELS are names or files; without them, the kernels that the options select
-(--catalog tiny, or any part of the space, however large). A problem file has
+(--catalog tiny, or a part of the space, even a large one). A problem file has
 a problem a line, as `ckrules check --problem` takes them
 (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
 names. --symbolic and --range use the fields of problems: N, G, C, K (channels
