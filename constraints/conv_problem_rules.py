@@ -339,3 +339,51 @@ def compv6_forward_has_two_steps(c: ConvProblem) -> BoolExpr:
     """
     two: BoolExpr = ceil_div(c.group_c * c.filter_taps, c.tile_k) >= 2
     return implies(c.num_groups_to_merge == 1, two)
+
+
+@rule(
+    "PROB019", "three-tiles-of-a-split-in-compv4", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.bwd_weight & (c.pipeline == "compv4") & (c.k_batch > 1),
+    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v4.hpp: hot loop (iCounter) and TailNumber::Three (read, not run)",
+    accepts=[{"variant": "bwd_weight", "pipeline": "compv4", "k_batch": 2}],
+    rejects=[{"variant": "bwd_weight", "pipeline": "compv4", "k_batch": 2,
+              "N": 1, "image_h": 16, "image_w": 24}],
+)  # fmt: skip
+def compv4_split_is_not_three_tiles(c: ConvProblem) -> BoolExpr:
+    """compv4 in a split backward weight does not have exactly three block tiles along each part.
+
+    Why: for three it runs its loop once, two tiles, and then a tail of three. The two tiles too
+    many are the next part's, which are summed twice; without a split they are padding.
+
+    Fix: use another split_k or tile_k, or compv3.
+    """
+    return ceil_div(c.N * c.output_points, c.k_batch * c.tile_k) != 3
+
+
+@rule(
+    "PROB020", "tails-of-several-gemms-in-mem", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "bwd_data") & (c.pipeline == "mem"),
+    source=["example/ck_tile/20_grouped_convolution/grouped_convolution_backward_data_invoker.hpp: num_loop, tail_num",
+            f"{_DIR}_backward_data_kernel.hpp: RunGemm (num_loop)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: PrefetchStages, hot loop and tails (read, not run)"],
+    accepts=[{"variant": "bwd_data", "pipeline": "mem"},
+             {"variant": "bwd_data", "pipeline": "mem", "conv_stride_h": 2, "conv_stride_w": 2,
+              "K": 32}],
+    rejects=[{"variant": "bwd_data", "pipeline": "mem", "conv_stride_h": 2, "conv_stride_w": 2}],
+)  # fmt: skip
+def one_tail_serves_all_gemms(c: ConvProblem) -> BoolExpr:
+    """mem in backward data has a tail that is long enough for each of its GEMMs.
+
+    Why: one GEMM is run for each residue of the filter by the stride, and each has its own sum,
+    but the launcher picks one tail, for the sum over the whole filter. A GEMM whose last round
+    has more tiles than that tail leaves out the rest.
+
+    Fix: use compv3 or basic_v1.
+    """
+    whole = ceil_div(c.group_k * c.filter_taps, c.tile_k)
+    stages = c.mem_stages
+    served = []
+    for taps in c.data_gemm_taps:
+        own = ceil_div(c.group_k * taps, c.tile_k)
+        served.append((own <= stages) | ((own - 1) % stages <= (whole - 1) % stages))
+    return implies(whole > stages, all_of(*served))

@@ -10,6 +10,7 @@ Axes that a problem does not have count as an image and a filter of 1 without pa
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -28,9 +29,11 @@ from ckrules.engine.expr import (
     IntExpr,
     Value,
     all_of,
+    ceil_div,
     implies,
     ite,
     lookup,
+    maximum,
     minimum,
 )
 from ckrules.engine.rules import RuleDef, version_key
@@ -189,6 +192,21 @@ class Sizes(Vocabulary):
             parts.append(minimum(residues, taps))
         return _product(parts)
 
+    @property
+    def data_gemm_taps(self) -> list[IntExpr]:
+        """Filter elements of every kind of GEMM that backward data becomes (0: of none).
+
+        Along an axis the residues get the filter's elements in turn, so that there are two
+        numbers at most: the quotient, rounded up and down.
+        """
+        axes = []
+        for taps, stride, dilation in zip(
+            *(self.axis(s) for s in ("filter", "conv_stride", "conv_dilation")), strict=True
+        ):
+            residues: IntExpr = lookup(self.facts["residues"], stride, dilation % stride)
+            axes.append((ceil_div(taps, residues), taps // residues))
+        return [_product(parts) for parts in itertools.product(*axes)]
+
 
 def _product(parts: Sequence[IntExpr]) -> IntExpr:
     first, second, third = parts
@@ -203,6 +221,13 @@ class ConvProblem(Quantities, Sizes):
         """Channels of a group along which A is loaded."""
         node: IntExpr = ite(self.forward, self.group_c, self.group_k)
         return node
+
+    @quantity
+    def mem_stages(self) -> IntExpr:
+        """Block tiles that pipeline mem has under way at once."""
+        tile = (self.tile_m + self.tile_n) * self.tile_k * self.element_bytes
+        blocks = maximum(4 // self.waves, 1)
+        return minimum(maximum(ceil_div(32768 // blocks, tile), 2), 8)
 
     @quantity
     def c_channels(self) -> IntExpr:

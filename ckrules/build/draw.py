@@ -15,6 +15,8 @@ from ckrules.engine.variables import domain_of
 
 Point = dict[str, Value]
 _TRIES = 800
+#: Other legal points that are tried where a rule's boundary is not found near the first.
+_BASES = 4
 #: Legal points drawn for each one that is kept, so that rare combinations are among them.
 _SURPLUS = 20
 #: Fields whose combinations the legal points take in turn.
@@ -136,7 +138,9 @@ class Drawer:
             if turn % 2:  # the legal side: a legal neighbour, however far
                 point: Point | None = self._still_legal(base)
             else:
-                point = self.beyond(base, targets[turn // 2 % len(targets)])
+                target = targets[turn // 2 % len(targets)]
+                near = (base, *self.random.sample(bases, _BASES))
+                point = next(filter(None, (self.beyond(b, target) for b in near)), None)
             if point is not None:
                 made += 1
                 yield point

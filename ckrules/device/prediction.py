@@ -21,6 +21,8 @@ class Prediction:
 
     supported: bool
     codes: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    """The rules that say that it takes the problem and computes something else."""
 
 
 def predict(kernel: Listed, problem: Problem) -> Prediction | None:
@@ -30,8 +32,9 @@ def predict(kernel: Listed, problem: Problem) -> Prediction | None:
         broken = judge({**kernel.config, **_values(problem)})
     except CkrulesError:
         return None
-    codes = tuple(v.code for v in broken if v.rule.severity == "error")
-    return Prediction(not codes, codes)
+    errors = [v for v in broken if v.rule.severity == "error"]
+    codes = tuple(v.code for v in errors if v.kind != "wrong-result")
+    return Prediction(not codes, codes, tuple(v.code for v in errors if v.kind == "wrong-result"))
 
 
 @lru_cache(maxsize=1024)

@@ -140,15 +140,17 @@ class Validation:
 def finding(kernel: Listed, outcome: Outcome, predicted: Prediction | None) -> str | None:
     """What a run says against the rule book, if it does.
 
-    A wrong result, a crash or a hang of a kernel that breaks a rule is what the rule is for; of a
-    legal one it is a finding. An error that a device reports may be the device's own.
+    A wrong result, a crash or a hang of a kernel that breaks a rule, alone or with this problem,
+    is what the rule is for; of a legal one it is a finding. An error that a device reports may be
+    the device's own.
     """
     if predicted is not None and outcome.supported is not None:
         if predicted.supported and not outcome.supported:
             return f"supported by the rules, refused by the kernel: {outcome.detail}"
         if outcome.supported and not predicted.supported:
             return f"refused by the rules ({', '.join(predicted.codes)}), supported by the kernel"
-    if not kernel.legal or outcome.status not in ("wrong", "crash", "hang"):
+    expected = not kernel.legal or (predicted is not None and bool(predicted.wrong))
+    if expected or outcome.status not in ("wrong", "crash", "hang"):
         return None
     said = outcome.where or outcome.detail
     return f"legal by the rules, {outcome.status}: {said}"

@@ -85,6 +85,25 @@ def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "OP015", "merge-in-forward", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.forward,
+    source=["ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: GroupedConvFwdKernelArgs (GemmM, GemmN, GemmBatch, group_stride_a) and GridSize",
+            "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: MakeADescriptor_M_K with NumGroupsToMerge"],
+    accepts=[{}], rejects=[{"num_groups_to_merge": 8}],
+)  # fmt: skip
+def no_merge_in_forward(c: Quantities) -> BoolExpr:
+    """Forward of 2025.11 merges no groups.
+
+    Why: the matrices are described for merged groups, while grid, sizes and group offsets stay
+    those of single groups: part of the output is never written, and the last groups reach
+    beyond the tensors. Nothing stops the compiler (read, not run).
+
+    Fix: set num_groups_to_merge to 1.
+    """
+    return c.num_groups_to_merge == 1
+
+
+@rule(
     "OP005", "merge-with-wide-weight-load", kind="launch", since="2026.06",
     applies=lambda c: c.forward & (c.num_groups_to_merge > 1),
     source="grouped_convolution_forward_kernel.hpp: IsSupportedArgument (C == 1 and C % VectorSizeB == 0)",

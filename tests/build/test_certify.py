@@ -216,7 +216,7 @@ def drawn() -> dict[str, list[dict[str, Any]]]:
     """Points of each direction for one GPU."""
     rules = book("forward", ck="2025.11")
     return {
-        v: mixed(Drawer(rules, {"variant": (v,), "arch": ("gfx942",)}, seed=3), 150)
+        v: mixed(Drawer(rules, {"variant": (v,), "arch": ("gfx942",)}, seed=3), 200)
         for v in ("forward", "bwd_data", "bwd_weight")
     }
 
@@ -224,8 +224,8 @@ def drawn() -> dict[str, list[dict[str, Any]]]:
 def test_the_same_seed_draws_the_same(drawn: dict[str, list[dict[str, Any]]]) -> None:
     rules = book("forward", ck="2025.11")
     fixed = {"variant": ("forward",), "arch": ("gfx942",)}
-    assert mixed(Drawer(rules, fixed, seed=3), 150) == drawn["forward"]
-    assert mixed(Drawer(rules, fixed, seed=4), 150) != drawn["forward"]
+    assert mixed(Drawer(rules, fixed, seed=3), 200) == drawn["forward"]
+    assert mixed(Drawer(rules, fixed, seed=4), 200) != drawn["forward"]
 
 
 def test_draws_lie_on_both_sides_of_the_rules(drawn: dict[str, list[dict[str, Any]]]) -> None:

@@ -23,6 +23,8 @@ from tests.cli.run import run
 from tests.device.descriptors import CONFIG, OPENER
 
 PROBLEMS = [parse("N=2,G=2,C=64,K=96,H=7,W=12,Y=3,X=3,pad=1"), parse("N=1,C=7,K=5,H=5,W=5,Y=3,X=3")]
+#: With these, pipeline mem has two block tiles under way.
+TWO_STAGES = {"tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "dtype": "fp16"}
 REFUSAL = "Conv C is not a multiple of vector load size for input image!"
 Double = Callable[..., str]
 
@@ -134,6 +136,21 @@ def test_the_rule_book_predicts(tmp_path: Path) -> None:
     assert not refused.supported
     assert all(code.startswith("PROB") for code in refused.codes)
     assert predict(replace(built, ck="2020.01"), PROBLEMS[0]) is None
+
+
+def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> None:
+    """A kernel may take a problem and compute something else; the rules know some of these."""
+    from ckrules import constraints
+
+    config = {**constraints.defaults("bwd_data"), **CONFIG, "variant": "bwd_data"}
+    built = kernel(tmp_path, "k", **{**config, "pipeline": "mem", **TWO_STAGES})
+    strided = parse("N=2,C=64,K=64,H=16,W=16,Y=3,X=3,stride=2,pad=1")
+    found = predict(replace(built, ck="2025.11"), strided)
+    assert found is not None
+    assert (found.supported, found.wrong) == (True, ("PROB020",))
+    wrong = Outcome("wrong", supported=True, detail="1 of 9")
+    assert finding(built, wrong, found) is None
+    assert finding(built, wrong, Prediction(True)) == "legal by the rules, wrong: 1 of 9"
 
 
 def test_results_lists_runs(tmp_path: Path, double: Double) -> None:
