@@ -61,7 +61,8 @@ def command(
 ) -> int:
     """Find contradictions and dead weight in a rule book or catalog."""
     from ckrules.reasoning.clash import held_condition
-    from ckrules.reasoning.lint import CODES, lint
+    from ckrules.reasoning.findings import CODES
+    from ckrules.reasoning.lint import lint
 
     dropped = list(ignored or ())
     for code in [*(chosen or ()), *dropped]:
