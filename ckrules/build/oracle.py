@@ -23,6 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from ckrules.build.commands import DEEP
 from ckrules.build.toolchain import Toolchain
+from ckrules.codegen import words
 from ckrules.engine.errors import CkrulesError, UsageError, unknown
 
 V = TypeVar("V")
@@ -38,21 +39,9 @@ _NAMESPACE = "ckrules_probe"
 
 _TEMPLATES = Path(__file__).resolve().parents[1] / "codegen" / "templates"
 
+_DIRECTIONS = {v: words.DIRECTIONS[v] for v in ("forward", "bwd_data", "bwd_weight")}
+
 _ELEMENTS = {"fp16": "ct::half_t", "bf16": "ct::bf16_t", "fp32": "float"}
-
-_LAYOUTS = {
-    1: ("NWGC", "GKXC", "NWGK"),
-    2: ("NHWGC", "GKYXC", "NHWGK"),
-    3: ("NDHWGC", "GKZYXC", "NDHWGK"),
-}
-
-
-#: The kernel's direction and the short form of it in the layouts' and the arguments' names.
-_DIRECTIONS = {
-    "forward": ("Forward", "Fwd"),
-    "bwd_data": ("BackwardData", "BwdData"),
-    "bwd_weight": ("BackwardWeight", "BwdWeight"),
-}
 
 #: The last two came after 2025.11; naming them anyway lets the compiler say so.
 _PIPELINES = {
@@ -70,18 +59,11 @@ _PIPELINES = {
     "wavelet": "GemmPipelineAgBgCrWavelet",
 }
 
-_SCHEDULERS = {"intrawave": "Intrawave", "interwave": "Interwave", "default": "Default"}
-
-_SPECIALIZATIONS = {
-    "default": "Default",
-    "filter1x1_pad0": "Filter1x1Pad0",
-    "filter1x1_stride1_pad0": "Filter1x1Stride1Pad0",
-    "filter3x3": "Filter3x3",
-}
+_SCHEDULERS = {**words.SCHEDULERS, "default": "Default"}
 
 _EPILOGUES = ("cshuffle", "default")
 
-_STREAMK = {"off": "", "linear": "Linear", "tree": "Tree"}
+_STREAMK = {"off": "", **words.REDUCTIONS}
 
 #: The GPUs that clang 19 has a back end for and whose kernels were checked with it.
 ARCHES = ("gfx908", "gfx90a", "gfx942", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
@@ -189,13 +171,13 @@ def render(point: Point, *, min_blocks: int = 1) -> str:
     ``min_blocks`` is the second launch bound (blocks a CU shall hold at least), which limits the
     back end's registers.
     """
-    kernel, direction = _pick("variant", _DIRECTIONS, _text(point, "variant"))
+    direction = _pick("variant", _DIRECTIONS, _text(point, "variant"))
     elem = _pick("dtype", _ELEMENTS, _text(point, "dtype"))
     epilogue = _text(point, "epilogue")
     if epilogue not in _EPILOGUES:
         raise unknown("epilogue", epilogue, _EPILOGUES)
     ndim = _int(point, "ndim")
-    if ndim not in _LAYOUTS:
+    if ndim not in words.LAYOUTS:
         raise UsageError(f"ndim is {ndim} where a convolution has 1, 2 or 3 spatial dimensions")
     return _template().render(
         elem=elem,
@@ -206,8 +188,10 @@ def render(point: Point, *, min_blocks: int = 1) -> str:
         vectors=[_int(point, f"vector_{d}") for d in "abc"],
         pads=[_cpp_bool(point, f"pad_{d}") for d in "mnk"],
         ndim=ndim,
-        layouts=_LAYOUTS[ndim],
-        specialization=_pick("specialization", _SPECIALIZATIONS, _text(point, "specialization")),
+        layouts=words.LAYOUTS[ndim],
+        specialization=_pick(
+            "specialization", words.SPECIALIZATIONS, _text(point, "specialization")
+        ),
         groups=_int(point, "num_groups_to_merge"),
         wave_groups=_int(point, "num_wave_groups"),
         split_image=_cpp_bool(point, "split_image"),
@@ -218,8 +202,8 @@ def render(point: Point, *, min_blocks: int = 1) -> str:
         scheduler=_pick("scheduler", _SCHEDULERS, _text(point, "scheduler")),
         pipeline=_pick("pipeline", _PIPELINES, _text(point, "pipeline")),
         epilogue=epilogue,
-        kernel=kernel,
-        direction=direction,
+        kernel=direction.kernel,
+        direction=direction.short,
         min_blocks=min_blocks,
     )
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ckrules.build import executors, toolchain
 from ckrules.build.database import FILE
@@ -42,15 +39,6 @@ def points() -> tuple[dict[str, Any], ...]:
 def folder() -> Path:
     """Where they are built: beside the CK trees, so that a second run compiles nothing."""
     return toolchain.root() / "tests" / "kernels-2025.11"
-
-
-def require_toolchain() -> None:
-    """Skips the test where the toolchain is not, or fails it where it has to be."""
-    found = toolchain.find()
-    if isinstance(found, toolchain.Missing):
-        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
-        pytest.skip(str(found))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.build import oracle, toolchain
+from ckrules.build import oracle
 from ckrules.build.certify import Matrix, certify
 from ckrules.build.draw import Drawer, mixed
 from ckrules.build.toolchain import Toolchain
@@ -20,6 +19,7 @@ from ckrules.constraints import book
 from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import UsageError
 from tests.cli.run import run, write
+from tests.toolchain import require_toolchain
 
 #: It refuses compv5 and bf16, says nothing sensible of fp32, and notes each run in a file.
 PROGRAM = f"""#!{sys.executable}
@@ -278,11 +278,7 @@ def test_draws_hold_what_is_unusual(drawn: dict[str, list[dict[str, Any]]]) -> N
 @pytest.mark.toolchain
 @pytest.mark.slow
 def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
-    found = toolchain.find()
-    if isinstance(found, toolchain.Missing):
-        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
-        pytest.skip(str(found))
+    found = require_toolchain()
     small = {"tile_m": 32, "tile_n": 32, "tile_k": 32, "wave_m": 1, "wave_n": 1}
     changes = ({**small, "pipeline": "mem"}, {**small, "pipeline": "basic_v1"}, {"tile_m": 96})
     with VerdictStore(tmp_path / "v.sqlite") as store:

@@ -19,6 +19,7 @@ from ckrules.judge import Judge
 from ckrules.names import format_name
 from ckrules.selection import Books
 from tests.build import kernels
+from tests.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
@@ -30,7 +31,7 @@ SMALL = ConvShape(2, 2, 16, 16, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
 @pytest.fixture(scope="session")
 def built() -> dict[tuple[str, str, str], Result]:
     """Every result; without the toolchain the test is skipped, or fails if it is required."""
-    kernels.require_toolchain()
+    require_toolchain()
     return kernels.build()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ckrules.build import oracle, toolchain
 from ckrules.engine.errors import UnknownNameError, UsageError
+from tests.toolchain import require_toolchain
 
 #: A small legal kernel of gfx942.
 POINT: dict[str, object] = {
@@ -47,13 +48,7 @@ POINT: dict[str, object] = {
 
 @pytest.fixture(scope="session")
 def tools() -> toolchain.Toolchain:
-    """The toolchain; without it the test is skipped, or fails if CKRULES_REQUIRE_TOOLCHAIN=1."""
-    found = toolchain.find()
-    if isinstance(found, toolchain.Missing):
-        if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
-        pytest.skip(str(found))
-    return found
+    return require_toolchain()
 
 
 @pytest.mark.toolchain

@@ -13,6 +13,7 @@ import pytest
 from tests.build import kernels
 from tests.cli.run import process, run
 from tests.device import reference_device, whole_path
+from tests.toolchain import require_toolchain
 
 Double = Callable[..., str]
 
@@ -74,7 +75,7 @@ def test_no_gpu_is_said_in_one_line(tmp_path: Path, double: Double) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the kernel of the whole path, with its results."""
-    kernels.require_toolchain()
+    require_toolchain()
     done = whole_path.build()
     assert done.returncode == 0, done.stderr
     place = tmp_path_factory.mktemp("whole path") / "out"
@@ -156,7 +157,7 @@ def test_the_double_is_found_from_another_process(built: Path, tmp_path: Path) -
 @pytest.mark.slow
 def test_every_built_kernel_answers_as_predicted(tmp_path: Path, double: Double) -> None:
     """All kernels of the build tests: directions, types, pipelines and GPUs."""
-    kernels.require_toolchain()
+    require_toolchain()
     kernels.build()
     store = tmp_path / "runs.sqlite"
     words = ("--device", double(), "--repeat", "0", "--results", str(store))

@@ -13,6 +13,7 @@ from ckrules.device.shapes import smoke
 from ckrules.device.sums import short_sums
 from ckrules.names import format_name
 from tests.build import kernels
+from tests.toolchain import require_toolchain
 
 BASE: dict[str, Any] = dict(book("forward").vocabulary.baseline)
 LAYOUTS = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}
@@ -59,7 +60,7 @@ def test_sub_gemms_that_leave_more_over_than_the_whole(tiles: tuple[int, int, in
 @pytest.mark.toolchain
 @pytest.mark.slow
 def test_every_entry_of_every_kernel_is_reached() -> None:
-    kernels.require_toolchain()
+    require_toolchain()
     kernels.build()
     for point in kernels.points():
         name = format_name(point)

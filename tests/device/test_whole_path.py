@@ -11,12 +11,13 @@ from ckrules.build import codeobject, folder
 from ckrules.build.hostlib import HostLibrary
 from tests.build import kernels
 from tests.device import reference_device, whole_path
+from tests.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
 
 def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:
-    kernels.require_toolchain()
+    require_toolchain()
     done = whole_path.build()
     assert done.returncode == 0, done.stderr
     said = done.stderr.splitlines()
@@ -50,7 +51,7 @@ def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:
 
 def test_the_launcher_and_its_kernels_are_in_the_object() -> None:
     """Nothing of the header is left out of upstream's unit: host code, entry and device code."""
-    kernels.require_toolchain()
+    require_toolchain()
     assert whole_path.build().returncode == 0
     home = whole_path.folder()
     with kernels.alone(home):
@@ -64,7 +65,7 @@ def test_the_launcher_and_its_kernels_are_in_the_object() -> None:
 
 def test_a_faulty_kernel_fails_the_path(tmp_path: Path) -> None:
     """The same path ends with 1 if a tile is wrong: the test above can fail."""
-    kernels.require_toolchain()
+    require_toolchain()
     assert whole_path.build().returncode == 0
     done = whole_path.shell(
         f"ckrules validate out --device reference --results '{tmp_path / 'runs.sqlite'}'",
