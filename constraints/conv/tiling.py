@@ -41,13 +41,15 @@ def waves_cover_n(c: Quantities) -> BoolExpr:
 
 @rule(
     "TILE003", "tile-k-below-warp-tile", kind="compile",
+    applies=lambda c: c.scheduler != "interwave",
     source="core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize",
     accepts=[{"tile_k": 16}], rejects=[{"tile_k": 8}],
 )  # fmt: skip
 def tile_k_holds_warp_tile(c: Quantities) -> BoolExpr:
     """The block tile's K holds at least one warp tile.
 
-    Why: with none, the register tiles of A and B have no elements.
+    Why: with none, the register tiles of A and B have no elements. With scheduler interwave they
+    have some all the same, and it is TILE004 that rejects the kernel.
 
     Fix: raise tile_k or take a warp tile with a smaller K.
     """
@@ -56,15 +58,17 @@ def tile_k_holds_warp_tile(c: Quantities) -> BoolExpr:
 
 @rule(
     "TILE004", "partial-warp-tile-in-k", kind="wrong-result",
-    applies=lambda c: c.tile_k >= c.warp_tile_k,
-    source=f"{_BLOCK} KIterPerWarp (truncating division, not asserted)",
-    accepts=[{"tile_k": 32}], rejects=[{"tile_k": 24}],
+    applies=lambda c: (c.tile_k >= c.warp_tile_k) | (c.scheduler == "interwave"),
+    source=[f"{_BLOCK} KIterPerWarp (truncating division, not asserted)",
+            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: KPerInnerLoop and KRepeat of BlockGemmImpl for Interwave"],
+    accepts=[{"tile_k": 32}],
+    rejects=[{"tile_k": 24}, {"pipeline": "mem", "scheduler": "interwave", "tile_k": 8}],
 )  # fmt: skip
 def tile_k_is_whole(c: Quantities) -> BoolExpr:
     """The block tile's K is a whole number of warp tiles.
 
-    Why: the number of iterations is a truncating division, so the rest of K is left out of the
-    sum without a word.
+    Why: the number of iterations is a truncating division, so the rest of K, or all of it, is
+    left out of the sum without a word.
 
     Fix: make tile_k a multiple of warp_tile_k.
     """
