@@ -6,6 +6,7 @@ import errno
 import os
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +17,7 @@ import click
 from ckrules import __version__
 from ckrules.cli import commands as package
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import CkrulesError, UndecidedError, nearest
+from ckrules.engine.errors import CkrulesError, HardSpaceWarning, UndecidedError, nearest
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -129,7 +130,19 @@ class LazyGroup(click.Group):
         return _flushed(code)
 
     def _invoked(self, words: list[str], name: str, extra: dict[str, Any]) -> int:
-        with self.make_context(name, words, **extra) as context:
+        shown = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, HardSpaceWarning):
+                note(str(message))
+            else:
+                shown(message, category, *where, **more)
+
+        with (
+            warnings.catch_warnings(),
+            self.make_context(name, words, **extra) as context,
+        ):
+            warnings.showwarning = show
             context.obj = context.obj or Session()
             result = self.invoke(context)
         return result if isinstance(result, int) else 0

@@ -29,6 +29,10 @@ class RuleBookError(CkrulesError, ValueError):
     """A rule, a table or a field is declared wrongly; raised when the book is built."""
 
 
+class HardSpaceWarning(UserWarning):
+    """A space is too hard to compile as a whole and is gone through in parts."""
+
+
 def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
     """The known words closest to ``word``, best first.
 

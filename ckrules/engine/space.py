@@ -14,12 +14,13 @@ from __future__ import annotations
 import random
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ckrules.engine.backends.pointwise import At
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.engine.errors import HardSpaceWarning, UsageError, unknown
 from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value, walk
 from ckrules.engine.points import Point, Points
 from ckrules.engine.tables import Tables
@@ -185,6 +186,9 @@ class Space(Tables):
         found = cache.load(self._key) if cache.directory() else None
         if found is None:
             found = compile_problem(self._problem, self.order)
+            if not found.whole:
+                text = "the space is too hard to compile as a whole: its parts are gone through"
+                warnings.warn(f"{text}, which may take long", HardSpaceWarning, stacklevel=4)
             if cache.directory() and time.perf_counter() - began > cache.WORTH:
                 cache.store(self._key, found)
         return found

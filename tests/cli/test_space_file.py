@@ -52,6 +52,25 @@ def test_count_enumerate_and_sample(tmp_path: Path) -> None:
     assert all(json.loads(line) in POINTS for line in drawn.stdout.splitlines())
 
 
+def test_a_hard_space_is_streamed(tmp_path: Path) -> None:
+    """What cannot be compiled as a whole is said to be so, and its first points still come."""
+    names = [f"x{i}" for i in range(8)]
+    hard = {
+        "variables": [{"name": n, "values": list(range(1, 41))} for n in names],
+        "constraints": [
+            f"{' * '.join(names)} % 7919 < 40",
+            f"({' + '.join(f'{2 * i + 3} * {n}' for i, n in enumerate(names))}) % 101 == 5",
+        ],
+    }
+    result = run("space", write(tmp_path, "a.json", hard), "enumerate", "--limit", "2")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("the space is too hard to compile as a whole")
+    rows = [json.loads(x) for x in result.stdout.splitlines()]
+    assert len(rows) == 2
+    for row in rows:
+        assert all(eval(text, {}, row) for text in hard["constraints"])
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -28,6 +28,8 @@ class Block:
         counts: Completions of each state of each layer (see `trim`).
     """
 
+    whole = True
+
     def __init__(
         self, names: Sequence[str], layers: Sequence[Layer], counts: Sequence[Array]
     ) -> None:

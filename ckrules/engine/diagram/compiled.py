@@ -24,6 +24,8 @@ class AnyBlock(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
     @property
+    def whole(self) -> bool: ...
+    @property
     def count(self) -> int: ...
     @property
     def edges(self) -> int: ...
@@ -62,6 +64,11 @@ class Compiled:
         for block in reversed(self.blocks):
             out.append(out[-1] * block.count)
         return out[-2::-1] if self.blocks else []
+
+    @property
+    def whole(self) -> bool:
+        """False if some points are compiled part by part, when they are asked for."""
+        return all(b.whole for b in self.blocks)
 
     @property
     def edges(self) -> int:

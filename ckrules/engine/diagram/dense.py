@@ -34,6 +34,8 @@ class DenseBlock:
         layers: Makes the same points as a `Block`, for what needs layers.
     """
 
+    whole = True
+
     def __init__(
         self,
         names: Sequence[str],

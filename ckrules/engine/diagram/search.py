@@ -32,6 +32,8 @@ class SplitBlock:
         compile_part: Compiles the part of a code (an index into ``codes``).
     """
 
+    whole = False
+
     def __init__(
         self,
         names: Sequence[str],
@@ -56,7 +58,6 @@ class SplitBlock:
         if self._last is None or self._last[0] != k:
             self._last = None  # frees the old part before the new one is made
             self._last = k, self._compile(k)
-        self._counts[k] = self._last[1].count
         return self._last[1]
 
     def parts(self) -> Iterator[Compiled]:
@@ -66,7 +67,10 @@ class SplitBlock:
                 yield self.part(k)
 
     def _part_count(self, k: int) -> int:
-        return self._counts[k] if k in self._counts else self.part(k).count
+        """The points of a part, which for a part of parts means to go through them all."""
+        if k not in self._counts:
+            self._counts[k] = self.part(k).count
+        return self._counts[k]
 
     @cached_property
     def _offsets(self) -> list[int]:
