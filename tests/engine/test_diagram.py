@@ -19,16 +19,18 @@ from ckrules.engine.diagram.clause import TRUE_NODE, from_truth
 from ckrules.engine.diagram.compiled import Compiled
 from ckrules.engine.diagram.compiler import choose_order, compile_problem
 from ckrules.engine.diagram.content import digest
-from ckrules.engine.diagram.layers import layered
+from ckrules.engine.diagram.layers import from_relation, layered
 from ckrules.engine.diagram.order import Orders
 from ckrules.engine.diagram.problem import prepare
 from ckrules.engine.diagram.product import Budget
 from ckrules.engine.diagram.propagate import propagate
 from ckrules.engine.diagram.search import SplitBlock, stream
 from ckrules.engine.diagram.truth import Grid
+from ckrules.engine.expr import rel
 from ckrules.engine.simplify import Simplifier
 from ckrules.engine.space import Space
-from ckrules.engine.variables import Int, domain_of
+from ckrules.engine.table import Table
+from ckrules.engine.variables import Bool, Enum, Int, domain_of
 
 from . import spaces as sp
 
@@ -57,6 +59,30 @@ def test_layers_equal_truth_tables(made: Any) -> None:
         assert (whole.axes, whole.root) == (steps.axes, steps.root)
         if whole.root > TRUE_NODE:
             assert _language(whole) == _language(steps)
+
+
+@SOME
+@given(st.data())
+def test_relations_equal_truth_tables(data: Any) -> None:
+    """A relation read row by row has the diagram of its truth table, in any order of its keys."""
+    vs = [Int("a", [1, 2, 4]), Enum("w", ["mem", "compv3"]), Bool("f"), Int("b", [0, 3])]
+    used = data.draw(st.permutations(vs))[: data.draw(st.integers(1, 4))]
+    keys = st.tuples(*(st.sampled_from([*domain_of(v).values, _outside(v)]) for v in used))
+    rows = data.draw(st.sets(keys, max_size=12))
+    table = Table.relation("some", [domain_of(v).name for v in used], rows)
+    clause = rel(table, *used)
+    domains = _domains(vs)
+    grid = Grid(list(domains), domains)
+    found, whole = from_relation(grid, clause), from_truth(grid.truth(clause))
+    assert found is not None
+    assert (found.axes, found.root) == (whole.axes, whole.root)
+    if whole.root > TRUE_NODE:
+        assert _language(found) == _language(whole)
+
+
+def _outside(variable: Any) -> Any:
+    """A value that is no candidate, if the variable's sort has one."""
+    return {"int": 99, "enum": "other", "bool": True}[domain_of(variable).sort]
 
 
 def _language(diagram: Any) -> list[tuple[int, ...]]:

@@ -45,7 +45,8 @@ def encode(values: Sequence[Value]) -> Array:
     return np.asarray(values, dtype=np.int64)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as it stands in an encoded column: words as their codes."""
     return word_code(value) if isinstance(value, str) else value
 
 
@@ -72,7 +73,7 @@ class Vectors:
         self._column = column
 
     def const(self, node: Expr) -> Any:
-        value = _plain(node.data)
+        value = plain(node.data)
         if isinstance(value, bool):
             return np.bool_(value)
         return np.float64(value) if isinstance(value, float) else np.int64(value)
@@ -89,7 +90,7 @@ class Vectors:
     def isin(self, a: Any, values: tuple[Any, ...], node: Expr) -> Any:
         out = np.zeros(np.shape(a), dtype=np.bool_)
         for v in values:
-            out = out | (a == _plain(v))
+            out = out | (a == plain(v))
         return out
 
     def is_pow2(self, a: Any, node: Expr) -> Any:
@@ -145,13 +146,13 @@ class _Index:
         # a cell without a row holds a value of the table, so that bounds hold there as well
         fill = next(iter(table.rows.values()), 0)
         dtype = np.float64 if table.sort == REAL else np.int64
-        self.values: Array = np.full(size, _plain(fill), dtype=dtype)
+        self.values: Array = np.full(size, plain(fill), dtype=dtype)
         for key, value in table.rows.items():
             place = 0
             for axis, extent, k in zip(self.axes, self.shape, key, strict=True):
-                place = place * extent + int(np.searchsorted(axis, _plain(k)))
+                place = place * extent + int(np.searchsorted(axis, plain(k)))
             self.present[place] = True
-            self.values[place] = _plain(value)
+            self.values[place] = plain(value)
 
     def rows(self, keys: Sequence[Any]) -> tuple[Any, Any]:
         place: Any = np.int64(0)
@@ -166,7 +167,7 @@ class _Index:
 
 def _axis(values: Sequence[Value]) -> Array:
     real = any(isinstance(v, float) for v in values)
-    return np.asarray([_plain(v) for v in values], dtype=np.float64 if real else np.int64)
+    return np.asarray([plain(v) for v in values], dtype=np.float64 if real else np.int64)
 
 
 @lru_cache(maxsize=512)

@@ -11,7 +11,7 @@ from ckrules.engine.diagram.clause import TRUE_NODE, ClauseDiagram, from_truth
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.dense import CELLS, DenseBlock, cells, truth_table
 from ckrules.engine.diagram.errors import TooHardError
-from ckrules.engine.diagram.layers import layered
+from ckrules.engine.diagram.layers import from_relation, layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
 from ckrules.engine.diagram.problem import Array, Problem, narrowed, part
@@ -167,6 +167,10 @@ def clause_diagrams(problem: Problem, budget: Budget) -> list[ClauseDiagram]:
     grid = Grid(names, {n: v.kept for n, v in problem.variables.items()})
     done = [from_truth(_placed(grid, *t)) for t in problem.tables]
     for clause in problem.clauses:
+        listed = from_relation(grid, clause)
+        if listed is not None:
+            done.append(listed)
+            continue
         filters = [from_truth(_placed(grid, *t)) for t in _projections(problem, clause.support)]
         useful = [f for f in filters if f.root != TRUE_NODE]
         done.append(layered(grid, clause, budget.cells, useful))

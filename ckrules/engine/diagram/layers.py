@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.backends.vector import Vectors
+from ckrules.engine.backends.vector import Vectors, plain
 from ckrules.engine.diagram.clause import DEAD, ClauseDiagram, fold
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import number
@@ -66,6 +66,45 @@ def layered(
         target = np.full(shape[0] * shape[1], -1, dtype=np.int32)
         target[rows] = classes
         targets.append(target.reshape(shape))
+    return _reduced(axes, targets)
+
+
+def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
+    """The diagram of a relation between variables, row by row; None for other clauses.
+
+    A table of few rows over many variables is a clause of few prefixes, whatever the number of
+    combinations.
+
+    >>> from ckrules.engine.expr import rel
+    >>> from ckrules.engine.table import Table
+    >>> from ckrules.engine.variables import Int
+    >>> m, n = Int("m", [16, 32]), Int("n", [16, 32])
+    >>> pairs = Table.relation("pairs", ("m", "n"), [(16, 16), (16, 32), (32, 16)])
+    >>> found = from_relation(Grid(["m", "n"], {"m": (16, 32), "n": (16, 32)}), rel(pairs, m, n))
+    >>> [t.tolist() for t in found.tables]
+    [[[0, 0], [0, 1]], [[0, 0], [0, -1]]]
+    """
+    names = [a.data.name for a in clause.args if a.op == "var"]
+    if clause.op != "rel" or not names or len(set(names)) < len(clause.args):
+        return None
+    axes = tuple(sorted(grid.place[n] for n in names))
+    order = [names.index(grid.names[a]) for a in axes]
+    places = [{v: i for i, v in enumerate(grid.columns[a].tolist())} for a in axes]
+    codes = [[plain(key[i]) for i in order] for key in clause.data.rows]
+    known = [[p.get(v, -1) for p, v in zip(places, row, strict=True)] for row in codes]
+    rows = np.asarray([r for r in known if min(r) >= 0], dtype=np.int64).reshape(-1, len(axes))
+    if not len(rows):
+        return ClauseDiagram(axes, [], DEAD)
+    state, count = np.zeros(len(rows), dtype=np.int64), 1
+    targets: list[Array] = []
+    for step, axis in enumerate(axes):
+        size = grid.sizes[axis]
+        edges, after = np.unique(state * size + rows[:, step], return_inverse=True)
+        target = np.full(count * size, -1, dtype=np.int32)
+        last = step + 1 == len(axes)
+        target[edges] = 0 if last else np.arange(len(edges))
+        targets.append(target.reshape(count, size))
+        state, count = after.reshape(-1), len(edges)
     return _reduced(axes, targets)
 
 
