@@ -97,18 +97,22 @@ def _archs() -> Sequence[str]:
 _LISTED = ("variant", "arch", "dtype", "ndim", "layout")
 
 
+#: GPU files of the user's own, given to the command as ``arch_files``.
+arch_file_option = click.option(
+    "--arch-file",
+    "arch_files",
+    multiple=True,
+    metavar="PATH",
+    help="A GPU file, or a folder of them, that adds to the known GPUs. Repeatable.",
+)
+
+
 def rule_options(function: F) -> F:
     """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`."""
 
     @click.option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
     @click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
-    @click.option(
-        "--arch-file",
-        "arch_files",
-        multiple=True,
-        metavar="PATH",
-        help="A GPU file, or a folder of them, that adds to the known GPUs. Repeatable.",
-    )
+    @arch_file_option
     @functools.wraps(function)
     def wrapped(
         *args: Any, ck: str | None, profile: str | None, arch_files: tuple[str, ...], **rest: Any

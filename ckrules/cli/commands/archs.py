@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ckrules import arch
+from ckrules.cli.options import arch_file_option
 from ckrules.engine.errors import unknown
 from ckrules.reports.gpus import gpu_dict, gpu_page, gpu_table
 
@@ -18,13 +19,7 @@ _FORMATS = ("table", "json")
 @click.command()
 @click.argument("name", metavar="[GPU]", required=False)
 @click.option("--format", "form", metavar="|".join(_FORMATS), default="table", help="[table]")
-@click.option(
-    "--arch-file",
-    "arch_files",
-    multiple=True,
-    metavar="PATH",
-    help="A GPU file, or a folder of them, that adds to the known GPUs. Repeatable.",
-)
+@arch_file_option
 def command(name: str | None, form: str, arch_files: tuple[str, ...]) -> int:
     """List the GPUs, or show one."""
     if form not in _FORMATS:

@@ -11,7 +11,7 @@ import click
 
 from ckrules.checker import Checker
 from ckrules.cli.group import session
-from ckrules.cli.options import Words
+from ckrules.cli.options import Words, arch_file_option
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note
 from ckrules.engine.errors import UsageError, unknown
@@ -82,13 +82,7 @@ could not be read, 3 there was no configuration.
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
 @click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
-@click.option(
-    "--arch-file",
-    "arch_files",
-    multiple=True,
-    metavar="PATH",
-    help="A GPU file, or a folder of them, that adds to the known GPUs. Repeatable.",
-)
+@arch_file_option
 def command(inputs: tuple[str, ...], **given: Any) -> int:
     """Say which rules configurations break, and where."""
     finder = _finder(given)
