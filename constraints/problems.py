@@ -184,13 +184,7 @@ class Sizes(Vocabulary):
     @quantity
     def data_gemms(self) -> IntExpr:
         """GEMMs that backward data becomes: one for each residue of the filter by the stride."""
-        parts = []
-        for taps, stride, dilation in zip(
-            *(self.axis(s) for s in ("filter", "conv_stride", "conv_dilation")), strict=True
-        ):
-            residues: IntExpr = lookup(self.facts["residues"], stride, dilation % stride)
-            parts.append(minimum(residues, taps))
-        return _product(parts)
+        return _product([minimum(residues, taps) for taps, residues in self._residues()])
 
     @property
     def data_gemm_taps(self) -> list[IntExpr]:
@@ -199,13 +193,16 @@ class Sizes(Vocabulary):
         Along an axis the residues get the filter's elements in turn, so that there are two
         numbers at most: the quotient, rounded up and down.
         """
-        axes = []
-        for taps, stride, dilation in zip(
-            *(self.axis(s) for s in ("filter", "conv_stride", "conv_dilation")), strict=True
-        ):
-            residues: IntExpr = lookup(self.facts["residues"], stride, dilation % stride)
-            axes.append((ceil_div(taps, residues), taps // residues))
+        axes = [(ceil_div(taps, residues), taps // residues) for taps, residues in self._residues()]
         return [_product(parts) for parts in itertools.product(*axes)]
+
+    def _residues(self) -> list[tuple[IntExpr, IntExpr]]:
+        """For each axis the filter's elements, and the residues that backward data gives them to."""
+        sizes = (self.axis(s) for s in ("filter", "conv_stride", "conv_dilation"))
+        return [
+            (taps, lookup(self.facts["residues"], stride, dilation % stride))
+            for taps, stride, dilation in zip(*sizes, strict=True)
+        ]
 
 
 def _product(parts: Sequence[IntExpr]) -> IntExpr:
