@@ -105,13 +105,21 @@ def parse_condition(text: str, fields: Mapping[str, Any], *, python: bool = Fals
         ExpressionError: Also when the text is a number or a word.
     """
     node = parse(text, fields, python=python)
-    if python and isinstance(node, (int, float, e.IntExpr)) and not isinstance(node, bool):
-        node = (node if isinstance(node, e.Expr) else e.const(node)) != 0
-    if isinstance(node, bool):
-        return e.TRUE if node else e.FALSE
-    if not isinstance(node, e.BoolExpr):
+    truth = _truth(node)
+    if truth is None or not (python or isinstance(node, (bool, e.BoolExpr))):
         raise ExpressionError("a condition is needed, such as `tile_m >= 64`", text, 1)
-    return node
+    return truth
+
+
+def _truth(value: Any) -> e.BoolExpr | None:
+    """Where a value is true: a condition itself, a number unless it is zero; None for words."""
+    if isinstance(value, e.BoolExpr):
+        return value
+    if isinstance(value, bool):
+        return e.TRUE if value else e.FALSE
+    if isinstance(value, (int, float)):
+        value = e.const(value)
+    return value != 0 if isinstance(value, e.IntExpr) else None
 
 
 def _words_for_signs(flat: str) -> tuple[str, list[tuple[int, int]]]:
@@ -328,10 +336,9 @@ class Reader:
     def condition(self, node: ast.AST) -> Any:
         """A condition; a number is one, as in Python: true unless zero."""
         value = self.read(node)
-        if isinstance(value, (bool, e.BoolExpr)):
-            return value if isinstance(value, e.BoolExpr) else (e.TRUE if value else e.FALSE)
-        if isinstance(value, (int, float, e.IntExpr)):
-            return (value if isinstance(value, e.Expr) else e.const(value)) != 0
+        truth = _truth(value)
+        if truth is not None:
+            return truth
         raise self.fail(node, f"a condition is needed here, not `{value}`")
 
 

@@ -34,6 +34,7 @@ _BITS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _TABULATED: dict[str, Callable[[Any], Any]] = {
     "round": round, "log2": math.log2, "log": math.log, "sqrt": math.sqrt,
 }  # fmt: skip
+_SEQUENCES = (ast.List, ast.Tuple, ast.Set)
 _MODULES = ("math", "np", "numpy")
 
 
@@ -191,7 +192,7 @@ class PythonReader(Reader):
         if method is None or node.keywords:
             return super()._call(node)
         args = node.args
-        if len(args) == 1 and isinstance(args[0], (ast.List, ast.Tuple, ast.Set)):
+        if len(args) == 1 and isinstance(args[0], _SEQUENCES):
             args = args[0].elts
         arity, function = method
         if not args or (arity is not None and len(args) != arity):
