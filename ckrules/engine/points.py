@@ -84,3 +84,27 @@ def check_chunk(chunk: int) -> None:
     """Refuse a chunk size that is not positive."""
     if chunk < 1:
         raise UsageError(f"a chunk of {chunk} rows is not possible: expected 1 or more")
+
+
+def slice_bounds(at: slice, count: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice: `slice.indices`, for counts beyond `sys.maxsize` too.
+
+    Raises:
+        UsageError: For a step of zero.
+
+    >>> slice_bounds(slice(-3, None), 10**20)[0] == 10**20 - 3
+    True
+    """
+    step = 1 if at.step is None else int(at.step)
+    if step == 0:
+        raise UsageError("a slice step of zero")
+    low, high = (0, count) if step > 0 else (-1, count - 1)
+
+    def place(value: int | None, default: int) -> int:
+        if value is None:
+            return default
+        value = value + count if value < 0 else value
+        return min(max(value, low), high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    return place(at.start, first), place(at.stop, last), step

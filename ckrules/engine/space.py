@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import HardSpaceWarning, UsageError, unknown
 from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value, walk
-from ckrules.engine.points import Point, Points
+from ckrules.engine.points import Point, Points, slice_bounds
 from ckrules.engine.tables import Tables
 from ckrules.engine.variables import Domain, domain_of
 
@@ -247,7 +247,7 @@ class Space(Tables):
         compiled = self._compiled
         count = compiled.count
         if isinstance(at, slice):
-            return Points(self, *_slice(at, count))
+            return Points(self, *slice_bounds(at, count))
         if not -count <= at < count:
             raise IndexError(f"index {at} is outside the {count:,} points")
         found = compiled.unrank(at if at >= 0 else at + count)
@@ -500,20 +500,3 @@ def _condition(rule: AnyRule) -> BoolExpr:
 
 def _sort_key(value: Any) -> tuple[str, Any]:
     return type(value).__name__, value
-
-
-def _slice(at: slice, count: int) -> tuple[int, int, int]:
-    """`slice.indices` for counts beyond `sys.maxsize`."""
-    step = 1 if at.step is None else int(at.step)
-    if step == 0:
-        raise UsageError("a slice step of zero")
-    low, high = (0, count) if step > 0 else (-1, count - 1)
-
-    def place(value: int | None, default: int) -> int:
-        if value is None:
-            return default
-        value = value + count if value < 0 else value
-        return min(max(value, low), high)
-
-    first, last = (low, high) if step > 0 else (high, low)
-    return place(at.start, first), place(at.stop, last), step
