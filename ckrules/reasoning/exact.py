@@ -7,6 +7,7 @@ is slow. A space that is too large to be compiled as a whole is left to the solv
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any
@@ -14,8 +15,7 @@ from typing import Any
 from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.diagram.errors import TooHardError
-from ckrules.engine.diagram.search import SplitBlock
-from ckrules.engine.errors import UndecidedError
+from ckrules.engine.errors import HardSpaceWarning, UndecidedError
 from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.points import Point
 from ckrules.engine.space import Space
@@ -37,7 +37,10 @@ def whole(space: Space) -> Space:
     >>> whole(Space([Int("m", [1, 2])])).count()
     2
     """
-    if any(isinstance(block, SplitBlock) for block in space.compile().blocks):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HardSpaceWarning)  # nothing is gone through here
+        compiled = space.compile()
+    if not compiled.whole:
         raise TooHardError("the space is not compiled as a whole")
     return space
 
