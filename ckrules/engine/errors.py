@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 
 class CkrulesError(Exception):
@@ -39,10 +40,13 @@ def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
     >>> nearest("gfx1202", ["gfx1200", "gfx1201", "gfx942"], n=2)
     ['gfx1201', 'gfx1200']
     """
-    pool = list(known)
-    folded = {k.lower(): k for k in reversed(pool)}
-    hits = get_close_matches(word.lower(), list(folded), n=n, cutoff=0.6)
-    return [folded[h] for h in hits]
+    return list(_nearest(word.lower(), tuple(known), n))
+
+
+@lru_cache(maxsize=256)  # one slip repeated on every line of a file is looked up once
+def _nearest(word: str, known: tuple[str, ...], n: int) -> tuple[str, ...]:
+    folded = {k.lower(): k for k in reversed(known)}
+    return tuple(folded[h] for h in get_close_matches(word, list(folded), n=n, cutoff=0.6))
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import ILLEGAL, legal, process, run, write
+from tests.cli.run import ILLEGAL, legal, run, write
 
 NAME = ILLEGAL.removesuffix("_vec4_8_8")
 
@@ -280,22 +279,9 @@ def test_a_hundred_thousand_lines(tmp_path: Path, line: str) -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
         f"sys.exit(main(['check', {path!r}]))"
     )
-    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=300)
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert done.returncode in (0, 1, 2)
     assert b"Traceback" not in done.stderr
-    assert spent < 20  # a few seconds where nothing else runs
-
-
-def test_checking_a_small_file_is_quick(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.json", legal())
-    spent = []
-    for _ in range(5):
-        began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        assert process("check", path).returncode == 0
-        spent.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began)
-    assert min(spent) < 0.5  # 0.12 s where nothing else runs
 
 
 def test_input_format_is_forced(tmp_path: Path) -> None:
