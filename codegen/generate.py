@@ -37,8 +37,6 @@ class Report:
     """What one run of the generator did."""
 
     kernels: int = 0
-    launchers: int = 0
-    """Kernels that have upstream's launcher only: no device object, no host library."""
     written: int = 0
     unchanged: int = 0
     refused: list[Refused] = field(default_factory=list)
@@ -141,7 +139,6 @@ class Generator:
                     raise
         tree.put(MANIFEST, "".join(manifest_line(k, ok, self.stamp) for k, ok in members))
         report.kernels += len(kernels)
-        report.launchers += sum(not k.has_units for k in kernels)
         report.written += tree.written
         report.unchanged += tree.unchanged
         report.folders.append(folder)
@@ -169,9 +166,8 @@ def kernel_files(k: Kernel, stamp: Stamp) -> Iterator[tuple[str, str]]:
         header = f"conv/kernel_{k.ck.replace('.', '_')}.hpp.j2"
     yield f"{k.name}.hpp", render(header, values)
     yield f"{k.name}.cpp", render("conv/unit.cpp.j2", values)
-    if k.has_units:
-        yield f"{k.name}.device.cpp", render("conv/device.cpp.j2", values)
-        yield f"{k.name}.host.cpp", render("conv/host.cpp.j2", values)
+    yield f"{k.name}.device.cpp", render("conv/device.cpp.j2", values)
+    yield f"{k.name}.host.cpp", render("conv/host.cpp.j2", values)
     yield (
         f"dispatcher_wrappers/dispatcher_wrapper_{k.name}.hpp",
         render("dispatcher/wrapper.hpp.j2", values),
@@ -186,7 +182,6 @@ def manifest_line(k: Kernel, legal: bool, stamp: Stamp) -> str:
         "arch": k.arch,
         "rules": stamp.rules,
         "legal": legal,
-        "units": k.has_units,
         "lds_bytes": k.resources.lds_bytes,
         "config": dict(k.point),
     }

@@ -47,6 +47,11 @@ class Kernel:
         return str(self.point["arch"])
 
     @property
+    def generation(self) -> int:
+        """The GPU's major number, as HIP tells it: 9 for gfx942, 12 for gfx1201."""
+        return int(self.arch.removeprefix("gfx")[:-2])
+
+    @property
     def dtype(self) -> str:
         """The type of input, weight and output."""
         return str(self.point["dtype"])
@@ -125,16 +130,6 @@ class Kernel:
     def load_waves(self) -> int:
         """Waves that only load."""
         return words.WAVELET_LOAD_WAVES if self.point.get("pipeline") == "wavelet" else 0
-
-    @property
-    def has_units(self) -> bool:
-        """Whether a device object and a host library of its own can be made.
-
-        Stream-K is the exception: the grid and with it the arguments follow from the compute
-        units of the GPU that is present, which takes the GPU's runtime on the host. It runs
-        through upstream's launcher only.
-        """
-        return self.reduction is None
 
 
 def kernel(point: Mapping[str, Value], name: str, ck: str, resources: Resources) -> Kernel:

@@ -16,6 +16,12 @@ from ckrules.engine.errors import UsageError
 
 DIRECTIONS: tuple[Direction, ...] = (FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT)
 
+RUNTIME = (
+    *("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_reason.hpp", "ckrules_exports.map"),
+    *("ckrules_device.h", "ckrules_no_gpu.hpp"),
+)
+"""What device objects and host libraries of a folder share."""
+
 _UPSTREAM_FLAGS = (
     "-O3",
     "-mllvm -enable-noalias-to-md-conversion=0",
@@ -78,13 +84,15 @@ def files(kernels: Sequence[Kernel], stamp: Stamp) -> Iterator[tuple[str, str]]:
                 {**values, "direction": direction, "kernels": members},
             ),
         )
+    registration = "register_all_grouped_conv_kernels.hpp"
     yield (
-        "register_all_grouped_conv_kernels.hpp",
+        f"dispatcher_wrappers/{registration}",
         render("dispatcher/register_all.hpp.j2", values),
     )
+    yield registration, render("dispatcher/register_beside.hpp.j2", values)
     yield "CMakeLists.txt", render("project/CMakeLists.txt.j2", values)
     yield "Makefile", render("project/Makefile.j2", values)
-    for name in ("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_device.h", "ckrules_reason.hpp"):
+    for name in RUNTIME:
         yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
 
 

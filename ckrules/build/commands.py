@@ -26,7 +26,20 @@ _TERSE = (
     *("-ferror-limit=1", "-ftemplate-backtrace-limit=1"),
     *("-fno-caret-diagnostics", "-fno-color-diagnostics", "-w"),
 )
-LINK = ("--driver-mode=g++", "-no-hip-rt", "-shared", "-w")
+RUNTIME = {
+    "device": ("ckrules_device.h",),
+    "host": (
+        *("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_reason.hpp", "ckrules_no_gpu.hpp"),
+        "ckrules_exports.map",
+    ),
+    "object": ("ckrules_device.h",),
+}
+"""What an artifact takes from the folder ``runtime``."""
+
+LINK = (
+    *("--driver-mode=g++", "-no-hip-rt", "-shared", "-w"),
+    "-Wl,--version-script=runtime/ckrules_exports.map",
+)
 """How host libraries are linked: with the C++ library, without the GPU's runtime."""
 DEEP = ("-fconstexpr-steps=100000000", "-fbracket-depth=16384")
 """How deep and long templates may get; upstream's 1024 brackets are too few for large tiles."""
@@ -80,7 +93,9 @@ def _device(recipe: Recipe) -> Sequence[str]:
 
 
 def _host(_: Recipe) -> Sequence[str]:
-    return ("--cuda-host-only", "-O1", "-fPIC", "-fvisibility=hidden", "-c")
+    # Kernels whose address is taken want a code object to be registered with: an empty one.
+    empty = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", "/dev/null")
+    return ("--cuda-host-only", *empty, "-O1", "-fPIC", "-fvisibility=hidden", "-c")
 
 
 def _object(recipe: Recipe) -> Sequence[str]:

@@ -16,9 +16,6 @@ from ckrules.names import strip_file_decoration
 RUNNABLE = ("device", "host")
 """The artifacts that running a kernel needs."""
 
-NO_UNITS = "stream-K kernels have upstream's launcher only (--artifact object)"
-"""Why a kernel has neither device object nor host library."""
-
 
 @dataclass(frozen=True)
 class Listed:
@@ -30,8 +27,6 @@ class Listed:
     arch: str
     rules: str
     legal: bool
-    units: bool
-    """Whether it has a device object and a host library of its own, beside the launcher."""
     lds_bytes: int | None
     config: dict[str, Any] = field(repr=False)
 
@@ -43,15 +38,9 @@ class Listed:
         """Where an artifact is, once it is built."""
         return self.folder / ARTIFACTS[artifact][1].format(name=self.name)
 
-    def makes(self, artifact: str) -> bool:
-        """Whether there is such an artifact of this kernel."""
-        return self.units or artifact not in RUNNABLE
-
     @property
     def missing(self) -> str:
         """What keeps the kernel from being run; empty if nothing does."""
-        if not self.units:
-            return NO_UNITS
         absent = [a for a in RUNNABLE if not self.result(a).is_file()]
         return f"not built: no {' and no '.join(absent)} artifact" if absent else ""
 

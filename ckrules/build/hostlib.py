@@ -14,7 +14,7 @@ from typing import Any
 
 from ckrules.engine.errors import CkrulesError, UsageError
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 _LAUNCH = 1
 
 
@@ -37,6 +37,15 @@ class _Problem(ctypes.Structure):
         ("left_pad", ctypes.c_int64 * 3),
         ("right_pad", ctypes.c_int64 * 3),
         ("k_batch", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    )
+
+
+class _Room(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_uint32),
+        ("compute_units", ctypes.c_int32),
+        ("blocks_per_cu", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
     )
 
@@ -66,6 +75,7 @@ class _Info(ctypes.Structure):
         ("block_size", ctypes.c_uint32),
         ("lds_bytes", ctypes.c_uint32),
         ("entry_count", ctypes.c_uint32),
+        ("needs_room", ctypes.c_uint32),
         ("entries", ctypes.POINTER(ctypes.c_char_p)),
     )
 
@@ -132,6 +142,14 @@ class ConvShape:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """How many blocks of a kernel run at once on a GPU, which stream-K kernels have to know."""
+
+    compute_units: int
+    blocks_per_cu: int
+
+
+@dataclass(frozen=True, slots=True)
 class Buffers:
     """Device addresses of a problem's tensors."""
 
@@ -175,6 +193,8 @@ class Info:
     block_size: int
     lds_bytes: int
     entries: tuple[str, ...]
+    needs_room: bool = False
+    """Whether workspace and plan depend on the GPU's `Room`: stream-K."""
 
 
 class HostLibrary:
@@ -210,19 +230,21 @@ class HostLibrary:
             block_size=found.block_size,
             lds_bytes=found.lds_bytes,
             entries=tuple(found.entries[i].decode() for i in range(found.entry_count)),
+            needs_room=bool(found.needs_room),
         )
 
     def _declare(self) -> None:
-        problem, plan = ctypes.POINTER(_Problem), ctypes.POINTER(_Plan)
+        problem, plan, room = map(ctypes.POINTER, (_Problem, _Plan, _Room))
         library = self._library
         library.ckrules_describe.restype = ctypes.POINTER(_Info)
         library.ckrules_describe.argtypes = ()
         library.ckrules_last_error.restype = ctypes.c_char_p
         library.ckrules_is_supported.argtypes = (problem,)
-        library.ckrules_workspace_bytes.argtypes = (problem,)
+        library.ckrules_workspace_bytes.argtypes = (problem, room)
         library.ckrules_workspace_bytes.restype = ctypes.c_int64
         library.ckrules_plan_create.argtypes = (
             problem,
+            room,
             ctypes.POINTER(_Buffers),
             ctypes.POINTER(plan),
         )
@@ -243,18 +265,25 @@ class HostLibrary:
             return None
         return self._said() or "refused"
 
-    def workspace_bytes(self, shape: ConvShape) -> int:
-        """Bytes of device memory that the kernel needs beside the tensors."""
-        found = int(self._library.ckrules_workspace_bytes(_problem(shape)))
+    def workspace_bytes(self, shape: ConvShape, room: Room | None = None) -> int:
+        """Bytes of device memory that the kernel needs beside the tensors.
+
+        Raises:
+            UsageError: If the kernel needs to know the GPU's room and it is not given.
+        """
+        found = int(self._library.ckrules_workspace_bytes(_problem(shape), _room(room)))
         if found < 0:
             raise UsageError(f"{self.info.name}: {self._said()}")
         return found
 
-    def plan(self, shape: ConvShape, buffers: Buffers) -> list[Fill | Launch]:
+    def plan(
+        self, shape: ConvShape, buffers: Buffers, room: Room | None = None
+    ) -> list[Fill | Launch]:
         """The steps that compute the problem, in order.
 
         Raises:
-            UsageError: If the kernel refuses the problem.
+            UsageError: If the kernel refuses the problem, or needs to know the GPU's room and
+                it is not given.
         """
         made = ctypes.POINTER(_Plan)()
         given = _Buffers(
@@ -265,7 +294,9 @@ class HostLibrary:
             buffers.output,
             buffers.workspace,
         )
-        status = self._library.ckrules_plan_create(_problem(shape), given, ctypes.byref(made))
+        status = self._library.ckrules_plan_create(
+            _problem(shape), _room(room), given, ctypes.byref(made)
+        )
         if not self._answer(status):
             raise UsageError(f"{self.info.name} refuses the problem: {self._said()}")
         try:
@@ -300,6 +331,12 @@ def _problem(shape: ConvShape) -> _Problem:
         shape.k_batch,
         0,
     )
+
+
+def _room(room: Room | None) -> _Room | None:
+    if room is None:
+        return None
+    return _Room(ctypes.sizeof(_Room), room.compute_units, room.blocks_per_cu, 0)
 
 
 def _three(values: Sequence[int]) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ckrules.build import tasks as work
 from ckrules.build import toolchain
-from ckrules.build.commands import Recipe, commands, flags
+from ckrules.build.commands import RUNTIME, Recipe, commands, flags
 from ckrules.build.database import ResultsError
 from ckrules.build.failures import REFUSALS, TRANSIENT, Failure, shorten
 from ckrules.build.folder import Listed, manifests
@@ -154,43 +154,38 @@ class Session:
 
     def count(self) -> int:
         """How many artifacts the build is about."""
-        return sum(1 for k in self.kernels for a in self.options.artifacts if k.makes(a))
-
-    def left_out(self) -> list[Listed]:
-        """The kernels that lack an artifact that the build is to make."""
-        return [k for k in self.kernels if not all(map(k.makes, self.options.artifacts))]
+        return len(self.kernels) * len(self.options.artifacts)
 
     def _tasks(self) -> Iterator[tuple[Listed, work.Task]]:
         o = self.options
         for kernel in self.kernels:
             recipe = Recipe(kernel.ck, kernel.arch, o.optimize, o.flags, o.launcher)
             for artifact in o.artifacts:
-                if kernel.makes(artifact):
-                    yield (
-                        kernel,
-                        work.Task(
-                            name=kernel.name,
-                            artifact=artifact,
-                            recipe=recipe,
-                            sources=self._texts(kernel, artifact),
-                            compiler=o.compiler,
-                            include=str(o.include) if o.include else None,
-                            timeout=o.timeout,
-                            scratch=str(self.scratch),
-                        ),
-                    )
+                yield (
+                    kernel,
+                    work.Task(
+                        name=kernel.name,
+                        artifact=artifact,
+                        recipe=recipe,
+                        sources=self._texts(kernel, artifact),
+                        compiler=o.compiler,
+                        include=str(o.include) if o.include else None,
+                        timeout=o.timeout,
+                        scratch=str(self.scratch),
+                    ),
+                )
 
     def _texts(self, kernel: Listed, artifact: str) -> dict[str, str]:
         names = [kernel.source(artifact).name, f"{kernel.name}.hpp"]
-        runtime = sorted((kernel.folder / _RUNTIME).glob("*.h*"))
         texts: dict[str, str] = {}
         try:
             for name in names:
                 texts[name] = (kernel.folder / name).read_text("utf-8")
-            for path in runtime:
+            for name in RUNTIME[artifact]:
+                path = kernel.folder / _RUNTIME / name
                 if path not in self._sources:
                     self._sources[path] = path.read_text("utf-8")
-                texts[f"{_RUNTIME}/{path.name}"] = self._sources[path]
+                texts[f"{_RUNTIME}/{name}"] = self._sources[path]
         except FileNotFoundError as error:
             raise UsageError(f"{error.filename}: missing: generate the folder again") from None
         return texts

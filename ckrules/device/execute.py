@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ckrules.build.hostlib import Buffers, Fill, Launch
-from ckrules.device.interface import Device, Work
+from ckrules.build.hostlib import Buffers, Fill, Launch, Room
+from ckrules.device.interface import Device, DeviceError, Work
 from ckrules.device.jobs import Job, Kernel, Outcome
 from ckrules.engine.errors import CkrulesError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ckrules.build.hostlib import Info
     from ckrules.device.numbers import Floats
     from ckrules.device.tensors import Tensors
 
@@ -86,9 +87,10 @@ class Runner:
             for role, data in zip(tensors.sources, known.bits, strict=True):
                 memory.add(role, data=data)
             memory.add(tensors.result, size=tensors.size(tensors.result))
-            memory.add("workspace", size=kernel.workspace_bytes(shape))
+            room = self._room(kernel.info, module) if kernel.info.needs_room else None
+            memory.add("workspace", size=kernel.workspace_bytes(shape, room))
             places = memory.addresses
-            steps = kernel.plan(shape, Buffers(**places))
+            steps = kernel.plan(shape, Buffers(**places), room)
             self.device.announce(Work(job.name, config, job.problem, places))
             self.phase("launch")
             _do(self.device, module, steps)
@@ -100,6 +102,16 @@ class Runner:
             self.phase("time")
             times = self._timed(module, steps, job)
             return _with_times(outcome, times, job.problem.flops)
+
+    def _room(self, info: Info, module: Any) -> Room:
+        """What the device has room for of a kernel that shares its work out over it."""
+        units = self.device.info.compute_units
+        if units is None:
+            raise DeviceError("the device does not say how many compute units it has")
+        blocks = self.device.resident_blocks(module, info.entries[0], info.block_size)
+        if blocks < 1:
+            raise DeviceError(f"no block of {info.entries[0]} fits on a compute unit")
+        return Room(units, blocks)
 
     def _prepared(self, tensors: Tensors) -> Known:
         from ckrules.device import reference

@@ -100,10 +100,7 @@ class HipDevice:
 
     def launch(self, module: _Module, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
         """Starts a kernel with the bytes of its arguments as they are."""
-        function = module.functions.get(entry)
-        if function is None:
-            function = self._call("hipModuleGetFunction", module.handle, entry.encode())
-            module.functions[entry] = function
+        function = self._function(module, entry)
         buffer = (ctypes.c_char * len(args)).from_buffer_copy(args)
         size = ctypes.c_size_t(len(args))
         extra = (ctypes.c_void_p * 5)(
@@ -111,6 +108,18 @@ class HipDevice:
         )
         where = ctypes.addressof(extra)
         self._call("hipModuleLaunchKernel", function, *grid, *block, 0, None, None, where)
+
+    def _function(self, module: _Module, entry: str) -> Any:
+        function = module.functions.get(entry)
+        if function is None:
+            function = self._call("hipModuleGetFunction", module.handle, entry.encode())
+            module.functions[entry] = function
+        return function
+
+    def resident_blocks(self, module: _Module, entry: str, threads: int) -> int:
+        """How many blocks of a kernel one compute unit runs at once."""
+        name = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"
+        return int(self._call(name, self._function(module, entry), threads, 0))
 
     def synchronize(self) -> None:
         """Waits until everything launched before is done."""
@@ -223,6 +232,7 @@ def _info(hip: Any, index: int) -> DeviceInfo:
         driver=f"amdgpu {kernel}" if kernel else driver,
         runtime=runtime,
         memory_bytes=int(found.totalGlobalMem),
+        compute_units=int(found.multiProcessorCount),
         clock_mhz=int(found.clockRate) // 1000 or None,
         memory_clock_mhz=int(found.memoryClockRate) // 1000 or None,
     )

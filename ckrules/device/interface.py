@@ -36,6 +36,7 @@ class DeviceInfo:
     driver: str = ""
     runtime: str = ""
     memory_bytes: int | None = None
+    compute_units: int | None = None
     clock_mhz: int | None = None
     memory_clock_mhz: int | None = None
 
@@ -80,6 +81,9 @@ class Device(Protocol):
 
     def launch(self, module: Any, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
         """Starts a kernel: grid in blocks, block in threads, and the bytes of its arguments."""
+
+    def resident_blocks(self, module: Any, entry: str, threads: int) -> int:
+        """How many blocks of so many threads of a kernel one compute unit runs at once."""
 
     def synchronize(self) -> None:
         """Waits until everything launched before is done; faults of kernels are raised here."""

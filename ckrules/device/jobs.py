@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch
+    from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch, Room
     from ckrules.device.problem import Problem
 
 STATUSES = {
@@ -36,10 +36,12 @@ class Kernel(Protocol):
     def reason(self, shape: ConvShape) -> str | None:
         """Why it refuses the problem; None if it takes it."""
 
-    def workspace_bytes(self, shape: ConvShape) -> int:
+    def workspace_bytes(self, shape: ConvShape, room: Room | None = None) -> int:
         """Bytes of device memory that it needs beside the tensors."""
 
-    def plan(self, shape: ConvShape, buffers: Buffers) -> Sequence[Fill | Launch]:
+    def plan(
+        self, shape: ConvShape, buffers: Buffers, room: Room | None = None
+    ) -> Sequence[Fill | Launch]:
         """The steps that compute the problem."""
 
 

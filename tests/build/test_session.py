@@ -152,22 +152,6 @@ def test_command_line(folder: Path, include: Path) -> None:
     assert "no such program" in run("build", str(folder), "--launcher", "no-such").stderr
 
 
-def test_kernels_without_units_are_counted(folder: Path, include: Path) -> None:
-    manifest = folder / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"units": true', '"units": false', 1))
-    words = ["--compiler", "hipcc", "--include", str(include)]
-    left_out = "1 kernel left out: stream-K kernels have upstream's launcher only"
-    done = run("build", str(folder), *words, "--artifact", "host")
-    assert (done.exit_code, done.stderr.splitlines()) == (
-        0, [f"{left_out} (--artifact object)", "3 artifacts built"],
-    )  # fmt: skip
-    launchers = run("build", str(folder), *words, "--artifact", "object")
-    assert launchers.stderr == "4 artifacts built\n"
-    manifest.write_text(manifest.read_text().replace('"units": true', '"units": false'))
-    nothing = run("build", str(folder), *words)
-    assert (nothing.exit_code, nothing.stderr.splitlines()[-1]) == (3, "nothing to build")
-
-
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_results_are_exported(suffix: str, folder: Path, include: Path, tmp_path: Path) -> None:
     build(folder, include)

@@ -60,7 +60,7 @@ def test_golden(ck: str, label: str, golden: Callable[[str, str], None]) -> None
 def test_golden_project(ck: str, golden: Callable[[str, str], None]) -> None:
     kernels = [kernel(ck, p) for p in GOLDEN[ck].values()]
     for path, text in project.files(kernels, STAMP):
-        golden(f"codegen/{ck}/project/{Path(path).name}", text)
+        golden(f"codegen/{ck}/project/{path}", text)
     golden(f"codegen/{ck}/project/build.ninja", project.ninja_file(kernels, STAMP))
 
 
@@ -152,24 +152,6 @@ def test_depthwise_came_later() -> None:
 def test_the_rule_book_version_is_a_hash_and_the_release() -> None:
     assert re.fullmatch(r"2025\.11\+[0-9a-f]{12}", rule_book_version("2025.11"))
     assert current("2026.06").rules != current("2025.11").rules
-
-
-def test_stream_k_alone_has_no_units_of_its_own() -> None:
-    for label, point in GOLDEN["2026.06"].items():
-        files = [Path(f).name for f, _ in kernel_files(kernel("2026.06", point), STAMP)]
-        units = [f for f in files if f.endswith((".device.cpp", ".host.cpp"))]
-        assert len(units) == (0 if label == "bwd_weight_streamk" else 2), label
-
-
-def test_stream_k_is_said_to_have_none(tmp_path: Path) -> None:
-    point = GOLDEN["2026.06"]["bwd_weight_streamk"]
-    lines = "\n".join(
-        map(json.dumps, [point, {**point, "streamk": "off", "streamk_persistent": False}])
-    )
-    done = run("generate", "-", "-o", str(tmp_path / "out"), "--force", stdin=lines)
-    assert "1 of them stream-K, with upstream's launcher only" in done.stderr
-    listed = [json.loads(x) for x in (tmp_path / "out" / MANIFEST).read_text().splitlines()]
-    assert {k["config"]["streamk"]: k["units"] for k in listed} == {"tree": False, "off": True}
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch
+from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch, Room
 from ckrules.device.jobs import Job
 from ckrules.device.problem import parse
 
@@ -28,7 +29,7 @@ class DescribedKernel:
     def __init__(self, name: str, config: dict[str, Any]) -> None:
         self.info = Info(
             name, "2025.11", config["arch"], config["variant"], config, config["ndim"], 64, 128,
-            8192, (f"{name}__hot",),
+            8192, (f"{name}__hot",), config.get("streamk", "off") != "off",
         )  # fmt: skip
 
     def is_supported(self, shape: ConvShape) -> bool:
@@ -46,15 +47,24 @@ class DescribedKernel:
         channels = shape.groups * shape.in_channels
         return channels * shape.out_channels * math.prod(shape.filter)
 
-    def workspace_bytes(self, shape: ConvShape) -> int:
+    def workspace_bytes(self, shape: ConvShape, room: Room | None = None) -> int:
+        if self.info.needs_room:
+            assert room is not None
+            return 4096 * room.compute_units * room.blocks_per_cu
         return 4 * self._elements(shape) if self.info.config["two_stage"] else 0
 
-    def plan(self, shape: ConvShape, buffers: Buffers) -> Sequence[Fill | Launch]:
+    def plan(
+        self, shape: ConvShape, buffers: Buffers, room: Room | None = None
+    ) -> Sequence[Fill | Launch]:
         config, entry = self.info.config, self.info.entries[0]
         size = 4 if config["dtype"] == "fp32" else 2
         places = (buffers.input, buffers.weight, buffers.output)
         args = b"".join(p.to_bytes(8, "little") for p in places)
         launch = Launch(entry, (7, 1, 1), (128, 1, 1), args, 8192)
+        if self.info.needs_room:
+            assert room is not None
+            blocks = room.compute_units * room.blocks_per_cu
+            return [Fill(buffers.workspace, 4096 * blocks), replace(launch, grid=(blocks, 1, 1))]
         image = shape.batch * shape.groups * shape.in_channels * math.prod(shape.input)
         if config["variant"] == "bwd_data":
             return [Fill(buffers.input, size * image), launch]

@@ -56,6 +56,7 @@ class FakeHip:
             raise TypeError("takes 2 arguments")
         found = args[0] if self.old else SimpleNamespace()
         found.name, found.gcnArchName = b"Radeon\0\0", b"gfx942:sramecc+:xnack-\0"
+        found.multiProcessorCount = 304
         found.totalGlobalMem, found.clockRate, found.memoryClockRate = 1 << 36, 2100000, 1300000
         return (hipError_t.hipSuccess,) if self.old else (hipError_t.hipSuccess, found)
 
@@ -106,6 +107,12 @@ class FakeHip:
         size = ctypes.c_size_t.from_address(words[3]).value
         self.launched.append((function[1], tuple(sizes), ctypes.string_at(words[1], size)))
         return (hipError_t.hipSuccess,)
+
+    def hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+        self, function: Any, threads: int, lds: int
+    ) -> tuple[Any, ...]:
+        assert (function[0], lds) == ("function", 0)
+        return hipError_t.hipSuccess, 512 // threads
 
     def hipDeviceSynchronize(self) -> tuple[Any, ...]:
         return (hipError_t.hipSuccess,)

@@ -42,7 +42,9 @@ class ReferenceDevice:
     """Memory in a dictionary, and launches that run the reference."""
 
     def __init__(self, index: int = 0, faults: Mapping[str, str] | None = None) -> None:
-        self.info = DeviceInfo(index, "CPU reference (test double)", "", "none", "numpy")
+        self.info = DeviceInfo(
+            index, "CPU reference (test double)", "", "none", "numpy", compute_units=4
+        )
         self.memory: dict[int, bytearray] = {}
         self.launched: list[str] = []
         self._next = 1 << 40
@@ -118,6 +120,9 @@ class ReferenceDevice:
         if fault == "last-tile":
             _spoil_last_tile(tensors, values, int(work.config["tile_m"]))
         return tensors.to_memory(tensors.result, values).tobytes()
+
+    def resident_blocks(self, module: bytes, entry: str, threads: int) -> int:
+        return 2
 
     def synchronize(self) -> None:
         """Everything is done at once."""

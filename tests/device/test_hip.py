@@ -21,6 +21,7 @@ def test_what_is_known_of_a_gpu(old: bool) -> None:
     (info,) = HipPlugin(FakeHip(old=old)).discover()
     assert (info.name, info.arch, info.runtime) == ("Radeon", "gfx942", "HIP 6.3.42134")
     assert (info.memory_bytes, info.clock_mhz, info.memory_clock_mhz) == (1 << 36, 2100, 1300)
+    assert info.compute_units == 304
     assert info.driver
 
 
@@ -68,6 +69,16 @@ def test_arguments_are_passed_as_bytes() -> None:
     assert hip.launched == [(b"kernel", (7, 2, 1, 256, 1, 1), b"arguments")]
     assert device.elapsed_ms(start, stop) == 0.25
     device.unload(module)
+
+
+def test_stream_k_kernels_are_told_what_there_is_room_for(tmp_path: Path) -> None:
+    hip = FakeHip()
+    job = described(
+        tmp_path, "k", "N=2,C=64,K=32,H=7,W=8,Y=3,X=3,pad=1", variant="bwd_weight", streamk="tree"
+    )
+    outcome = Runner(HipDevice(0, hip)).run(job)
+    assert outcome.status == "wrong"
+    assert [sizes for _, sizes, _ in hip.launched] == [(304 * 4, 1, 1, 128, 1, 1)]
 
 
 def test_errors_are_named() -> None:

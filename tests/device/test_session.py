@@ -32,7 +32,7 @@ Double = Callable[..., str]
 def kernel(folder: Path, name: str, **changes: Any) -> Listed:
     config = {**CONFIG, **changes}
     (folder / f"{name}.json").write_text(json.dumps(config))
-    found = Listed(folder, name, "2025.11", config["arch"], "rules", True, True, None, config)
+    found = Listed(folder, name, "2025.11", config["arch"], "rules", True, None, config)
     for artifact in RUNNABLE:
         found.result(artifact).touch()
     return found

@@ -78,7 +78,6 @@ def command(
     from ckrules.build import executors
     from ckrules.build.commands import ARTIFACTS, LEVELS
     from ckrules.build.database import FILE
-    from ckrules.build.folder import NO_UNITS
     from ckrules.build.results import Results
     from ckrules.build.session import Options, Session
 
@@ -99,8 +98,6 @@ def command(
     )
     home = Path(folder)
     session = Session(home, options)
-    if without := session.left_out():
-        note(f"{len(without):,} kernel{'s' * (len(without) != 1)} left out: {NO_UNITS}")
     width = jobs or executors.default_jobs()
     with (
         ended_like_ctrl_c(),

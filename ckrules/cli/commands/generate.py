@@ -23,10 +23,9 @@ _SHOWN = 20
 EPILOG = """\b
 INPUTS are kernel names, files or - (standard input), as for ckrules check.
 A kernel becomes NAME.hpp, NAME.cpp, NAME.device.cpp, NAME.host.cpp and a
-dispatcher wrapper; a stream-K kernel has no units for device and host. Beside
-them stand headers that include and register all, CMakeLists.txt, Makefile and
-(with the package ninja) build.ninja. Kernels of several GPUs go to a folder
-each. Files that would not change are left alone.
+dispatcher wrapper. Beside them stand headers that include and register all,
+CMakeLists.txt, Makefile and (with the package ninja) build.ninja. Kernels of
+several GPUs go to a folder each. Files that would not change are left alone.
 
 \b
 Examples:
@@ -108,11 +107,6 @@ def _finish(report: Report, unreadable: int, quiet: bool) -> int:
             f"{report.kernels:,} kernel{'s' * (report.kernels != 1)}{broken};"
             f" {report.written:,} files written, {report.unchanged:,} unchanged"
         )
-        if report.launchers:
-            note(
-                f"{report.launchers:,} of them stream-K, with upstream's launcher only:"
-                " no NAME.hsaco, no NAME.host.so"
-            )
     if unreadable:
         return 2
     return 1 if report.refused else 0

@@ -34,6 +34,7 @@ const ckrules_info info = {
     static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
     32768, // by the rule book; the code object's own figure decides
     4,
+    0,
     entry_names,
 };
 
@@ -88,12 +89,14 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     });
 }
 
-CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
+                                            [[maybe_unused]] const ckrules_room* room)
 {
     return problem == nullptr ? -1 : 0;
 }
 
 CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    [[maybe_unused]] const ckrules_room* room,
                                     const ckrules_buffers* buffers,
                                     ckrules_plan** plan)
 {

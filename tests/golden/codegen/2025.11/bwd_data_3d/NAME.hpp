@@ -221,6 +221,15 @@ void with_tail(const index_t steps, const Run& run)
 struct grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher
 {
     using KernelConfig = grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -261,15 +270,20 @@ struct grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2
 #endif
 };
 
+using SelectedConvBwdDataLauncher = grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
+constexpr const char* CONV_BWD_DATA_KERNEL_NAME = "grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8
+
+using grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config = ns_grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher = ns_grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvBwdDataLauncher                     = grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
-constexpr const char* CONV_BWD_DATA_KERNEL_NAME = "grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+using ns_grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::SelectedConvBwdDataLauncher;
+using ns_grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::CONV_BWD_DATA_KERNEL_NAME;
 #endif
 #endif

@@ -37,6 +37,7 @@ const ckrules_info info = {
     static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
     32768, // by the rule book; the code object's own figure decides
     7,
+    0,
     entry_names,
 };
 
@@ -97,7 +98,8 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     });
 }
 
-CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
+                                            [[maybe_unused]] const ckrules_room* room)
 {
     int64_t bytes = 0;
     const int status = ckrules::guarded([&]() {
@@ -110,6 +112,7 @@ CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
 }
 
 CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    [[maybe_unused]] const ckrules_room* room,
                                     const ckrules_buffers* buffers,
                                     ckrules_plan** plan)
 {

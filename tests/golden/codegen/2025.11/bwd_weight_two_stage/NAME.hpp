@@ -259,6 +259,15 @@ void with_tail(const index_t steps, const Run& run)
 struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher
 {
     using KernelConfig = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -326,15 +335,20 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_
 #endif
 };
 
+using SelectedConvBwdWeightLauncher = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher;
+constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage
+
+using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Config = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvBwdWeightLauncher                     = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage_Launcher;
-constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage";
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage::SelectedConvBwdWeightLauncher;
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage::CONV_BWD_WEIGHT_KERNEL_NAME;
 #endif
 #endif

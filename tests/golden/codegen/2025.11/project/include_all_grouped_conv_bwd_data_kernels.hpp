@@ -5,5 +5,4 @@
 
 #include "grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8.hpp"
 
-using SelectedConvBwdDataLauncher                     = grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
-constexpr const char* CONV_BWD_DATA_KERNEL_NAME = "grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+using SelectedConvBwdDataLauncher = grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;

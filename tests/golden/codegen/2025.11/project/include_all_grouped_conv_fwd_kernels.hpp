@@ -6,5 +6,4 @@
 #include "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8.hpp"
 #include "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor.hpp"
 
-using SelectedConvKernelLauncher                     = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
-constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+using SelectedConvKernelLauncher = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;

@@ -173,9 +173,12 @@ struct Prepared
     dim3 grid;
 };
 
-inline Prepared prepare(const HostArgs& args)
+// The work is shared out over the blocks that the GPU holds at once: compute units times blocks
+// on each. The runtime is asked for a number that is zero.
+inline Prepared
+prepare(const HostArgs& args, const int compute_units = 0, const int blocks_per_cu = 0)
 {
-    auto kargs = Reference::MakeKernelArgs(args);
+    auto kargs = Reference::MakeKernelArgs(args, compute_units, blocks_per_cu);
     const dim3 grid = Reference::GridSize(kargs);
     return {kargs, grid};
 }
@@ -185,6 +188,15 @@ inline Prepared prepare(const HostArgs& args)
 struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher
 {
     using KernelConfig = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -199,14 +211,17 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
             throw std::runtime_error("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent: arguments are not supported");
         const dim3 block   = Reference::BlockSize();
         float milliseconds = 0;
-        ck_tile::DeviceMem workspace(Reference::GetWorkSpaceSize(prepared.kargs));
+        const auto bytes = Reference::GetWorkSpaceSize(prepared.kargs);
+        ck_tile::DeviceMem workspace(bytes);
         Reference::SetWorkSpacePointer(prepared.kargs, workspace.GetDeviceBuffer());
 
         const auto run = [&](auto...) {
             const auto main = ck_tile::make_kernel<Config::kBlockPerCu>(
                 Reference{}, prepared.grid, block, 0, prepared.kargs);
             const auto clear = [&]() {
-                workspace.SetZero();
+                if(bytes > 0)
+                    ck_tile::hip_check_error(
+                        hipMemsetAsync(workspace.GetDeviceBuffer(), 0, bytes, s.stream_id_));
             };
             milliseconds = ck_tile::launch_kernel_time_mask(s, clear, main);
         };
@@ -220,15 +235,20 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
 #endif
 };
 
+using SelectedConvBwdWeightLauncher = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher;
+constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent
+
+using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvBwdWeightLauncher                     = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent_Launcher;
-constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent";
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent::SelectedConvBwdWeightLauncher;
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent::CONV_BWD_WEIGHT_KERNEL_NAME;
 #endif
 #endif

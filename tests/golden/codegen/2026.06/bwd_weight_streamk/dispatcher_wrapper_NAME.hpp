@@ -6,7 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "ck_tile/dispatcher/grouped_conv_registry.hpp"
+#include "ck_tile/dispatcher.hpp"
+#include "ck_tile/dispatcher/grouped_conv_utils.hpp"
 
 #include "../grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent.hpp"
 

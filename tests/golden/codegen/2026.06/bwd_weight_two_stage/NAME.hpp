@@ -247,6 +247,15 @@ using Base = ck_tile::BaseGemmPipelineAgBgCrCompV3<TailProblem>;
 struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Launcher
 {
     using KernelConfig = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -302,15 +311,20 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
 #endif
 };
 
+using SelectedConvBwdWeightLauncher = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Launcher;
+constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage
+
+using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Config = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Launcher = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage::grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvBwdWeightLauncher                     = grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage_Launcher;
-constexpr const char* CONV_BWD_WEIGHT_KERNEL_NAME = "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage";
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage::SelectedConvBwdWeightLauncher;
+using ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage::CONV_BWD_WEIGHT_KERNEL_NAME;
 #endif
 #endif

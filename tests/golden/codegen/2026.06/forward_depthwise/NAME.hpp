@@ -46,7 +46,7 @@ struct grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_ve
     static constexpr index_t InVec       = 8;
     static constexpr index_t OutVec      = 8;
 
-    static constexpr int kBlockPerCu        = 1;
+    static constexpr int kBlockPerCu        = CK_TILE_MIN_BLOCK_PER_CU;
     static constexpr const char* TargetArch = "gfx942";
 };
 
@@ -96,6 +96,7 @@ struct NoEpilogue
     using DsDataType    = ck_tile::tuple<>;
     using DsLayout      = ck_tile::tuple<>;
     using ODataType     = Config::OutDataType;
+    using AccDataType   = Config::AccDataType;
     using CDElementwise = ck_tile::element_wise::PassThrough;
 
     static constexpr index_t GetSmemSize() { return 0; }
@@ -123,6 +124,12 @@ inline Prepared prepare(const HostArgs& args)
 struct grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher
 {
     using KernelConfig = grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -146,15 +153,20 @@ struct grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_ve
 #endif
 };
 
+using SelectedConvKernelLauncher = grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher;
+constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8
+
+using grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Config = ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8::grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher = ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8::grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvKernelLauncher                     = grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher;
-constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8";
+using ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8::SelectedConvKernelLauncher;
+using ns_grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8::CONV_FWD_KERNEL_NAME;
 #endif
 #endif

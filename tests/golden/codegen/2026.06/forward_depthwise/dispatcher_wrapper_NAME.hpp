@@ -6,7 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "ck_tile/dispatcher/grouped_conv_registry.hpp"
+#include "ck_tile/dispatcher.hpp"
+#include "ck_tile/dispatcher/grouped_conv_utils.hpp"
 
 #include "../grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8.hpp"
 

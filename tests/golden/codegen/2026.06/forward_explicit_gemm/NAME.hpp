@@ -208,6 +208,15 @@ using Base = ck_tile::BaseGemmPipelineAgBgCrCompV3<TailProblem>;
 struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Launcher
 {
     using KernelConfig = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -239,15 +248,20 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
 #endif
 };
 
+using SelectedConvKernelLauncher = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Launcher;
+constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm
+
+using grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Config = ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm::grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Launcher = ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm::grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvKernelLauncher                     = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm_Launcher;
-constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm";
+using ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm::SelectedConvKernelLauncher;
+using ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm::CONV_FWD_KERNEL_NAME;
 #endif
 #endif

@@ -5,6 +5,10 @@
 #define CKRULES_TYPES_ONLY 1
 #include "runtime/ckrules_reason.hpp"
 
+#define CKRULES_ARCH "gfx950"
+#define CKRULES_MAJOR 9
+#include "runtime/ckrules_no_gpu.hpp"
+
 #include "grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8.hpp"
 
 #include "runtime/ckrules_host.hpp"
@@ -31,6 +35,7 @@ const ckrules_info info = {
     static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
     32768, // by the rule book; the code object's own figure decides
     1,
+    0,
     entry_names,
 };
 
@@ -66,12 +71,14 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     });
 }
 
-CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem)
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
+                                            [[maybe_unused]] const ckrules_room* room)
 {
     return problem == nullptr ? -1 : 0;
 }
 
 CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    [[maybe_unused]] const ckrules_room* room,
                                     const ckrules_buffers* buffers,
                                     ckrules_plan** plan)
 {

@@ -129,7 +129,8 @@ using Problem = ck_tile::UniversalGemmPipelineProblem<AType,
                                                       Config::VectorSizeB>;
 
 using Pipeline = ck_tile::GemmPipelineAgBgCrWavelet<Problem,
-                                        ck_tile::GroupedConvUniversalPipelineAgBgCrPolicy>;
+                                        ck_tile::GroupedConvUniversalPipelineAgBgCrPolicy,
+                                        4>;
 
 using Epilogue = ck_tile::CShuffleEpilogue<
     ck_tile::CShuffleEpilogueProblem<AType,
@@ -192,6 +193,15 @@ inline Prepared prepare(const HostArgs& args)
 struct grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher
 {
     using KernelConfig = grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
+    using InDataType   = KernelConfig::InDataType;
+    using WeiDataType  = KernelConfig::WeiDataType;
+    using AccDataType  = KernelConfig::AccDataType;
+    using OutDataType  = KernelConfig::OutDataType;
+    using InLayout     = KernelConfig::InLayout;
+    using WeiLayout    = KernelConfig::WeiLayout;
+    using OutLayout    = KernelConfig::OutLayout;
+
+    static constexpr index_t NDimSpatial = KernelConfig::NDimSpatial;
 
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
@@ -223,15 +233,20 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x
 #endif
 };
 
+using SelectedConvKernelLauncher = grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
+constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+
 #endif // CKRULES_TYPES_ONLY
 
 } // namespace ns_grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8
+
+using grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config = ns_grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
 
 #ifndef CKRULES_TYPES_ONLY
 using grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher = ns_grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using SelectedConvKernelLauncher                     = grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
-constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+using ns_grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::SelectedConvKernelLauncher;
+using ns_grouped_conv_fwd_fp16_nhwgc_2d_wavelet_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::CONV_FWD_KERNEL_NAME;
 #endif
 #endif

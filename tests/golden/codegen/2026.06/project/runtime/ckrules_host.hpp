@@ -79,6 +79,17 @@ inline const ckrules_problem& checked(const ckrules_problem* problem, const int3
     return *problem;
 }
 
+// What a stream-K kernel has to be told of the GPU.
+inline const ckrules_room& checked(const ckrules_room* room)
+{
+    if(room == nullptr || room->size < sizeof(ckrules_room))
+        throw std::invalid_argument("ckrules_room is missing: a stream-K kernel needs to know how "
+                                    "many blocks the GPU has room for");
+    if(room->compute_units < 1 || room->blocks_per_cu < 1)
+        throw std::invalid_argument("ckrules_room: no compute units, or no blocks on them");
+    return *room;
+}
+
 inline ck_tile::conv::ConvParam conv_param(const ckrules_problem& problem, const int32_t ndim)
 {
     const auto lengths = [ndim](const int64_t* first) {

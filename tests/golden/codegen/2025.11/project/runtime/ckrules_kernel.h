@@ -4,11 +4,12 @@
    GPU runtime. The device code is in NAME.hsaco beside it. To run a problem:
 
      1. ckrules_is_supported(&problem) == 1
-     2. allocate the tensors and ckrules_workspace_bytes(&problem) bytes on the device
-     3. ckrules_plan_create(&problem, &buffers, &plan)
-     4. for every step in order: fill bytes with zero, or hipModuleLaunchKernel of the entry with
+     2. where ckrules_describe()->needs_room: find out what the GPU has room for
+     3. allocate the tensors and ckrules_workspace_bytes(&problem, &room) bytes on the device
+     4. ckrules_plan_create(&problem, &room, &buffers, &plan)
+     5. for every step in order: fill bytes with zero, or hipModuleLaunchKernel of the entry with
         the step's argument bytes (HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE)
-     5. ckrules_plan_free(plan)
+     6. ckrules_plan_free(plan)
 
    Functions that return int give 1 for yes or done, 0 if the kernel refuses the problem and -1 for
    a faulty call; ckrules_last_error() says why, for the calling thread. All functions may be
@@ -20,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CKRULES_ABI_VERSION 1
+#define CKRULES_ABI_VERSION 2
 
 #if defined(_WIN32)
 #define CKRULES_API __declspec(dllexport)
@@ -52,6 +53,17 @@ typedef struct ckrules_problem
     int32_t reserved;
 } ckrules_problem;
 
+/* What the GPU has room for. A stream-K kernel shares its work out over as many blocks as run at
+   once, and they wait for each other: with more blocks than there is room for it may hang. Other
+   kernels do not read it and take NULL. */
+typedef struct ckrules_room
+{
+    uint32_t size;         /* sizeof(ckrules_room) */
+    int32_t compute_units; /* hipDeviceProp_t.multiProcessorCount */
+    int32_t blocks_per_cu; /* hipModuleOccupancyMaxActiveBlocksPerMultiprocessor of the entry */
+    int32_t reserved;
+} ckrules_room;
+
 /* Device addresses. Which of them are read and written follows from the direction: forward writes
    output, bwd_data writes input, bwd_weight writes weight. */
 typedef struct ckrules_buffers
@@ -79,6 +91,7 @@ typedef struct ckrules_info
     uint32_t block_size; /* threads of a block */
     uint32_t lds_bytes;  /* static LDS of a block; nothing has to be given at the launch */
     uint32_t entry_count;
+    uint32_t needs_room; /* 1: workspace and plan take a ckrules_room */
     const char* const* entries; /* the code object's kernels */
 } ckrules_info;
 
@@ -111,8 +124,10 @@ typedef struct ckrules_plan
 CKRULES_API const ckrules_info* ckrules_describe(void);
 CKRULES_API const char* ckrules_last_error(void);
 CKRULES_API int ckrules_is_supported(const ckrules_problem* problem);
-CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem); /* -1: faulty call */
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
+                                            const ckrules_room* room); /* -1: faulty call */
 CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    const ckrules_room* room,
                                     const ckrules_buffers* buffers,
                                     ckrules_plan** plan);
 CKRULES_API void ckrules_plan_free(ckrules_plan* plan);

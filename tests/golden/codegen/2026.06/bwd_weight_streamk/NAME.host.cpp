@@ -1,0 +1,114 @@
+// {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": false, "streamk": "tree", "streamk_persistent": true}
+// ckrules 0.0.0, rule book test, grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent
+// Host library: what the kernel supports and how it is launched, without a GPU runtime.
+// The interface is that of runtime/ckrules_kernel.h.
+#define CKRULES_TYPES_ONLY 1
+#include "runtime/ckrules_reason.hpp"
+
+#define CKRULES_ARCH "gfx942"
+#define CKRULES_MAJOR 9
+#include "runtime/ckrules_no_gpu.hpp"
+
+#include "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent.hpp"
+
+#include "runtime/ckrules_host.hpp"
+
+namespace {
+
+namespace kernel = ns_grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent;
+
+constexpr const char* entry_names[] = {
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent__main",
+};
+
+const ckrules_info info = {
+    sizeof(ckrules_info),
+    CKRULES_ABI_VERSION,
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent",
+    "2026.06",
+    "gfx942",
+    "bwd_weight",
+    "{\"variant\": \"bwd_weight\", \"arch\": \"gfx942\", \"dtype\": \"fp16\", \"ndim\": 2, \"layout\": \"nhwgc\", \"tile_m\": 128, \"tile_n\": 128, \"tile_k\": 64, \"wave_m\": 2, \"wave_n\": 2, \"wave_k\": 1, \"warp_tile_m\": 32, \"warp_tile_n\": 32, \"warp_tile_k\": 16, \"pipeline\": \"compv3\", \"scheduler\": \"intrawave\", \"epilogue\": \"cshuffle\", \"vector_a\": 8, \"vector_b\": 8, \"vector_c\": 8, \"double_smem_buffer\": false, \"num_wave_groups\": 1, \"num_groups_to_merge\": 1, \"pad_m\": true, \"pad_n\": true, \"pad_k\": true, \"specialization\": \"default\", \"two_stage\": false, \"explicit_gemm\": false, \"split_image\": false, \"streamk\": \"tree\", \"streamk_persistent\": true}",
+    2,
+    64,
+    // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
+    static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
+    32768, // by the rule book; the code object's own figure decides
+    1,
+    1,
+    entry_names,
+};
+
+const char* entry_for(const kernel::HostArgs& args)
+{
+    return entry_names[0];
+}
+
+kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+{
+    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
+                            ckrules::pointer(buffers.input),
+                            ckrules::pointer(buffers.weight),
+                            {},
+                            ckrules::pointer(buffers.output),
+                            problem.k_batch);
+}
+
+} // namespace
+
+extern "C" {
+
+CKRULES_API const ckrules_info* ckrules_describe(void) { return &info; }
+
+CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().c_str(); }
+
+CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
+{
+    return ckrules::guarded([&]() {
+        const ckrules_buffers none{};
+        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        return ckrules::supported<kernel::Reference>(kernel::prepare(args, 1, 1).kargs);
+    });
+}
+
+CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
+                                            [[maybe_unused]] const ckrules_room* room)
+{
+    int64_t bytes = 0;
+    const int status = ckrules::guarded([&]() {
+        const auto args = host_args(ckrules::checked(problem, info.ndim), ckrules_buffers{});
+        const auto& on      = ckrules::checked(room);
+        const auto prepared = kernel::prepare(args, on.compute_units, on.blocks_per_cu);
+        bytes               = kernel::Reference::GetWorkSpaceSize(prepared.kargs);
+        return true;
+    });
+    return status == 1 ? bytes : -1;
+}
+
+CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
+                                    [[maybe_unused]] const ckrules_room* room,
+                                    const ckrules_buffers* buffers,
+                                    ckrules_plan** plan)
+{
+    return ckrules::guarded([&]() {
+        if(buffers == nullptr || plan == nullptr)
+            throw ckrules::Refused("a null pointer");
+        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        const auto& on = ckrules::checked(room);
+        auto prepared  = kernel::prepare(args, on.compute_units, on.blocks_per_cu);
+        kernel::Reference::SetWorkSpacePointer(prepared.kargs,
+                                               ckrules::pointer(buffers->workspace));
+        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+            return false;
+        auto steps = std::make_unique<ckrules::Plan>();
+        if(const auto bytes = kernel::Reference::GetWorkSpaceSize(prepared.kargs); bytes > 0)
+            steps->fill(buffers->workspace, bytes); // partial sums and the flags between blocks
+        steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);
+        *plan = ckrules::release(std::move(steps));
+        return true;
+    });
+}
+
+CKRULES_API void ckrules_plan_free(ckrules_plan* plan) { ckrules::free_plan(plan); }
+
+} // extern "C"
