@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckrules.engine.expr import BOOL, ENUM, REAL, Expr, walk
+from ckrules.engine.expr import BOOL, ENUM, REAL, Expr
+from ckrules.engine.traversal import walk
 
 Bound = tuple[float, float]
 _WIDE: Bound = (-math.inf, math.inf)

@@ -12,8 +12,9 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from ckrules.engine.expr import BOOL, OPS, Expr, walk
+from ckrules.engine.expr import BOOL, OPS, Expr
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 
 T = TypeVar("T")
 Pair = tuple[Any, Any]

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ckrules.engine.backends.pointwise import At
-from ckrules.engine.expr import BOOL, BoolExpr, Expr, const, substitute
+from ckrules.engine.expr import BOOL, BoolExpr, Expr, const
 from ckrules.engine.text import literal, to_text
+from ckrules.engine.traversal import substitute
 
 _LONG = 100
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ckrules.engine import expr as e
 from ckrules.engine.errors import UsageError, nearest
+from ckrules.engine.traversal import walk
 
 _WORDS = {"&": "and", "|": "or", "~": "not"}
 _CONSTANTS = {"true": True, "false": False}
@@ -345,7 +346,7 @@ class Reader:
 def _size(root: e.Expr) -> int:
     """The nodes of an expression, shared ones counted wherever they occur."""
     sizes: dict[int, int] = {}
-    for node in e.walk(root):
+    for node in walk(root):
         sizes[node.id] = 1 + sum(sizes[a.id] for a in node.args)
     return sizes[root.id]
 

@@ -21,6 +21,7 @@ from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import UsageError
 from ckrules.engine.parse import CALLS, Reader
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 
 _TABLE_LIMIT = 50_000
 _LARGEST = 2**62
@@ -53,7 +54,7 @@ def tabulated(text: str, function: Callable[..., Any], *args: e.Expr) -> Any:
     >>> [At({"a": 6, "b": b}).value(node) for b in (2, 3)]
     [2, 2]
     """
-    variables = [n for n in e.walk(*args) if n.op == "var"]
+    variables = [n for n in walk(*args) if n.op == "var"]
     domains = [v.data.values for v in variables]
     size = prod(map(len, domains))
     if size > _TABLE_LIMIT:

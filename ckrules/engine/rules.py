@@ -20,8 +20,9 @@ from typing import Any
 
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import RuleBookError, unknown
-from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, implies, walk
+from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, implies
 from ckrules.engine.messages import fault
+from ckrules.engine.traversal import walk
 
 #: What breaks where a rule is violated.
 KINDS = {

@@ -2,12 +2,12 @@
 
 Everything here is a pure function of expressions. `Simplifier` binds variables, folds constants
 with the semantics of `ckrules.engine.backends.pointwise`, and uses interval bounds over candidate
-values; `clauses` splits a condition into conjuncts that a compiler can push separately.
+values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,12 +15,13 @@ from typing import Any
 from ckrules.engine import expr as e
 from ckrules.engine.backends.pointwise import ARITH, COMPARE, is_pow2
 from ckrules.engine.bounds import Bounds
-from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make, walk
+from ckrules.engine.connectives import CONNECTIVES, choice, condition, nary
+from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make
+from ckrules.engine.traversal import walk
 
 _DIVISIONS = frozenset(("floordiv", "mod", "truediv", "ceil_div"))
 _RIGHT_NEUTRAL = {"sub": 0, "floordiv": 1, "ceil_div": 1}
 _ORDERED = frozenset(("lt", "le", "gt", "ge"))
-_MAX_PARTS = 64  # a disjunction is not multiplied out into more conjuncts than this
 
 
 class Simplifier:
@@ -87,15 +88,15 @@ class Simplifier:
         if node.op == "undef":
             return FALSE
         if node.op == "ite":
-            return _ite((node.args[0], parts[1], parts[2]))
+            return choice((node.args[0], parts[1], parts[2]))
         if node.op in _DIVISIONS and not self.bounds.never_zero(node.args[1]):
             sides = (node.args[1], _const(0))
-            parts.append(self._condition(_node("ne", sides), sides))
+            parts.append(self._condition(condition("ne", sides), sides))
         if node.op == "lookup":
-            present = _node("rel", node.args, node.data)
+            present = condition("rel", node.args, node.data)
             if not self._covered(present):
                 parts.append(present)
-        return _nary("and", parts)
+        return nary("and", parts)
 
     def _covered(self, node: Expr) -> bool:
         """True if the table of a relation has a row for every candidate of its keys."""
@@ -155,7 +156,7 @@ class Simplifier:
         cond, *branches = args[which].args
         done = [self._step(node, (*args[:which], b, *args[which + 1 :])) for b in branches]
         if node.sort == BOOL:
-            return _ite((cond, *done))
+            return choice((cond, *done))
         out: Expr = make(type(node), "ite", (cond, *done))
         return done[0] if done[0] is done[1] else out
 
@@ -206,8 +207,8 @@ class Simplifier:
     # -- conditions --------------------------------------------------------------------------
 
     def _condition(self, node: Expr, args: tuple[Expr, ...]) -> Expr:
-        if node.op in _LOGIC:
-            return _LOGIC[node.op](args)
+        if node.op in CONNECTIVES:
+            return CONNECTIVES[node.op](args)
         if any(a.op == "undef" for a in args):
             return FALSE
         if all(a.op == "const" for a in args):
@@ -239,9 +240,9 @@ class Simplifier:
             if a.op in ("min", "max") and node.op in _ORDERED:
                 parts = [self._step(node, (*args[:i], b, *args[i + 1 :])) for b in a.args]
                 if (a.op == "max") == ((node.op in ("lt", "le")) == (i == 0)):
-                    return _nary("and", parts)
+                    return nary("and", parts)
                 if all(map(self.total, a.args)):
-                    return _nary("or", parts)
+                    return nary("or", parts)
         return None
 
     def _compare(self, node: Expr) -> Expr:
@@ -251,9 +252,9 @@ class Simplifier:
             if truth is False:
                 return FALSE  # an undefined side makes it false as well
             if truth is True:
-                return _nary("and", (self.defined(a), self.defined(b)))
+                return nary("and", (self.defined(a), self.defined(b)))
             if node.op == "ne" and a.op == "mul" and _is(b, 0):
-                return _nary("and", [self._condition(node, (x, b)) for x in a.args])
+                return nary("and", [self._condition(node, (x, b)) for x in a.args])
         if node.op in ("eq", "ne"):
             if a is b:
                 return self.defined(a) if node.op == "eq" else FALSE
@@ -279,7 +280,7 @@ class Simplifier:
         known = self.candidates.get(item.data.name, ()) if item.op == "var" else ()
         if known and all(v in kept for v in known):
             return TRUE
-        return node if len(kept) == len(node.data) else _node("isin", (item,), kept)
+        return node if len(kept) == len(node.data) else condition("isin", (item,), kept)
 
 
 def _const(value: Value) -> Expr:
@@ -289,11 +290,6 @@ def _const(value: Value) -> Expr:
 
 def _undef(like: Expr) -> Expr:
     node: Expr = e.undef(like)
-    return node
-
-
-def _node(op: str, args: tuple[Expr, ...], data: Any = None) -> BoolExpr:
-    node: BoolExpr = make(BoolExpr, op, args, data)
     return node
 
 
@@ -338,75 +334,6 @@ def _interval(op: str, a: tuple[float, float], b: tuple[float, float]) -> bool |
     return same if op == "eq" else apart
 
 
-def negation(node: Expr) -> BoolExpr:
-    """The condition that holds where ``node`` does not, without a double ``~``."""
-    if node.op == "const":
-        return FALSE if node.data else TRUE
-    if node.op == "not":
-        return node.args[0]  # type: ignore[return-value]
-    return _node("not", (node,))
-
-
-def _nary(op: str, args: Iterable[Expr]) -> BoolExpr:
-    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
-    kept: dict[int, Expr] = {}
-    for a in e.children(args, op):
-        if a is absorbing:
-            return absorbing
-        if a is not neutral:
-            kept.setdefault(a.id, a)
-    if any(a.op == "not" and a.args[0].id in kept for a in kept.values()):
-        return absorbing
-    parts = tuple(kept.values())
-    if len(parts) < 2:
-        return parts[0] if parts else neutral  # type: ignore[return-value]
-    return _node(op, parts)
-
-
-def _implies(args: tuple[Expr, ...]) -> BoolExpr:
-    a, b = args
-    if a is FALSE or b is TRUE or a is b:
-        return TRUE
-    if a is TRUE:
-        return b  # type: ignore[return-value]
-    if b is FALSE:
-        return negation(a)
-    return _node("implies", (a, b))
-
-
-def _iff(args: tuple[Expr, ...]) -> BoolExpr:
-    a, b = args
-    if a is b:
-        return TRUE
-    for x, y in ((a, b), (b, a)):
-        if x.op == "const":
-            return y if x.data else negation(y)  # type: ignore[return-value]
-    return _node("iff", (a, b))
-
-
-def _ite(args: tuple[Expr, ...]) -> BoolExpr:
-    cond, then, other = args
-    if cond.op == "const":
-        return then if cond.data else other  # type: ignore[return-value]
-    if then is other:
-        return then  # type: ignore[return-value]
-    if then.op == "const":
-        return _nary("or", (cond, other)) if then.data else _nary("and", (negation(cond), other))
-    if other.op == "const":
-        return _implies((cond, then)) if other.data else _nary("and", (cond, then))
-    return _node("ite", (cond, then, other))
-
-
-_LOGIC: dict[str, Callable[[tuple[Expr, ...]], BoolExpr]] = {
-    "and": lambda args: _nary("and", args),
-    "or": lambda args: _nary("or", args),
-    "not": lambda args: negation(args[0]),
-    "implies": _implies,
-    "iff": _iff,
-    "ite": _ite,
-}
-
-
 def simplify(
     root: BoolExpr,
     bindings: Mapping[str, Value] | None = None,
@@ -420,67 +347,3 @@ def simplify(
     a % b == 0
     """
     return Simplifier(bindings, candidates).condition(root)
-
-
-def clauses(root: BoolExpr) -> list[BoolExpr]:
-    """Conditions that together say what ``root`` says, as small as splitting makes them.
-
-    >>> from ckrules.engine.variables import Bool, Int
-    >>> g, a, b = Bool("g"), Int("a", range(9)), Int("b", range(9))
-    >>> clauses(g.implies((a < 4) & (b < 4)) & (a != b))
-    [implies(g, a < 4), implies(g, b < 4), a != b]
-    """
-    out: dict[int, BoolExpr] = {}
-    for part in _split(root):
-        out.setdefault(part.id, part)
-    return list(out.values())
-
-
-def _split(node: Expr) -> list[BoolExpr]:
-    if node is TRUE:
-        return []
-    if node.op == "named":
-        return _split(node.args[0])
-    if node.op == "and":
-        return [c for a in node.args for c in _split(a)]
-    if node.op == "implies":
-        guard, body = node.args
-        if guard.op == "or":
-            return [c for g in guard.args for c in _split(_implies((g, body)))]
-        parts = _split(body)
-        return [_guarded(guard, p) for p in parts]
-    if node.op == "not":
-        return _split_not(node)
-    if node.op == "ite":
-        cond, then, other = node.args
-        return _split(_implies((cond, then))) + _split(_implies((negation(cond), other)))
-    if node.op == "or":
-        return _split_or(node)
-    return [node]  # type: ignore[list-item]
-
-
-def _guarded(guard: Expr, body: BoolExpr) -> BoolExpr:
-    if body.op == "implies":
-        return _implies((_nary("and", (guard, body.args[0])), body.args[1]))
-    return _implies((guard, body))
-
-
-def _split_not(node: Expr) -> list[BoolExpr]:
-    inner = node.args[0]
-    if inner.op == "or":
-        return [c for a in inner.args for c in _split(negation(a))]
-    if inner.op == "implies":
-        return _split(inner.args[0]) + _split(negation(inner.args[1]))
-    return [node]  # type: ignore[list-item]
-
-
-def _split_or(node: Expr) -> list[BoolExpr]:
-    """``x | (a & b)`` as ``x | a`` and ``x | b``, for the first conjunction among the parts."""
-    for i, a in enumerate(node.args):
-        parts = _split(a) if a.op in ("and", "not", "ite", "implies") else []
-        if 1 < len(parts) <= _MAX_PARTS:
-            rest = node.args[:i] + node.args[i + 1 :]
-            if any(r.op == "and" for r in rest):
-                return [node]  # type: ignore[list-item]
-            return [c for p in parts for c in _split(_nary("or", (*rest, p)))]
-    return [node]  # type: ignore[list-item]

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import HardSpaceWarning, UsageError, unknown
-from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value, walk
+from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value
 from ckrules.engine.points import Point, Points, slice_bounds
 from ckrules.engine.tables import Tables
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Domain, domain_of
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ import z3
 from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.book import RuleBook
+from ckrules.engine.clauses import clauses
 from ckrules.engine.errors import UndecidedError, UsageError
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
 from ckrules.engine.points import Point
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.engine.simplify import Simplifier
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckrules.engine.backends.pointwise import At
+from ckrules.engine.clauses import clauses
 from ckrules.engine.errors import UndecidedError
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.messages import fault
 from ckrules.engine.points import Point
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import clauses
 from ckrules.engine.space import Space
 from ckrules.reasoning.sides import Aligned, Alignment, Side, align
 

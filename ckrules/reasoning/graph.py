@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ckrules.engine.book import RuleBook
+from ckrules.engine.clauses import clauses
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import clauses
 
 Edge = tuple[str, str]
 

@@ -23,11 +23,12 @@ from ckrules.engine.book import RuleBook
 from ckrules.engine.bounds import Bounds
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.errors import UndecidedError
-from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, walk
+from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of
 from ckrules.engine.points import Point
 from ckrules.engine.rules import Rule
 from ckrules.engine.space import Space
 from ckrules.engine.text import to_text
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import domain_of
 from ckrules.reasoning.clash import Clash, Held, Parts, held_condition, minimal
 from ckrules.reasoning.evidence import Evidence

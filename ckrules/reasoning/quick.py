@@ -16,7 +16,8 @@ import numpy as np
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.backends.vector import encode, evaluate_columns
 from ckrules.engine.errors import UsageError
-from ckrules.engine.expr import REAL, BoolExpr, walk
+from ckrules.engine.expr import REAL, BoolExpr
+from ckrules.engine.traversal import walk
 from ckrules.reasoning.oracle import Oracle, oracle_test
 
 _LISTED = 400_000  # combinations that are all evaluated

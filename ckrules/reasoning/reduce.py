@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ckrules.engine.backends.pointwise import At
+from ckrules.engine.clauses import clauses
 from ckrules.engine.expr import FALSE, BoolExpr
-from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.engine.simplify import Simplifier
 
 Domains = dict[str, tuple[Any, ...]]
 

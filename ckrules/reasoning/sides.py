@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckrules.engine.book import RuleBook
+from ckrules.engine.clauses import clauses
 from ckrules.engine.errors import UsageError
-from ckrules.engine.expr import BoolExpr, Expr, Value, make, substitute
+from ckrules.engine.expr import BoolExpr, Expr, Value, make
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.engine.simplify import Simplifier
 from ckrules.engine.space import Space
+from ckrules.engine.traversal import substitute
 from ckrules.engine.variables import Domain, domain_of
 from ckrules.reasoning.clash import held_condition
 

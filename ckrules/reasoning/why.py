@@ -13,9 +13,10 @@ from typing import Any
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import UndecidedError
-from ckrules.engine.expr import BoolExpr, Expr, Value, children
+from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.points import Point
 from ckrules.engine.rules import Rule, Violation
+from ckrules.engine.traversal import children
 from ckrules.engine.variables import domain_of
 from ckrules.reasoning.clash import Clash, Held, Parts, fewest_values, minimal
 from ckrules.reasoning.oracle import TIMEOUT, Oracle

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ckrules.engine.book import RuleBook
-from ckrules.engine.expr import BOOL, ENUM, TRUE, Expr, Value, walk
+from ckrules.engine.expr import BOOL, ENUM, TRUE, Expr, Value
 from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.text import literal, to_text
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Domain, domain_of
 
 

@@ -305,6 +305,6 @@ class Catalog:
 
 
 def _relations(rule: Rule) -> list[Table]:
-    from ckrules.engine.expr import walk
+    from ckrules.engine.traversal import walk
 
     return [n.data for n in walk(rule.condition) if n.op == "rel"]

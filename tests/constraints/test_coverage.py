@@ -17,8 +17,9 @@ from ckrules.arch import Gpu, load_all
 from ckrules.constraints import CK_VERSIONS, VARIANTS, book, operator_of
 from ckrules.engine.backends.smt import Encoder
 from ckrules.engine.book import RuleBook
-from ckrules.engine.expr import const, substitute
+from ckrules.engine.expr import const
 from ckrules.engine.rules import version_key
+from ckrules.engine.traversal import substitute
 
 DTYPES = ("fp16", "bf16", "fp32")
 GPUS = {g.name: g for g in load_all()}

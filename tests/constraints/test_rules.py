@@ -13,9 +13,9 @@ from ckrules.constraints import depthwise as depthwise_package
 from ckrules.engine import backends
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.book import RuleBook, collect
-from ckrules.engine.expr import walk
 from ckrules.engine.messages import fault
 from ckrules.engine.rules import Rule, RuleDef
+from ckrules.engine.traversal import walk
 
 from .books import BOOKS
 

@@ -16,8 +16,9 @@ from ckrules.engine import expr as e
 from ckrules.engine.backends.compiled import compile_function
 from ckrules.engine.backends.pointwise import At, MissingFieldError
 from ckrules.engine.errors import UsageError
-from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, maximum, named, rel, undef, walk
+from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, maximum, named, rel, undef
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Bool, Enum, Int, Real
 
 from .strategies import EVERYTHING, VARIABLES, Strategies, points

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from ckrules.engine import expr as e
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.bounds import Bounds
-from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, walk
+from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Bool, Int, Real
 
 from .strategies import EVERYTHING, points

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 
 from ckrules.engine import expr as e
 from ckrules.engine.backends.pointwise import At
-from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, named, rel, walk
+from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, named, rel
 from ckrules.engine.messages import fault, operand
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Bool, Enum, Int, Real
 
 from .strategies import EVERYTHING, points

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from ckrules.engine import expr as e
 from ckrules.engine.backends.pointwise import At
-from ckrules.engine.simplify import Simplifier, clauses, negation, simplify
+from ckrules.engine.clauses import clauses
+from ckrules.engine.connectives import negation
+from ckrules.engine.simplify import Simplifier, simplify
 from ckrules.engine.table import Table
 from ckrules.engine.variables import Enum, Int, domain_of
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ckrules.engine.book import RuleBook
 from ckrules.engine.errors import UndecidedError
-from ckrules.engine.expr import BoolExpr, children
+from ckrules.engine.expr import BoolExpr
+from ckrules.engine.traversal import children
 from ckrules.reasoning.clash import Clash, held_condition
 from ckrules.reasoning.oracle import Oracle
 from ckrules.reasoning.why import why, why_region

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ckrules.engine.backends.pointwise import is_pow2
-from ckrules.engine.expr import BoolExpr, Expr, Value, walk
+from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.lower import Lowering
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 
 _SIGN = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "truediv": "/"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

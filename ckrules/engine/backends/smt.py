@@ -19,9 +19,10 @@ import z3
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.bounds import Bounds
 from ckrules.engine.errors import UsageError
-from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Expr, Value, walk
+from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Expr, Value
 from ckrules.engine.lower import Lowering
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 from ckrules.engine.variables import Domain
 
 _words: dict[str, int] = {}
@@ -178,7 +179,8 @@ def tabulate_reals(root: BoolExpr) -> BoolExpr:
     Raises:
         UsageError: When the variables of such a condition have too many value combinations.
     """
-    from ckrules.engine.expr import rel, substitute
+    from ckrules.engine.expr import rel
+    from ckrules.engine.traversal import substitute
 
     if all(n.sort != REAL for n in walk(root)):
         return root

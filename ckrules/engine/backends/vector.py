@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from ckrules.engine.bounds import Bounds
 from ckrules.engine.errors import UsageError
-from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Expr, Value, walk
+from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Expr, Value
 from ckrules.engine.lower import Lowering
 from ckrules.engine.table import Table
+from ckrules.engine.traversal import walk
 
 Array = npt.NDArray[Any]
 _words: dict[str, int] = {}

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ckrules.engine.expr import BoolExpr, Expr, walk
+from ckrules.engine.expr import BoolExpr, Expr
+from ckrules.engine.traversal import walk
 
 _known: dict[int, bytes] = {}
 

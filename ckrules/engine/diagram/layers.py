@@ -18,8 +18,9 @@ from ckrules.engine.diagram.clause import DEAD, ClauseDiagram, fold
 from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.numbering import number
 from ckrules.engine.diagram.truth import Grid
-from ckrules.engine.expr import BoolExpr, Expr, walk
+from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.lower import Lowering, Pair
+from ckrules.engine.traversal import walk
 
 Array = npt.NDArray[Any]
 

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.backends.vector import Vectors, check_width, encode
+from ckrules.engine.clauses import clauses
 from ckrules.engine.diagram.propagate import propagate
 from ckrules.engine.diagram.truth import Grid, Table, bounds_of, join, squeezed
 from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import FALSE, BoolExpr, all_of
 from ckrules.engine.lower import Lowering
-from ckrules.engine.simplify import Simplifier, clauses
+from ckrules.engine.simplify import Simplifier
 
 Array = npt.NDArray[Any]
 

@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, children, make, substitute, walk
-from ckrules.engine.simplify import Simplifier, clauses, negation
+from ckrules.engine.clauses import clauses
+from ckrules.engine.connectives import negation
+from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, make
+from ckrules.engine.simplify import Simplifier
+from ckrules.engine.traversal import children, substitute, walk
 
 _ROUNDS = 3
 

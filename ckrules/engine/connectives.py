@@ -1,0 +1,88 @@
+"""Logical connectives of conditions, made without what is plainly superfluous."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, make
+from ckrules.engine.traversal import children
+
+
+def condition(op: str, args: tuple[Expr, ...], data: Any = None) -> BoolExpr:
+    """A Boolean node as it stands."""
+    node: BoolExpr = make(BoolExpr, op, args, data)
+    return node
+
+
+def negation(node: Expr) -> BoolExpr:
+    """The condition that holds where ``node`` does not, without a double ``~``."""
+    if node.op == "const":
+        return FALSE if node.data else TRUE
+    if node.op == "not":
+        return node.args[0]  # type: ignore[return-value]
+    return condition("not", (node,))
+
+
+def nary(op: str, args: Iterable[Expr]) -> BoolExpr:
+    """``and`` or ``or`` of conditions, flat, each once, and decided where one part decides it."""
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    kept: dict[int, Expr] = {}
+    for a in children(args, op):
+        if a is absorbing:
+            return absorbing
+        if a is not neutral:
+            kept.setdefault(a.id, a)
+    if any(a.op == "not" and a.args[0].id in kept for a in kept.values()):
+        return absorbing
+    parts = tuple(kept.values())
+    if len(parts) < 2:
+        return parts[0] if parts else neutral  # type: ignore[return-value]
+    return condition(op, parts)
+
+
+def implied(args: tuple[Expr, ...]) -> BoolExpr:
+    """``implies`` of two conditions, or less where one of them is known."""
+    a, b = args
+    if a is FALSE or b is TRUE or a is b:
+        return TRUE
+    if a is TRUE:
+        return b  # type: ignore[return-value]
+    if b is FALSE:
+        return negation(a)
+    return condition("implies", (a, b))
+
+
+def equivalent(args: tuple[Expr, ...]) -> BoolExpr:
+    """``iff`` of two conditions, or less where one of them is known."""
+    a, b = args
+    if a is b:
+        return TRUE
+    for x, y in ((a, b), (b, a)):
+        if x.op == "const":
+            return y if x.data else negation(y)  # type: ignore[return-value]
+    return condition("iff", (a, b))
+
+
+def choice(args: tuple[Expr, ...]) -> BoolExpr:
+    """``ite`` of three conditions, or less where one of them is known."""
+    cond, then, other = args
+    if cond.op == "const":
+        return then if cond.data else other  # type: ignore[return-value]
+    if then is other:
+        return then  # type: ignore[return-value]
+    if then.op == "const":
+        return nary("or", (cond, other)) if then.data else nary("and", (negation(cond), other))
+    if other.op == "const":
+        return implied((cond, then)) if other.data else nary("and", (cond, then))
+    return condition("ite", (cond, then, other))
+
+
+CONNECTIVES: dict[str, Callable[[tuple[Expr, ...]], BoolExpr]] = {
+    "and": lambda args: nary("and", args),
+    "or": lambda args: nary("or", args),
+    "not": lambda args: negation(args[0]),
+    "implies": implied,
+    "iff": equivalent,
+    "ite": choice,
+}
