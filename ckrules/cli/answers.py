@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
 
 from ckrules.cli.output import text_output
 from ckrules.config import Config, config_from_mapping
@@ -14,6 +18,8 @@ from ckrules.engine.text import literal
 from ckrules.names import format_name
 from ckrules.readers import Context, Problem, read_input
 from ckrules.selection import Books
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("text", "json")
 
@@ -70,16 +76,44 @@ def source_lines(rules: Iterable[Rule], indent: str = "    ") -> list[str]:
     return [f"{indent}{r.code}: {r.summary} ({'; '.join(r.sources)})" for r in rules]
 
 
-def write(form: str, output: str | None, answer: Any, lines: Iterable[str]) -> None:
-    """Writes an answer as JSON or as lines.
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes an answer as JSON or as lines."""
 
-    Raises:
-        UnknownNameError: For an unknown format.
+    form: str
+    output: str | None
+
+    def __call__(self, answer: Any, lines: Iterable[str]) -> None:
+        """Writes it to the file, or to standard output."""
+        with text_output(self.output) as stream:
+            if self.form == "json":
+                stream.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+            else:
+                stream.writelines(f"{line}\n" for line in lines)
+
+
+def answer_options(function: F) -> F:
+    """``--format`` and ``-o``, given to the command as one `Writer`.
+
+    The format is looked at first: an answer may take a minute.
     """
-    if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
-    with text_output(output) as stream:
-        if form == "json":
-            stream.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
-        else:
-            stream.writelines(f"{line}\n" for line in lines)
+
+    @click.option("--format", "form", metavar="text|json", default="text", help="[text]")
+    @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, form: str, output: str | None, **rest: Any) -> Any:
+        if form not in FORMATS:
+            raise unknown("format", form, FORMATS)
+        return function(*args, write=Writer(form, output), **rest)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def timeout_option(seconds: int) -> Callable[[F], F]:
+    """``--timeout``: how long a solver may take."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0.1),
+        default=float(seconds),
+        help=f"Seconds [{seconds}].",
+    )

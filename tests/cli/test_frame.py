@@ -95,6 +95,17 @@ def test_a_mistake_is_one_clear_line(words: list[str], said: str) -> None:
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["why", "--arch", "gfx942"], ["fix", "no-such"], ["diff", "a", "b"], ["lint"], ["cover", "x"]],
+    ids=lambda words: words[0],
+)
+def test_an_answer_in_no_format_is_not_looked_for(words: list[str]) -> None:
+    result = run(*words, "--format", "jsn")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "error: unknown format 'jsn': did you mean 'json'?\n"
+
+
 def _break(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object) -> None:
         raise error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.answers import configurations, write
+from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
 from ckrules.cli.options import Request, space_options
 from ckrules.cli.terminal import note
 from ckrules.engine.errors import UsageError, unknown
@@ -57,9 +57,8 @@ Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
     metavar="FIELD=LO..HI",
     help="Values of a problem field for --symbolic. Repeatable.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, help="Seconds [60].")
-@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@timeout_option(60)
+@answer_options
 def command(
     kernels: tuple[str, ...],
     request: Request,
@@ -67,8 +66,7 @@ def command(
     symbolic: str | None,
     ranges: tuple[str, ...],
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     """Find convolution problems that a set of kernels leaves without a kernel."""
     if (problems is None) == (symbolic is None):
@@ -78,9 +76,9 @@ def command(
         note("no kernels")
         return 3
     if problems is not None:
-        return _listed(group, problems, form, output)
+        return _listed(group, problems, write)
     limits = {**_usual(ndims), **dict(_range(r, group) for r in ranges)}
-    return _symbolic(group, symbolic or "", limits, timeout, form, output)
+    return _symbolic(group, symbolic or "", limits, timeout, write)
 
 
 def _grouped(names: Sequence[str], request: Request) -> tuple[Kernels | None, set[Any]]:
@@ -156,7 +154,7 @@ def _kernels(names: Sequence[str], request: Request) -> list[Mapping[str, Any]]:
     return [c.point for c in found]
 
 
-def _listed(group: Kernels, path: str, form: str, output: str | None) -> int:
+def _listed(group: Kernels, path: str, write: Writer) -> int:
     items = list(_read(path))
     if not items:
         note("no problems")
@@ -171,7 +169,7 @@ def _listed(group: Kernels, path: str, form: str, output: str | None) -> int:
         if len(found.uncovered) > _SHOWN:
             yield f"  … and {len(found.uncovered) - _SHOWN:,} more"
 
-    write(form, output, found.to_dict(), lines())
+    write(found.to_dict(), lines())
     return 0 if found.complete else 1
 
 
@@ -180,8 +178,7 @@ def _symbolic(
     text: str,
     limits: Mapping[str, tuple[int, int]],
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     from ckrules.engine.expr import Expr
     from ckrules.engine.parse import parse_condition
@@ -200,7 +197,7 @@ def _symbolic(
             yield f"not covered: {_one_line(found.counterexample)}"
 
     shown = {"condition": text, "ranges": {n: list(r) for n, r in limits.items()}}
-    write(form, output, {**shown, **found.to_dict()}, lines())
+    write({**shown, **found.to_dict()}, lines())
     return 0 if found.covered else 1
 
 

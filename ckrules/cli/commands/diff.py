@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.answers import name_or_text, write
+from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.options import Request, space_options
 from ckrules.cli.sides import HELP, side_of
 
@@ -36,9 +36,8 @@ Exit codes: 0 equal, 1 different, 2 bad input, 4 undecided.
 @click.argument("a")
 @click.argument("b")
 @space_options
-@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
-def command(a: str, b: str, request: Request, form: str, output: str | None) -> int:
+@answer_options
+def command(a: str, b: str, request: Request, write: Writer) -> int:
     """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
     from ckrules.reasoning.difference import diff
 
@@ -56,7 +55,7 @@ def command(a: str, b: str, request: Request, form: str, output: str | None) -> 
         yield from _part(found.only_a, found.only_b.title)
         yield from _part(found.only_b, found.only_a.title)
 
-    write(form, output, {**request.to_dict(), **found.to_dict()}, lines())
+    write({**request.to_dict(), **found.to_dict()}, lines())
     return 0 if found.equal else 1
 
 

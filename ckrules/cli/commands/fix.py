@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from ckrules.cli.answers import configurations, name_or_text, source_lines, title_of, write
+from ckrules.cli.answers import (
+    Writer,
+    answer_options,
+    configurations,
+    name_or_text,
+    source_lines,
+    timeout_option,
+    title_of,
+)
 from ckrules.cli.options import Words, rule_options
 from ckrules.engine.errors import UsageError, unknown
 from ckrules.engine.text import literal
@@ -44,9 +52,8 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
     metavar="FIELD=N",
     help="What changing a field costs [1]. Repeatable.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, help="Seconds [60].")
-@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@timeout_option(60)
+@answer_options
 @rule_options
 def command(
     config: str,
@@ -57,8 +64,7 @@ def command(
     n: int,
     weights: tuple[str, ...],
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     """Find the nearest legal configurations."""
     from ckrules.reasoning.nearest import fix
@@ -90,7 +96,7 @@ def command(
         elif found.complete and len(found.fixes) < n:
             yield f"  there are no more than {len(found.fixes)}"
 
-    write(form, output, {"name": item.name, **found.to_dict()}, lines())
+    write({"name": item.name, **found.to_dict()}, lines())
     return 0 if found.fixes else 1
 
 

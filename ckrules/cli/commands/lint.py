@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.answers import source_lines, write
+from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
 from ckrules.cli.options import Request, Words, space_options
 from ckrules.cli.terminal import note
 from ckrules.engine.errors import unknown
@@ -48,16 +48,14 @@ Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
 @space_options
 @click.option("--select", "chosen", type=Words(), help="Only findings with these codes.")
 @click.option("--ignore", "ignored", type=Words(), help="No findings with these codes.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, help="Seconds [20].")
-@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@timeout_option(20)
+@answer_options
 def command(
     request: Request,
     chosen: tuple[str, ...] | None,
     ignored: tuple[str, ...] | None,
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     """Find contradictions and dead weight in a rule book or catalog."""
     from ckrules.reasoning.clash import held_condition
@@ -89,7 +87,7 @@ def command(
 
     asked = {"ck": request.books.ck, "profile": request.books.profile, **request.given}
     answer: Mapping[str, Any] = {**asked, "catalog": catalog, **report.to_dict()}
-    write(form, output, answer, lines())
+    write(answer, lines())
     for question in report.undecided:
         note(f"undecided: {question}")
     note(f"{len(report.findings)} findings in {len(side.book.rules)} rules")

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from ckrules.cli.answers import configurations, name_or_text, source_lines, title_of, write
+from ckrules.cli.answers import (
+    Writer,
+    answer_options,
+    configurations,
+    name_or_text,
+    source_lines,
+    timeout_option,
+    title_of,
+)
 from ckrules.cli.options import Request, space_options
 from ckrules.engine.errors import UsageError
 
@@ -32,20 +40,18 @@ Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
     is_flag=True,
     help="Fewest values that clash under the whole book, not only near a broken rule. Slower.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, help="Seconds [60].")
-@click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@timeout_option(60)
+@answer_options
 def command(
     configs: tuple[str, ...],
     request: Request,
     deep: bool,
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     """Say why a configuration is illegal, or why a region is empty."""
     if configs:
-        return _points(configs, request, deep, timeout, form, output)
+        return _points(configs, request, deep, timeout, write)
     if not request.given and not request.where:
         raise UsageError("why of what? Give a configuration, or a region with --where or --arch")
     from ckrules.reasoning.why import why_region
@@ -60,7 +66,7 @@ def command(
             yield f"empty: {found.clash.sentence()}"
             yield from source_lines(found.clash.rules)
 
-    write(form, output, {**request.to_dict(), **found.to_dict()}, lines())
+    write({**request.to_dict(), **found.to_dict()}, lines())
     return 1 if found.empty else 0
 
 
@@ -69,8 +75,7 @@ def _points(
     request: Request,
     deep: bool,
     timeout: float,
-    form: str,
-    output: str | None,
+    write: Writer,
 ) -> int:
     from ckrules.reasoning.why import why
 
@@ -100,5 +105,5 @@ def _points(
                 yield from source_lines(more)
 
     shown = [{"name": c.name, **a.to_dict()} for c, a in zip(items, answers, strict=True)]
-    write(form, output, shown[0] if len(shown) == 1 else shown, lines())
+    write(shown[0] if len(shown) == 1 else shown, lines())
     return 0 if all(a.legal for a in answers) else 1
