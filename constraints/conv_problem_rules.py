@@ -289,6 +289,28 @@ def streamk_is_not_split(c: ConvProblem) -> BoolExpr:
 
 
 @rule(
+    "PROB021", "stream-k-drops-groups", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.bwd_weight & (c.streamk != "off"),
+    source=[f"{_DIR}_backward_weight_kernel.hpp: MakeKernelArgs gives the partitioner GemmM * GemmBatch rows, RunStreamK and RunStreamKLoop take the group from the tile's number modulo GemmBatch",
+            "ops/gemm/kernel/streamk_gemm/streamk_gemm_tile_partitioner_impl.hpp: num_tiles_ (read, not run)"],
+    accepts=[{"variant": "bwd_weight", "streamk": "tree"},
+             {"variant": "bwd_weight", "streamk": "tree", "G": 4, "C": 256, "K": 512}],
+    rejects=[{"variant": "bwd_weight", "streamk": "tree", "G": 4, "C": 256, "K": 256}],
+)  # fmt: skip
+def streamk_has_tiles_for_all_groups(c: ConvProblem) -> BoolExpr:
+    """Stream-K has as many block tiles along M as the groups need.
+
+    Why: it counts the tiles of all groups' rows together, and then gives each group its own
+    tiles. Where the rows of a group do not fill their tiles there are too few, and the weights
+    of some groups are never written.
+
+    Fix: use a smaller tile_m, or split K instead.
+    """
+    rows, batch = c.group_k * c.num_groups_to_merge, ceil_div(c.G, c.num_groups_to_merge)
+    return ceil_div(rows * batch, c.tile_m) == ceil_div(rows, c.tile_m) * batch
+
+
+@rule(
     "PROB015", "too-many-gemms", kind="launch",
     applies=lambda c: c.variant == "bwd_data",
     source=[f"{_DATA} (gemm_count <= MaxGroupedGemmGroupsNum)",

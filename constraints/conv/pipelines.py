@@ -300,3 +300,22 @@ def compv5_reads_k_contiguous(c: Quantities) -> BoolExpr:
     Fix: use another pipeline.
     """
     return ~c.a_transposed & ~c.b_transposed
+
+
+@rule(
+    "PIPE015", "compv6-below-64-threads", kind="compile", since="2026.06",
+    applies=lambda c: c.pipeline == "compv6",
+    source=f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v6.hpp: HotLoopScheduler divides by BlockSize / WaveSize, with a WaveSize of 64",
+    accepts=[{"pipeline": "compv6"}],
+    rejects=[{"pipeline": "compv6", "arch": "gfx1201", "wave_m": 1, "wave_n": 1, "tile_m": 32,
+              "tile_n": 32, "warp_tile_m": 16, "warp_tile_n": 16}],
+)  # fmt: skip
+def compv6_has_64_threads(c: Quantities) -> BoolExpr:
+    """compv6 computes with at least 64 threads.
+
+    Why: its schedule counts waves of 64 lanes on every GPU. A single wave of 32 is none, and
+    the header divides by that number in a constant expression.
+
+    Fix: use two waves or compv3.
+    """
+    return c.threads >= 64

@@ -79,3 +79,21 @@ def persistent_is_streamk(c: Quantities) -> BoolExpr:
     Fix: turn streamk_persistent off.
     """
     return _on(c)
+
+
+@rule(
+    "SK005", "streamk-with-wavelet", kind="wrong-result", since="2026.06",
+    applies=lambda c: _on(c) & c.bwd_weight,
+    source=f"{_KERNEL}: RunStreamKLoop stores partial sums and runs the epilogue on all waves (RunGemm has RunWaveletAwareEpilogue; read, not run)",
+    accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
+    rejects=[{"variant": "bwd_weight", "streamk": "tree", "pipeline": "wavelet"}],
+)  # fmt: skip
+def streamk_has_no_loading_waves(c: Quantities) -> BoolExpr:
+    """Stream-K is not used with wavelet.
+
+    Why: wavelet's loading waves have no sums. Elsewhere they are kept out of the epilogue, but
+    the loop over partial sums lets them store and add like the others, beyond their tile.
+
+    Fix: use another pipeline, or split K instead.
+    """
+    return c.pipeline != "wavelet"

@@ -137,15 +137,15 @@ def stores_cover_subtile(c: Depthwise) -> BoolExpr:
 
 
 @rule(
-    "DW009", "filter-below-stride", kind="wrong-result",
-    source=f"{_PIPELINE}: rows between filter positions are not skipped",
+    "DW009", "filter-below-stride", kind="compile",
+    source=f"{_PIPELINE}: static_for from 0 to FilterH - StrideH",
     accepts=[{}], rejects=[{"filter": 1, "stride_h": 2, "stride_w": 2}],
 )  # fmt: skip
 def filter_reaches_stride(c: Depthwise) -> BoolExpr:
     """The filter is at least as high as the stride.
 
-    Why: the pipeline walks the rows of the input one after the other and expects consecutive
-    filter positions to touch.
+    Why: the pipeline keeps the rows that consecutive filter positions share, and their number is
+    the length of a compile-time loop, which cannot be negative.
 
     Fix: use a GEMM-based kernel.
     """
