@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ckrules.constraints.conv.folding import folds
+from ckrules.constraints.conv.pattern import Pattern
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.engine.expr import BoolExpr, IntExpr, is_pow2, lookup
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, lookup
 from ckrules.engine.rules import rule
 
 
@@ -53,18 +55,21 @@ def lds_fits(c: Quantities) -> BoolExpr:
     "LDS002", "lds-rows-not-power-of-two", kind="wrong-result",
     applies=lambda c: _swizzled(c),
     source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor",
+            "CK 2026.06: ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy, the same for basic_v1, mem, compv3 and wavelet",
             "core/algorithm/coordinate_transform.hpp: xor_t, a ^ (b % length) (read, not run)"],
-    accepts=[{"@ck": "2025.11", "variant": "bwd_weight"},
+    accepts=[{"variant": "bwd_weight"},
              {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201"}],
-    rejects=[{"@ck": "2025.11", "variant": "bwd_weight", "tile_k": 48},
-             {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201", "tile_k": 48}],
+    rejects=[{"variant": "bwd_weight", "tile_k": 48},
+             {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201", "tile_k": 48},
+             {"@ck": "2026.06", "tile_m": 64, "tile_n": 64, "tile_k": 192, "vector_a": 1,
+              "vector_b": 1}],
 )  # fmt: skip
 def lds_rows_are_powers(c: Quantities) -> BoolExpr:
-    """The block tile's K is a power of two where transposed tiles are swizzled in LDS.
+    """The block tile's K is a power of two where tiles are swizzled in LDS.
 
     Why: rows are swizzled by an exclusive or with the row number modulo the row's length, which
-    stays inside the row only if that length is a power of two. Nothing asserts it. (With K
-    contiguous in global memory such a tile is refused by VEC003.)
+    stays inside the row only if that length is a power of two. Nothing asserts it. (Of the
+    tiles with K contiguous in global memory VEC003 and VEC005 leave few.)
 
     Fix: use a power of two for tile_k.
     """
@@ -72,9 +77,42 @@ def lds_rows_are_powers(c: Quantities) -> BoolExpr:
 
 
 def _swizzled(c: Quantities) -> BoolExpr:
-    """Neither operand has K contiguous, and both use the swizzled layout.
+    """An operand uses the swizzled layout, and its distribution does not refuse such a K.
 
-    Since 2026.06 wave64 folds K for them instead (VEC007).
+    Before 2026.06 that is where neither operand has K contiguous.
     """
-    both = c.a_transposed & c.b_transposed & ~c.a_transpose_load
-    return both & (c.wave_size == 32) if c.since("2026.06") else both
+    if not c.since("2026.06"):
+        return c.a_transposed & c.b_transposed & ~c.a_transpose_load
+    # compv4 loads straight to LDS where it can; with padded rows the GEMMs' layout has no swizzle
+    turned = c.a_transposed | c.b_transposed
+    direct = c.has("async_pipelines") & (c.pipeline == "compv4") & ~turned
+    plain = c.gemm_layout & ~c.has("lds_row_padding") & ~direct
+    a = (c.conv_layout | (plain & ~c.a_folded)) & ~c.a_transpose_load
+    b = (c.conv_layout | (plain & ~c.b_folded)) & ~c.b_transpose_load
+    return any_of(a & _loads_rows(c.a_transposed, c.a), b & _loads_rows(c.b_transposed, c.b))
+
+
+def _loads_rows(transposed: BoolExpr, operand: Pattern) -> BoolExpr:
+    """K is not contiguous, or it is and the distribution covers its extent (VEC001 to VEC005)."""
+    return transposed | (operand.sound & operand.lanes_fill_wave & operand.extent_covered)
+
+
+@rule(
+    "LDS003", "lds-fold-not-exact", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.a_folded | c.b_folded) & c.a.sound & c.b.sound,
+    source="ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: Make{A,B}LdsBlockDescriptorImpl (kfold, KThreadReadPerm, mpair: truncating divisions, not asserted; read, not run)",
+    accepts=[{"variant": "bwd_weight", "pipeline": "compv6"}],
+    rejects=[{"variant": "bwd_weight", "pipeline": "compv6", "tile_k": 48, "tile_m": 32,
+              "wave_m": 1, "wave_n": 1}],
+)  # fmt: skip
+def folds_are_exact(c: Quantities) -> BoolExpr:
+    """Transposed operands of compv4, compv5 and compv6 fold into LDS without a rest.
+
+    Why: on wave64 their rows are folded and paired as often as the banks are wide. The lengths
+    are truncating divisions: with a K or with waves that are no powers of two rows may share
+    their place in LDS. Nothing asserts it. (Where a length is zero, VEC007 says so.)
+
+    Fix: use powers of two for tile_k and the waves.
+    """
+    a, b = folds(c)
+    return all_of(implies(c.a_folded, a.exact), implies(c.b_folded, b.exact))

@@ -286,19 +286,55 @@ class Quantities(Fields):
     def _transpose_load(self) -> BoolExpr:
         return rel(self.facts["transpose_load"], self.arch, self.dtype, self.warp_tile_k)
 
+    @cached_property
+    def conv_layout(self) -> BoolExpr:
+        """True for pipelines that since 2026.06 take convolution's own LDS layout.
+
+        It swizzles, and neither folds nor pads (GroupedConvUniversalPipelineAgBgCrPolicy).
+        """
+        return self.pipeline.isin("basic_v1", "basic_v2", "mem", "compv3", "wavelet")
+
+    @cached_property
+    def gemm_layout(self) -> BoolExpr:
+        """True for pipelines that since 2026.06 take the LDS layout of plain GEMMs."""
+        return self.pipeline.isin("compv4", "compv5", "compv6")
+
+    @cached_property
+    def a_folded(self) -> BoolExpr:
+        """True where A is transposed through registers into folded LDS rows, since 2026.06."""
+        return self._folded & self.a_transposed & ~self.a_transpose_load
+
+    @cached_property
+    def b_folded(self) -> BoolExpr:
+        """True where B is transposed through registers into folded LDS rows, since 2026.06."""
+        return self._folded & self.b_transposed & ~self.b_transpose_load
+
+    @cached_property
+    def _folded(self) -> BoolExpr:
+        return self.gemm_layout & (self.wave_size == 64)
+
     @quantity_in("bytes")
     def stage_bytes(self) -> IntExpr:
         """LDS of one staged pair of A and B tiles, each rounded up to 16 bytes."""
-        return self._staged(self.tile_m) + self._staged(self.tile_n)
+        a = self._staged(self.tile_m, self.a_transpose_load)
+        return a + self._staged(self.tile_n, self.b_transpose_load)
 
-    def _staged(self, tile_mn: IntExpr) -> IntExpr:
+    def _staged(self, tile_mn: IntExpr, transpose_load: BoolExpr) -> IntExpr:
         elements = tile_mn * self.tile_k
         size = self.element_bytes
-        row_bytes = self.tile_k * size
         banks: IntExpr = lookup(self.facts["lds_banks"], self.arch)
-        layers = maximum(1, banks * 4 // row_bytes)
+        # as many rows as fill the banks, then 16 bytes; none after the last
+        rows = tile_mn // maximum(1, banks * 4 // (self.tile_k * size))
+        straight = 16 * maximum(rows - 1, 0)
+        # likewise for transpose loads, with 16 elements; a narrow tile needs none
+        columns = self.tile_k // maximum(1, banks * 4 // (tile_mn * size))
+        turned: IntExpr = ite(
+            tile_mn * size // 4 * 8 <= banks, 0, 16 * size * maximum(columns - 1, 0)
+        )
         padding: IntExpr = ite(
-            self.has("lds_row_padding"), 16 * maximum(tile_mn // layers - 1, 0), 0
+            self.has("lds_row_padding") & ~self.conv_layout,
+            ite(transpose_load, turned, straight),
+            0,
         )
         return round_up(elements * size + padding, 16)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ckrules.constraints.conv.folding import folds
 from ckrules.constraints.conv.pattern import Pattern
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, implies, lookup, maximum
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, implies
 from ckrules.engine.rules import rule
 
 _PATTERN = "core/algorithm/static_encoding_pattern.hpp: tile_distribution_encoding_pattern_2d"
@@ -131,37 +132,24 @@ def _width(pattern: Pattern, computed: IntExpr) -> BoolExpr:
 
 @rule(
     "VEC007", "rows-too-short-to-transpose", kind="compile", since="2026.06",
-    applies=lambda c: (c.wave_size == 64) & _sound(c),
-    source="ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: Make{A,B}LdsBlockDescriptorImpl (kfold)",
-    accepts=[{"variant": "bwd_weight"}],
-    rejects=[{"variant": "bwd_weight", "tile_m": 256, "tile_k": 16, "vector_a": 1,
-              "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16}],
+    applies=lambda c: (c.a_folded | c.b_folded) & _sound(c),
+    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: Make{A,B}LdsBlockDescriptorImpl (kfold)",
+            "ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor, which basic_v1, mem, compv3 and wavelet use, has no kfold"],
+    accepts=[{"variant": "bwd_weight", "pipeline": "compv6"}],
+    rejects=[{"variant": "bwd_weight", "pipeline": "compv6", "tile_m": 256, "tile_k": 16,
+              "vector_a": 1, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16}],
 )  # fmt: skip
 def transposed_rows_fold(c: Quantities) -> BoolExpr:
     """A transposed operand leaves its LDS layout enough rows to fold.
 
-    Why: on wave64 a tile that is transposed through registers is written to LDS in a layout
-    that folds K by bank width; with too few rows at a time a length of it becomes zero and
-    divides.
+    Why: on wave64 compv4, compv5 and compv6 write a tile that is transposed through registers
+    to LDS in a layout that folds K by bank width; with too few rows at a time a length of it
+    becomes zero and divides. The other pipelines have convolution's own layout.
 
-    Fix: raise the vector, the waves or tile_k.
+    Fix: raise the vector, the waves or tile_k, or use compv3.
     """
-    return all_of(
-        implies(c.a_transposed & ~c.a_transpose_load, _folds(c, c.a, c.warp_tile_m)),
-        implies(c.b_transposed & ~c.b_transpose_load, _folds(c, c.b, c.warp_tile_n)),
-    )
-
-
-def _folds(c: Quantities, operand: Pattern, warp_tile: IntExpr) -> BoolExpr:
-    """The descriptor takes the distribution of the whole block, with one wave group."""
-    whole = Pattern(
-        f"{operand._name}_lds", operand.extent, operand.rows, operand.vector, c.waves,
-        c.wave_size, c.num_wave_groups // c.num_wave_groups, several_passes=True,
-    )  # fmt: skip
-    at_once = whole.wave_rows * whole.lanes_y
-    bank_bytes: IntExpr = lookup(c.facts["lds_banks"], c.arch) * 4
-    fold = maximum(1, bank_bytes // (whole.passes_y * whole.lanes_x * c.element_bytes))
-    return (at_once >= 64 // warp_tile) & (fold <= at_once)
+    a, b = folds(c)
+    return all_of(implies(c.a_folded, a.has_rows), implies(c.b_folded, b.has_rows))
 
 
 @rule(
