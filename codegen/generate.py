@@ -145,14 +145,18 @@ class Generator:
 
 
 def _resources(books: Books, variant: str) -> Callable[[Mapping[str, Any]], Resources]:
-    """A function of points that answers LDS bytes and wave size."""
+    """A function of points that answers what the templates take from the rules."""
     book = books.of(variant)
     quantities = book.vocabulary.quantities
-    known = [n for n in ("lds_bytes", "wave_size") if n in quantities]
+    known = [n for n in ("lds_bytes", "wave_size", "adds_atomically") if n in quantities]
 
     def answer(point: Mapping[str, Any]) -> Resources:
         values = book.resources(point, known)
-        return Resources(values.get("lds_bytes"), int(values.get("wave_size") or 64))
+        return Resources(
+            values.get("lds_bytes"),
+            int(values.get("wave_size") or 64),
+            bool(values.get("adds_atomically")),
+        )
 
     return answer
 

@@ -21,6 +21,8 @@ class Resources:
 
     lds_bytes: int | None
     wave_size: int
+    adds_atomically: bool = True
+    """Whether results can be added to memory, as split-K needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,11 @@ class Kernel:
         return bool(self.point.get("two_stage", False))
 
     @property
+    def splits_k(self) -> bool:
+        """Whether there is an instantiation for sums that are split into parts."""
+        return any(e.operation != "set" for e in self.entries)
+
+    @property
     def blocks_per_cu(self) -> int:
         """The second launch bound."""
         return words.blocks_per_cu(
@@ -154,6 +161,6 @@ def kernel(point: Mapping[str, Value], name: str, ck: str, resources: Resources)
         resources=resources,
         direction=words.DIRECTIONS[variant],
         pipeline=pipeline,
-        entries=entries(ck, point, stages),
+        entries=entries(ck, point, stages, resources.adds_atomically),
         stages=stages,
     )

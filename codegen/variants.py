@@ -66,22 +66,19 @@ def _tails(pipeline: str, stages: int) -> list[tuple[bool, str]]:
     return [(True, "Full")]
 
 
-def operations(point: Mapping[str, Value]) -> list[str]:
-    """How results reach memory: only backward weight splits K, and 16-bit atomics need pairs.
+def entries(ck: str, point: Mapping[str, Value], stages: int, adds: bool) -> tuple[Entry, ...]:
+    """The entries of a kernel's device object, the most used first.
 
-    GroupedConvolutionBackwardWeightKernel::IsSupportedArgument refuses split-K for odd vectors
-    of a 16-bit result; the other directions refuse it always.
+    Args:
+        adds: Whether the kernel can add results to memory (`adds_atomically` of the rules); of
+            CK 2025.11 only backward weight does, where a sum is split.
     """
-    paired = int(point["vector_c"]) % 2 == 0 or point["dtype"] == "fp32" or bool(point["two_stage"])
-    return ["set", "atomic_add"] if point["variant"] == "bwd_weight" and paired else ["set"]
-
-
-def entries(ck: str, point: Mapping[str, Value], stages: int) -> tuple[Entry, ...]:
-    """The entries of a kernel's device object, the most used first."""
     if ck != "2025.11" or point["variant"] == "forward_depthwise":
         return (Entry("main", True, "Full", "set"),)
+    splits = adds and point["variant"] == "bwd_weight"
+    operations = ("set", "atomic_add") if splits else ("set",)
     return tuple(
         Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
-        for op in operations(point)
+        for op in operations
         for hot, tail in _tails(str(point["pipeline"]), stages)
     )

@@ -409,3 +409,24 @@ def one_tail_serves_all_gemms(c: ConvProblem) -> BoolExpr:
         own = ceil_div(c.group_k * taps, c.tile_k)
         served.append((own <= stages) | ((own - 1) % stages <= (whole - 1) % stages))
     return implies(whole > stages, all_of(*served))
+
+
+@rule(
+    "PROB022", "split-k-without-atomics", kind="launch", until="2026.06",
+    applies=lambda c: c.bwd_weight & ((c.output_bytes == 4) | (c.vector_c % 2 == 0)),
+    source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on the width",
+            "ops/epilogue/default_2d_epilogue.hpp: update_tile_raw (no overload takes the window)"],
+    accepts=[{"variant": "bwd_weight", "k_batch": 2},
+             {"variant": "bwd_weight", "epilogue": "default"}],
+    rejects=[{"variant": "bwd_weight", "epilogue": "default", "k_batch": 2},
+             {"variant": "bwd_weight", "two_stage": True, "vector_c": 8, "k_batch": 2}],
+)  # fmt: skip
+def split_needs_atomics(c: ConvProblem) -> BoolExpr:
+    """Backward weight splits the sum only where its results can be added atomically.
+
+    Why: with the default epilogue, and at widths that have no atomic addition, the instantiation
+    for split-K does not compile, and the kernel is built without it.
+
+    Fix: set split_k to 1, use cshuffle, or narrow vector_c.
+    """
+    return c.adds_atomically | (c.k_batch == 1)

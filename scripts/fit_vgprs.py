@@ -76,7 +76,7 @@ def add(rows: Sequence[dict[str, Any]], jobs: int) -> None:
 
     def one(point: dict[str, Any]) -> None:
         try:
-            figures = oracle.compile_device(point, tools, optimize="-O3")
+            figures = oracle.compile_device(point, tools)
         except CkrulesError as error:
             print(f"failed: {error}", file=sys.stderr)
             return

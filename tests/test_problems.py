@@ -117,7 +117,8 @@ def test_rules_say_what_the_argument_check_says(variant: str, ck: str) -> None:
         point["ndim"] = rng.choice((problem.ndim, problem.ndim, problem.ndim, 2))
         found = rules.violations({**point, **problems.values(problem)})
         expected = supported(point, problem, ck)
-        broken = [v.code for v in found if v.kind == "launch"]
+        # PROB022 is not the check's: the kernel is built without what a split sum needs.
+        broken = [v.code for v in found if v.kind == "launch" and v.code != "PROB022"]
         assert bool(broken) is not expected, (str(problem), point, broken)
         seen[expected] += 1
     assert min(seen.values()) > 25

@@ -327,23 +327,17 @@ def compile_device(
     tools: Toolchain,
     *,
     min_blocks: int = 1,
-    promote_alloca: bool = True,
-    optimize: str = "-O1",
+    optimize: str = "-O3",
     timeout: float | None = 1800.0,
 ) -> Figures:
     """The point's kernel compiled to assembly: LDS, registers and scratch, or why not.
 
-    Registers and scratch mean something at ``-O3`` only: with less, loops over registers are not
-    unrolled and their arrays lie in scratch.
-
-    LLVM moves small private arrays into LDS that is left over (its pass AMDGPUPromoteAlloca, seen
-    on wave32 with transposed operands); with ``promote_alloca=False`` it does not, and
-    ``lds_bytes`` is what the kernel itself declares.
+    The figures are those of a build from ``-O2`` on. With ``-O1`` loops over registers are not
+    unrolled: their arrays lie in scratch, and LLVM moves small ones into LDS that is left over
+    (AMDGPUPromoteAlloca), beside what the kernel declares.
     """
     source = render(point, min_blocks=min_blocks)
     extra = [optimize, "-S"]
-    if not promote_alloca:
-        extra += ["-mllvm", "-disable-promote-alloca-to-lds"]
     error, text, seconds = _run(tools, point, source, extra, timeout)
     descriptor = _DESCRIPTOR.search(text)
     block = descriptor[1] if descriptor else ""

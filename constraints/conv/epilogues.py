@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.engine.expr import BoolExpr, ite
+from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
 _SHUFFLE = "ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue"
@@ -199,6 +199,5 @@ def atomics_have_width(c: Quantities) -> BoolExpr:
 
     Fix: narrow vector_c.
     """
-    half = (c.vector_c % 2 == 1) | c.c.width.isin(2, 4, 8)
-    verdict: BoolExpr = ite(c.output_bytes == 2, half, c.c.width.isin(1, 2, 4))
-    return verdict
+    left_out = (c.output_bytes == 2) & (c.vector_c % 2 == 1)
+    return left_out | c.adds_atomically

@@ -169,6 +169,14 @@ class Quantities(Fields):
         node: IntExpr = ite(self.two_stage, 4, self.element_bytes)
         return node
 
+    @quantity
+    def adds_atomically(self) -> BoolExpr:
+        """Whether CShuffle has an atomic addition of its width, which split-K needs."""
+        width: BoolExpr = ite(
+            self.output_bytes == 2, self.c.width.isin(2, 4, 8), self.c.width.isin(1, 2, 4)
+        )
+        return (self.epilogue == "cshuffle") & width
+
     # -- thread distributions of the three operands ----------------------------------------
 
     @cached_property

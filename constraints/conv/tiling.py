@@ -9,9 +9,19 @@ from ckrules.engine.rules import rule
 _BLOCK = "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: GemmTraits_"
 
 
+#: Pipelines whose block GEMM takes A and B from registers, and asserts nothing about the tile.
+_REGISTERS = ("compv4", "compv5", "compv6", "comp_async")
+
+
+def _asserted(c: Quantities) -> BoolExpr:
+    """Where the block GEMM asserts that waves cover the tile, or CShuffle does for it."""
+    return ~c.pipeline.isin(_REGISTERS) | (c.epilogue == "cshuffle")
+
+
 @rule(
-    "TILE001", "waves-do-not-cover-tile-m", kind="compile",
-    source=f"{_BLOCK} static_assert on MIterPerWarp",
+    "TILE001", "waves-do-not-cover-tile-m", kind="compile", applies=_asserted,
+    source=[f"{_BLOCK} static_assert on MIterPerWarp",
+            "core/algorithm/space_filling_curve.hpp: static_assert TensorLengths % ScalarsPerAccess"],
     accepts=[{"tile_m": 192}], rejects=[{"tile_m": 96}, {"tile_m": 16}],
 )  # fmt: skip
 def waves_cover_m(c: Quantities) -> BoolExpr:
@@ -25,8 +35,9 @@ def waves_cover_m(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "TILE002", "waves-do-not-cover-tile-n", kind="compile",
-    source=f"{_BLOCK} static_assert on NIterPerWarp",
+    "TILE002", "waves-do-not-cover-tile-n", kind="compile", applies=_asserted,
+    source=[f"{_BLOCK} static_assert on NIterPerWarp",
+            "core/algorithm/space_filling_curve.hpp: static_assert TensorLengths % ScalarsPerAccess"],
     accepts=[{"tile_n": 64}], rejects=[{"tile_n": 96}],
 )  # fmt: skip
 def waves_cover_n(c: Quantities) -> BoolExpr:
@@ -73,3 +84,23 @@ def tile_k_is_whole(c: Quantities) -> BoolExpr:
     Fix: make tile_k a multiple of warp_tile_k.
     """
     return c.tile_k % c.warp_tile_k == 0
+
+
+@rule(
+    "TILE005", "waves-do-not-cover-tile", kind="wrong-result", applies=lambda c: ~_asserted(c),
+    source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: MIterPerWarp, NIterPerWarp (truncating divisions, not asserted)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_{v4,v5,v6,async}_default_policy.hpp: GetBlockGemm"],
+    accepts=[{"pipeline": "compv4", "double_smem_buffer": True, "epilogue": "default"}],
+    rejects=[{"pipeline": "compv4", "double_smem_buffer": True, "epilogue": "default", "tile_n": 96},
+             {"pipeline": "compv4", "double_smem_buffer": True, "epilogue": "default", "tile_m": 96}],
+)  # fmt: skip
+def waves_cover_tile(c: Quantities) -> BoolExpr:
+    """The block tile is a multiple of waves and warp tiles with the default epilogue, too.
+
+    Why: the block GEMM of these pipelines does not assert it, and nothing goes over the whole tile
+    after it. The rows and columns that are left over are never computed nor stored.
+
+    Fix: use fewer waves, a smaller warp tile or another tile.
+    """
+    m = c.tile_m % (c.wave_m * c.warp_tile_m) == 0
+    return m & (c.tile_n % (c.wave_n * c.warp_tile_n) == 0)

@@ -22,10 +22,6 @@ from ckrules.selection import Books
 POINTS = Path(__file__).resolve().parents[1] / "data" / "build_points.jsonl"
 """Legal configurations of CK 2025.11: pipelines, directions, types and GPUs, one a line."""
 
-#: LDS that the back end adds for private arrays of its own would hide the kernel's. The level is
-#: -O3, which is quicker than -O1 (18 s against 32 s for a kernel of gfx1201).
-OPTIONS = Options(flags=("-mllvm", "-disable-promote-alloca-to-lds"))
-
 #: Fixed, so that a new rule does not change the files.
 STAMP = Stamp("0.0.0", "2025.11+test")
 
@@ -57,7 +53,7 @@ def build() -> dict[tuple[str, str, str], Result]:
         configs = [Config(p) for p in points()]
         # --force: whether they are legal is a test of its own, and must not empty the folder.
         report = Generator(Books("2025.11"), place, force=True, stamp=STAMP).run(configs)
-        session = Session(place, OPTIONS)
+        session = Session(place, Options())
         with (
             Results(place / FILE) as results,
             executors.executor("local", executors.default_jobs()) as (pool, width),

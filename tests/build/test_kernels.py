@@ -25,6 +25,9 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
 POINTS = kernels.points()
 IDS = [f"{p['arch']}-{p['variant']}-{p['pipeline']}-{p['dtype']}-{i}" for i, p in enumerate(POINTS)]
+#: Backward weight without split-K: there are no atomic additions of such results.
+DEFAULT_WEIGHT = [p for p in POINTS if (p["variant"], p["epilogue"]) == ("bwd_weight", "default")]
+WIDE_FLOATS = [p for p in POINTS if p["two_stage"] and p["vector_c"] == 8]
 SMALL = ConvShape(2, 2, 16, 16, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
 
 
@@ -56,6 +59,8 @@ def test_the_points_cover_what_they_should() -> None:
     }.items():
         assert {p[field] for p in POINTS} == values
     assert any(p["two_stage"] for p in POINTS)
+    assert DEFAULT_WEIGHT
+    assert WIDE_FLOATS
     assert any(p["split_image"] for p in POINTS)
     assert any(p["num_groups_to_merge"] > 1 for p in POINTS)
 
@@ -178,7 +183,8 @@ def supported(point: dict[str, Any], p: ConvShape) -> bool:
     if point["variant"] == "bwd_data":
         return fits and p.k_batch == 1
     narrow = point["dtype"] != "fp32" and not point["two_stage"]
-    splits = p.k_batch == 1 or not (c % 2 and narrow)
+    built = point not in (*DEFAULT_WEIGHT, *WIDE_FLOATS)
+    splits = p.k_batch == 1 or (not (c % 2 and narrow) and built)
     return fits and splits and p.groups % point["num_groups_to_merge"] == 0
 
 

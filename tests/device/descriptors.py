@@ -19,7 +19,7 @@ CONFIG: dict[str, Any] = {
     "variant": "forward", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc",
     "tile_m": 64, "tile_n": 32, "tile_k": 32, "wave_m": 2, "wave_n": 1, "wave_k": 1,
     "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "compv3",
-    "vector_a": 8, "vector_b": 8, "vector_c": 8, "two_stage": False,
+    "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "two_stage": False,
 }  # fmt: skip
 
 

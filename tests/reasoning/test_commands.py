@@ -24,7 +24,10 @@ class TestWhy:
         result = run("why", "--arch", "gfx942", NAME)
         assert result.exit_code == 1
         assert "TILE001 [compile] tile_m = 96 is not a multiple" in result.output
-        assert "tile_m = 96 and wave_m = 2 and warp_tile_m = 32 cannot hold" in result.output
+        assert (
+            "tile_m = 96 and wave_m = 2 and warp_tile_m = 32 and pipeline = 'compv3' cannot"
+            in result.output
+        )
         assert "source: ops/gemm" in result.output
 
     def test_region(self) -> None:

@@ -209,6 +209,11 @@ inline Prepared prepare(const HostArgs& args)
     return {kargs, grid};
 }
 
+inline bool supported(const KernelArgs& kargs)
+{
+    return Reference::IsSupportedArgument(kargs);
+}
+
 // Calls run(hot loop, tail), both as constants, with those of a number of K steps.
 template <typename Run>
 void with_tail(const index_t steps, const Run& run)
@@ -234,13 +239,13 @@ struct grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
         const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
-        return Reference::IsSupportedArgument(prepare(args).kargs);
+        return supported(prepare(args).kargs);
     }
 
     static float launch(const HostArgs& args, const ck_tile::stream_config& s)
     {
         const auto prepared = prepare(args);
-        if(!Reference::IsSupportedArgument(prepared.kargs))
+        if(!supported(prepared.kargs))
             throw std::runtime_error("grouped_conv_bwd_data_fp16_nhwgc_3d_mem_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8: arguments are not supported");
         float milliseconds = 0;
 

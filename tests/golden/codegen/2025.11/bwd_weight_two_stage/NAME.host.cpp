@@ -94,7 +94,7 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     return ckrules::guarded([&]() {
         const ckrules_buffers none{};
         const auto args = host_args(ckrules::checked(problem, info.ndim), none);
-        return ckrules::supported<kernel::Reference>(kernel::prepare(args).kargs);
+        return ckrules::supported(kernel::supported, kernel::prepare(args).kargs);
     });
 }
 
@@ -123,7 +123,7 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
         void* const result = args.wei_ptr;
         args.wei_ptr       = ckrules::pointer(buffers->workspace);
         const auto prepared = kernel::prepare(args);
-        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+        if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;
         auto steps = std::make_unique<ckrules::Plan>();
         if(args.k_batch > 1)

@@ -210,6 +210,11 @@ inline Prepared prepare(const HostArgs& args)
     return {kargs, grid};
 }
 
+inline bool supported(const KernelArgs& kargs)
+{
+    return Reference::IsSupportedArgument(kargs);
+}
+
 using ConvertBlock  = ck_tile::sequence<2048>;
 using ConvertShape  = ck_tile::
     ElementWiseShape<ck_tile::sequence<8>, ConvertBlock, ck_tile::sequence<64>, StoredType>;
@@ -272,7 +277,7 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
         const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
-        return Reference::IsSupportedArgument(prepare(args).kargs);
+        return supported(prepare(args).kargs);
     }
 
     static float launch(const HostArgs& args, const ck_tile::stream_config& s)
@@ -283,7 +288,7 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_
         HostArgs staged(args);
         staged.wei_ptr = workspace.GetDeviceBuffer();
         const auto prepared = prepare(staged);
-        if(!Reference::IsSupportedArgument(prepared.kargs))
+        if(!supported(prepared.kargs))
             throw std::runtime_error("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_32x32x8_vec8_8_4_2stage: arguments are not supported");
         float milliseconds = 0;
 

@@ -81,7 +81,7 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     return ckrules::guarded([&]() {
         const ckrules_buffers none{};
         const auto args = host_args(ckrules::checked(problem, info.ndim), none);
-        return ckrules::supported<kernel::Reference>(kernel::prepare(args).kargs);
+        return ckrules::supported(kernel::supported, kernel::prepare(args).kargs);
     });
 }
 
@@ -101,7 +101,7 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
             throw ckrules::Refused("a null pointer");
         auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
         const auto prepared = kernel::prepare(args);
-        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+        if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;
         auto steps = std::make_unique<ckrules::Plan>();
         steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);

@@ -67,7 +67,7 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
     return ckrules::guarded([&]() {
         const ckrules_buffers none{};
         const auto args = host_args(ckrules::checked(problem, info.ndim), none);
-        return ckrules::supported<kernel::Reference>(kernel::prepare(args, 1, 1).kargs);
+        return ckrules::supported(kernel::supported, kernel::prepare(args, 1, 1).kargs);
     });
 }
 
@@ -98,7 +98,7 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
         auto prepared  = kernel::prepare(args, on.compute_units, on.blocks_per_cu);
         kernel::Reference::SetWorkSpacePointer(prepared.kargs,
                                                ckrules::pointer(buffers->workspace));
-        if(!ckrules::supported<kernel::Reference>(prepared.kargs))
+        if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;
         auto steps = std::make_unique<ckrules::Plan>();
         if(const auto bytes = kernel::Reference::GetWorkSpaceSize(prepared.kargs); bytes > 0)

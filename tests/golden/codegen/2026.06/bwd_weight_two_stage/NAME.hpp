@@ -189,6 +189,11 @@ inline Prepared prepare(const HostArgs& args)
     return {kargs, grid};
 }
 
+inline bool supported(const KernelArgs& kargs)
+{
+    return Reference::IsSupportedArgument(kargs);
+}
+
 using ConvertBlock  = ck_tile::sequence<2048>;
 using ConvertShape  = ck_tile::
     ElementWiseShape<ck_tile::sequence<8>, ConvertBlock, ck_tile::sequence<64>, StoredType>;
@@ -260,7 +265,7 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
         const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
-        return Reference::IsSupportedArgument(prepare(args).kargs);
+        return supported(prepare(args).kargs);
     }
 
     static float launch(const HostArgs& args, const ck_tile::stream_config& s)
@@ -271,7 +276,7 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
         HostArgs staged(args);
         staged.wei_ptr = workspace.GetDeviceBuffer();
         auto prepared  = prepare(staged);
-        if(!Reference::IsSupportedArgument(prepared.kargs))
+        if(!supported(prepared.kargs))
             throw std::runtime_error("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_2stage: arguments are not supported");
         const dim3 block   = Reference::BlockSize();
         float milliseconds = 0;

@@ -119,6 +119,11 @@ inline Prepared prepare(const HostArgs& args)
     return {kargs, grid};
 }
 
+inline bool supported(const KernelArgs& kargs)
+{
+    return Reference::IsSupportedArgument(kargs);
+}
+
 #ifndef CKRULES_TYPES_ONLY
 
 struct grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8_Launcher
@@ -134,13 +139,13 @@ struct grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_ve
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
         const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
-        return Reference::IsSupportedArgument(prepare(args).kargs);
+        return supported(prepare(args).kargs);
     }
 
     static float launch(const HostArgs& args, const ck_tile::stream_config& s)
     {
         const auto prepared = prepare(args);
-        if(!Reference::IsSupportedArgument(prepared.kargs))
+        if(!supported(prepared.kargs))
             throw std::runtime_error("grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8: arguments are not supported");
         return ck_tile::launch_kernel(
             s,

@@ -187,6 +187,11 @@ inline Prepared prepare(const HostArgs& args)
     return {kargs, grid};
 }
 
+inline bool supported(const KernelArgs& kargs)
+{
+    return Reference::IsSupportedArgument(kargs);
+}
+
 #ifndef CKRULES_TYPES_ONLY
 
 // Knows hot loop and tail of a number of K steps.
@@ -221,13 +226,13 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
     static bool is_supported(const ck_tile::conv::ConvParam& problem, const index_t k_batch)
     {
         const HostArgs args(problem, nullptr, nullptr, {}, nullptr, k_batch);
-        return Reference::IsSupportedArgument(prepare(args).kargs);
+        return supported(prepare(args).kargs);
     }
 
     static float launch(const HostArgs& args, const ck_tile::stream_config& s)
     {
         auto prepared = prepare(args);
-        if(!Reference::IsSupportedArgument(prepared.kargs))
+        if(!supported(prepared.kargs))
             throw std::runtime_error("grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_filter1x1_stride1_pad0_explicit_gemm: arguments are not supported");
         const dim3 block   = Reference::BlockSize();
         float milliseconds = 0;

@@ -109,10 +109,10 @@ inline ck_tile::conv::ConvParam conv_param(const ckrules_problem& problem, const
 }
 
 // The kernel's own answer; its reason is the last message that it has for users.
-template <typename Kernel, typename Args>
-bool supported(const Args& kargs)
+template <typename Check, typename Args>
+bool supported(const Check& check, const Args& kargs)
 {
-    if(Kernel::IsSupportedArgument(kargs))
+    if(check(kargs))
         return true;
     if(last_error().empty())
         last_error() = "the kernel does not support these arguments";
