@@ -55,7 +55,7 @@ class Judge:
         for i in broken:
             rule = self._book.rules[i]
             if i not in self._fields:
-                self._fields[i] = rule.fields()
+                self._fields[i] = rule.told_fields()
             key = (i, *(point[f] for f in self._fields[i]))
             if key not in self._known:
                 if len(self._known) >= _KEPT:

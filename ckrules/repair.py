@@ -86,7 +86,7 @@ class Repairs:
             self._one[rule.code] = compile_function([rule.condition])
         mends = self._one[rule.code]
         best: tuple[tuple[bool, int, int], Change] | None = None
-        for order, name in enumerate(rule.fields()):
+        for order, name in enumerate(rule.told_fields()):
             if name in PURPOSE or name not in self._book.fields:
                 continue
             for steps, value in self._candidates(name, point[name]):
@@ -116,7 +116,7 @@ class Repairs:
             lost = frozenset(self._broken(now))
             found = [
                 Change(name, value, not still)
-                for name in rule.fields()
+                for name in rule.told_fields()
                 if name in FEATURES and rule.code in lost
                 for _, value in self._candidates(name, now[name])
                 if (still := self._broken({**now, name: value})) < lost and rule.code not in still

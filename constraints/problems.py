@@ -22,7 +22,7 @@ from ckrules.constraints.conv import vocabulary as conv
 from ckrules.constraints.conv.quantities import Quantities
 from ckrules.constraints.depthwise import vocabulary as depthwise
 from ckrules.constraints.depthwise.vocabulary import Depthwise
-from ckrules.engine.book import RuleBook, Vocabulary, quantity
+from ckrules.engine.book import RuleBook, Vocabulary, collect, quantity
 from ckrules.engine.expr import (
     BoolExpr,
     Expr,
@@ -36,7 +36,7 @@ from ckrules.engine.expr import (
     maximum,
     minimum,
 )
-from ckrules.engine.rules import RuleDef, version_key
+from ckrules.engine.rules import version_key
 from ckrules.engine.table import Table
 from ckrules.engine.variables import Int
 
@@ -275,9 +275,9 @@ def _book(operator: str, ck: str, gpus: tuple[Gpu, ...]) -> RuleBook:
         facts = {**depthwise.vocabulary(ck, gpus).facts, "residues": RESIDUES}
         words = DepthwiseProblem([*depthwise.fields(names), *fields()], facts, ck)
         words.baseline = {**depthwise.BASELINE, **BASELINE, "G": 64}
-    module = importlib.import_module(f"{__package__}.{operator}_problem_rules")
-    rules = [v.build(words) for v in vars(module).values() if isinstance(v, RuleDef)]
-    kept = [r for r in rules if r.valid_for(ck)]
+    package = importlib.import_module(f"{__package__}.{operator}_problems")
+    rules = [r.build(words) for r in collect(package)]
+    kept = sorted((r for r in rules if r.valid_for(ck)), key=lambda r: r.code)
     return RuleBook(f"{operator} problems", words, kept, check=own)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import RuleBookError, unknown
-from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, implies
+from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, implies
 from ckrules.engine.messages import fault
 from ckrules.engine.traversal import walk
 
@@ -58,6 +58,8 @@ class Rule:
     kind: str
     expr: BoolExpr = field(repr=False)
     applies: BoolExpr = field(default=TRUE, repr=False)
+    usual: BoolExpr = field(default=TRUE, repr=False)
+    """The guard without rare exceptions."""
     since: str = "0"
     until: str | None = None
     severity: str = "error"
@@ -93,8 +95,11 @@ class Rule:
 
     def fields(self) -> tuple[str, ...]:
         """The fields of the expression, then those that only the guard reads."""
-        names = [n.data.name for n in walk(self.expr, self.applies) if n.op == "var"]
-        return tuple(dict.fromkeys(names))
+        return _variables(self.expr, self.applies)
+
+    def told_fields(self) -> tuple[str, ...]:
+        """The fields that messages name: those of rare exceptions are not among them."""
+        return _variables(self.expr, self.usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def violation(rule: Rule, at: At, point: Mapping[str, Value]) -> Violation | Non
     """How the point breaks the rule, or None if it does not."""
     if at.holds(rule.condition):
         return None
-    values = {n: point[n] for n in rule.fields() if n in point}
+    values = {n: point[n] for n in rule.told_fields() if n in point}
     return Violation(rule, values, fault(rule.expr, at))
 
 
@@ -142,6 +147,7 @@ class RuleDef:
     code: str
     make: Callable[[Any], BoolExpr]
     applies: Callable[[Any], BoolExpr] | None
+    unless: Callable[[Any], BoolExpr] | None
     meta: Mapping[str, Any]
 
     def build(self, vocabulary: Any) -> Rule:
@@ -151,14 +157,16 @@ class RuleDef:
             RuleBookError: If the function does not give a condition.
         """
         built = []
-        for function in (self.make, self.applies):
+        for function in (self.make, self.applies, self.unless):
             node = TRUE if function is None else function(vocabulary)
             if not isinstance(node, BoolExpr):
                 raise RuleBookError(
                     f"rule {self.code}: the function must return a condition, not {node!r}"
                 )
             built.append(node)
-        return Rule(code=self.code, expr=built[0], applies=built[1], **self.meta)
+        expr, usual, rare = built
+        applies = usual if self.unless is None else all_of(usual, ~rare)
+        return Rule(code=self.code, expr=expr, applies=applies, usual=usual, **self.meta)
 
 
 def rule(
@@ -170,6 +178,7 @@ def rule(
     accepts: Sequence[Mapping[str, Value]],
     rejects: Sequence[Mapping[str, Value]],
     applies: Callable[[Any], BoolExpr] | None = None,
+    unless: Callable[[Any], BoolExpr] | None = None,
     since: str = "0",
     until: str | None = None,
     severity: str = "error",
@@ -186,6 +195,7 @@ def rule(
         accepts, rejects: Fields of example points that the rule applies to and accepts or
             rejects; what they leave out is taken from the vocabulary's baseline.
         applies: The guard, a function like the rule itself; without it the rule always applies.
+        unless: Rare exceptions to it, whose fields no message names.
         since, until: Versions for which the rule holds, ``until`` excluded.
         severity: ``error`` or ``warning``.
         profiles: The rule sets that contain it.
@@ -216,7 +226,7 @@ def rule(
             "accepts": tuple(accepts), "rejects": tuple(rejects),
             "where": (function.__module__, function.__code__.co_firstlineno),
         }  # fmt: skip
-        return RuleDef(code, function, applies, meta)
+        return RuleDef(code, function, applies, unless, meta)
 
     return declare
 
@@ -232,6 +242,11 @@ def _check_words(code: str, name: str, kind: str, severity: str, sources: tuple[
         raise unknown(f"severity of rule {code}", severity, SEVERITIES)
     if not sources or not all(s.strip() for s in sources):
         raise RuleBookError(f"rule {code}: needs a source")
+
+
+def _variables(*roots: Expr) -> tuple[str, ...]:
+    names = [n.data.name for n in walk(*roots) if n.op == "var"]
+    return tuple(dict.fromkeys(names))
 
 
 def fields_read(roots: Iterable[Expr]) -> set[str]:

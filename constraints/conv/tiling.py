@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import BoolExpr, implies
 from ckrules.engine.rules import rule
 
 _BLOCK = "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: GemmTraits_"
@@ -19,7 +19,8 @@ def _asserted(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "TILE001", "waves-do-not-cover-tile-m", kind="compile", applies=_asserted,
+    "TILE001", "waves-do-not-cover-tile-m", kind="compile",
+    unless=lambda c: ~_asserted(c) & (c.tile_m >= c.wave_m * c.warp_tile_m),
     source=[f"{_BLOCK} static_assert on MIterPerWarp",
             "core/algorithm/space_filling_curve.hpp: static_assert TensorLengths % ScalarsPerAccess"],
     accepts=[{"tile_m": 192}], rejects=[{"tile_m": 96}, {"tile_m": 16}],
@@ -35,7 +36,8 @@ def waves_cover_m(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "TILE002", "waves-do-not-cover-tile-n", kind="compile", applies=_asserted,
+    "TILE002", "waves-do-not-cover-tile-n", kind="compile",
+    unless=lambda c: ~_asserted(c) & (c.tile_n >= c.wave_n * c.warp_tile_n),
     source=[f"{_BLOCK} static_assert on NIterPerWarp",
             "core/algorithm/space_filling_curve.hpp: static_assert TensorLengths % ScalarsPerAccess"],
     accepts=[{"tile_n": 64}], rejects=[{"tile_n": 96}],
@@ -102,5 +104,7 @@ def waves_cover_tile(c: Quantities) -> BoolExpr:
 
     Fix: use fewer waves, a smaller warp tile or another tile.
     """
-    m = c.tile_m % (c.wave_m * c.warp_tile_m) == 0
-    return m & (c.tile_n % (c.wave_n * c.warp_tile_n) == 0)
+    m, n = c.wave_m * c.warp_tile_m, c.wave_n * c.warp_tile_n
+    # tiles that are smaller still have no elements, which TILE001 and TILE002 say
+    whole = implies(c.tile_m >= m, c.tile_m % m == 0)
+    return whole & implies(c.tile_n >= n, c.tile_n % n == 0)

@@ -185,3 +185,15 @@ def test_rules_made_by_hand() -> None:
     by_hand = Rule("X1", "free", "compile", e.TRUE)
     assert by_hand.condition is e.TRUE
     assert by_hand.fields() == ()
+
+
+def test_rare_exceptions_count_and_are_not_told() -> None:
+    built = declare(applies=lambda c: c.p, unless=lambda c: c.b == 7).build(words())
+    odd = {"a": 3, "b": 1, "p": True}
+    found = violation(built, At(odd), odd)
+    assert found is not None
+    assert found.values == {"a": 3, "p": True}
+    for point in ({**odd, "b": 7}, {**odd, "p": False}):
+        assert violation(built, At(point), point) is None
+    assert built.fields() == ("a", "p", "b")
+    assert built.told_fields() == ("a", "p")

@@ -1,161 +1,18 @@
-"""PROB: the problems that a grouped-convolution kernel's argument check accepts."""
+"""PROB: sums over K, their parts and tiles: split-K, stream-K, and pipelines that need several tiles."""
 
 from __future__ import annotations
 
+from ckrules.constraints.conv_problems.citations import DATA, KERNELS, WEIGHT
 from ckrules.constraints.problems import ConvProblem
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
-
-_DIR = "ops/grouped_convolution/kernel/grouped_convolution"
-_FORWARD = f"{_DIR}_forward_kernel.hpp: IsSupportedArgument"
-_DATA = f"{_DIR}_backward_data_kernel.hpp: IsSupportedArgument"
-_WEIGHT = f"{_DIR}_backward_weight_kernel.hpp: IsSupportedArgument"
-_ALL = [_FORWARD, _DATA, _WEIGHT]
-
-
-def _merged_forward(c: ConvProblem) -> BoolExpr:
-    """Forward kernels with merged groups, which are checked apart since 2026.06."""
-    merged: BoolExpr = c.forward & (c.num_groups_to_merge > 1)
-    return merged
-
-
-def _unmerged(c: ConvProblem) -> BoolExpr:
-    """Every kernel that `_merged_forward` leaves."""
-    return ~_merged_forward(c) if c.since("2026.06") else c.num_groups_to_merge >= 1
-
-
-@rule(
-    "PROB001", "filter-not-1x1-stride-1", kind="launch",
-    applies=lambda c: c.specialization == "filter1x1_stride1_pad0",
-    source=_ALL,
-    accepts=[{"specialization": "filter1x1_stride1_pad0", "filter_h": 1, "filter_w": 1,
-              "left_pad_h": 0, "left_pad_w": 0, "right_pad_h": 0, "right_pad_w": 0}],
-    rejects=[{"specialization": "filter1x1_stride1_pad0"},
-             {"specialization": "filter1x1_stride1_pad0", "filter_h": 1, "filter_w": 1,
-              "left_pad_h": 0, "left_pad_w": 0, "right_pad_h": 0, "right_pad_w": 0,
-              "conv_stride_w": 2}],
-)  # fmt: skip
-def pointwise_problem(c: ConvProblem) -> BoolExpr:
-    """A kernel for 1x1 filters, stride 1 and no padding is given such a problem.
-
-    Why: it treats the input as a plain matrix.
-
-    Fix: use a kernel with specialization default.
-    """
-    return all_of(
-        c.along("filter", 1), c.along("conv_stride", 1),
-        c.along("left_pad", 0), c.along("right_pad", 0),
-    )  # fmt: skip
-
-
-@rule(
-    "PROB002", "filter-not-1x1", kind="launch",
-    applies=lambda c: c.specialization == "filter1x1_pad0",
-    source=_ALL,
-    accepts=[{"specialization": "filter1x1_pad0", "filter_h": 1, "filter_w": 1, "left_pad_h": 0,
-              "left_pad_w": 0, "right_pad_h": 0, "right_pad_w": 0, "conv_stride_w": 2}],
-    rejects=[{"specialization": "filter1x1_pad0"}],
-)  # fmt: skip
-def unpadded_1x1_problem(c: ConvProblem) -> BoolExpr:
-    """A kernel for 1x1 filters without padding is given such a problem, with any stride.
-
-    Why: it leaves the padding and the filter's axes out of its address arithmetic.
-
-    Fix: use a kernel with specialization default.
-    """
-    return all_of(c.along("filter", 1), c.along("left_pad", 0), c.along("right_pad", 0))
-
-
-@rule(
-    "PROB003", "filter-not-3-wide", kind="launch",
-    applies=lambda c: c.specialization == "filter3x3",
-    source=_ALL,
-    accepts=[{"specialization": "filter3x3", "C": 1}, {"specialization": "filter3x3", "C": 8, "G": 8}],
-    rejects=[{"specialization": "filter3x3"}, {"specialization": "filter3x3", "C": 1, "filter_h": 5}],
-)  # fmt: skip
-def three_wide_problem(c: ConvProblem) -> BoolExpr:
-    """A kernel for 3x3 filters is given filters of 3 along every axis, with one input channel a group.
-
-    Why: it is written for depthwise-like problems.
-
-    Fix: use a kernel with specialization default.
-    """
-    return (c.group_c == 1) & c.along_own("filter", 3)
-
-
-@rule(
-    "PROB004", "channels-not-whole-vectors-of-a", kind="launch",
-    applies=_unmerged,
-    source=_ALL,
-    accepts=[{}, {"variant": "bwd_data", "C": 63}],
-    rejects=[{"C": 60}, {"variant": "bwd_weight", "K": 60}, {"C": 64, "G": 16}],
-)  # fmt: skip
-def a_channels_divide(c: ConvProblem) -> BoolExpr:
-    """The channels of A are a multiple of vector_a: input channels in forward, else output channels.
-
-    Why: a thread loads whole vectors along the channels of one group, and these are not padded.
-
-    Fix: use a kernel with a narrower vector_a.
-    """
-    return c.a_channels % c.vector_a == 0
-
-
-@rule(
-    "PROB005", "channels-not-whole-vectors-of-b", kind="launch",
-    source=_ALL,
-    accepts=[{}], rejects=[{"C": 60, "vector_a": 1}, {"variant": "bwd_data", "C": 60}],
-)  # fmt: skip
-def b_channels_divide(c: ConvProblem) -> BoolExpr:
-    """The input channels of a group are a multiple of vector_b.
-
-    Why: B is the weight or the input, and both have input channels contiguous.
-
-    Fix: use a kernel with a narrower vector_b.
-    """
-    return c.group_c % c.vector_b == 0
-
-
-@rule(
-    "PROB006", "channels-not-whole-vectors-of-c", kind="launch",
-    applies=_unmerged,
-    source=_ALL,
-    accepts=[{}, {"variant": "bwd_data", "K": 72}],
-    rejects=[{"K": 60}, {"variant": "bwd_weight", "C": 60, "vector_b": 4}],
-)  # fmt: skip
-def c_channels_divide(c: ConvProblem) -> BoolExpr:
-    """The channels of C are a multiple of vector_c: output channels in forward, else input channels.
-
-    Why: a thread stores whole vectors along the channels of one group, and these are not padded.
-
-    Fix: use a kernel with a narrower vector_c.
-    """
-    return c.c_channels % c.vector_c == 0
-
-
-@rule(
-    "PROB018", "merged-output-not-whole-vectors", kind="launch", since="2026.06",
-    applies=_merged_forward,
-    source=_FORWARD,
-    accepts=[{"num_groups_to_merge": 8}, {"num_groups_to_merge": 8, "G": 64}],
-    rejects=[{"num_groups_to_merge": 8, "K": 12, "G": 4}],
-)  # fmt: skip
-def merged_output_divides(c: ConvProblem) -> BoolExpr:
-    """A forward kernel that merges groups stores whole vectors within a group or across groups.
-
-    Why: either vector_c divides the output channels of a group, or the groups are a multiple of
-    the merged groups and of vector_c.
-
-    Fix: use a kernel with a narrower vector_c.
-    """
-    across = (c.G % c.num_groups_to_merge == 0) & (c.G % c.vector_c == 0)
-    return (c.c_channels % c.vector_c == 0) | across
 
 
 @rule(
     "PROB007", "split-k-not-supported", kind="launch",
     applies=lambda c: c.forward if c.since("2026.06") else ~c.bwd_weight,
-    source=[f"{_DIR}_forward_kernel.hpp: IsSplitKSupported",
-            f"{_DIR}_backward_data_kernel.hpp: IsSplitKSupported"],
+    source=[f"{KERNELS}_forward_kernel.hpp: IsSplitKSupported",
+            f"{KERNELS}_backward_data_kernel.hpp: IsSplitKSupported"],
     accepts=[{}], rejects=[{"k_batch": 2}],
 )  # fmt: skip
 def no_split(c: ConvProblem) -> BoolExpr:
@@ -171,7 +28,7 @@ def no_split(c: ConvProblem) -> BoolExpr:
 @rule(
     "PROB008", "split-k-with-odd-vector", kind="launch",
     applies=lambda c: c.backward & (c.output_bytes == 2) & (c.vector_c % 2 == 1),
-    source=[_DATA, _WEIGHT],
+    source=[DATA, WEIGHT],
     accepts=[{"variant": "bwd_weight", "vector_c": 1}],
     rejects=[{"variant": "bwd_weight", "vector_c": 1, "k_batch": 2}],
 )  # fmt: skip
@@ -186,44 +43,9 @@ def odd_vector_is_not_split(c: ConvProblem) -> BoolExpr:
 
 
 @rule(
-    "PROB009", "groups-not-merged-evenly", kind="launch",
-    applies=lambda c: (c.num_groups_to_merge > 1) & (c.bwd_weight | _merged_forward(c))
-    if c.since("2026.06") else (c.num_groups_to_merge > 1) & c.bwd_weight,
-    source=[_FORWARD, _WEIGHT],
-    accepts=[{"variant": "bwd_weight", "num_groups_to_merge": 8, "G": 8}],
-    rejects=[{"variant": "bwd_weight", "num_groups_to_merge": 8}],
-)  # fmt: skip
-def merged_groups_divide(c: ConvProblem) -> BoolExpr:
-    """The groups are a multiple of the merged groups.
-
-    Why: a workgroup computes so many groups at once. Forward of 2025.11 does not test it.
-
-    Fix: use a kernel that merges fewer groups.
-    """
-    return c.G % c.num_groups_to_merge == 0
-
-
-@rule(
-    "PROB010", "merged-groups-of-several-channels", kind="launch", since="2026.06",
-    applies=_merged_forward,
-    source=_FORWARD,
-    accepts=[{"num_groups_to_merge": 8, "C": 8, "G": 8, "vector_b": 1}],
-    rejects=[{"num_groups_to_merge": 8, "G": 8, "vector_b": 1}],
-)  # fmt: skip
-def merged_forward_has_one_channel(c: ConvProblem) -> BoolExpr:
-    """A forward kernel that merges groups is given groups of one input channel.
-
-    Why: the input is then read along the groups.
-
-    Fix: use a kernel that merges no groups.
-    """
-    return c.group_c == 1
-
-
-@rule(
     "PROB011", "too-many-splits", kind="launch", since="2026.06",
     applies=lambda c: c.bwd_weight & (c.output_bytes < 4),
-    source=_WEIGHT,
+    source=WEIGHT,
     accepts=[{"variant": "bwd_weight", "k_batch": 128}],
     rejects=[{"variant": "bwd_weight", "k_batch": 129}],
 )  # fmt: skip
@@ -240,7 +62,7 @@ def splits_keep_precision(c: ConvProblem) -> BoolExpr:
 @rule(
     "PROB012", "more-splits-than-warp-tiles", kind="launch", since="2026.06",
     applies=lambda c: c.bwd_weight & (c.streamk == "off"),
-    source=_WEIGHT,
+    source=WEIGHT,
     accepts=[{"variant": "bwd_weight", "k_batch": 64}],
     rejects=[{"variant": "bwd_weight", "N": 1, "image_h": 3, "image_w": 3, "k_batch": 2}],
 )  # fmt: skip
@@ -257,7 +79,7 @@ def splits_have_work(c: ConvProblem) -> BoolExpr:
 @rule(
     "PROB013", "sum-too-short-for-compv6", kind="launch", since="2026.06",
     applies=lambda c: c.bwd_weight & (c.pipeline == "compv6"),
-    source=_WEIGHT,
+    source=WEIGHT,
     accepts=[{"variant": "bwd_weight", "pipeline": "compv6"}],
     rejects=[{"variant": "bwd_weight", "pipeline": "compv6", "N": 1, "image_h": 8, "image_w": 8}],
 )  # fmt: skip
@@ -274,7 +96,7 @@ def compv6_has_steps(c: ConvProblem) -> BoolExpr:
 @rule(
     "PROB014", "stream-k-with-split-k", kind="launch", since="2026.06",
     applies=lambda c: c.bwd_weight & (c.streamk != "off"),
-    source=_WEIGHT,
+    source=WEIGHT,
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"variant": "bwd_weight", "streamk": "tree", "k_batch": 2}],
 )  # fmt: skip
@@ -291,7 +113,7 @@ def streamk_is_not_split(c: ConvProblem) -> BoolExpr:
 @rule(
     "PROB021", "stream-k-drops-groups", kind="wrong-result", since="2026.06",
     applies=lambda c: c.bwd_weight & (c.streamk != "off"),
-    source=[f"{_DIR}_backward_weight_kernel.hpp: MakeKernelArgs gives the partitioner GemmM * GemmBatch rows, RunStreamK and RunStreamKLoop take the group from the tile's number modulo GemmBatch",
+    source=[f"{KERNELS}_backward_weight_kernel.hpp: MakeKernelArgs gives the partitioner GemmM * GemmBatch rows, RunStreamK and RunStreamKLoop take the group from the tile's number modulo GemmBatch",
             "ops/gemm/kernel/streamk_gemm/streamk_gemm_tile_partitioner_impl.hpp: num_tiles_ (read, not run)"],
     accepts=[{"variant": "bwd_weight", "streamk": "tree"},
              {"variant": "bwd_weight", "streamk": "tree", "G": 4, "C": 256, "K": 512}],
@@ -308,41 +130,6 @@ def streamk_has_tiles_for_all_groups(c: ConvProblem) -> BoolExpr:
     """
     rows, batch = c.group_k * c.num_groups_to_merge, ceil_div(c.G, c.num_groups_to_merge)
     return ceil_div(rows * batch, c.tile_m) == ceil_div(rows, c.tile_m) * batch
-
-
-@rule(
-    "PROB015", "too-many-gemms", kind="launch",
-    applies=lambda c: c.variant == "bwd_data",
-    source=[f"{_DATA} (gemm_count <= MaxGroupedGemmGroupsNum)",
-            "ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: ConvStrideW_ / GcdStrideDilationW_"],
-    accepts=[{"variant": "bwd_data", "conv_stride_h": 2, "conv_stride_w": 2}],
-    rejects=[{"variant": "bwd_data", "conv_stride_h": 12, "conv_stride_w": 12, "filter_h": 12,
-              "filter_w": 12}],
-)  # fmt: skip
-def gemms_fit_arguments(c: ConvProblem) -> BoolExpr:
-    """Backward data becomes at most 128 GEMMs.
-
-    Why: one GEMM is run for each residue of the filter's positions by the stride, and the
-    kernel's arguments have room for 128.
-
-    Fix: none within one kernel.
-    """
-    return c.data_gemms <= 128
-
-
-@rule(
-    "PROB016", "problem-of-other-dimension", kind="launch",
-    source=f"{_DIR}_*_kernel.hpp: constructors of the arguments take NDimSpatial sizes",
-    accepts=[{}], rejects=[{"problem_ndim": 1, "image_h": 1, "filter_h": 1}, {"ndim": 3, "layout": "ndhwgc"}],
-)  # fmt: skip
-def dimensions_match(c: ConvProblem) -> BoolExpr:
-    """The problem has the kernel's number of spatial dimensions.
-
-    Why: the number is a template parameter.
-
-    Fix: use a kernel with the other ndim.
-    """
-    return c.problem_ndim == c.ndim
 
 
 @rule(
@@ -386,7 +173,7 @@ def compv4_split_is_not_three_tiles(c: ConvProblem) -> BoolExpr:
     "PROB020", "tails-of-several-gemms-in-mem", kind="wrong-result", until="2026.06",
     applies=lambda c: (c.variant == "bwd_data") & (c.pipeline == "mem"),
     source=["example/ck_tile/20_grouped_convolution/grouped_convolution_backward_data_invoker.hpp: num_loop, tail_num",
-            f"{_DIR}_backward_data_kernel.hpp: RunGemm (num_loop)",
+            f"{KERNELS}_backward_data_kernel.hpp: RunGemm (num_loop)",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: PrefetchStages, hot loop and tails (read, not run)"],
     accepts=[{"variant": "bwd_data", "pipeline": "mem"},
              {"variant": "bwd_data", "pipeline": "mem", "conv_stride_h": 2, "conv_stride_w": 2,

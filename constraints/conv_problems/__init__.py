@@ -1,0 +1,1 @@
+"""PROB: the problems that a grouped-convolution kernel takes and computes right."""

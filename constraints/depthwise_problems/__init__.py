@@ -1,0 +1,1 @@
+"""PROB: the problems that a depthwise kernel takes."""
