@@ -58,8 +58,8 @@ class Rule:
     kind: str
     expr: BoolExpr = field(repr=False)
     applies: BoolExpr = field(default=TRUE, repr=False)
-    usual: BoolExpr = field(default=TRUE, repr=False)
-    """The guard without rare exceptions."""
+    usual: BoolExpr | None = field(default=None, repr=False)
+    """The guard without rare exceptions; None if it has none."""
     since: str = "0"
     until: str | None = None
     severity: str = "error"
@@ -99,7 +99,7 @@ class Rule:
 
     def told_fields(self) -> tuple[str, ...]:
         """The fields that messages name: those of rare exceptions are not among them."""
-        return _variables(self.expr, self.usual)
+        return _variables(self.expr, self.applies if self.usual is None else self.usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +164,11 @@ class RuleDef:
                     f"rule {self.code}: the function must return a condition, not {node!r}"
                 )
             built.append(node)
-        expr, usual, rare = built
-        applies = usual if self.unless is None else all_of(usual, ~rare)
-        return Rule(code=self.code, expr=expr, applies=applies, usual=usual, **self.meta)
+        expr, guard, rare = built
+        if self.unless is None:
+            return Rule(code=self.code, expr=expr, applies=guard, **self.meta)
+        applies = all_of(guard, ~rare)
+        return Rule(code=self.code, expr=expr, applies=applies, usual=guard, **self.meta)
 
 
 def rule(

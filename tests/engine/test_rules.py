@@ -197,3 +197,8 @@ def test_rare_exceptions_count_and_are_not_told() -> None:
         assert violation(built, At(point), point) is None
     assert built.fields() == ("a", "p", "b")
     assert built.told_fields() == ("a", "p")
+
+
+def test_a_rule_made_without_a_declaration_tells_its_guard() -> None:
+    a, p = words().a, words().p
+    assert Rule("GEMM001", "odd-number", "compile", a % 2 == 0, p).told_fields() == ("a", "p")
