@@ -16,11 +16,16 @@ from ckrules.engine.errors import UsageError
 
 DIRECTIONS: tuple[Direction, ...] = (FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT)
 
-RUNTIME = (
-    *("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_reason.hpp", "ckrules_exports.map"),
-    *("ckrules_device.h", "ckrules_no_gpu.hpp"),
-)
-"""What device objects and host libraries of a folder share."""
+_DEVICE = ("ckrules_device.h",)
+RUNTIME = {
+    "device": _DEVICE,
+    "host": (
+        *("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_reason.hpp", "ckrules_no_gpu.hpp"),
+        "ckrules_exports.map",
+    ),
+    "object": _DEVICE,
+}
+"""What the artifacts of a kernel take from the folder ``runtime``."""
 
 _UPSTREAM_FLAGS = (
     "-O3",
@@ -92,7 +97,7 @@ def files(kernels: Sequence[Kernel], stamp: Stamp) -> Iterator[tuple[str, str]]:
     yield registration, render("dispatcher/register_beside.hpp.j2", values)
     yield "CMakeLists.txt", render("project/CMakeLists.txt.j2", values)
     yield "Makefile", render("project/Makefile.j2", values)
-    for name in RUNTIME:
+    for name in sorted({name for names in RUNTIME.values() for name in names}):
         yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
 
 

@@ -26,16 +26,6 @@ _TERSE = (
     *("-ferror-limit=1", "-ftemplate-backtrace-limit=1"),
     *("-fno-caret-diagnostics", "-fno-color-diagnostics", "-w"),
 )
-RUNTIME = {
-    "device": ("ckrules_device.h",),
-    "host": (
-        *("ckrules_kernel.h", "ckrules_host.hpp", "ckrules_reason.hpp", "ckrules_no_gpu.hpp"),
-        "ckrules_exports.map",
-    ),
-    "object": ("ckrules_device.h",),
-}
-"""What an artifact takes from the folder ``runtime``."""
-
 LINK = (
     *("--driver-mode=g++", "-no-hip-rt", "-shared", "-w"),
     "-Wl,--version-script=runtime/ckrules_exports.map",

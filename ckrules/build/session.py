@@ -15,11 +15,12 @@ from pathlib import Path
 
 from ckrules.build import tasks as work
 from ckrules.build import toolchain
-from ckrules.build.commands import RUNTIME, Recipe, commands, flags
+from ckrules.build.commands import Recipe, commands, flags
 from ckrules.build.database import ResultsError
 from ckrules.build.failures import REFUSALS, TRANSIENT, Failure, shorten
 from ckrules.build.folder import Listed, manifests
 from ckrules.build.results import Result, Results
+from ckrules.codegen.project import RUNTIME
 from ckrules.engine.errors import UsageError
 
 _RUNTIME = "runtime"

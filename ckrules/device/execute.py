@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ckrules.build.hostlib import Buffers, Fill, Launch, Room
+from ckrules.build.hostlib import Buffers, Fill, Info, Launch, Room
 from ckrules.device.interface import Device, DeviceError, Work
 from ckrules.device.jobs import Job, Kernel, Outcome
 from ckrules.engine.errors import CkrulesError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ckrules.build.hostlib import Info
     from ckrules.device.numbers import Floats
     from ckrules.device.tensors import Tensors
 
