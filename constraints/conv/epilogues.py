@@ -199,5 +199,4 @@ def atomics_have_width(c: Quantities) -> BoolExpr:
 
     Fix: narrow vector_c.
     """
-    left_out = (c.output_bytes == 2) & (c.vector_c % 2 == 1)
-    return left_out | c.adds_atomically
+    return c.odd_halves | c.adds_atomically

@@ -12,6 +12,7 @@ from ckrules.engine.expr import (
     BoolExpr,
     IntExpr,
     all_of,
+    const,
     is_pow2,
     ite,
     lookup,
@@ -33,8 +34,8 @@ class Fold:
     def __init__(self, c: Quantities, operand: Pattern, warp_tile: IntExpr) -> None:
         # the descriptor takes the distribution of the whole block, with one wave group
         whole = Pattern(
-            f"{operand._name}_lds", operand.extent, operand.rows, operand.vector, c.waves,
-            c.wave_size, c.num_wave_groups // c.num_wave_groups, several_passes=True,
+            f"{operand.name}_lds", operand.extent, operand.rows, operand.vector, c.waves,
+            c.wave_size, const(1), several_passes=True,
         )  # fmt: skip
         bank_bytes: IntExpr = lookup(c.facts["lds_banks"], c.arch) * 4
         pack = whole.passes_y * c.element_bytes
@@ -42,11 +43,11 @@ class Fold:
         self._writers = whole.wave_rows * whole.lanes_y
         self._readers = 64 // warp_tile
         self._fold: IntExpr = named(
-            f"{operand._name}_fold", maximum(1, bank_bytes // (pack * whole.lanes_x)),
+            f"{operand.name}_fold", maximum(1, bank_bytes // (pack * whole.lanes_x)),
             doc="how often K is folded in LDS",
         )  # fmt: skip
         self._pair: IntExpr = named(
-            f"{operand._name}_pair",
+            f"{operand.name}_pair",
             minimum(whole.lanes_x, maximum(1, bank_bytes // (pack * warp_tile))),
             doc="how often M or N is paired in LDS",
         )

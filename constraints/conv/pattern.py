@@ -36,7 +36,7 @@ class Pattern:
         several_passes: bool,
     ) -> None:
         self.terms: dict[str, Expr] = {}
-        self._name, self.vector, self.waves, self.wave_size = name, vector, waves, wave_size
+        self.name, self.vector, self.waves, self.wave_size = name, vector, waves, wave_size
         self.extent = self._term("extent", extent, "elements along the contiguous dimension")
         self.rows = self._term("rows", rows, "elements along the other dimension")
         self.area = self.extent * self.rows
@@ -59,8 +59,8 @@ class Pattern:
         )
 
     def _term(self, what: str, node: IntExpr, doc: str) -> IntExpr:
-        name = f"{self._name}_{what}"
-        term: IntExpr = named(name, node, doc=f"{self._name.upper()} tile: {doc}")
+        name = f"{self.name}_{what}"
+        term: IntExpr = named(name, node, doc=f"{self.name.upper()} tile: {doc}")
         self.terms[name] = term
         return term
 

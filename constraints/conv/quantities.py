@@ -169,6 +169,11 @@ class Quantities(Fields):
         node: IntExpr = ite(self.two_stage, 4, self.element_bytes)
         return node
 
+    @cached_property
+    def odd_halves(self) -> BoolExpr:
+        """True where 16-bit results are stored an odd number at a time: atomics take pairs."""
+        return (self.output_bytes == 2) & (self.vector_c % 2 == 1)
+
     @quantity
     def adds_atomically(self) -> BoolExpr:
         """Whether CShuffle has an atomic addition of its width, which split-K needs."""

@@ -27,7 +27,7 @@ def no_split(c: ConvProblem) -> BoolExpr:
 
 @rule(
     "PROB008", "split-k-with-odd-vector", kind="launch",
-    applies=lambda c: c.backward & (c.output_bytes == 2) & (c.vector_c % 2 == 1),
+    applies=lambda c: c.backward & c.odd_halves,
     source=[DATA, WEIGHT],
     accepts=[{"variant": "bwd_weight", "vector_c": 1}],
     rejects=[{"variant": "bwd_weight", "vector_c": 1, "k_batch": 2}],
@@ -200,7 +200,7 @@ def one_tail_serves_all_gemms(c: ConvProblem) -> BoolExpr:
 
 @rule(
     "PROB022", "split-k-without-atomics", kind="launch", until="2026.06",
-    applies=lambda c: c.bwd_weight & ((c.output_bytes == 4) | (c.vector_c % 2 == 0)),
+    applies=lambda c: c.bwd_weight & ~c.odd_halves,
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on the width",
             "ops/epilogue/default_2d_epilogue.hpp: update_tile_raw (no overload takes the window)"],
     accepts=[{"variant": "bwd_weight", "k_batch": 2},
