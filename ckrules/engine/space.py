@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ckrules.engine.backends.pointwise import At
 from ckrules.engine.errors import HardSpaceWarning, UsageError, unknown
-from ckrules.engine.expr import BOOL, BoolExpr, Expr, Value
+from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.points import Point, Points, slice_bounds
 from ckrules.engine.tables import Tables
 from ckrules.engine.traversal import walk
-from ckrules.engine.variables import Domain, domain_of
+from ckrules.engine.variables import domain_of
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
@@ -314,20 +314,6 @@ class Space(Tables):
         )
         return [v for r in rules if (v := violation(r, at, point))]
 
-    def contains_columns(self, columns: Mapping[str, Sequence[Any]]) -> Any:
-        """For each row of columns of values whether it is a point, as a numpy array.
-
-        >>> from ckrules.engine.variables import Int
-        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
-        >>> space = Space([m, w], [m % (w * 16) == 0])
-        >>> space.contains_columns({"tile_m": [16, 64, 99], "waves": [2, 4, 1]}).tolist()
-        [False, True, False]
-        """
-        from ckrules.engine.diagram.columns import contains
-
-        self._check_keys(columns)
-        return contains(self._compiled, columns, self._domains)
-
     def counts_by(self, *fields: str) -> dict[Any, int]:
         """The number of points for each value of a field, or each pair of values of two fields.
 
@@ -463,36 +449,6 @@ class Space(Tables):
             raise UsageError(f"shard {i} of {n} does not exist: expected 0 to {max(0, n - 1)}")
         count = self.count()
         return Points(self, i * count // n, (i + 1) * count // n)
-
-    # -- helpers -----------------------------------------------------------------------------
-
-    def _check_keys(self, point: Mapping[str, Any]) -> None:
-        for key in point:
-            if key not in self._variables:
-                raise unknown("field", str(key), self._variables)
-        missing = [n for n in self._variables if n not in point]
-        if missing:
-            raise UsageError(f"the point lacks {', '.join(missing)}")
-
-    @cached_property
-    def _places(self) -> dict[str, dict[Any, int]]:
-        return {n: {v: i for i, v in enumerate(vs)} for n, vs in self._domains.items()}
-
-    def _codes_of(self, point: Mapping[str, Any]) -> dict[str, int] | None:
-        """The codes of a point, None if a value is no candidate."""
-        self._check_keys(point)
-        codes: dict[str, int] = {}
-        for name, place in self._places.items():
-            value = point[name]
-            domain: Domain = self._variables[name].data
-            try:
-                code = place.get(value)
-            except TypeError:  # a list or another value that cannot be hashed
-                return None
-            if code is None or isinstance(value, bool) != (domain.sort == BOOL):
-                return None
-            codes[name] = code
-        return codes
 
 
 def _condition(rule: AnyRule) -> BoolExpr:

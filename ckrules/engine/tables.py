@@ -1,23 +1,27 @@
-"""Tables of the points of a space: columns of codes, tuples, and Arrow record batches."""
+"""Points of a space as codes and back: columns, tuples, Arrow record batches, and membership."""
 
 from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.expr import Value
+from ckrules.engine.errors import UsageError, unknown
+from ckrules.engine.expr import BOOL, Expr, Value
 from ckrules.engine.points import CHUNK, check_chunk
+from ckrules.engine.variables import Domain
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
 
 
 class Tables(ABC):
-    """What can list its points, in the order of `names`, from a compiled form."""
+    """What can list and recognise its points, in the order of `names`, by a compiled form."""
 
     _domains: dict[str, tuple[Any, ...]]
+    _variables: dict[str, Expr]
 
     @property
     @abstractmethod
@@ -87,3 +91,46 @@ class Tables(ABC):
         from ckrules.engine.diagram.columns import to_arrow
 
         return to_arrow(table, self._domains)
+
+    def contains_columns(self, columns: Mapping[str, Sequence[Any]]) -> Any:
+        """For each row of columns of values whether it is a point, as a numpy array.
+
+        >>> from ckrules.engine.space import Space
+        >>> from ckrules.engine.variables import Int
+        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
+        >>> space = Space([m, w], [m % (w * 16) == 0])
+        >>> space.contains_columns({"tile_m": [16, 64, 99], "waves": [2, 4, 1]}).tolist()
+        [False, True, False]
+        """
+        from ckrules.engine.diagram.columns import contains
+
+        self._check_keys(columns)
+        return contains(self.compile(), columns, self._domains)
+
+    def _check_keys(self, point: Mapping[str, Any]) -> None:
+        for key in point:
+            if key not in self._variables:
+                raise unknown("field", str(key), self._variables)
+        missing = [n for n in self._variables if n not in point]
+        if missing:
+            raise UsageError(f"the point lacks {', '.join(missing)}")
+
+    @cached_property
+    def _places(self) -> dict[str, dict[Any, int]]:
+        return {n: {v: i for i, v in enumerate(vs)} for n, vs in self._domains.items()}
+
+    def _codes_of(self, point: Mapping[str, Any]) -> dict[str, int] | None:
+        """The codes of a point, None if a value is no candidate."""
+        self._check_keys(point)
+        codes: dict[str, int] = {}
+        for name, place in self._places.items():
+            value = point[name]
+            domain: Domain = self._variables[name].data
+            try:
+                code = place.get(value)
+            except TypeError:  # a list or another value that cannot be hashed
+                return None
+            if code is None or isinstance(value, bool) != (domain.sort == BOOL):
+                return None
+            codes[name] = code
+        return codes
