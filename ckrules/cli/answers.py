@@ -6,10 +6,11 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from ckrules.cli.options import F
 from ckrules.cli.output import text_output
 from ckrules.config import Config, config_from_mapping
 from ckrules.engine.errors import UsageError, unknown
@@ -18,8 +19,6 @@ from ckrules.engine.text import literal
 from ckrules.names import format_name
 from ckrules.readers import Context, Problem, read_input
 from ckrules.selection import Books
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("text", "json")
 

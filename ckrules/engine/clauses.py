@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ckrules.engine.connectives import implied, nary, negation
 from ckrules.engine.expr import TRUE, BoolExpr, Expr
 
@@ -42,7 +44,7 @@ def _split(node: Expr) -> list[BoolExpr]:
         return _split(implied((cond, then))) + _split(implied((negation(cond), other)))
     if node.op == "or":
         return _split_or(node)
-    return [node]  # type: ignore[list-item]
+    return [cast(BoolExpr, node)]
 
 
 def _guarded(guard: Expr, body: BoolExpr) -> BoolExpr:
@@ -57,7 +59,7 @@ def _split_not(node: Expr) -> list[BoolExpr]:
         return [c for a in inner.args for c in _split(negation(a))]
     if inner.op == "implies":
         return _split(inner.args[0]) + _split(negation(inner.args[1]))
-    return [node]  # type: ignore[list-item]
+    return [cast(BoolExpr, node)]
 
 
 def _split_or(node: Expr) -> list[BoolExpr]:
@@ -67,6 +69,6 @@ def _split_or(node: Expr) -> list[BoolExpr]:
         if 1 < len(parts) <= _MAX_PARTS:
             rest = node.args[:i] + node.args[i + 1 :]
             if any(r.op == "and" for r in rest):
-                return [node]  # type: ignore[list-item]
+                return [cast(BoolExpr, node)]
             return [c for p in parts for c in _split(nary("or", (*rest, p)))]
-    return [node]  # type: ignore[list-item]
+    return [cast(BoolExpr, node)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, make
 from ckrules.engine.traversal import children
@@ -20,7 +20,7 @@ def negation(node: Expr) -> BoolExpr:
     if node.op == "const":
         return FALSE if node.data else TRUE
     if node.op == "not":
-        return node.args[0]  # type: ignore[return-value]
+        return cast(BoolExpr, node.args[0])
     return condition("not", (node,))
 
 
@@ -37,7 +37,7 @@ def nary(op: str, args: Iterable[Expr]) -> BoolExpr:
         return absorbing
     parts = tuple(kept.values())
     if len(parts) < 2:
-        return parts[0] if parts else neutral  # type: ignore[return-value]
+        return cast(BoolExpr, parts[0] if parts else neutral)
     return condition(op, parts)
 
 
@@ -47,7 +47,7 @@ def implied(args: tuple[Expr, ...]) -> BoolExpr:
     if a is FALSE or b is TRUE or a is b:
         return TRUE
     if a is TRUE:
-        return b  # type: ignore[return-value]
+        return cast(BoolExpr, b)
     if b is FALSE:
         return negation(a)
     return condition("implies", (a, b))
@@ -60,7 +60,7 @@ def equivalent(args: tuple[Expr, ...]) -> BoolExpr:
         return TRUE
     for x, y in ((a, b), (b, a)):
         if x.op == "const":
-            return y if x.data else negation(y)  # type: ignore[return-value]
+            return cast(BoolExpr, y if x.data else negation(y))
     return condition("iff", (a, b))
 
 
@@ -68,9 +68,9 @@ def choice(args: tuple[Expr, ...]) -> BoolExpr:
     """``ite`` of three conditions, or less where one of them is known."""
     cond, then, other = args
     if cond.op == "const":
-        return then if cond.data else other  # type: ignore[return-value]
+        return cast(BoolExpr, then if cond.data else other)
     if then is other:
-        return then  # type: ignore[return-value]
+        return cast(BoolExpr, then)
     if then.op == "const":
         return nary("or", (cond, other)) if then.data else nary("and", (negation(cond), other))
     if other.op == "const":
