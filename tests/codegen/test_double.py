@@ -32,6 +32,7 @@ INCLUDE = Path(__file__).resolve().parents[1] / "data" / "ck_2026_06" / "include
 WEIGHT: dict[str, Any] = {**FORWARD, "variant": "bwd_weight"}
 LINEAR: dict[str, Any] = {**WEIGHT, "streamk": "linear"}
 TREE: dict[str, Any] = {**WEIGHT, "streamk": "tree", "streamk_persistent": True}
+BOTH: dict[str, Any] = {**TREE, "two_stage": True}
 SHAPE = ConvShape(2, 2, 256, 64, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
 BUFFERS = Buffers(0x1000, 0x2000, 0x3000, 0x4000)
 
@@ -44,7 +45,7 @@ def every_kind() -> list[dict[str, Any]]:
         for ndim, layout in ((1, "nwgc"), (3, "ndhwgc")):
             points.append({**FORWARD, "variant": variant, "ndim": ndim, "layout": layout})
         points.append({**FORWARD, "variant": variant, "epilogue": "default", "dtype": "bf16"})
-    points += [{**FORWARD, "split_image": True}, {**FORWARD, "dtype": "fp32"}, LINEAR]
+    points += [{**FORWARD, "split_image": True}, {**FORWARD, "dtype": "fp32"}, LINEAR, BOTH]
     return list({format_name(p): p for p in points}.values())
 
 
@@ -118,9 +119,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_toolchain()
     place = tmp_path_factory.mktemp("double")
     generate(place, TREE, LINEAR, {**FORWARD, "pipeline": "comp_async"}, DEPTHWISE,
-             {**WEIGHT, "two_stage": True})  # fmt: skip
+             {**WEIGHT, "two_stage": True}, BOTH)  # fmt: skip
     done = run("build", str(place), "--include", str(INCLUDE), "--optimize", "-O1")
-    assert done.stderr.splitlines()[-1] == "10 artifacts built"
+    assert done.stderr.splitlines()[-1] == "12 artifacts built"
     return place
 
 
@@ -148,6 +149,20 @@ def test_stream_k_is_laid_out_for_the_room_there_is(folder: Path) -> None:
     assert other.grid == (tiles // 3 * 3 + 3, 1, 1)
     whole = library(folder, LINEAR).plan(SHAPE, BUFFERS, Room(20, 1))
     assert [type(step) for step in whole] == [Launch]  # nothing is shared: no workspace
+
+
+def test_stream_k_in_two_stages_keeps_its_partial_sums_behind_the_result(folder: Path) -> None:
+    kernel, room = library(folder, BOTH), Room(76, 2)
+    result = 2 * 256 * 64 * 9 * 4  # a multiple of 256
+    partials = library(folder, TREE).workspace_bytes(SHAPE, room)
+    assert kernel.workspace_bytes(SHAPE, room) == result + partials
+    fill, main, convert = kernel.plan(SHAPE, BUFFERS, room)
+    assert fill == Fill(0x4000 + result, partials)
+    assert isinstance(main, Launch)
+    assert isinstance(convert, Launch)
+    assert (0x4000).to_bytes(8, "little") in main.args
+    assert (0x4000 + result).to_bytes(8, "little") in main.args
+    assert (0x2000).to_bytes(8, "little") in convert.args
 
 
 def test_stream_k_does_not_guess(folder: Path) -> None:

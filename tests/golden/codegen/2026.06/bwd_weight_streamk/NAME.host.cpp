@@ -54,6 +54,12 @@ kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers
                             problem.k_batch);
 }
 
+// Where partial sums begin in the workspace: behind the result that the second stage converts.
+int64_t partials_at([[maybe_unused]] const kernel::HostArgs& args)
+{
+    return 0;
+}
+
 } // namespace
 
 extern "C" {
@@ -79,7 +85,7 @@ CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
         const auto args = host_args(ckrules::checked(problem, info.ndim), ckrules_buffers{});
         const auto& on      = ckrules::checked(room);
         const auto prepared = kernel::prepare(args, on.compute_units, on.blocks_per_cu);
-        bytes               = kernel::Reference::GetWorkSpaceSize(prepared.kargs);
+        bytes = partials_at(args) + kernel::Reference::GetWorkSpaceSize(prepared.kargs);
         return true;
     });
     return status == 1 ? bytes : -1;
@@ -96,13 +102,13 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
         auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
         const auto& on = ckrules::checked(room);
         auto prepared  = kernel::prepare(args, on.compute_units, on.blocks_per_cu);
-        kernel::Reference::SetWorkSpacePointer(prepared.kargs,
-                                               ckrules::pointer(buffers->workspace));
+        const auto partials = buffers->workspace + partials_at(args);
+        kernel::Reference::SetWorkSpacePointer(prepared.kargs, ckrules::pointer(partials));
         if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;
         auto steps = std::make_unique<ckrules::Plan>();
         if(const auto bytes = kernel::Reference::GetWorkSpaceSize(prepared.kargs); bytes > 0)
-            steps->fill(buffers->workspace, bytes); // partial sums and the flags between blocks
+            steps->fill(partials, bytes); // partial sums and the flags between blocks
         steps->launch(entry_for(args), prepared.grid, info.block_size, info.lds_bytes, prepared.kargs);
         *plan = ckrules::release(std::move(steps));
         return true;

@@ -216,17 +216,17 @@ struct grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x6
             throw std::runtime_error("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_streamk_tree_persistent: arguments are not supported");
         const dim3 block   = Reference::BlockSize();
         float milliseconds = 0;
-        const auto bytes = Reference::GetWorkSpaceSize(prepared.kargs);
-        ck_tile::DeviceMem workspace(bytes);
-        Reference::SetWorkSpacePointer(prepared.kargs, workspace.GetDeviceBuffer());
+        const auto partial_bytes = Reference::GetWorkSpaceSize(prepared.kargs);
+        ck_tile::DeviceMem partials(partial_bytes);
+        Reference::SetWorkSpacePointer(prepared.kargs, partials.GetDeviceBuffer());
 
         const auto run = [&](auto...) {
             const auto main = ck_tile::make_kernel<Config::kBlockPerCu>(
                 Reference{}, prepared.grid, block, 0, prepared.kargs);
             const auto clear = [&]() {
-                if(bytes > 0)
-                    ck_tile::hip_check_error(
-                        hipMemsetAsync(workspace.GetDeviceBuffer(), 0, bytes, s.stream_id_));
+                if(partial_bytes > 0)
+                    ck_tile::hip_check_error(hipMemsetAsync(
+                        partials.GetDeviceBuffer(), 0, partial_bytes, s.stream_id_));
             };
             milliseconds = ck_tile::launch_kernel_time_mask(s, clear, main);
         };
