@@ -8,7 +8,7 @@
 #
 # PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
 
-RUN_ARGS ?= --limit 20
+RUN_ARGS ?= --spread 20
 TEST_ARGS ?=
 TEST_JOBS ?= 2
 
@@ -19,21 +19,21 @@ PYTEST := $(PY) -m pytest -p tests.plugins.skips
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 IDENTITY := import sys; print(sys.base_prefix, sys.hexversion)
 
-# An environment that cannot start, was copied from another place or belongs to another
-# interpreter than the one asked for loses its stamps, and so is made anew.
 ifdef PYTHON
-$(shell [ "$$("$(PYTHON)" -c '$(IDENTITY)' 2>&1)" = "$$($(PY) -c '$(IDENTITY)' 2>&1)" ] \
-  || rm -rf $(VENV)/.made $(VENV)/bin/python)
+SAME := [ "$$("$(PYTHON)" -c '$(IDENTITY)' 2>&1)" = "$$($(PY) -c '$(IDENTITY)' 2>&1)" ]
 else
+SAME := :
 PYTHON := $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
   "$$p" -c '$(NEW_ENOUGH)' 2>/dev/null && { echo "$$p"; break; }; done)
 endif
-$(shell $(PY) -c '$(NEW_ENOUGH)' 2>/dev/null \
+# Says "anew" of an environment that cannot start, was copied from another place or belongs to
+# another interpreter than the one asked for. Only looked up here: the rule of .made replaces it.
+UNFIT := $(shell $(PY) -c '$(NEW_ENOUGH)' 2>/dev/null \
   && { [ ! -e $(VENV)/.made ] || [ "$$(cat $(VENV)/.made)" = "$$(pwd -P)" ]; } \
-  || rm -rf $(VENV)/.made $(VENV)/bin/python)
+  && $(SAME) || echo anew)
 
 .NOTPARALLEL:
-.PHONY: help run test lint docs bench toolchain clean
+.PHONY: help run test lint docs bench toolchain clean anew
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//; p' Makefile
@@ -51,6 +51,7 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.test
 	@$(PY) -m ckrules docs --out docs/rules
+	@$(PY) scripts/upstream_differences.py --write
 	@$(PY) tests/docs/consoles.py README.md docs/*.md
 	@$(PYTEST) tests/docs
 
@@ -78,13 +79,13 @@ $(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@touch $@
 
 # An environment that works and that make did not create is used as it is.
-$(VENV)/.made:
-	@if [ -e $(PY) ]; then :; elif [ -z "$(PYTHON)" ]; then \
+$(VENV)/.made: $(UNFIT)
+	@if [ -z "$(UNFIT)" ] && [ -e $(PY) ]; then :; elif [ -z "$(PYTHON)" ]; then \
 	  echo "make: no Python 3.11 or newer found; name one: make PYTHON=/path/to/python3" >&2; \
 	  exit 1; \
 	elif ! "$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null; then \
 	  echo "make: $(PYTHON) is not Python 3.11 or newer" >&2; exit 1; \
 	elif ! "$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null; then \
 	  echo "make: $(PYTHON) cannot make virtual environments; install python3-venv" >&2; exit 1; \
-	else "$(PYTHON)" -m venv --clear $(VENV); fi
+	else rm -rf $@ $(PY); "$(PYTHON)" -m venv --clear $(VENV); fi
 	@pwd -P > $@

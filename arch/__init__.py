@@ -10,7 +10,6 @@
 if __name__ != "ckrules.arch":
     raise ImportError(f"import ckrules.arch, not {__name__}")
 
-from ckrules.arch.document import ArchFileError
 from ckrules.arch.model import (
     CK_VERSIONS,
     DTYPES,
@@ -21,14 +20,13 @@ from ckrules.arch.model import (
     TransposeLoad,
     WarpTile,
 )
-from ckrules.arch.registry import known, load, load_all, load_file, normalize
+from ckrules.arch.registry import known, load, load_all, load_file, normalize, sold_as
 
 __all__ = [
     "CK_VERSIONS",
     "DTYPES",
     "FEATURES",
     "ISAS",
-    "ArchFileError",
     "Dispatcher",
     "Gpu",
     "TransposeLoad",
@@ -38,4 +36,5 @@ __all__ = [
     "load_all",
     "load_file",
     "normalize",
+    "sold_as",
 ]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckrules.arch.document import Path, Section
 from ckrules.arch.model import CK_VERSIONS, Dispatcher, Gpu, Shape, Types, WarpTile
+from ckrules.arch.performance import Performance
+from ckrules.support.document import Section
+from ckrules.support.toml_path import TomlPath
 
-Fault = tuple[Path, str]
+Fault = tuple[TomlPath, str]
 
 
 def check_file(gpu: Gpu, instructions: tuple[tuple[Types, Shape], ...], top: Section) -> None:
-    """Raise :class:`~ckrules.arch.document.ArchFileError` at the first contradiction."""
+    """Raise :class:`~ckrules.support.document.TomlFileError` at the first contradiction."""
     faults = [
         *_threads(gpu),
         *_memory(gpu),
         *_features(gpu),
         *_dtypes(gpu),
         *_tiles(gpu, instructions, top),
+        *(_performance(gpu, gpu.performance) if gpu.performance else ()),
         *(_dispatcher(gpu, gpu.dispatcher) if gpu.dispatcher else ()),
     ]
     for path, what in faults:
@@ -52,7 +55,7 @@ def _memory(gpu: Gpu) -> Iterator[Fault]:
             f"smem_capacity = {gpu.smem_capacity} is more than bytes = {gpu.lds_bytes}",
         )
     if gpu.lds_banks & (gpu.lds_banks - 1):
-        yield ("lds", "banks"), f"banks = {gpu.lds_banks} is no power of two"
+        yield ("lds", "banks"), f"banks = {gpu.lds_banks} is not a power of two"
     if gpu.vgprs_per_simd is not None and gpu.vgprs_per_simd < gpu.vgprs_per_wave:
         yield (
             ("vgprs", "per_simd"),
@@ -127,6 +130,18 @@ def _repeats(gpu: Gpu, shape: Shape, step: Shape) -> bool:
     return gpu.matrix_unit == "wmma" or shape[:2] == step[:2]
 
 
+def _performance(gpu: Gpu, speeds: Performance) -> Iterator[Fault]:
+    if not speeds.products:
+        yield ("performance", "product"), "no product: speeds are those of a product"
+    for i, product in enumerate(speeds.products):
+        if product.name not in gpu.products:
+            what = f"{product.name!r} is not among the products of [gpu]: {', '.join(gpu.products)}"
+            yield ("performance", "product", i, "name"), what
+    if speeds.waves_per_simd * speeds.simds < gpu.max_waves:
+        what = f"a workgroup of {gpu.max_waves} waves has no place on {speeds.simds} SIMDs"
+        yield ("performance", "waves_per_simd"), what
+
+
 def _dispatcher(gpu: Gpu, dispatcher: Dispatcher) -> Iterator[Fault]:
     for i, (m, n, k) in enumerate(dispatcher.wave_maps):
         if m * n * k > gpu.max_waves:
@@ -150,9 +165,9 @@ class _Places:
     def __init__(self, top: Section) -> None:
         self._rows = [row for row in top.rows("warp_tile") if isinstance(row, dict)]
 
-    def of(self, tile: WarpTile, key: str | None = None) -> Path:
+    def of(self, tile: WarpTile, key: str | None = None) -> TomlPath:
         """The path of ``key`` in the tile's row, or of the tile's shape."""
-        found: Path = ("warp_tile",)
+        found: TomlPath = ("warp_tile",)
         for i, row in enumerate(self._rows):
             shapes = row.get(tile.kind, [])
             if list(tile.types) in row["types"] and list(tile.shape) in shapes:

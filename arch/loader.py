@@ -9,6 +9,9 @@ The tables of a file, ``?`` = may be left out; every table but the dispatcher's 
     [vgprs]              per_wave per_simd?                               (32-bit, per lane)
     [load]               global_bytes direct_to_lds_bytes                 (bytes per lane)
     [transpose_load]?    dtypes read_bytes? max_k_1byte? max_k_wider?
+    [performance]?       simds waves_per_simd lds_bytes_per_clock l2_bytes l2_bytes_per_clock
+                         last_level_bytes chiplets matrix_flops slower?
+      [[performance.product]]                name compute_units clock_mhz memory_gbs
     [build]              defines                                          (NAME or NAME=VALUE)
     [[warp_tile]]        types since native? iterated? emulated? instructions?
     [dispatcher]?        family wave_maps
@@ -26,8 +29,8 @@ from __future__ import annotations
 import re
 from typing import Literal, cast, get_args
 
+from ckrules.arch import performance
 from ckrules.arch.checks import check_file
-from ckrules.arch.document import Document, Section
 from ckrules.arch.model import (
     CK_VERSIONS,
     DTYPES,
@@ -41,9 +44,10 @@ from ckrules.arch.model import (
     Types,
     WarpTile,
 )
+from ckrules.support.document import Document, Section
 
-_NAME = re.compile(r"gfx[0-9a-z]+(?:-[0-9a-z]+)*")
-_DEFINE = re.compile(r"[A-Za-z_]\w*(?:=\w+)?", re.ASCII)
+GPU_NAME = re.compile(r"gfx[0-9a-z]+(?:-[0-9a-z]+)*")
+MACRO = re.compile(r"[A-Za-z_]\w*(?:=\w+)?", re.ASCII)
 _PIPELINE = re.compile(r"[a-z]\w*", re.ASCII)
 _KINDS: tuple[TileKind, ...] = get_args(TileKind)
 _GPU_KEYS = (
@@ -55,13 +59,13 @@ _GPU_KEYS = (
 def read_gpu(name: str, raw: bytes) -> Gpu:
     """The GPU that the bytes of one file describe; ``name`` is the file's name in messages.
 
-    Raises :class:`~ckrules.arch.document.ArchFileError` with line and column if the bytes
+    Raises :class:`~ckrules.support.document.TomlFileError` with line and column if the bytes
     are no UTF-8 TOML, break the schema above, or state facts that contradict each other.
 
     >>> read_gpu("my.toml", b"[gpu]\\nname = 'gfx999'\\n")
     Traceback (most recent call last):
     ...
-    ckrules.arch.document.ArchFileError: my.toml:1:1: the file has no key 'lds', which it needs
+    ckrules.support.document.TomlFileError: my.toml:1:1: the file has no key 'lds', which it needs
     """
     doc = Document(name, raw)
     top = Section(
@@ -69,18 +73,20 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
         (),
         doc.data,
         ("gpu", "lds", "vgprs", "load", "build", "warp_tile"),
-        ("transpose_load", "dispatcher"),
+        ("transpose_load", "performance", "dispatcher"),
     )
     gpu = _section(top, "gpu", _GPU_KEYS)
-    if not _NAME.fullmatch(gpu.text("name")):
+    if not GPU_NAME.fullmatch(gpu.text("name")):
         raise gpu.error("name", f"name {gpu.text('name')!r} is no GPU name, expected like 'gfx942'")
     lds = _section(top, "lds", ("bytes", "banks", "smem_capacity", "source"))
     vgprs = _section(top, "vgprs", ("per_wave", "source"), ("per_simd",))
     load = _section(top, "load", ("global_bytes", "direct_to_lds_bytes", "source"))
     build = _section(top, "build", ("defines", "source"))
     for i, define in enumerate(build.texts("defines")):
-        if not _DEFINE.fullmatch(define):
-            raise build.error("defines", f"{define!r} is no macro, expected NAME or NAME=VALUE", i)
+        if not MACRO.fullmatch(define):
+            raise build.error(
+                "defines", f"{define!r} is not a macro, expected NAME or NAME=VALUE", i
+            )
     tiles, instructions = _warp_tiles(top)
     transpose = _transpose_load(top)
     found = Gpu(
@@ -108,6 +114,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
         defines=build.texts("defines"),
         tiles=tiles,
         dispatcher=_dispatcher(top),
+        performance=_performance(top),
         sources=tuple(
             (key, str(value["source"]))
             for key, value in doc.data.items()
@@ -167,6 +174,13 @@ def _transpose_load(top: Section) -> TransposeLoad | None:
     return TransposeLoad(dtypes, read, small, wide)
 
 
+def _performance(top: Section) -> performance.Performance | None:
+    if "performance" not in top:
+        return None
+    section = _section(top, "performance", performance.KEYS, performance.OPTIONAL)
+    return performance.read(section, DTYPES)
+
+
 def _dispatcher(top: Section) -> Dispatcher | None:
     if "dispatcher" not in top:
         return None
@@ -180,7 +194,7 @@ def _dispatcher(top: Section) -> Dispatcher | None:
     limits = Section(top.doc, ("dispatcher", "lds_limits"), names, ["default", *names])
     for pipeline in names:
         if not _PIPELINE.fullmatch(pipeline):
-            what = f"{pipeline!r} is no pipeline name"
+            what = f"{pipeline!r} is not a pipeline name"
             raise top.doc.error((*limits.path, pipeline), what, key=True)
     return Dispatcher(
         family=section.text("family"),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ckrules.engine.errors import unknown
+from ckrules.arch.performance import Performance
+from ckrules.support.errors import unknown
 
 CK_VERSIONS: tuple[str, ...] = ("2025.11", "2026.06")
 """The CK header versions that warp-tile rows tell apart, oldest first."""
@@ -38,23 +39,57 @@ ISAS: tuple[str, ...] = ("gfx9", "gfx11", "gfx12", "gfx125")
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {
-        "async_pipelines": "pipelines with Async=true have a kernel body (R-0)",
-        "clang19": "clang 19 compiles CK 2025.11 for it, so the compile oracle can judge it",
-        "direct_to_lds": "global loads can write LDS without passing registers (L-14)",
-        "direct_to_lds_wide": "those loads also move 16 bytes a lane (L-14)",
-        "lds_row_padding": "CK pads the LDS rows of a staged tile (S-1)",
-        "lds_transpose_load": "LDS reads can transpose on the way to registers (S-1, W-4)",
-        "ocp_fp8": "fp8 and bf8 are the OCP encodings, not the FNUZ ones",
-        "streamk": "stream-K kernels have coherent partial sums and a body (C-9)",
-        "tdm": "a tensor data mover exists, and CK's TDM pipelines with it",
-        "warp_raked_loads": "CK 2026.06 spreads global loads warp-raked, not thread-raked (L)",
+        "async_pipelines": (
+            "pipelines with Async=true have a kernel body: "
+            "grouped_convolution_backward_weight_kernel.hpp IsSupportedArgument (CK 2026.06)"
+        ),
+        "direct_to_lds": (
+            "global loads can write LDS without passing registers: "
+            "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
+        ),
+        "direct_to_lds_wide": (
+            "those loads also move 16 bytes a lane: "
+            "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
+        ),
+        "lds_row_padding": (
+            "CK pads the LDS rows of a staged tile: "
+            "gemm_universal_pipeline_ag_bg_cr_policy.hpp GetLdsPaddingConfig (CK 2026.06)"
+        ),
+        "lds_transpose_load": (
+            "LDS reads can transpose on the way to registers: "
+            "gemm_universal_pipeline_ag_bg_cr_policy.hpp is_a_load_tr, is_b_load_tr (CK 2026.06)"
+        ),
+        "ocp_fp8": (
+            "fp8 and bf8 are the OCP encodings, not the FNUZ ones: "
+            "dispatcher/python/dispatcher_common.py fp8_uses_ocp (CK 2026.06)"
+        ),
+        "streamk": (
+            "stream-K kernels have coherent partial sums and a body: "
+            "streamk_gemm_coherency.hpp StreamKCoherency (CK 2026.06)"
+        ),
+        "tdm": (
+            "a tensor data mover exists, and CK's TDM pipelines with it: LLVM AMDGPUUsage, gfx1250"
+        ),
+        "warp_raked_loads": (
+            "CK spreads global loads warp-raked, not thread-raked: "
+            "gemm_universal_pipeline_ag_bg_cr_policy.hpp DefaultATileAccessPattern (CK 2026.06)"
+        ),
     }
 )
-"""Documented features; the value says what a GPU with it can do and which rules ask for it."""
+"""Documented features; the value says what a GPU with it can do, and where CK or LLVM says so."""
 
 TileKind = Literal["native", "iterated", "emulated"]
 Types = tuple[str, str, str]
 Shape = tuple[int, int, int]
+
+
+def hip_major(arch: str) -> int:
+    """The major number that HIP reports for a GPU.
+
+    >>> hip_major("gfx942"), hip_major("gfx90a"), hip_major("gfx1201")
+    (9, 9, 12)
+    """
+    return int(arch.removeprefix("gfx")[:-2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +101,7 @@ class WarpTile:
     the same types) or ``emulated`` (instructions of another type, or padded operands).
     ``since`` is the first CK version whose header has the entry.
 
-    Source: rules W-1 and W-2; each row of the GPU file names its own.
+    Source: each row of the GPU file names its own (``docs/sources.md`` lists the documents).
 
     >>> WarpTile("fp16", "fp16", "fp32", 32, 32, 8, "native", "2025.11", "a header").shape
     (32, 32, 8)
@@ -99,10 +134,10 @@ class TransposeLoad:
 
     ``dtypes`` may be transposed; the warp tile's K may be at most ``max_k_1byte`` for
     one-byte storage (``pk_fp4`` included) and ``max_k_wider`` for wider types, ``None``
-    = no limit. ``read_bytes`` is what one lane reads at a time (``v`` of W-4), ``None`` = not
-    known. CK 2025.11 asks for the GPU and the layout only.
+    = no limit. ``read_bytes`` is what one lane reads at a time, ``None`` = not known.
+    CK 2025.11 asks for the GPU and the layout only.
 
-    Source: section 4 and W-4, UniversalGemmBasePolicy.
+    Source: gemm_universal_pipeline_ag_bg_cr_policy.hpp UniversalGemmBasePolicy (CK 2026.06).
     """
 
     dtypes: frozenset[str]
@@ -127,11 +162,11 @@ class Dispatcher:
     """Upstream's table for this GPU: what CK's dispatcher of June 2026 accepts.
 
     These are facts of that *profile*, never of the hardware: the C++ has no wave-map
-    table, and some of the warp tiles here are no-ops (W-2). ``warp_tiles`` and
-    ``preshuffle_warp_tiles`` map ``(a, b, acc)`` to shapes; both are stored as pairs.
-    ``lds_limits`` are bytes per pipeline.
+    table, and some of the warp tiles here compile to a kernel that computes nothing.
+    ``warp_tiles`` and ``preshuffle_warp_tiles`` map ``(a, b, acc)`` to shapes; both are stored
+    as pairs. ``lds_limits`` are bytes per pipeline.
 
-    Source: dispatcher/codegen/arch_specs.json.
+    Source: dispatcher/codegen/arch_specs.json (CK 2026.06).
     """
 
     family: str
@@ -166,6 +201,7 @@ class Gpu:
     epilogue splits by it). ``vgprs_per_wave`` counts 32-bit registers a lane may address,
     accumulation registers included; ``vgprs_per_simd`` what one lane slot of a SIMD owns in
     all, ``None`` = not known. Load widths are bytes a lane moves with one instruction.
+    ``performance`` has its speeds, ``None`` = not known.
     ``sources`` pairs each section of the file with where its facts come from.
 
     Source: the file's own ``source`` entries.
@@ -198,6 +234,7 @@ class Gpu:
     defines: tuple[str, ...]
     tiles: tuple[WarpTile, ...]
     dispatcher: Dispatcher | None
+    performance: Performance | None
     sources: tuple[tuple[str, str], ...]
 
     def warp_tiles(self, a: str, b: str, acc: str, ck: str | None = None) -> tuple[WarpTile, ...]:
@@ -205,7 +242,7 @@ class Gpu:
 
         ``ck`` keeps the tiles whose header entry that CK version has; ``None`` means the
         newest. Types without a row give an empty tuple; a name that is no dtype, or no CK
-        version, raises :class:`~ckrules.engine.errors.UnknownNameError`.
+        version, raises :class:`~ckrules.support.errors.UnknownNameError`.
 
         >>> from ckrules.arch import load
         >>> [t.shape for t in load("gfx1201").warp_tiles("fp16", "fp16", "fp32")]
@@ -222,6 +259,21 @@ class Gpu:
         types = (a, b, acc)
         found = (tile for tile in self.tiles if tile.types == types and tile.since in known)
         return tuple(sorted(found, key=lambda tile: tile.shape))
+
+    def lacking(self, ck: str) -> str | None:
+        """Why the headers of a CK version cannot be compiled for this GPU; None if they can.
+
+        Source: ck_tile/core/config.hpp, which defines a macro by GPU.
+
+        >>> from ckrules.arch import load
+        >>> load("gfx950").lacking("2025.11")
+        >>> load("gfx1250").lacking("2025.11")
+        'CK 2025.11 does not know gfx1250 (no CK_TILE_BUFFER_RESOURCE_3RD_DWORD); CK 2026.06 does'
+        """
+        if CK_VERSIONS.index(self.since) <= CK_VERSIONS.index(ck):
+            return None
+        macro = "CK_TILE_BUFFER_RESOURCE_3RD_DWORD"
+        return f"CK {ck} does not know {self.name} (no {macro}); CK {self.since} does"
 
     def has(self, feature: str) -> bool:
         """Whether the GPU has ``feature``; a name not in ``FEATURES`` raises UnknownNameError.

@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ckrules.arch.document import ArchFileError
 from ckrules.arch.model import Gpu
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.support import opening
+from ckrules.support.document import TomlFileError
+from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -22,9 +23,9 @@ def normalize(name: str) -> str:
     """The plain name of a GPU: lower case, without target features such as ``:xnack-``.
 
     A suffix that is not ``:feature+`` or ``:feature-`` raises
-    :class:`~ckrules.engine.errors.UsageError`; whether the name is known is not asked.
+    :class:`~ckrules.support.errors.UsageError`; whether the name is known is not asked.
 
-    Source: LLVM AMDGPU usage, "Target ID".
+    Source: LLVM AMDGPUUsage, "Target ID".
 
     >>> normalize("GFX90a:sramecc+:xnack-")
     'gfx90a'
@@ -33,7 +34,7 @@ def normalize(name: str) -> str:
     for suffix in suffixes:
         if not _SUFFIX.fullmatch(suffix):
             raise UsageError(
-                f"arch {name!r}: {':' + suffix!r} is no target feature, "
+                f"arch {name!r}: {':' + suffix!r} is not a target feature, "
                 "expected :feature+ or :feature-"
             )
     if not base:
@@ -44,14 +45,14 @@ def normalize(name: str) -> str:
 def load_file(path: Path | str) -> Gpu:
     """The GPU that a TOML file describes.
 
-    A file that cannot be read raises :class:`~ckrules.engine.errors.UsageError`, a faulty one
-    :class:`~ckrules.arch.document.ArchFileError` with line and column. The answer is kept
+    A file that cannot be read raises :class:`~ckrules.support.errors.UsageError`, a faulty one
+    :class:`~ckrules.support.document.TomlFileError` with line and column. The answer is kept
     until the file's time or size changes.
 
     >>> load_file("no/such.toml")
     Traceback (most recent call last):
     ...
-    ckrules.engine.errors.UsageError: no/such.toml: cannot read the GPU file: No such ...
+    ckrules.support.errors.UsageError: no/such.toml: cannot read the GPU file: No such ...
     """
     try:
         state = Path(path).stat()
@@ -64,11 +65,11 @@ def known(extra: Sequence[Path] = ()) -> tuple[str, ...]:
     """The names of all GPUs, the shorter first and then by letter.
 
     ``extra`` holds GPU files and folders of them (``*.toml``, not searched deeper) that add
-    to the package's own. Raises :class:`~ckrules.engine.errors.UsageError` if one is missing,
+    to the package's own. Raises :class:`~ckrules.support.errors.UsageError` if one is missing,
     faulty, or names a GPU that is already there.
 
-    >>> known()
-    ('gfx908', 'gfx90a', 'gfx942', 'gfx950', 'gfx1100', 'gfx1200', 'gfx1201', 'gfx1250')
+    >>> known()[:5]
+    ('gfx908', 'gfx90a', 'gfx942', 'gfx950', 'gfx1100')
     """
     return tuple(sorted({*_own(), *_added(extra)}, key=_order))
 
@@ -76,15 +77,16 @@ def known(extra: Sequence[Path] = ()) -> tuple[str, ...]:
 def load(name: str, *, extra: Sequence[Path] = ()) -> Gpu:
     """The GPU called ``name``, target features ignored.
 
-    An unknown name raises :class:`~ckrules.engine.errors.UnknownNameError` with near matches;
-    for ``extra`` see :func:`known`.
+    A product means the GPU in it. An unknown name raises
+    :class:`~ckrules.support.errors.UnknownNameError` with near matches; for ``extra`` see
+    :func:`known`.
 
     >>> load("gfx942:sramecc+:xnack-").name
     'gfx942'
     >>> load("gfx9500")
     Traceback (most recent call last):
     ...
-    ckrules.engine.errors.UnknownNameError: unknown arch 'gfx9500': did you mean ...
+    ckrules.support.errors.UnknownNameError: unknown arch 'gfx9500': did you mean ...
     """
     base = normalize(name)
     added = _added(extra)
@@ -92,6 +94,8 @@ def load(name: str, *, extra: Sequence[Path] = ()) -> Gpu:
         return added[base][1]
     if base in _own():
         return _load_own(base)
+    if len(sold := sold_as(base, extra)) == 1:
+        return load(sold[0], extra=extra)
     raise unknown("arch", base, known(extra))
 
 
@@ -102,6 +106,30 @@ def load_all(extra: Sequence[Path] = ()) -> tuple[Gpu, ...]:
     ['gfx90a', 'gfx942', 'gfx950']
     """
     return tuple(load(name, extra=extra) for name in known(extra))
+
+
+def sold_as(product: str, extra: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The GPUs in products of a name, which may leave out the words that it begins with.
+
+    Case, blanks and dashes do not matter; a name without a digit is none.
+
+    >>> sold_as("MI300X"), sold_as("rx 9070-xt"), sold_as("Instinct")
+    (('gfx942',), ('gfx1201',), ())
+    """
+    wanted = _plain(product)
+    if not any(c.isdigit() for c in wanted):
+        return ()
+    found = (g.name for g in load_all(extra) if any(wanted in _endings(p) for p in g.products))
+    return tuple(found)
+
+
+def _endings(product: str) -> set[str]:
+    words = product.split()
+    return {_plain("".join(words[i:])) for i in range(len(words))}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).lower()
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -130,7 +158,7 @@ def _load_own(name: str) -> Gpu:
     gpu = read_gpu(shown, _folder().joinpath(f"{name}.toml").read_bytes())
     if gpu.name != name:
         what = f"name is {gpu.name!r}, expected {name!r} as in the file's name"
-        raise ArchFileError(shown, 1, 1, what)
+        raise TomlFileError(shown, 1, 1, what)
     return gpu
 
 
@@ -138,7 +166,7 @@ def _load_own(name: str) -> Gpu:
 def _read(path: str, mtime: int, size: int, inode: int) -> Gpu:
     from ckrules.arch.loader import read_gpu
 
-    return read_gpu(path, Path(path).read_bytes())
+    return read_gpu(path, opening.read(path))
 
 
 def _added(extra: Sequence[Path]) -> dict[str, tuple[Path, Gpu]]:

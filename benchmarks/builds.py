@@ -20,14 +20,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ckrules.build import executors
-from ckrules.build.database import FILE
-from ckrules.build.results import Results
-from ckrules.build.session import Options, Session
 from ckrules.codegen.generate import Generator
-from ckrules.config import Config
+from ckrules.compiling import executors
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.database import FILE
+from ckrules.compiling.results import Results
+from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.constraints import book
-from ckrules.selection import Books
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 
 SECONDS = 0.77
 UPSTREAM = {1: (7.7, 7.7), 2: (15.9, 8.2), 4: (33.4, 9.7), 6: (52.3, 10.2)}
@@ -52,13 +53,13 @@ def _tools(folder: Path) -> Path:
     return folder / "include"
 
 
-def _seconds(folder: Path, options: Options, workers: int) -> float:
+def _seconds(folder: Path, options: BuildOptions, workers: int) -> float:
     start = time.perf_counter()
     with (
         Results(folder / FILE) as results,
         executors.executor("local", workers) as (pool, width),
     ):
-        summary = Session(folder, options).run(results, pool, width)
+        summary = BuildSession(folder, options).run(results, pool, width)
     if summary.failed:
         sys.exit("a compilation failed")
     return time.perf_counter() - start
@@ -74,7 +75,7 @@ def _points() -> list[dict[str, Any]]:
     ]
 
 
-def measure(options: Options, root: Path, workers: int) -> None:
+def measure(options: BuildOptions, root: Path, workers: int) -> None:
     """Prints the table."""
     print(f"kernels  1 worker  {workers} workers  ratio  upstream's, 8 workers")
     for count, (one, eight) in UPSTREAM.items():
@@ -100,10 +101,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         if given.real:
-            options = Options(artifacts=("device",))
+            options = BuildOptions(artifacts=(Artifact.DEVICE,))
         else:
             include = _tools(root / "tools")
-            options = Options(artifacts=("object",), compiler="hipcc", include=include)
+            options = BuildOptions(artifacts=(Artifact.OBJECT,), compiler="hipcc", include=include)
         measure(options, root, given.workers)
 
 

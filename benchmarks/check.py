@@ -1,6 +1,6 @@
 """How long ``ckrules check`` takes as a whole process, and how much memory a large file needs.
 
-python benchmarks/check.py [MEGABYTES]
+python benchmarks/check.py [MEGABYTES [NAMES]]
 """
 
 from __future__ import annotations
@@ -33,10 +33,21 @@ def kernel(i: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def name(i: int) -> str:
+    """The i-th kernel name, each another; about nine in ten break a rule."""
+    tile = "x".join(str((96, 64, 80, 112, 128, 48, 160)[i // 7**k % 7]) for k in range(3))
+    i //= 7**3
+    vector = "_".join(str(1 << i // 4**k % 4) for k in range(3))
+    flags = f"_gm{2 + i // 64 % 63}"
+    head = f"grouped_conv_bwd_weight_fp16_nhwgc_2d_{('compv3', 'mem')[i // 4032 % 2]}"
+    tail = "32x32x8" if i // 8064 % 2 else "16x16x16"
+    return f"{head}_cshuffle_intrawave_{tile}_2x2x1_{tail}_vec{vector}{flags}"
+
+
 def measured(*words: str) -> tuple[float, float, float]:
     """Wall time and processor time of the quickest run, and the largest memory in MB."""
     wall, cpu, peak = [], [], 0.0
-    for _ in range(RUNS if not words[-1].endswith(".jsonl") else 1):
+    for _ in range(RUNS if not words[-1].endswith((".jsonl", ".names")) else 1):
         began = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-m", "ckrules", "check", "--isolated", *words],
@@ -53,6 +64,7 @@ def measured(*words: str) -> tuple[float, float, float]:
 def main() -> None:
     """Measures and prints a table."""
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    names = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'':36}{'wall s':>8}{'cpu s':>8}{'MB':>7}")
     with tempfile.TemporaryDirectory() as name:
@@ -65,12 +77,24 @@ def main() -> None:
         with large.open("w") as stream:
             while stream.tell() < megabytes << 20:
                 stream.write(lines)
+        for file, distinct in (("distinct.names", names), ("repeated.names", 1000)):
+            with (folder / file).open("w") as stream:
+                stream.writelines(f"{name(i % distinct)}\n" for i in range(names))
         rows = [
             ("one legal configuration", ["one.json"]),
             ("1,000 configurations", ["many.json"]),
             ("1,000 configurations, full", ["--format", "full", "many.json"]),
             ("1,000 configurations, sarif", ["--format", "sarif", "many.json"]),
             (f"{megabytes} MB of JSON Lines", ["--ignore", "CFG001", "large.jsonl"]),
+            *(
+                (
+                    f"{names:,} {kind} names, {form}",
+                    ["--arch", "gfx942", "--ignore", "CFG001", "--format", form, f"{kind}.names"],
+                )
+                for kind in ("distinct", "repeated")
+                for form in ("concise", "sarif", "json", "jsonl", "github", "gitlab", "junit")
+                if kind == "distinct" or form in ("concise", "sarif")
+            ),
         ]
         for title, words in rows:
             wall, cpu, peak = measured(*words[:-1], str(folder / words[-1]))

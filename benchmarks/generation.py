@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from ckrules.codegen.generate import Generator
-from ckrules.config import Config
-from ckrules.judge import Judge
-from ckrules.selection import Books
+from ckrules.engine.rules.batch import BatchChecker
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 
 _CHANGES = {
     "variant": ("forward", "bwd_data", "bwd_weight"),
@@ -33,7 +33,7 @@ _LAYOUTS = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}
 def configurations(books: Books, count: int) -> list[Config]:
     """So many legal configurations around the rule book's baseline."""
     book = books.of("forward")
-    judge = Judge(book)
+    judge = BatchChecker(book)
     found: list[Config] = []
     for values in itertools.product(*_CHANGES.values()):
         point = {**book.vocabulary.baseline, **dict(zip(_CHANGES, values, strict=True))}

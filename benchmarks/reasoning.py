@@ -22,9 +22,9 @@ from functools import partial
 from typing import Any
 
 from ckrules import constraints
-from ckrules.engine.book import RuleBook
-from ckrules.engine.points import Point
-from ckrules.engine.variables import domain_of
+from ckrules.engine.codec import Point
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.book import RuleBook
 from ckrules.reasoning.difference import diff
 from ckrules.reasoning.lint import lint
 from ckrules.reasoning.nearest import fix

@@ -55,15 +55,14 @@ def ckrules(space: Space) -> Result:
     import ckrules.engine.diagram.compiler
     import ckrules.engine.diagram.dense
     import ckrules.engine.diagram.restrict
-    import ckrules.engine.diagram.search
-    import ckrules.engine.restrictions  # noqa: F401
-    from ckrules.engine.space import Space as Points
+    import ckrules.engine.diagram.split_block  # noqa: F401
+    from ckrules.adapters.kernel_tuner import space_of
 
     out: Result = {}
     params = {v["name"]: v["values"] for v in space["variables"]}
 
     def construct() -> Any:
-        made = Points.from_restrictions(params, space["constraints"])
+        made = space_of(params, space["constraints"])
         out["count"] = made.count()
         return made
 

@@ -21,14 +21,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ckrules.engine.book import RuleBook, Vocabulary, quantity
-    from ckrules.engine.errors import (
-        CkrulesError,
-        RuleBookError,
-        UndecidedError,
-        UnknownNameError,
-        UsageError,
-    )
     from ckrules.engine.expr import (
         ceil_div,
         divides,
@@ -42,31 +34,42 @@ if TYPE_CHECKING:
         rel,
         round_up,
     )
-    from ckrules.engine.parse import parse
+    from ckrules.engine.expr.relation import Table
+    from ckrules.engine.expr.variables import Bool, Enum, Int, Real, variable
+    from ckrules.engine.lang.where import parse
     from ckrules.engine.rules import Violation, rule
+    from ckrules.engine.rules.book import RuleBook, Vocabulary, quantity
+    from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
-    from ckrules.engine.table import Table
-    from ckrules.engine.variables import Bool, Enum, Int, Real, variable
     from ckrules.reasoning.cover import Kernels
     from ckrules.reasoning.difference import diff, portable
     from ckrules.reasoning.graph import ConstraintGraph
     from ckrules.reasoning.lint import lint
     from ckrules.reasoning.nearest import fix
-    from ckrules.reasoning.sides import Side
     from ckrules.reasoning.why import why, why_region
+    from ckrules.support.errors import (
+        CkrulesError,
+        RuleBookError,
+        UndecidedError,
+        UnknownNameError,
+        UsageError,
+    )
 
 _HOME = {
-    "book": ("RuleBook", "Vocabulary", "quantity"),
-    "errors": ("CkrulesError", "RuleBookError", "UndecidedError", "UnknownNameError", "UsageError"),
+    "rules.book": ("RuleBook", "Vocabulary", "quantity"),
     "expr": (
         *("ceil_div", "divides", "implies", "is_pow2", "isin", "ite", "lookup", "maximum"),
         *("minimum", "rel", "round_up"),
     ),
-    "parse": ("parse",),
+    "lang.where": ("parse",),
     "rules": ("Violation", "rule"),
+    "rules.region": ("Region",),
     "space": ("Space",),
-    "table": ("Table",),
-    "variables": ("Bool", "Enum", "Int", "Real", "variable"),
+    "expr.relation": ("Table",),
+    "expr.variables": ("Bool", "Enum", "Int", "Real", "variable"),
+}
+_SUPPORT = {
+    "errors": ("CkrulesError", "RuleBookError", "UndecidedError", "UnknownNameError", "UsageError"),
 }
 _REASONING = {
     "cover": ("Kernels",),
@@ -74,12 +77,11 @@ _REASONING = {
     "graph": ("ConstraintGraph",),
     "lint": ("lint",),
     "nearest": ("fix",),
-    "sides": ("Side",),
     "why": ("why", "why_region"),
 }
 _WHERE = {
     name: f"ckrules.{package}.{home}"
-    for package, homes in (("engine", _HOME), ("reasoning", _REASONING))
+    for package, homes in (("engine", _HOME), ("reasoning", _REASONING), ("support", _SUPPORT))
     for home, names in homes.items()
     for name in names
 }
@@ -92,9 +94,9 @@ __all__ = [
     "Int",
     "Kernels",
     "Real",
+    "Region",
     "RuleBook",
     "RuleBookError",
-    "Side",
     "Space",
     "Table",
     "UndecidedError",
@@ -105,7 +107,6 @@ __all__ = [
     "__version__",
     "ceil_div",
     "check",
-    "conv_space",
     "diff",
     "divides",
     "fix",
@@ -113,6 +114,7 @@ __all__ = [
     "is_pow2",
     "isin",
     "ite",
+    "kernel_space",
     "lint",
     "lookup",
     "maximum",
@@ -141,31 +143,33 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_WHERE})
 
 
-def conv_space(
+def kernel_space(
     variant: str | None = None, arch: str | Sequence[str] | None = None, **bindings: Any
 ) -> Space:
-    """The space of legal kernels of one convolution operator, with some fields bound.
+    """The space of legal kernels of one family, with some fields bound.
 
     Args:
-        variant: ``forward``, ``bwd_data``, ``bwd_weight`` or ``forward_depthwise``; without it
-            the three directions of grouped convolution together.
+        variant: ``forward``, ``bwd_data``, ``bwd_weight``, ``forward_depthwise`` or a plug-in's;
+            without it the three directions of grouped convolution together.
         arch: One GPU or several; without it all.
-        bindings: Values of other fields (a list allows several), and ``ck`` and ``profile``,
-            which select the rules.
+        bindings: Values of other fields (a list allows several); ``ck`` and ``profile``, which
+            select the rules; ``family``, where no variant says it.
 
     Raises:
         UnknownNameError: For a variant, GPU, field or word that does not exist.
 
-    >>> space = conv_space("bwd_weight", "gfx1201", dtype="fp16", ndim=2)
+    >>> space = kernel_space("bwd_weight", "gfx1201", dtype="fp16", ndim=2)
     >>> space[0]["warp_tile_m"]
     16
     """
-    from ckrules.selection import Books, select
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.selection import select
 
     books = Books(bindings.pop("ck", None), bindings.pop("profile", None))
+    family = bindings.pop("family", None)
     wanted = {"variant": variant, "arch": arch, **bindings}
     given = {k: v for k, v in wanted.items() if v is not None}
-    return select(books, given).space
+    return select(books, given, family=family).space
 
 
 def check(
@@ -190,8 +194,8 @@ def check(
     >>> any("tile_m = 96" in v.message for v in check(name, arch="gfx942"))
     True
     """
-    from ckrules.config import config_from_mapping, config_from_name
-    from ckrules.selection import Books
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.config import config_from_mapping, config_from_name
 
     books = Books(ck, profile)
     if isinstance(config, str):

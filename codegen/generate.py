@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from ckrules.arch import Gpu, load
 from ckrules.codegen import project
-from ckrules.codegen.model import Kernel, Resources, kernel
+from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import Stamp, current
 from ckrules.codegen.writer import Tree
-from ckrules.config import Config
-from ckrules.engine.errors import UsageError
 from ckrules.engine.rules import Violation
-from ckrules.judge import Judge
-from ckrules.names import rule_set_spelling
-from ckrules.selection import Books
+from ckrules.engine.rules.batch import BatchChecker
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
+from ckrules.kernels.family import Family
+from ckrules.kernels.names import plain, rule_set_spelling
+from ckrules.support.errors import UsageError
 
 MANIFEST = "ckrules-kernels.jsonl"
 """What a generated folder holds, one kernel a line: what `ckrules build` works from."""
@@ -65,8 +66,7 @@ class Generator:
     ) -> None:
         self.books, self.out, self.force, self.ninja = books, out, force, ninja
         self.stamp = stamp or current(books.ck, books.arch_files)
-        self._judges: dict[str, Judge] = {}
-        self._resources: dict[str, Callable[[Mapping[str, Any]], Resources]] = {}
+        self._makers: dict[str, _Maker] = {}
 
     def run(
         self, configs: Iterable[Config], progress: Callable[[int], None] | None = None
@@ -74,18 +74,19 @@ class Generator:
         """Generates every legal configuration.
 
         Raises:
-            UsageError: If two configurations have the same name and GPU but differ, or a file
-                cannot be written.
+            UsageError: If a family has no templates, two configurations have the same name and
+                GPU but differ, or a file cannot be written.
         """
         report = Report()
-        by_arch: dict[str, dict[str, tuple[Kernel, bool]]] = {}
+        by_arch: dict[str, dict[str, tuple[KernelModel, bool]]] = {}
         for config in configs:
-            broken = self._broken(config)
+            maker = self._maker(config.family)
+            broken = maker.judge(config.point)
             illegal = any(v.rule.severity == "error" for v in broken)
             if illegal and not self.force:
                 report.refused.append(Refused(config, tuple(broken)))
                 continue
-            found = self._kernel(config)
+            found = maker.model(config)
             members = by_arch.setdefault(found.arch, {})
             twin = members.get(found.name)
             if twin is not None and twin[0].point != found.point:
@@ -96,32 +97,32 @@ class Generator:
             self._folder(folder, list(by_arch[arch].values()), report, progress)
         return report
 
-    def _broken(self, config: Config) -> list[Violation]:
-        variant = config.variant
-        if variant not in self._judges:
-            self._judges[variant] = Judge(self.books.of(variant))
-        return self._judges[variant](config.point)
+    def _maker(self, family: Family) -> _Maker:
+        if family.name not in self._makers:
+            self._makers[family.name] = _Maker(family, self.books)
+        return self._makers[family.name]
 
-    def _kernel(self, config: Config) -> Kernel:
-        point = config.point
-        name = config.name
-        if name is None:
-            raise UsageError(f"no name can say {json.dumps(dict(point))}")
-        return kernel(point, name, self.books.ck, self._known(point))
-
-    def _known(self, point: Mapping[str, Any]) -> Resources:
-        variant = str(point["variant"])
-        if variant not in self._resources:
-            self._resources[variant] = _resources(self.books, variant)
-        return self._resources[variant](point)
+    def _same_version(self, folder: Path) -> None:
+        """Refuses a folder of another CK version, whose kernels would be mixed with these."""
+        try:
+            with open(folder / MANIFEST, encoding="utf-8") as file:
+                there = json.loads(file.readline() or "{}").get("ck", self.books.ck)
+        except (OSError, ValueError, AttributeError):
+            return
+        if there != self.books.ck:
+            raise UsageError(
+                f"{folder}: kernels for CK {there} are there, and these are for CK "
+                f"{self.books.ck}: choose another folder"
+            )
 
     def _folder(
         self,
         folder: Path,
-        members: list[tuple[Kernel, bool]],
+        members: list[tuple[KernelModel, bool]],
         report: Report,
         progress: Callable[[int], None] | None,
     ) -> None:
+        self._same_version(folder)
         tree = Tree(folder)
         kernels = [k for k, _ in members]
         for k in kernels:
@@ -129,64 +130,62 @@ class Generator:
                 tree.put(path, text)
             if progress is not None:
                 progress(1)
-        for path, text in project.files(kernels, self.stamp):
+        gpu = load(kernels[0].arch, extra=self.books.arch_files)
+        for path, text in project.files(kernels, self.stamp, gpu):
             tree.put(path, text)
         if self.ninja is not False:
             try:
-                tree.put("build.ninja", project.ninja_file(kernels, self.stamp))
+                tree.put("build.ninja", project.ninja_file(kernels, self.stamp, gpu))
             except UsageError:
                 if self.ninja:
                     raise
-        tree.put(MANIFEST, "".join(manifest_line(k, ok, self.stamp) for k, ok in members))
+        lines = (manifest_line(k, ok, self.stamp, gpu) for k, ok in members)
+        tree.put(MANIFEST, "".join(lines))
         report.kernels += len(kernels)
         report.written += tree.written
         report.unchanged += tree.unchanged
         report.folders.append(folder)
 
 
-def _resources(books: Books, variant: str) -> Callable[[Mapping[str, Any]], Resources]:
-    """A function of points that answers what the templates take from the rules."""
-    book = books.of(variant)
-    quantities = book.vocabulary.quantities
-    known = [n for n in ("lds_bytes", "wave_size", "adds_atomically") if n in quantities]
+class _Maker:
+    """Rules and models of one family's configurations."""
 
-    def answer(point: Mapping[str, Any]) -> Resources:
-        values = book.resources(point, known)
-        return Resources(
-            values.get("lds_bytes"),
-            int(values.get("wave_size") or 64),
-            bool(values.get("adds_atomically")),
-        )
+    def __init__(self, family: Family, books: Books) -> None:
+        self.generation = generation_of(family)
+        self.ck, self.book = books.ck, books.of(family.variants[0])
+        self.judge = BatchChecker(self.book)
+        known = self.book.vocabulary.quantities
+        self.known = [n for n in self.generation.quantities if n in known]
 
-    return answer
+    def model(self, config: Config) -> KernelModel:
+        """The model of a configuration, with what the rule book says of it."""
+        point, name = config.point, config.name
+        if name is None:
+            raise UsageError(f"no name can say {json.dumps(dict(point))}")
+        values = dict.fromkeys(self.generation.quantities)
+        values.update(self.book.resources(point, self.known))
+        found: KernelModel = self.generation.kernel(point, plain(name), self.ck, values)
+        return found
 
 
-def kernel_files(k: Kernel, stamp: Stamp) -> Iterator[tuple[str, str]]:
+def kernel_files(k: KernelModel, stamp: Stamp) -> Iterator[tuple[str, str]]:
     """Path and text of the files of one kernel."""
-    values = {"k": k, "stamp": stamp}
-    if k.depthwise:
-        header = "depthwise/kernel.hpp.j2"
-    else:
-        header = f"conv/kernel_{k.ck.replace('.', '_')}.hpp.j2"
-    yield f"{k.name}.hpp", render(header, values)
-    yield f"{k.name}.cpp", render("conv/unit.cpp.j2", values)
-    yield f"{k.name}.device.cpp", render("conv/device.cpp.j2", values)
-    yield f"{k.name}.host.cpp", render("conv/host.cpp.j2", values)
-    yield (
-        f"dispatcher_wrappers/dispatcher_wrapper_{k.name}.hpp",
-        render("dispatcher/wrapper.hpp.j2", values),
-    )
+    generation = generation_of(k.family)
+    for path, template in generation.files(k):
+        yield path, render(template, {"k": k, "stamp": stamp}, generation.templates)
 
 
-def manifest_line(k: Kernel, legal: bool, stamp: Stamp) -> str:
+def manifest_line(k: KernelModel, legal: bool, stamp: Stamp, gpu: Gpu) -> str:
     """A kernel's line of the manifest."""
     line = {
         "name": k.name,
+        "family": k.family.name,
         "ck": k.ck,
         "arch": k.arch,
+        "defines": gpu.defines,
         "rules": stamp.rules,
         "legal": legal,
-        "lds_bytes": k.resources.lds_bytes,
+        "lds_bytes": k.resources.get("lds_bytes"),
         "config": dict(k.point),
     }
     return json.dumps(line) + "\n"
@@ -195,4 +194,4 @@ def manifest_line(k: Kernel, legal: bool, stamp: Stamp) -> str:
 def rule_set_configs(configs: Iterable[Config]) -> Iterator[Config]:
     """The configurations spelt as upstream's rule sets spell them (compv1 for basic_v1)."""
     for config in configs:
-        yield Config(config.point, rule_set_spelling(config.point))  # type: ignore[arg-type]
+        yield Config(config.point, rule_set_spelling(config.point))

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from ckrules.codegen.model import Kernel
+from ckrules.arch import Gpu
+from ckrules.codegen.ck_options import AMD_CLANG, ASKED, FIXED_IN, options
+from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
-from ckrules.codegen.stamp import Stamp
-from ckrules.codegen.words import BACKWARD_DATA, BACKWARD_WEIGHT, FORWARD, Direction
-from ckrules.engine.errors import UsageError
-
-DIRECTIONS: tuple[Direction, ...] = (FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT)
+from ckrules.codegen.stamp import Stamp, current
+from ckrules.kernels.family import Generation
+from ckrules.support.errors import UsageError
 
 _DEVICE = ("ckrules_device.h",)
 RUNTIME = {
@@ -25,20 +25,30 @@ RUNTIME = {
     ),
     "object": _DEVICE,
 }
-"""What the artifacts of a kernel take from the folder ``runtime``."""
+"""What the artifacts of every kernel take from the folder ``runtime``."""
+
+_ASKS = "ckrules_options.sh"
+"""What `make` and `ninja` take from there: it asks the compiler for CK's options."""
+
+_ANSWERS = "ckrules-options.txt"
+"""Where they keep its answer."""
+
+
+def runtime(artifact: str, generation: Generation) -> tuple[str, ...]:
+    """What an artifact of a family's kernels takes from the folder ``runtime``."""
+    return RUNTIME[artifact] + (generation.runtime if artifact == "host" else ())
+
+
+def runtime_text(name: str, ck: str) -> str:
+    """A file of the folder ``runtime`` that every kernel takes."""
+    return render(f"runtime/{name}.j2", {"stamp": current(ck)})
+
 
 _UPSTREAM_FLAGS = (
     "-O3",
-    "-mllvm -enable-noalias-to-md-conversion=0",
     "-Wno-undefined-func-template",
     "-Wno-float-equal",
 )
-_DEFINES = {
-    "gfx11": ("-DCK_TILE_USE_WMMA=1",),
-    "gfx12": ("-DCK_TILE_USE_WMMA=1", "-DCK_GFX12_SUPPORT", "-DCK_USE_OCP_FP8"),
-    "gfx950": ("-DCK_USE_OCP_FP8", "-DCK_USE_NATIVE_MX_SUPPORT", "-DCK_GFX950_SUPPORT"),
-}
-_OCP = ("gfx12", "gfx950")
 
 
 def standard(ck: str) -> int:
@@ -46,62 +56,64 @@ def standard(ck: str) -> int:
     return 20 if ck == "2025.11" else 17
 
 
-def defines(arch: str) -> list[str]:
-    """The macros that upstream's builds give for a GPU.
+def defines(gpu: Gpu) -> list[str]:
+    """The macros that a GPU's file asks for, as the compiler takes them.
 
-    >>> defines("gfx1201")[0], defines("gfx942")
+    >>> from ckrules.arch import load
+    >>> defines(load("gfx1201"))[-1], defines(load("gfx942"))
     ('-DCK_TILE_USE_WMMA=1', [])
     """
-    found = [d for start, ds in _DEFINES.items() if arch.startswith(start) for d in ds]
-    if arch.startswith(_OCP):
-        found.append("-DCK_TILE_USE_OCP_FP8")
-    if arch == "gfx1250":
-        found += ["-DCK_USE_GFX1250", "-DCK_USE_NATIVE_MX_SUPPORT", "-DCK_GFX1250_SUPPORT"]
-        found.append("-DUSE_NEW_UNIFIED_FRAMEWORK=0")
-    return found
+    return [f"-D{macro}" for macro in gpu.defines]
 
 
-def flags(ck: str, arch: str) -> list[str]:
-    """Upstream's compiler flags for a kernel's unit, without language, GPU and folders."""
+def flags(ck: str, gpu: Gpu) -> list[str]:
+    """Upstream's compiler flags for a kernel's unit, without language, GPU and folders.
+
+    Those that not every compiler takes are `ckrules.codegen.ck_options.options`.
+    """
     compress = [] if ck == "2025.11" else ["--offload-compress"]
-    return [*_UPSTREAM_FLAGS, *compress, *defines(arch), "-D__HIP_PLATFORM_AMD__"]
+    return [*_UPSTREAM_FLAGS, *compress, *defines(gpu), "-D__HIP_PLATFORM_AMD__"]
 
 
-def files(kernels: Sequence[Kernel], stamp: Stamp) -> Iterator[tuple[str, str]]:
+def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tuple[str, str]]:
     """Path and text of every file that covers these kernels, which share CK release and GPU."""
-    ck, arch = kernels[0].ck, kernels[0].arch
+    ck, arch = kernels[0].ck, gpu.name
     summary = json.dumps({"ck": ck, "arch": arch, "kernels": len(kernels)})
-    groups = [(d, [k for k in kernels if k.direction is d]) for d in DIRECTIONS]
     values: dict[str, Any] = {
         "summary": summary,
         "stamp": stamp,
         "kernels": kernels,
-        "groups": groups,
         "arch": arch,
         "standard": standard(ck),
-        "flags": flags(ck, arch),
+        "flags": flags(ck, gpu),
+        "options": options(ck),
+        "asked": ASKED,
+        "amd_clang": AMD_CLANG,
+        "fixed_in": FIXED_IN,
+        "answers": _ANSWERS,
     }
-    for direction, members in groups:
-        yield (
-            f"include_all_grouped_conv_{direction.tag}_kernels.hpp",
-            render(
-                "dispatcher/include_all.hpp.j2",
-                {**values, "direction": direction, "kernels": members},
-            ),
-        )
-    registration = "register_all_grouped_conv_kernels.hpp"
-    yield (
-        f"dispatcher_wrappers/{registration}",
-        render("dispatcher/register_all.hpp.j2", values),
-    )
-    yield registration, render("dispatcher/register_beside.hpp.j2", values)
+    for generation, members in _libraries(kernels):
+        for path, template, own in generation.covers(members):
+            shared = {**values, "kernels": members}
+            yield path, render(template, {**shared, **own}, generation.templates)
+        for name in generation.runtime:
+            yield f"runtime/{name}", render(f"runtime/{name}.j2", values, generation.templates)
     yield "CMakeLists.txt", render("project/CMakeLists.txt.j2", values)
     yield "Makefile", render("project/Makefile.j2", values)
-    for name in sorted({name for names in RUNTIME.values() for name in names}):
+    for name in sorted({_ASKS}.union(*RUNTIME.values())):
         yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
 
 
-def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
+def _libraries(kernels: Sequence[KernelModel]) -> list[tuple[Generation, list[KernelModel]]]:
+    """The kernels that are covered together, with what knows how."""
+    found: dict[str, tuple[Generation, list[KernelModel]]] = {}
+    for kernel in kernels:
+        generation = generation_of(kernel.family)
+        found.setdefault(generation.library, (generation, []))[1].append(kernel)
+    return list(found.values())
+
+
+def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
     """``build.ninja`` for upstream's library, written with ninja's own writer.
 
     Raises:
@@ -113,7 +125,7 @@ def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
         raise UsageError(
             "build.ninja needs the package ninja: pip install 'ckrules[build]'"
         ) from None
-    ck, arch = kernels[0].ck, kernels[0].arch
+    ck, arch = kernels[0].ck, gpu.name
     out = io.StringIO()
     ninja = writer(out, width=100)
     summary = {"ck": ck, "arch": arch, "kernels": len(kernels)}
@@ -122,16 +134,22 @@ def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
     ninja.comment("HIPCC, CK_INCLUDE and DISPATCHER_INCLUDE are read from the environment.")
     ninja.newline()
     ninja.variable("arch", arch)
-    ninja.variable("flags", [f"-fPIC -std=c++{standard(ck)}", *flags(ck, arch)])
+    ninja.variable("flags", [f"-fPIC -std=c++{standard(ck)}", *flags(ck, gpu)])
     ninja.newline()
     folders = "-I. -I$${CK_INCLUDE:?} $${DISPATCHER_INCLUDE:+-I$$DISPATCHER_INCLUDE}"
     hipcc = "$${HIPCC:-hipcc}"
     ninja.rule(
         "kernel",
-        f"{hipcc} $flags --offload-arch=$arch {folders} -MMD -MF $out.d -c $in -o $out",
+        f"{hipcc} $flags $$(cat {_ANSWERS}) --offload-arch=$arch {folders}"
+        " -MMD -MF $out.d -c ./$in -o $out",
         description="[$number/$count] Building kernel: $kernel",
         depfile="$out.d",
         deps="gcc",
+    )
+    ninja.rule(
+        "options",
+        "sh $in > $out.tmp && mv $out.tmp $out",
+        description="Asking the compiler for CK's options",
     )
     ninja.rule(
         "library",
@@ -139,12 +157,14 @@ def ninja_file(kernels: Sequence[Kernel], stamp: Stamp) -> str:
         description="Linking $out",
     )
     ninja.newline()
+    ninja.build(_ANSWERS, "options", f"runtime/{_ASKS}")
     ninja.variable("count", str(len(kernels)))
     for number, k in enumerate(kernels, 1):
         ninja.build(
             f"{k.name}.o",
             "kernel",
             f"{k.name}.cpp",
+            implicit=_ANSWERS,
             variables={"number": str(number), "kernel": k.name},
         )
     ninja.newline()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from ckrules.codegen.model import Kernel
-from ckrules.codegen.variants import Entry
-from ckrules.codegen.words import DATA_TYPES
-
 TEMPLATES = Path(__file__).resolve().parent / "templates"
+"""What every family uses: the first lines of files, what builds a folder, and the runtime."""
 
 
 def cpp(value: object) -> str:
@@ -35,35 +32,31 @@ def c_string(text: str) -> str:
     return json.dumps(text)
 
 
-def entry_kernel(kernel: Kernel, entry: Entry) -> str:
-    """The kernel class behind an entry, inside the kernel's namespace."""
-    if kernel.ck == "2025.11":
-        return f"Variant<{entry.cpp}>::Kernel"
-    return "Reference"
-
-
 @cache
-def environment() -> Environment:
-    """The environment of every template: undefined names are errors, blocks leave no lines."""
+def environment(folders: tuple[Path, ...]) -> Environment:
+    """The environment of templates: undefined names are errors, blocks leave no lines.
+
+    Args:
+        folders: Where a family's templates are (`Generation.templates`); the shared ones come last.
+    """
     found = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([*folders, TEMPLATES]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
     )
-    found.filters.update(cpp=cpp, c_string=c_string, data_type=DATA_TYPES.__getitem__)
-    found.globals["entry_kernel"] = entry_kernel
+    found.filters.update(cpp=cpp, c_string=c_string)
     return found
 
 
 @cache
-def template(name: str) -> Template:
-    """A template by its path below ``templates``."""
-    return environment().get_template(name)
+def template(name: str, folders: tuple[Path, ...]) -> Template:
+    """A template by its path below one of the folders."""
+    return environment(folders).get_template(name)
 
 
-def render(name: str, values: Mapping[str, Any]) -> str:
+def render(name: str, values: Mapping[str, Any], folders: Sequence[Path] = ()) -> str:
     """The text of a template; it ends with one newline."""
-    return template(name).render(values).rstrip("\n") + "\n"
+    return template(name, tuple(folders)).render(values).rstrip("\n") + "\n"

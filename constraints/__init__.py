@@ -1,7 +1,7 @@
 """The rules of CK Tile kernels: which configurations compile, launch and compute right.
 
-One sub-package per operator, one module per family of rules; a new module or operator is found
-by itself. `book` gives the rules of a variant as a `RuleBook`.
+A sub-package is a family of kernels; its module ``family`` has the object that registers it, and
+its other modules declare rules. `book` gives the rules of a variant as a `RuleBook`.
 
 >>> book("bwd_weight").name
 'grouped_conv'
@@ -10,24 +10,7 @@ by itself. `book` gives the rules of a variant as a `RuleBook`.
 if __name__ != "ckrules.constraints":
     raise ImportError(f"import ckrules.constraints, not {__name__}")
 
-from ckrules.constraints.library import (
-    CK_VERSIONS,
-    DEFAULT_CK,
-    FAMILIES,
-    PROFILES,
-    VARIANTS,
-    book,
-    defaults,
-    operator_of,
-)
+from ckrules.arch import CK_VERSIONS
+from ckrules.kernels.library import DEFAULT_CK, book, defaults
 
-__all__ = [
-    "CK_VERSIONS",
-    "DEFAULT_CK",
-    "FAMILIES",
-    "PROFILES",
-    "VARIANTS",
-    "book",
-    "defaults",
-    "operator_of",
-]
+__all__ = ["CK_VERSIONS", "DEFAULT_CK", "book", "defaults"]

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
-# Installs what the compile oracle needs: clang 19 with HIP headers (Debian packages) and the
-# CK tree of November 2025 (--ck 2025.11), which the PyPI sdist amd-aiter 0.1.7.post2.dev18
+# Installs what the compile oracle needs: clang 19, and clang 22 for GPUs that it does not know,
+# with HIP headers (Debian packages), and the CK tree of November 2025 (--ck 2025.11), which the PyPI sdist amd-aiter 0.1.7.post2.dev18
 # carries under aiter_meta/3rdparty/composable_kernel. Running it again changes nothing.
 #
-#   CKRULES_TOOLCHAIN  folder of the trees (default: ${XDG_CACHE_HOME:-~/.cache}/ckrules/toolchain)
+#   CKRULES_TOOLCHAIN  folder of the trees; by default ckrules/toolchain in the first that is set
+#                      of CKRULES_CACHE_DIR, XDG_CACHE_HOME and ~/.cache, as in support/folders.py
 #   CKRULES_SKIP_APT   set to 1 to leave the system's packages alone
 set -euo pipefail
 
 requirement="amd-aiter==0.1.7.post2.dev18"
 sha256="561b9b2baa4e75ea02890f2e54d1c2ce9e5c128bd1012b4f4780d47e1a5a41a1"
 inner="aiter_meta/3rdparty/composable_kernel"
-packages=(clang-19 lld-19 llvm-19 libamdhip64-dev rocm-device-libs)
+packages=(libamdhip64-dev rocm-device-libs)
+compilers=(19 22)
+for version in "${compilers[@]}"; do
+  packages+=("clang-$version" "clang-tools-$version" "lld-$version" "llvm-$version")
+done
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-root="${CKRULES_TOOLCHAIN:-${XDG_CACHE_HOME:-$HOME/.cache}/ckrules/toolchain}"
+cache="${CKRULES_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}}"
+root="${CKRULES_TOOLCHAIN:-$cache/ckrules/toolchain}"
 tree="$root/ck-2025.11"
 
 fail() {
@@ -22,11 +28,16 @@ fail() {
 }
 
 install_packages() {
-  if command -v clang-19 >/dev/null 2>&1; then
-    return
-  fi
+  local program version lacking=()
+  for version in "${compilers[@]}"; do
+    # The third is of clang-tools: it bundles the host's and the GPU's code into an object.
+    for program in clang ld.lld clang-offload-bundler llvm-mc llvm-objdump; do
+      command -v "$program-$version" >/dev/null 2>&1 || lacking+=("$program-$version")
+    done
+  done
+  ((${#lacking[@]})) || return 0
   if [[ "${CKRULES_SKIP_APT:-0}" == 1 ]]; then
-    fail "clang-19 is missing and CKRULES_SKIP_APT=1; install: ${packages[*]}"
+    fail "missing, and CKRULES_SKIP_APT=1: ${lacking[*]}; install: ${packages[*]}"
   fi
   command -v apt-get >/dev/null 2>&1 || fail "no apt-get here; install by hand: ${packages[*]}"
   local -a as_root=()
@@ -54,7 +65,7 @@ find_unearth() {
 }
 
 fetch_tree() {
-  if [[ -f "$tree/include/ck_tile/core.hpp" ]]; then
+  if [[ -f "$tree/include/ck_tile/core.hpp" && -f "$tree/CMakeLists.txt" ]]; then
     return
   fi
   mkdir -p "$root"
@@ -74,7 +85,7 @@ fetch_tree() {
   mkdir "$work/out"
   top="$(basename "$sdist" .tar.gz)"
   tar -xzf "$sdist" -C "$work/out" \
-    "$top/$inner/include" "$top/$inner/example/ck_tile/20_grouped_convolution"
+    "$top/$inner/CMakeLists.txt" "$top/$inner/include" "$top/$inner/example/ck_tile/20_grouped_convolution"
   [[ -f "$work/out/$top/$inner/include/ck_tile/core.hpp" ]] ||
     fail "the sdist of $requirement holds no CK Tile headers"
   rm -rf "$tree"
@@ -83,4 +94,7 @@ fetch_tree() {
 
 install_packages
 fetch_tree
-printf 'toolchain: %s, CK 2025.11 ready\n' "$(clang-19 --version | head -n 1)"
+for version in "${compilers[@]}"; do
+  printf 'toolchain: %s\n' "$("clang-$version" --version | head -n 1)"
+done
+printf 'toolchain: CK 2025.11 ready\n'

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from ckrules.compiling import toolchain
 
 # The same examples in every run, so that a failure is somebody's change and not luck.
 settings.register_profile(
@@ -23,8 +26,14 @@ _SPACES = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled spaces of the tests out of the user's cache; workers inherit the folder."""
+    """Keep what tests compile out of the user's cache; workers inherit the folder.
+
+    The toolchain stays where it is. A shell starts what runs in its background deaf to Ctrl-C,
+    and processes that tests start would inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
+        os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
 
 

@@ -3,52 +3,58 @@
 from __future__ import annotations
 
 import functools
-import json
+import io
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.options import F
 from ckrules.cli.output import text_output
-from ckrules.config import Config, config_from_mapping
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.engine.expr.printer import literal
 from ckrules.engine.rules import Rule
-from ckrules.engine.text import literal
-from ckrules.names import format_name
-from ckrules.readers import Context, Problem, read_input
-from ckrules.selection import Books
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
+from ckrules.kernels.names import format_name
+from ckrules.readers import Context, Entry, Problem, Reading
+from ckrules.support.errors import UsageError
+from ckrules.support.visible import json_text, visible
 
-FORMATS = ("text", "json")
 
+def configurations(
+    arguments: Sequence[str], books: Books, archs: Sequence[str] = ()
+) -> list[Config]:
+    """The configurations that names, files, their parts, ``-`` or JSON objects give.
 
-def configurations(arguments: Sequence[str], books: Books, arch: str | None) -> list[Config]:
-    """The configurations that names, files, ``-`` or JSON objects on the command line give.
+    Those that name no GPU are made for each of ``archs``.
 
     Raises:
         UsageError: For the first one that cannot be read, with its place.
     """
-    context = Context(books, books.plain_arch(arch) if arch is not None else None)
+    stdin = sys.stdin.buffer.read() if "-" in arguments else b""
+    gpus: list[str | None] = list(dict.fromkeys(map(books.plain_arch, archs)))
     found: list[Config] = []
     for argument in arguments:
-        if argument.lstrip().startswith("{"):
-            found.append(_inline(argument, books, context.arch))
-            continue
-        for entry in read_input(argument, context):
-            if isinstance(entry, Problem):
-                place, message = entry.lines()[0]
-                raise UsageError(f"{place}: {message}")
-            found.append(entry.config)
+        seen: list[Config] = []
+        for gpu in gpus or [None]:
+            read = _read(argument, Context(books, gpu), stdin)
+            seen += [c for c in read if c not in seen] if seen else read
+        found += seen
     return found
 
 
-def _inline(text: str, books: Books, arch: str | None) -> Config:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UsageError(f"{text[:40]!r} is not a JSON object") from None
-    return config_from_mapping(given, books, arch=arch)
+def _read(argument: str, context: Context, stdin: bytes) -> list[Config]:
+    found = []
+    for entry in Reading(argument, context, stdin=io.BytesIO(stdin)):
+        if isinstance(entry, Problem):
+            place, message = entry.lines()[0]
+            raise UsageError(f"{place}: {message}")
+        if isinstance(entry, Entry):
+            found.append(entry.config)
+    return found
 
 
 def title_of(config: Config) -> str:
@@ -86,23 +92,17 @@ class Writer:
         """Writes it to the file, or to standard output."""
         with text_output(self.output) as stream:
             if self.form == "json":
-                stream.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+                stream.write(json_text(answer, indent=2) + "\n")
             else:
-                stream.writelines(f"{line}\n" for line in lines)
+                stream.writelines(f"{visible(line)}\n" for line in lines)
 
 
 def answer_options(function: F) -> F:
-    """``--format`` and ``-o``, given to the command as one `Writer`.
+    """``--format`` and ``-o``, given to the command as one `Writer`."""
 
-    The format is looked at first: an answer may take a minute.
-    """
-
-    @click.option("--format", "form", metavar="text|json", default="text", help="[text]")
-    @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+    @output_options(TEXT)
     @functools.wraps(function)
     def wrapped(*args: Any, form: str, output: str | None, **rest: Any) -> Any:
-        if form not in FORMATS:
-            raise unknown("format", form, FORMATS)
         return function(*args, write=Writer(form, output), **rest)
 
     return wrapped  # type: ignore[return-value]

@@ -6,20 +6,25 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ckrules import constraints
+from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
-from ckrules.cli.options import Words
+from ckrules.cli.options import OneOf, Words, known_columns
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
-from ckrules.engine.errors import UsageError, unknown
-from ckrules.reports import points as forms
+from ckrules.kernels import library, names
+from ckrules.output import points as forms
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.output.terminal_table import Brief
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+NO_COLUMNS = "--fields needs a format with columns: table, json, jsonl, csv or parquet"
 #: Rows of the table that a terminal gets.
 TABLE_ROWS = 20
 
@@ -31,10 +36,8 @@ class Listing:
     form: str | None
     fields: tuple[str, ...] | None
     output: str | None
-
-    def __post_init__(self) -> None:
-        if self.form is not None and self.form not in forms.available():
-            raise unknown("format", self.form, forms.available())
+    wide: bool = False
+    style: str | None = None
 
     @property
     def to_terminal(self) -> bool:
@@ -45,30 +48,33 @@ class Listing:
     @property
     def name(self) -> str:
         """The format: as asked for, by the file's suffix, or names where nothing says more."""
-        by_suffix = forms.by_suffix(self.output) if self.output else None
-        return self.form or by_suffix or ("table" if self.to_terminal else "names")
+        asked = self.form or by_suffix(self.output, forms.suffixes())
+        return asked or ("table" if self.to_terminal else "names")
 
 
 def listing_options(function: F) -> F:
-    """``--format``, ``--fields`` and ``-o``, given to the command as one `Listing`."""
+    """The options of a list of points, given to the command as one `Listing`."""
 
     @click.option(
         "--format",
         "form",
-        metavar="|".join(forms.available()),
-        help="Form of the points: a table on a terminal, by the suffix of -o, else names.",
+        type=OneOf(forms.available()),
+        help="Form of the output [by the suffix of -o, else a table on a terminal, else names].",
     )
-    @click.option("--fields", type=Words(), help="Columns: fields, derived quantities, or name.")
-    @click.option("-o", "--output", metavar="FILE", help="Write to a file, replaced when complete.")
+    @click.option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name.")
+    @click.option(
+        "--names",
+        "style",
+        type=OneOf(names.styles, "names"),
+        metavar="TOOL",
+        help="Whose names to write, where a tool of upstream has its own [usual ones].",
+    )
+    @click.option("--wide", is_flag=True, help="A table as wide as it needs to be.")
+    @output_option
     @functools.wraps(function)
-    def wrapped(
-        *args: Any,
-        form: str | None,
-        fields: tuple[str, ...] | None,
-        output: str | None,
-        **rest: Any,
-    ) -> Any:
-        return function(*args, listing=Listing(form, fields, output), **rest)
+    def wrapped(*args: Any, **rest: Any) -> Any:
+        asked = (rest.pop(name) for name in ("form", "fields", "output", "wide", "style"))
+        return function(*args, listing=Listing(*asked), **rest)
 
     return wrapped  # type: ignore[return-value]
 
@@ -76,18 +82,30 @@ def listing_options(function: F) -> F:
 def several_gpus(listing: Listing, archs: Iterable[Any]) -> None:
     """Says that names do not tell GPUs apart, if that is about to matter."""
     if listing.name == "names" and len(tuple(archs)) != 1:
-        note("note: names say no GPU, and several are listed: --format jsonl shows them")
+        note("note: names do not say the GPU, and several are listed: --format jsonl shows them")
 
 
 def wanted_fields(listing: Listing) -> tuple[str, ...] | None:
     """The columns to make: those asked for; the name alone for a list of names."""
-    from ckrules.reports.columns import NAME
+    from ckrules.output.columns import NAME
 
     if listing.name == "names":
         if listing.fields not in (None, (NAME,)):
-            raise UsageError("--fields needs a format with columns: table, jsonl, csv or parquet")
+            raise UsageError(NO_COLUMNS)
         return (NAME,)
     return listing.fields
+
+
+def with_version(
+    chunks: Iterable[Mapping[str, Any]], listing: Listing, ck: str
+) -> Iterator[Mapping[str, Any]]:
+    """The chunks; in JSON of all fields with the CK version, which other commands then take."""
+    from ckrules.output.columns import factor
+
+    said = listing.name in ("json", "jsonl") and listing.fields is None
+    for chunk in chunks:
+        rows = len(next(iter(chunk.values())))
+        yield {**chunk, "ck": factor([ck] * rows)} if said else chunk
 
 
 def emit(
@@ -118,8 +136,19 @@ def emit(
 
 def show_table(chunk: Mapping[str, Any], listing: Listing, title: str, variant: str | None) -> None:
     """Shows one chunk on the terminal, shortened if a variant's fields are shown unasked."""
-    from ckrules.reports.terminal_table import show
+    from ckrules.output.terminal_table import show
 
-    shorten = variant is not None and listing.fields is None
-    defaults = constraints.defaults(str(variant)) if shorten else None
-    show(chunk, title, color=colored(session().color, sys.stdout), defaults=defaults)
+    brief = _brief(variant) if variant is not None and listing.fields is None else None
+    color = colored(session().color, sys.stdout)
+    show(chunk, title, color=color, brief=brief, wide=listing.wide)
+
+
+def _brief(variant: str) -> Brief:
+    from ckrules.engine.expr.variables import domain_of
+    from ckrules.output.terminal_table import Brief
+
+    fields = library.book(variant).fields
+    return Brief(
+        lambda row: library.defaults(variant, row.get("ndim")),
+        {name: domain_of(field).group for name, field in fields.items()},
+    )

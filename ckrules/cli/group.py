@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import pkgutil
+import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import click
 
 from ckrules import __version__
 from ckrules.cli import commands as package
+from ckrules.cli.options import Words
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import CkrulesError, HardSpaceWarning, UndecidedError, nearest
+from ckrules.support.errors import (
+    CkrulesError,
+    HardSpaceWarning,
+    NeverTrueWarning,
+    UndecidedError,
+    nearest,
+)
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
-HELP = """The rules of AMD's CK Tile kernels: enumerate, count, sample, check, explain.
+HELP = """The rules of AMD's CK Tile kernels: enumerate, count, check, explain, build.
+
+Covers grouped and depthwise convolution in fp16, bf16 and fp32 and GEMM (gemm)
+in these and in fp8, bf8, int8, fp8_bf8, bf8_fp8, fp16_i4 and bf16_i4, for
+CK 2025.11 and 2026.06 and the GPUs of `ckrules archs`.
 
 \b
 Examples:
-  ckrules enumerate --variant bwd_weight --arch gfx1201 --limit 5
+  ckrules enumerate --variant bwd_weight --arch gfx1201
   ckrules count --variant forward --arch gfx942 --by pipeline,scheduler
   ckrules check --arch gfx942 kernels.txt
   ckrules explain tile_m
@@ -33,6 +46,16 @@ Examples:
 \b
 Exit codes: 0 clean, 1 findings, 2 usage or bad input, 3 nothing to work on, 4 undecided.
 """
+
+
+#: The groups of the list of commands; each command's module names its own as ``GROUP``.
+GROUPS = {
+    "explore": "Explore the space",
+    "check": "Check configurations and rules",
+    "build": "Build and run kernels",
+    "maintain": "Maintain the rules",
+}
+_GROUP = re.compile(rb'^GROUP = "([a-z]+)"', re.MULTILINE)
 
 
 @dataclass
@@ -80,6 +103,31 @@ def _common() -> list[click.Parameter]:
     ]
 
 
+class Once(click.Option):
+    """An option that takes one value: given twice it is an error, and the last does not win."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Collects every value, so that a second one is seen."""
+        super().add_to_parser(parser, ctx)
+        if self.multiple or self.is_flag or self.count or self.nargs != 1:
+            return
+        for known in (parser._long_opt, parser._short_opt):
+            for option in {id(o): o for o in known.values() if o.obj is self}.values():
+                option.action = "append"
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """The one value."""
+        given = opts.get(self.name or "")
+        if isinstance(given, list) and not self.multiple:
+            if len(given) > 1:
+                hint = ": put commas between its values" if isinstance(self.type, Words) else ""
+                raise click.UsageError(f"{self.opts[0]} is given twice{hint}", ctx)
+            opts = {**opts, str(self.name): given[0]}
+        return super().handle_parse_result(ctx, opts, args)
+
+
 class LazyGroup(click.Group):
     """A group whose commands are modules, imported when they are invoked."""
 
@@ -93,6 +141,9 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         if not any(p.name == "color" for p in command.params):
             command.params.extend(_common())
+            for param in command.params:
+                if type(param) is click.Option:
+                    param.__class__ = Once  # all of them, whoever declared them
             command.context_settings.setdefault("help_option_names", ["-h", "--help"])
         return command
 
@@ -107,9 +158,21 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, _summary(name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        about = {name: _about(name) for name in self.list_commands(ctx)}
+        for group, title in GROUPS.items():
+            rows = [(name, summary) for name, (own, summary) in about.items() if own == group]
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=10)
+
+    def overview(self, ctx: click.Context) -> str:
+        """What there is, for who asks for nothing."""
+        formatter = ctx.make_formatter()
+        formatter.write_paragraph()
+        formatter.write_text(HELP.partition("\n\n\b")[0])
+        self.format_commands(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("ckrules help COMMAND shows how a command is used.")
+        return formatter.getvalue().strip()
 
     def main(  # type: ignore[override]
         self, args: Any = None, prog_name: str | None = None, **extra: Any
@@ -125,6 +188,8 @@ class LazyGroup(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         name = prog_name or "ckrules"
         self._main_shell_completion(extra, name, extra.pop("complete_var", None))
+        if sys.stdout is None:  # closed by the shell: >&-
+            sys.stdout = ClosedOutput()
         _tolerate_encodings()
         code = _guarded(lambda: self._invoked(words, name, extra), "--debug" in words)
         return _flushed(code)
@@ -133,7 +198,7 @@ class LazyGroup(click.Group):
         shown = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, HardSpaceWarning):
+            if issubclass(category, (HardSpaceWarning, NeverTrueWarning)):
                 note(str(message))
             else:
                 shown(message, category, *where, **more)
@@ -144,19 +209,25 @@ class LazyGroup(click.Group):
         ):
             warnings.showwarning = show
             context.obj = context.obj or Session()
+            if not words:
+                click.echo(self.overview(context))
+                return 0
             result = self.invoke(context)
         return result if isinstance(result, int) else 0
 
 
-def _summary(command: str) -> str:
-    """The first line of a command's module, read without importing it."""
+def _about(command: str) -> tuple[str, str]:
+    """The group and the first line of a command's module, read without importing it."""
     for folder in package.__path__:
         try:
             with open(os.path.join(folder, command.replace("-", "_") + ".py"), "rb") as file:
-                return file.readline().decode().strip().strip('"').rstrip(".")
+                text = file.read()
         except OSError:
             continue
-    return ""
+        summary = text.partition(b"\n")[0].decode().strip().strip('"').rstrip(".")
+        found = _GROUP.search(text)
+        return (found[1].decode() if found else ""), summary
+    return "", ""
 
 
 def _guarded(body: Callable[[], int], debug: bool) -> int:
@@ -187,7 +258,8 @@ def _guarded(body: Callable[[], int], debug: bool) -> int:
         if debug:
             import traceback
 
-            traceback.print_exc()
+            for line in traceback.format_exc().splitlines():
+                note(line)
     return 2
 
 
@@ -205,8 +277,23 @@ def _usage(error: click.ClickException) -> int:
     return 2
 
 
+class ClosedOutput(io.TextIOBase):
+    """Standard output that was closed before the command began; what writes to it fails."""
+
+    @property
+    def buffer(self) -> IO[bytes]:
+        """What bytes would go to."""
+        raise OSError(errno.EBADF, "standard output is closed")
+
+    def write(self, text: str) -> int:
+        """Says that nothing can be written."""
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
 def _piped() -> int:
     """The reader of our output has gone: nothing failed, and nothing more can be said."""
+    if isinstance(sys.stdout, ClosedOutput):
+        return 0
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     return 0
@@ -241,7 +328,7 @@ cli = LazyGroup(
     help=HELP,
     params=_common(),
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
-    epilog="Use ckrules COMMAND --help for a command's options.",
+    no_args_is_help=False,
+    epilog="ckrules help COMMAND shows a command's options.",
 )
-click.version_option(__version__, prog_name="ckrules")(cli)
+click.version_option(__version__, "-V", "--version", prog_name="ckrules")(cli)

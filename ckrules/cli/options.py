@@ -1,18 +1,18 @@
-"""Options that several commands share, and what they select."""
+"""Types of options, and options that several commands share."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from ckrules.engine.errors import UsageError
-from ckrules.selection import Books, Selection, select
+from ckrules.kernels.books import Books
+from ckrules.kernels.library import topics
+from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -23,20 +23,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Words(ParamType):
-    """A list of words separated by commas."""
+    """A list of words separated by commas.
+
+    Args:
+        known: Makes the words that there are, for completion.
+        what: What the words are; where it is given, others are errors with near matches.
+    """
 
     name = "LIST"
 
-    def __init__(self, complete: Callable[[], Sequence[str]] = tuple) -> None:
-        self._complete = complete
+    def __init__(self, known: Callable[[], Sequence[str]] = tuple, what: str = "") -> None:
+        self._known, self._what = known, what
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """The words, without blanks around them; an empty one is an error."""
+        if isinstance(value, tuple):
+            return value
         words = tuple(w.strip() for w in str(value).split(","))
         if not all(words):
             self.fail(f"{value!r} has an empty word", param, ctx)
+        for word in words if self._what else ():
+            if word not in self._known():
+                raise unknown(self._what, word, self._known())
         return words
 
     def shell_complete(
@@ -44,7 +54,42 @@ class Words(ParamType):
     ) -> list[CompletionItem]:
         """The known words that begin like the last one."""
         done, comma, word = incomplete.rpartition(",")
-        return [CompletionItem(done + comma + w) for w in self._complete() if w.startswith(word)]
+        return [CompletionItem(done + comma + w) for w in self._known() if w.startswith(word)]
+
+
+class OneOf(ParamType):
+    """One word out of a list; another one is an error with near matches.
+
+    Args:
+        known: The words, or what makes them when they are needed.
+        what: What the words are, for the message.
+    """
+
+    name = "WORD"
+
+    def __init__(
+        self, known: Iterable[str] | Callable[[], Iterable[str]], what: str = "format"
+    ) -> None:
+        self._known, self._what = known, what
+
+    def _words(self) -> tuple[str, ...]:
+        return tuple(self._known() if callable(self._known) else self._known)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word itself."""
+        if value not in self._words():
+            raise unknown(self._what, value, self._words())
+        return str(value)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+        """The words, where they need not be made."""
+        return None if callable(self._known) else "|".join(self._known)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The words that begin like this."""
+        return [CompletionItem(w) for w in self._words() if w.startswith(incomplete)]
 
 
 class Seconds(ParamType):
@@ -86,16 +131,92 @@ class Shard(ParamType):
         return i, n
 
 
-def _variants() -> Sequence[str]:
-    return Books().variants
-
-
-def _archs() -> Sequence[str]:
+def known_archs() -> Sequence[str]:
+    """The GPUs of the package, for completion."""
     return Books().archs
 
 
-_LISTED = ("variant", "arch", "dtype", "ndim", "layout")
+def known_variants() -> Sequence[str]:
+    """Every variant, for completion."""
+    return Books().variants
 
+
+def known_fields() -> Sequence[str]:
+    """The fields of every family, for completion."""
+    return list(dict.fromkeys(f for book in Books().every() for f in book.fields))
+
+
+def known_columns() -> Sequence[str]:
+    """The columns of every family's points, for completion."""
+    names = (n for book in Books().every() for n in book.vocabulary.names())
+    return ["name", *dict.fromkeys(names)]
+
+
+def known_values(field: str) -> Sequence[str]:
+    """The values of a field in every family, as words of a command line, for completion."""
+    from ckrules.engine.expr.variables import domain_of
+
+    having = [book.fields[field] for book in Books().every() if field in book.fields]
+    values = dict.fromkeys(v for node in having for v in domain_of(node).values)
+    return [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
+
+
+class Topics(Words):
+    """Topics of rules separated by commas, in letters of either case."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: list(topics()), "topic")
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """The topics in capitals."""
+        return super().convert(value.upper() if isinstance(value, str) else value, param, ctx)
+
+
+#: ``--topic``, given to the command as ``chosen_topics``, empty where it is not said.
+topic_option = click.option(
+    "--topic",
+    "chosen_topics",
+    type=Topics(),
+    default=(),
+    help="Only rules of these topics: the letters of their codes, such as TILE,LDS.",
+)
+
+
+def elsewhere(chosen: Sequence[str]) -> str:
+    """Where the rules of topics are that a rule book has none of."""
+    words = " or ".join(chosen)
+    asked = " and ".join(f"ckrules explain {word}" for word in chosen)
+    return f"no {words} rules in this rule book; {asked} lists those of all profiles and families"
+
+
+def _formats() -> Sequence[str]:
+    from ckrules.readers import formats
+
+    return list(formats())
+
+
+#: The name of a format that files are read in.
+input_format = OneOf(_formats, "input format")
+
+
+#: ``-n``, given to the command as ``limit``.
+limit_option = click.option(
+    "-n", "--limit", type=click.IntRange(min=0), help="So many configurations or rows at most."
+)
+
+#: ``-q``, given to the command as ``quiet``.
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
+
+#: The GPUs of configurations that name none, given to the command as ``archs``.
+arch_option = click.option(
+    "--arch",
+    "archs",
+    type=Words(known_archs),
+    default=(),
+    help="GPUs of configurations that name none: each is made for all of them.",
+)
 
 #: GPU files of the user's own, given to the command as ``arch_files``.
 arch_file_option = click.option(
@@ -121,92 +242,3 @@ def rule_options(function: F) -> F:
         return function(*args, books=books, **rest)
 
     return wrapped  # type: ignore[return-value]
-
-
-def space_options(function: F) -> F:
-    """The options that select a part of a space, given to the command as one `Request`."""
-
-    @click.option("--variant", type=Words(_variants), help="Operator variants.")
-    @click.option("--arch", type=Words(_archs), help="GPUs, such as gfx942 or gfx942:xnack-.")
-    @click.option("--dtype", type=Words(), help="Data types.")
-    @click.option("--ndim", type=Words(), help="Numbers of spatial dimensions.")
-    @click.option("--layout", type=Words(), help="Layouts.")
-    @click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="FIELD=V[,V…]",
-        help="Hold any field to one value or several. Repeatable.",
-    )
-    @click.option(
-        "--where",
-        multiple=True,
-        metavar="EXPR",
-        help="A condition over fields and derived quantities, as in"
-        " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
-    )
-    @click.option(
-        "--catalog",
-        default="",
-        metavar="NAME|FILE",
-        help="Only what a catalog lists: see `ckrules catalogs`, or a TOML file.",
-    )
-    @click.option(
-        "--stage",
-        default="",
-        metavar="STAGE",
-        help="Of the catalog: listed (default), generated (survives upstream's filter) or legal.",
-    )
-    @rule_options
-    @functools.wraps(function)
-    def wrapped(*args: Any, settings: Sequence[str], where: Sequence[str], **rest: Any) -> Any:
-        books: Books = rest.pop("books")
-        catalog, stage = rest.pop("catalog"), rest.pop("stage")
-        if stage and not catalog:
-            raise UsageError("--stage needs --catalog")
-        given = {k: words for k in _LISTED if (words := rest.pop(k)) is not None}
-        for setting in settings:
-            key, sign, values = setting.partition("=")
-            if not sign or not key.strip() or not values:
-                raise UsageError(f"--set {setting!r} is not of the form FIELD=VALUE")
-            if key.strip() in given:
-                raise UsageError(f"{key.strip()} is given twice")
-            given[key.strip()] = Words().convert(values, None, None)
-        return function(*args, request=Request(books, given, tuple(where), catalog, stage), **rest)
-
-    return wrapped  # type: ignore[return-value]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the options of a space command ask for."""
-
-    books: Books
-    given: dict[str, tuple[str, ...]]
-    where: tuple[str, ...]
-    catalog: str = ""
-    stage: str = ""
-
-    @functools.cached_property
-    def selection(self) -> Selection:
-        """The part of the space."""
-        return select(self.books, self.given, self.where)
-
-    def title(self) -> str:
-        """The part in words, for summaries: ``bwd_weight on gfx1201, fp16``."""
-        words = {k: "|".join(v) for k, v in self.given.items()}
-        text = words.pop("variant", "all directions")
-        if "arch" in words:
-            text += f" on {words.pop('arch')}"
-        rest = [v if k == "dtype" else f"{k} {v}" for k, v in words.items()]
-        return ", ".join([text, *rest, *self.where])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The request by option; one value stands alone, several are a list."""
-        if self.catalog:
-            words = {k: v[0] if len(v) == 1 else list(v) for k, v in self.given.items()}
-            asked: dict[str, Any] = {"catalog": self.catalog, "stage": self.stage or "listed"}
-            return {"ck": self.books.ck, **asked, **words, "where": list(self.where)}
-        given = {k: v[0] if len(v) == 1 else list(v) for k, v in self.selection.bound.items()}
-        out: dict[str, Any] = {"ck": self.books.ck, "profile": self.books.profile, **given}
-        return {**out, "where": list(self.where)} if self.where else out

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ckrules.engine.errors import UsageError
+from ckrules.support import files
+from ckrules.support.errors import UsageError
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def text_output(path: str | None) -> Iterator[IO[str]]:
     if path is None or path == "-":
         yield sys.stdout
     else:
-        with _replacing(path, {"mode": "w", "encoding": "utf-8", "newline": ""}) as stream:
+        with _replacing(path, text=True) as stream:
             yield stream
 
 
@@ -43,37 +43,25 @@ def binary_output(path: str | None) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        with _replacing(path, {"mode": "wb"}) as stream:
+        with _replacing(path, text=False) as stream:
             yield stream
 
 
 @contextmanager
-def _replacing(path: str, how: dict[str, Any]) -> Iterator[IO[Any]]:
+def _replacing(path: str, *, text: bool) -> Iterator[IO[Any]]:
     target = Path(os.path.realpath(path))
+    how: dict[str, Any]
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise UsageError(f"{path}: a folder, expected a file")
+        how = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
         with open(target, **how) as stream:  # a device or a pipe cannot be renamed over
             yield stream
         return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        stream = open(part, **how)  # noqa: SIM115 - closed below, before the rename
-    except OSError as error:
-        raise _cannot(path, error) from None
-    try:
-        with stream:
+        with files.replacing(target, text=text) as stream:
             yield stream
-        if target.exists():
-            os.chmod(part, stat.S_IMODE(target.stat().st_mode))
-        os.replace(part, target)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _cannot(path, error) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _cannot(path: str, error: OSError) -> UsageError:
-    return UsageError(f"{path}: cannot write: {error.strerror or error}")
+        raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None

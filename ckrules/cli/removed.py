@@ -1,64 +1,79 @@
-"""How many candidates each family of rules removes."""
+"""How many candidates each topic of the rules removes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ckrules import constraints
 from ckrules.cli.terminal import progress
+from ckrules.kernels import library
+from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
     from ckrules.engine.expr import BoolExpr
-    from ckrules.selection import Selection
+    from ckrules.engine.rules.region import Region
 
 
-def removed(selection: Selection) -> tuple[int, list[tuple[str, int]]]:
-    """The number of candidates, and how many of what was left each family removed in turn.
+def removed(region: Region) -> tuple[int, list[tuple[str, int]]]:
+    """The number of candidates, and how many of what was left each topic removed in turn.
 
-    Families come in the order of `ckrules.constraints.FAMILIES`, ``--where`` last; a family that
-    removes nothing is left out.
+    Topics come in the order of `ckrules.kernels.library.topics`, ``--where`` last; a topic that
+    removes nothing is left out. The figures are kept on disk beside the compiled spaces.
     """
-    space = selection.candidates()
-    left = total = space.count()
-    found: list[tuple[str, int]] = []
-    steps = list(_steps(selection))
-    with progress("counting what each family removes", len(steps)) as bar:
-        for family, conditions in steps:
+    from ckrules.engine.diagram import cache
+    from ckrules.engine.diagram.content import digest
+
+    steps = _steps(region)
+    conditions = [c for _, added in steps for c in added]
+    sizes = [f"{topic} {len(added)}" for topic, added in steps]
+    key = digest(region.candidates().domains, conditions, ["removed", *sizes])
+    total, *found = cache.figures(key, lambda: _counts(region, steps))
+    topics = zip((topic for topic, _ in steps), found, strict=True)
+    return total, [(topic, n) for topic, n in topics if n]
+
+
+def _counts(region: Region, steps: Sequence[tuple[str, Sequence[BoolExpr]]]) -> list[int]:
+    """The candidates, and how many of them each step removes."""
+    space = region.candidates()
+    left = space.count()
+    found = [left]
+    with progress("counting what each topic removes", len(steps)) as bar:
+        for _, conditions in steps:
             space = space.where(*conditions)
             now = space.count()
-            if left - now:
-                found.append((family, left - now))
+            found.append(left - now)
             left = now
             bar.advance(1)
-    return total, found
+    return found
 
 
-def _steps(selection: Selection) -> Iterator[tuple[str, list[BoolExpr]]]:
-    present = {r.family for r in selection.book.rules}
-    ordered = [f for f in constraints.FAMILIES if f in present]
-    for family in [*ordered, *sorted(present - set(ordered))]:
-        yield family, [r.condition for r in selection.book.rules if r.family == family]
-    if selection.where:
-        yield "--where", list(selection.where)
+def _steps(region: Region) -> list[tuple[str, list[BoolExpr]]]:
+    rules = region.book.rules
+    present = {r.topic for r in rules}
+    ordered = [f for f in library.topics() if f in present]
+    topics = [*ordered, *sorted(present - set(ordered))]
+    steps = [(f, [r.condition for r in rules if r.topic == f]) for f in topics]
+    return [*steps, ("--where", list(region.where))] if region.where else steps
 
 
 def number(n: int) -> str:
-    """A count: exact up to a million millions, else rounded.
+    """A count, exactly.
 
-    >>> number(1234567), number(3 * 10**20)
-    ('1,234,567', '3e+20')
+    >>> number(1234567)
+    '1,234,567'
     """
-    return f"{n:,}" if n < 10**12 else f"{n:.3g}"
+    return f"{n:,}"
 
 
-def sentence(selection: Selection) -> str:
-    """What was removed, for the end of a summary."""
-    from ckrules.engine.diagram.errors import TooHardError
+def lines(region: Region) -> list[str]:
+    """What each topic of the rules removes from the candidates, a line each."""
+    from ckrules.engine.diagram.errors import BudgetExceededError
 
     try:
-        total, families = removed(selection)
-    except TooHardError:
-        return "what each family of rules removes is too hard to count"
-    parts = ", ".join(f"{family} {number(n)}" for family, n in families)
-    return f"{number(total)} candidates" + (f", removed by family: {parts}" if parts else "")
+        total, topics = removed(region)
+    except BudgetExceededError:
+        return ["what each topic of the rules removes is too hard to count"]
+    meanings = {**library.topics(), "--where": "the conditions asked for"}
+    rows = [["candidates", number(total), ""]]
+    rows += [[f"  {t} removes", number(n), meanings.get(t, "")] for t, n in topics]
+    return aligned(rows, right={1}).splitlines()

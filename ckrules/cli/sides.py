@@ -5,76 +5,83 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ckrules import constraints
-from ckrules.cli.options import Request
-from ckrules.engine.errors import UsageError, unknown
-from ckrules.engine.expr import BoolExpr
-from ckrules.selection import Books, Selection, select
+from ckrules.arch import CK_VERSIONS
+from ckrules.cli.request import Request
+from ckrules.cli.terminal import note
+from ckrules.engine.rules.region import Region
+from ckrules.kernels import library
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
-    from ckrules.engine.book import RuleBook
-    from ckrules.reasoning.sides import Side
+    from ckrules.engine.rules.book import RuleBook
 
 HELP = """\b
 A side is one of
   gfx942                  a GPU
   2025.11                 a CK version
   dispatcher              a profile
-  tiny, my.toml           a catalog
+  tiny, kernels.conf      a catalog, or a file of kernels
+  legal                   a stage, where --catalog names the catalog
   my_rules.py:book        a RuleBook, or a function that returns one, in a
                           Python file, which is executed
   arch=gfx942,ck=2025.11  several of these, or any FIELD=VALUE
 """
 
 
-def side_of(word: str, request: Request) -> Side:
+def side_of(word: str, request: Request) -> Region:
     """The side that a word means, within the part of the space that the options select.
 
     Raises:
         UnknownNameError: For a word that is none of these, with near matches.
         UsageError: For a file that cannot be read or has no rule book.
     """
-    from ckrules.reasoning.sides import Side
-
-    parts = _parts(word, request.books)
+    if ".py:" in word:
+        return replace(request.region_of(load_book(word)), title=word)
+    parts = _parts(word, request)
+    for name in parts:
+        if option := request.said(name):
+            raise UsageError(f"{option} and the side {word} both say the {name}")
     base = request.books
     books = Books(
         ck=parts.pop("ck", base.ck),
         profile=parts.pop("profile", base.profile),
         arch_files=base.arch_files,
     )
-    catalog, path = parts.pop("catalog", None), parts.pop("book", None)
-    given: dict[str, Any] = {**request.given, **{k: (v,) for k, v in parts.items()}}
-    if path is not None:
-        return _own_side(word, path, given, request)
-    chosen = select(books, given, request.where)
-    if catalog is not None:
-        return catalog_side(word, catalog, chosen, books)
-    return Side(word, chosen.book, dict(chosen.bound), chosen.where)
+    catalog, stage = parts.pop("catalog", None), parts.pop("stage", None)
+    given = {k: (v,) for k, v in parts.items()}
+    side = request.changed(books=books, given=given, catalog=catalog, stage=stage)
+    listing = side.listing
+    if listing is not None and listing.guests:
+        guests = count(listing.guests, "kernel")
+        note(f"note: {listing.catalog.name} lists {guests} of other families, not compared here")
+    return replace(side.region, title=word)
 
 
-def _parts(word: str, books: Books) -> dict[str, str]:
-    if ".py:" in word:
-        return {"book": word}
+def _parts(word: str, request: Request) -> dict[str, str]:
     out: dict[str, str] = {}
     for piece in word.split(","):
         key, sign, value = piece.strip().partition("=")
         if sign and key and value:
             out[key] = value
             continue
-        kind = _kind(piece.strip(), books)
-        out[kind] = piece.strip()
+        out[_kind(piece.strip(), request)] = piece.strip()
     return out
 
 
-def _kind(word: str, books: Books) -> str:
+def _kind(word: str, request: Request) -> str:
     from ckrules.constraints import catalogs
+    from ckrules.readers import formats
 
+    books = request.books
     kinds: Mapping[str, Sequence[str]] = {
-        "ck": constraints.CK_VERSIONS,
-        "profile": tuple(constraints.PROFILES),
+        **({"stage": tuple(catalogs.STAGES)} if request.by_catalog else {}),
+        "ck": CK_VERSIONS,
+        "profile": tuple(library.profiles()),
         "arch": books.archs,
         "variant": books.variants,
         "catalog": catalogs.names(),
@@ -82,55 +89,11 @@ def _kind(word: str, books: Books) -> str:
     for kind, known in kinds.items():
         if word in known or (kind == "arch" and word.split(":")[0] in known):
             return kind
-    if word.endswith(".toml") or os.sep in word:
+    suffix = os.path.splitext(word)[1].lower()
+    read = {s for f in formats().values() for s in f.SUFFIXES}
+    if os.sep in word or os.path.isfile(word) or suffix in read:
         return "catalog"
     raise unknown("side", word, [w for known in kinds.values() for w in known])
-
-
-def catalog_side(
-    title: str, name: str, chosen: Selection, books: Books, *, stage: str = "listed"
-) -> Side:
-    """The side of the points that a catalog lists, or of what survives a later stage."""
-    from ckrules.arch import load_all
-    from ckrules.constraints import catalogs
-    from ckrules.engine.book import RuleBook
-    from ckrules.engine.rules import Rule
-    from ckrules.engine.variables import domain_of
-    from ckrules.reasoning.sides import Side
-
-    gpus = load_all(books.arch_files) if books.arch_files else None
-    catalog = catalogs.load(name, ck=books.ck, gpus=gpus)
-    held = {k: list(v) for k, v in chosen.bound.items()}
-    variant = held.pop("variant", None)
-    words = catalog.book(None if variant is None else str(variant[0])).vocabulary
-    variants = [str(v) for v in variant] if variant else None
-    space = catalog.space(variants, stage=stage, **held)
-    rules = [r for r in space.rules if isinstance(r, Rule)]
-    other = tuple(
-        r if isinstance(r, BoolExpr) else r.condition
-        for r in space.rules
-        if not isinstance(r, Rule)
-    )
-    fewer = {n: d for n, d in space.domains.items() if d != domain_of(words.variables[n]).values}
-    book = RuleBook(title, words, rules, check=False)
-    return Side(title, book, fewer, (*other, *chosen.where))
-
-
-def _own_side(title: str, word: str, given: Mapping[str, Any], request: Request) -> Side:
-    from ckrules.engine.parse import parse_condition
-    from ckrules.engine.variables import domain_of
-    from ckrules.reasoning.sides import Side
-    from ckrules.selection import read_value
-
-    book = load_book(word)
-    held: dict[str, tuple[Any, ...]] = {}
-    for key, values in given.items():
-        if key not in book.fields:
-            raise unknown("field", key, book.fields)
-        domain = domain_of(book.fields[key])
-        held[key] = tuple(domain.accept(read_value(domain, v)) for v in values)
-    names = book.vocabulary.names()
-    return Side(title, book, held, tuple(parse_condition(t, names) for t in request.where))
 
 
 def load_book(word: str) -> RuleBook:
@@ -139,8 +102,8 @@ def load_book(word: str) -> RuleBook:
     Raises:
         UsageError: If the file cannot be read or run, or has no rule book of this name.
     """
-    from ckrules.engine.book import RuleBook
-    from ckrules.engine.errors import CkrulesError
+    from ckrules.engine.rules.book import RuleBook
+    from ckrules.support.errors import CkrulesError
 
     path, _, name = word.rpartition(":")
     if not os.path.isfile(path):

@@ -9,11 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ckrules.support.visible import visible
+
 
 def note(text: str) -> None:
-    """One line on standard error; a closed standard error is no reason to fail."""
+    """One line on standard error; a closed standard error does not make the command fail."""
+    if sys.stderr is None:  # closed by the shell: 2>&-
+        return
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """One line on standard output."""
+    print(visible(text))
 
 
 def is_terminal(stream: Any) -> bool:
@@ -42,7 +51,7 @@ class Progress:
         self._task: Any = None
 
     def advance(self, done: int) -> None:
-        """Tells that ``done`` more are finished."""
+        """Counts ``done`` more as finished."""
         self._done += done
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)

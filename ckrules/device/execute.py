@@ -9,17 +9,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ckrules.build.hostlib import Buffers, Fill, Info, Launch, Room
-from ckrules.device.interface import Device, DeviceError, Work
-from ckrules.device.jobs import Job, Kernel, Outcome
-from ckrules.engine.errors import CkrulesError
+from ckrules.device.hostlib import Fill, Info, Launch, Room
+from ckrules.device.interface import Device, DeviceError, Watchful, Work
+from ckrules.device.jobs import Job, LaunchableKernel, Phase, RunOutcome, RunStatus
+from ckrules.kernels.families import problems_of
+from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ckrules.device.numbers import Floats
-    from ckrules.device.tensors import Tensors
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ckrules.device.patterns import Pattern
+    from ckrules.device.tensors import Expected
+    from ckrules.device.tolerance import Comparison
+    from ckrules.kernels.family import Tensor, Tensors
 
 GUARD = 4096
 """Bytes before and after every buffer that a kernel must not touch."""
@@ -27,17 +33,19 @@ GUARD = 4096
 POISON = 0xFF
 """What results and guards hold beforehand; NaN in every floating-point type."""
 
-Phase = Callable[[str], None]
-Opener = Callable[["Path", str], tuple[Kernel, bytes]]
+_OTHER = 0x5A
+"""What a result holds before the launch that tells what is not written from written `POISON`."""
+
+Watcher = Callable[[Phase], None]
+Opener = Callable[["Path", str], tuple[LaunchableKernel, bytes]]
 
 
 @dataclass(frozen=True)
 class Known:
-    """Data and reference of a problem, kept for the next kernel."""
+    """Data and references of a problem, kept for the next kernel."""
 
-    sources: tuple[Floats, Floats]
-    bits: tuple[bytes, bytes]
-    reference: Floats
+    bits: Mapping[str, bytes]
+    expected: Sequence[Expected]
 
 
 @dataclass
@@ -50,55 +58,63 @@ class Runner:
     """
 
     device: Device
-    phase: Phase = lambda _: None
+    phase: Watcher = lambda _: None
     _known: dict[tuple[Any, ...], Known] = field(default_factory=dict)
     _events: list[Any] = field(default_factory=list)
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: Job) -> RunOutcome:
         """Carries out a job; what fails with a message is an outcome and is not raised."""
         start = time.perf_counter()
         try:
             outcome = self._run(job)
         except (CkrulesError, OSError) as error:
-            outcome = Outcome("error", str(error))
+            outcome = RunOutcome(RunStatus.ERROR, str(error))
         except MemoryError:
-            outcome = Outcome("error", "not enough memory for the problem")
+            outcome = RunOutcome(RunStatus.ERROR, "not enough memory for the problem")
         return replace(outcome, seconds=round(time.perf_counter() - start, 4))
 
-    def _run(self, job: Job) -> Outcome:
-        from ckrules.device.tensors import Tensors
+    def _run(self, job: Job) -> RunOutcome:
+        from ckrules.device.tensors import size
 
-        self.phase("load")
+        self.phase(Phase.LOAD)
         kernel, code = _opener(job.opener)(job.folder, job.name)
-        shape = job.problem.shape()
-        reason = kernel.reason(shape)
+        reason = kernel.reason(job.problem)
         if reason is not None:
-            return Outcome("refused", reason, supported=False)
+            return RunOutcome(RunStatus.REFUSED, reason, supported=False)
         config = kernel.info.config
-        tensors = Tensors(job.problem, kernel.info.variant, str(config["dtype"]))
-        self.phase("prepare")
-        known = self._prepared(tensors)
-        self.phase("load")
+        tensors = problems_of(kernel.info.variant).tensors(job.problem, config)
+        _same_tensors(kernel.info, tensors)
+        self.phase(Phase.PREPARE)
+        known = self._prepared(tensors, kernel.info.variant)
+        self.phase(Phase.LOAD)
         with ExitStack() as stack:
             module = self.device.load(code)
             stack.callback(self.device.unload, module)
             memory = _Memory(self.device, stack)
-            for role, data in zip(tensors.sources, known.bits, strict=True):
-                memory.add(role, data=data)
-            memory.add(tensors.result, size=tensors.size(tensors.result))
+            for tensor in tensors.all:
+                memory.add(tensor.name, data=known.bits.get(tensor.name), size=size(tensor))
             room = self._room(kernel.info, module) if kernel.info.needs_room else None
-            memory.add("workspace", size=kernel.workspace_bytes(shape, room))
+            memory.add("workspace", size=kernel.workspace_bytes(job.problem, room))
             places = memory.addresses
-            steps = kernel.plan(shape, Buffers(**places), room)
-            self.device.announce(Work(job.name, config, job.problem, places))
-            self.phase("launch")
+            addresses = [places.get(t.name, 0) for t in tensors.all]
+            steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
+            self.device.announce(Work(job.name, config, job.problem, places, memory.sizes))
+            self.phase(Phase.LAUNCH)
             _do(self.device, module, steps)
             self.device.synchronize()
-            self.phase("compare")
-            outcome = _judged(tensors, config, known, memory)
-            if outcome.status != "ok" or job.repeat < 1:
+            self.phase(Phase.COMPARE)
+
+            def again() -> None:
+                self.phase(Phase.LAUNCH)
+                _do(self.device, module, steps)
+                self.device.synchronize()
+                self.phase(Phase.COMPARE)
+
+            outcome = _observed(self.device, _judged(tensors, known, memory, again))
+            timed = job.repeat >= 1 and self.device.info.has_clock
+            if outcome.status is not RunStatus.OK or not timed:
                 return outcome
-            self.phase("time")
+            self.phase(Phase.TIME)
             times = self._timed(module, steps, job)
             return _with_times(outcome, times, job.problem.flops)
 
@@ -112,19 +128,16 @@ class Runner:
             raise DeviceError(f"no block of {info.entries[0]} fits on a compute unit")
         return Room(units, blocks)
 
-    def _prepared(self, tensors: Tensors) -> Known:
-        from ckrules.device import reference
-        from ckrules.device.numbers import rounded
+    def _prepared(self, tensors: Tensors, variant: str) -> Known:
+        from ckrules.device.tensors import expected, inputs, samples, to_memory
 
-        key = (tensors.problem.with_split(1), tensors.variant, tensors.dtype)
+        key = (variant, tensors.key())
         if key not in self._known:
             while len(self._known) >= 4:
                 del self._known[next(iter(self._known))]
-            one, two = tensors.sources
-            a, b = tensors.data(one), tensors.data(two)
-            result = rounded(reference.compute(tensors, a, b), tensors.dtype)
-            bits = tensors.to_memory(one, a).tobytes(), tensors.to_memory(two, b).tobytes()
-            self._known[key] = Known((a, b), bits, result)
+            data = samples(tensors)
+            bits = {t.name: to_memory(t, data[t.name]).tobytes() for t in inputs(tensors)}
+            self._known[key] = Known(bits, expected(tensors, data))
         return self._known[key]
 
     def _timed(self, module: Any, steps: Sequence[Fill | Launch], job: Job) -> list[float]:
@@ -161,7 +174,7 @@ class _Memory:
     def __init__(self, device: Device, stack: ExitStack) -> None:
         self._device, self._stack = device, stack
         self.addresses: dict[str, int] = {}
-        self._sizes: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
 
     def add(self, name: str, *, data: bytes | None = None, size: int = 0) -> None:
         """Allocates a buffer, for ``data`` or poisoned; nothing if it has no size."""
@@ -172,20 +185,33 @@ class _Memory:
         self._stack.callback(self._device.free, base)
         self._device.fill(base, POISON, size + 2 * GUARD)
         self._device.synchronize()
-        self.addresses[name], self._sizes[name] = base + GUARD, size
+        self.addresses[name], self.sizes[name] = base + GUARD, size
         if data is not None:
             self._device.write(base + GUARD, data)
 
     def read(self, name: str) -> bytes:
         """The content of a buffer."""
-        return self._device.read(self.addresses[name], self._sizes[name])
+        return self._device.read(self.addresses[name], self.sizes[name])
+
+    def left_out(self, tensor: Tensor) -> NDArray[np.bool_] | None:
+        """Elements that the launches did not write since only a part of the blocks ran."""
+        from ckrules.device.tensors import equal_bytes
+
+        if not isinstance(self._device, Watchful):
+            return None
+        mask = self._device.written(self.addresses[tensor.name], self.sizes[tensor.name])
+        return None if mask is None else equal_bytes(tensor, mask.tobytes(), 0)
+
+    def refill(self, name: str, value: int) -> None:
+        """Sets every byte of a buffer."""
+        self._device.fill(self.addresses[name], value, self.sizes[name])
 
     def overruns(self) -> list[str]:
         """The buffers around which the guards have changed."""
         clean = bytes([POISON]) * GUARD
         found = []
         for name, address in self.addresses.items():
-            for side, at in (("before", address - GUARD), ("after", address + self._sizes[name])):
+            for side, at in (("before", address - GUARD), ("after", address + self.sizes[name])):
                 if self._device.read(at, GUARD) != clean:
                     found.append(f"{side} the {name}")
         return found
@@ -204,37 +230,118 @@ def _do(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> None:
             device.launch(module, step.entry, step.grid, step.block, step.args)
 
 
-def _judged(tensors: Tensors, config: Mapping[str, Any], known: Known, memory: _Memory) -> Outcome:
+def _same_tensors(info: Info, tensors: Tensors) -> None:
+    """Complains if the library of a kernel takes other tensors than its family has."""
+    own = {t.name: t.direction for t in tensors.all}
+    if list(own.items()) != list(info.tensors.items()):
+        listed = ", ".join(f"{name} ({direction})" for name, direction in info.tensors.items())
+        raise UsageError(f"{info.name} was built for other tensors: {listed}: build it again")
+
+
+def _judged(
+    tensors: Tensors, known: Known, memory: _Memory, again: Callable[[], None]
+) -> RunOutcome:
+    """What the results came to together; patterns are those of the first wrong one.
+
+    ``again`` launches once more, for what only a second launch can tell.
+    """
+    from ckrules.device.tensors import results
+
+    tensor_of = {t.name: t for t in results(tensors)}
+    parts = [_compared(tensors, tensor_of[e.name], e, memory, again) for e in known.expected]
+    overruns = memory.overruns()
+    worst = max((c for c, _ in parts), key=_severity)
+    outcome = RunOutcome(
+        RunStatus.WRONG if overruns or not all(c.passed for c, _ in parts) else RunStatus.OK,
+        f"wrote {' and '.join(overruns)}" if overruns else "",
+        supported=True,
+        elements=sum(c.elements for c, _ in parts),
+        wrong=sum(c.wrong for c, _ in parts),
+        not_finite=sum(c.not_finite for c, _ in parts),
+        nan=sum(c.nan for c, _ in parts),
+        max_abs=worst.max_abs,
+        max_rel=worst.max_rel,
+        rtol=worst.tolerance.rtol,
+        atol=worst.tolerance.atol,
+    )
+    found = next((p for _, p in parts if p is not None), None)
+    if found is None:
+        return outcome
+    return replace(outcome, pattern=found.kind, where=found.text, first=found.first)
+
+
+def _severity(comparison: Comparison) -> float:
+    """How far a result is off, in tolerances; what has no finite error comes after all others."""
+    if comparison.max_abs is None:
+        return -1.0
+    return comparison.max_abs / (comparison.tolerance.atol or 1.0)
+
+
+def _observed(device: Device, outcome: RunOutcome) -> RunOutcome:
+    """The outcome with what the device saw the kernel do."""
+    seen = device.observed() if isinstance(device, Watchful) else ()
+    if not seen:
+        return outcome
+    status = RunStatus.FAULT if outcome.status is RunStatus.OK else outcome.status
+    said = [outcome.detail] if outcome.detail else []
+    text = "; ".join([*said, *(f"{each.kind}: {each.text}" for each in seen)])
+    return replace(outcome, status=status, detail=text)
+
+
+def _compared(
+    tensors: Tensors,
+    tensor: Tensor,
+    expected: Expected,
+    memory: _Memory,
+    again: Callable[[], None],
+) -> tuple[Comparison, Pattern | None]:
+    """A result held against the reference, and what its wrong elements have in common."""
     import numpy as np
 
     from ckrules.device.patterns import classify
+    from ckrules.device.tensors import from_memory, results
     from ckrules.device.tolerance import compare, thresholds
 
-    data = memory.read(tensors.result)
-    found = tensors.from_memory(tensors.result, data)
-    tolerance = thresholds(tensors, float(np.abs(known.reference).max()))
-    result = compare(found, known.reference, tolerance)
-    overruns = memory.overruns()
-    outcome = Outcome(
-        "ok" if result.passed and not overruns else "wrong",
-        f"wrote {' and '.join(overruns)}" if overruns else "",
-        supported=True,
-        elements=result.elements,
-        wrong=result.wrong,
-        not_finite=result.not_finite,
-        max_abs=result.max_abs,
-        max_rel=result.max_rel,
-        rtol=tolerance.rtol,
-        atol=tolerance.atol,
-    )
-    if result.passed:
-        return outcome
-    unwritten = tensors.equal_bytes(tensors.result, data, POISON)
-    pattern = classify(tensors, config, result, found, known.reference, known.sources, unwritten)
-    return replace(outcome, pattern=pattern.kind, where=pattern.text, first=pattern.first)
+    data = memory.read(tensor.name)
+    found = from_memory(tensor, data)
+    largest = float(np.abs(expected.values).max())
+    left_out = memory.left_out(tensor)
+    if left_out is not None:
+        found = np.where(left_out, expected.values, found)
+    comparison = compare(found, expected.values, thresholds(tensors, tensor.name, largest))
+    if left_out is not None:
+        comparison = replace(comparison, elements=int((~left_out).sum()))
+    if comparison.passed:
+        return comparison, None
+    # What a part of the blocks did not write is not known to be unwritten.
+    unwritten = _unwritten(tensor, data, memory, again) if left_out is None else None
+    pattern = classify(tensors, expected, comparison, found, unwritten)
+    if len(results(tensors)) > 1:
+        pattern = replace(pattern, text=f"{tensor.name}: {pattern.text}")
+    return comparison, pattern
 
 
-def _with_times(outcome: Outcome, times: Sequence[float], flops: int) -> Outcome:
+def _unwritten(
+    tensor: Tensor, data: bytes, memory: _Memory, again: Callable[[], None]
+) -> NDArray[np.bool_] | None:
+    """True where a kernel wrote nothing; None for a tensor that holds something beforehand.
+
+    A kernel may store the very bits that its result held, so where it seems to have written nothing
+    it is launched over other ones.
+    """
+    from ckrules.device.tensors import equal_bytes
+
+    if tensor.direction != "out":
+        return None
+    same = equal_bytes(tensor, data, POISON)
+    if same.any():
+        memory.refill(tensor.name, _OTHER)
+        again()
+        same &= equal_bytes(tensor, memory.read(tensor.name), _OTHER)
+    return same
+
+
+def _with_times(outcome: RunOutcome, times: Sequence[float], flops: int) -> RunOutcome:
     mean = sum(times) / len(times)
     rate = flops / (mean * 1e-3) / 1e12 if mean > 0 else None
     return replace(outcome, time_ms=mean, time_min_ms=min(times), tflops=rate)

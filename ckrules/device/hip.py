@@ -164,7 +164,7 @@ class HipPlugin:
         if status != hip.hipError_t.hipSuccess:
             if "NoDevice" in repr(status) or "InvalidDevice" in repr(status):
                 return []
-            raise DeviceError(f"hipGetDeviceCount: {_said(hip, status)}")
+            raise DeviceError(f"hipGetDeviceCount: {_error_message(hip, status)}")
         return [_info(hip, i) for i in range(int(values[0]))]
 
     def open(self, index: int) -> HipDevice:
@@ -200,11 +200,11 @@ def call(hip: Any, name: str, *args: Any) -> Any:
     except (RuntimeError, AttributeError) as error:  # a runtime or a binding without it
         raise DeviceError(f"{name}: {error}") from None
     if status != hip.hipError_t.hipSuccess:
-        raise DeviceError(f"{name}: {_said(hip, status)}")
+        raise DeviceError(f"{name}: {_error_message(hip, status)}")
     return values[0] if values else None
 
 
-def _said(hip: Any, status: Any) -> str:
+def _error_message(hip: Any, status: Any) -> str:
     """A HIP error in its own words."""
     try:
         text = hip.hipGetErrorString(status)
@@ -218,23 +218,23 @@ def _said(hip: Any, status: Any) -> str:
 
 def _info(hip: Any, index: int) -> DeviceInfo:
     try:
-        found = call(hip, "hipGetDeviceProperties", index)
+        properties = call(hip, "hipGetDeviceProperties", index)
     except TypeError:  # hip-python before 7 fills a structure of the caller's
-        found = hip.hipDeviceProp_t()
-        call(hip, "hipGetDeviceProperties", found, index)
+        properties = hip.hipDeviceProp_t()
+        call(hip, "hipGetDeviceProperties", properties, index)
     versions = (call(hip, f"hip{what}GetVersion") for what in ("Driver", "Runtime"))
     driver, runtime = (_version(int(v)) for v in versions)
     kernel = _AMDGPU.read_text().strip() if _AMDGPU.is_file() else ""
     return DeviceInfo(
         index=index,
-        name=_text(found.name),
-        arch=_text(found.gcnArchName).partition(":")[0],
+        name=_text(properties.name),
+        arch=_text(properties.gcnArchName).partition(":")[0],
         driver=f"amdgpu {kernel}" if kernel else driver,
         runtime=runtime,
-        memory_bytes=int(found.totalGlobalMem),
-        compute_units=int(found.multiProcessorCount),
-        clock_mhz=int(found.clockRate) // 1000 or None,
-        memory_clock_mhz=int(found.memoryClockRate) // 1000 or None,
+        memory_bytes=int(properties.totalGlobalMem),
+        compute_units=int(properties.multiProcessorCount),
+        clock_mhz=int(properties.clockRate) // 1000 or None,
+        memory_clock_mhz=int(properties.memoryClockRate) // 1000 or None,
     )
 
 

@@ -6,19 +6,29 @@ A plug-in is an object with the members of `Plugin`, named by an entry point of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from ckrules.engine.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.device.problem import Problem
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ckrules.kernels.family import Problem
 
 Dim3 = tuple[int, int, int]
 
+CLOCK = ("event", "record", "elapsed_ms")
+"""The members that a device without a clock need not have."""
+
 GROUP = "ckrules.devices"
 """The entry-point group of plug-ins."""
+
+
+UNLAUNCHABLE = "cannot be launched"
+"""What messages begin with that say that a GPU would not start a kernel."""
 
 
 class DeviceError(CkrulesError, RuntimeError):
@@ -39,6 +49,8 @@ class DeviceInfo:
     compute_units: int | None = None
     clock_mhz: int | None = None
     memory_clock_mhz: int | None = None
+    has_clock: bool = True
+    """Whether times mean something; without, nothing is timed and no events are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,9 @@ class Work:
     config: Mapping[str, Any]
     problem: Problem
     addresses: Mapping[str, int]
-    """Of ``input``, ``weight``, ``output`` and ``workspace``."""
+    """Of each tensor by name, and of ``workspace`` where there is one."""
+    sizes: Mapping[str, int]
+    """Bytes of what is at these addresses."""
 
 
 @runtime_checkable
@@ -104,6 +118,27 @@ class Device(Protocol):
         """Gives the device back."""
 
 
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a device saw a kernel do wrong, whatever came out."""
+
+    kind: str
+    """Such as ``lds-race``."""
+    text: str
+    """What and where, in one line."""
+
+
+@runtime_checkable
+class Watchful(Protocol):
+    """A device that sees more than results; members beside those of `Device`."""
+
+    def observed(self) -> Sequence[Observation]:
+        """What was seen in the launches since `Device.announce`, gravest first."""
+
+    def written(self, address: int, size: int) -> NDArray[np.bool_] | None:
+        """Which bytes were written by launches of which only some blocks ran; None if all ran."""
+
+
 class Plugin(Protocol):
     """What an entry point names: an object like this, or a class that makes one without arguments.
 
@@ -111,10 +146,29 @@ class Plugin(Protocol):
     """
 
     def discover(self) -> Sequence[DeviceInfo]:
-        """The devices that are there; none is no error."""
+        """The devices that are there; an empty list is not an error."""
 
-    def open(self, index: int) -> Device:
-        """Opens the device of this `DeviceInfo.index`."""
+    def open(self, index: int, options: Mapping[str, str]) -> Device:
+        """Opens the device of this `DeviceInfo.index`; a plug-in may leave ``options`` out.
+
+        Raises:
+            UnknownNameError: For an option that it does not have; see `check_options`.
+            UsageError: For a value that it cannot take.
+        """
 
     def looked_for(self) -> Sequence[tuple[str, str]]:
         """What `discover` needs, each with what was found of it, for ``ckrules doctor``."""
+
+
+def check_options(device: str, options: Mapping[str, str], known: Iterable[str]) -> None:
+    """Refuses options that a device does not have.
+
+    >>> check_options("mine", {"order": "reversed"}, ["order", "seed"])
+
+    Raises:
+        UnknownNameError: With near matches.
+    """
+    names = list(known)
+    for name in options:
+        if name not in names:
+            raise unknown(f"option of the device {device}", name, names)

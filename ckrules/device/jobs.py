@@ -4,45 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ckrules.build.hostlib import Buffers, ConvShape, Fill, Info, Launch, Room
-    from ckrules.device.problem import Problem
+    from ckrules.device.hostlib import Fill, Info, Launch, Room
+    from ckrules.kernels.family import Problem
 
-STATUSES = {
-    "ok": "every element is right",
-    "wrong": "the kernel ran, and elements are wrong or it wrote outside its result",
-    "refused": "the kernel itself says that it does not support the problem",
-    "error": "an operation failed with a message",
-    "crash": "the worker process ended while the kernel was at work",
-    "hang": "the time limit passed",
-}
-"""What an outcome's status can be."""
+
+class RunStatus(StrEnum):
+    """How a job ended."""
+
+    OK = "ok"
+    """Every element is right."""
+    WRONG = "wrong"
+    """The kernel ran, and elements are wrong or it wrote outside its result."""
+    REFUSED = "refused"
+    """The kernel itself says that it does not support the problem."""
+    ERROR = "error"
+    """An operation failed with a message."""
+    CRASH = "crash"
+    """The worker process ended while the kernel was at work."""
+    HANG = "hang"
+    """The time limit passed."""
+    FAULT = "fault"
+    """The device saw the kernel do what a GPU may let pass; the detail says what."""
+
+
+MISCOMPUTED = frozenset({RunStatus.WRONG, RunStatus.CRASH, RunStatus.HANG, RunStatus.FAULT})
+"""What a kernel does, as opposed to what a device reports."""
+
+FAILED = MISCOMPUTED | {RunStatus.ERROR}
+"""Statuses of runs that did not end well."""
+
+
+class Phase(StrEnum):
+    """What a worker is at."""
+
+    OPEN = "open"
+    """Opening the device."""
+    IDLE = "idle"
+    """Waiting for a job."""
+    LOAD = "load"
+    PREPARE = "prepare"
+    """Making the data and the reference, which is not the kernel's doing."""
+    LAUNCH = "launch"
+    COMPARE = "compare"
+    TIME = "time"
+    ENDED = "ended"
+
 
 OPENER = "ckrules.device.built:open_built"
 """What opens a built kernel in a worker: ``module:function`` of a `Job`."""
 
 
-class Kernel(Protocol):
+class LaunchableKernel(Protocol):
     """A kernel ready to be launched: a host library, and what belongs to its code object."""
 
     info: Info
 
-    def is_supported(self, shape: ConvShape) -> bool:
+    def is_supported(self, problem: Problem) -> bool:
         """The kernel's own answer."""
 
-    def reason(self, shape: ConvShape) -> str | None:
+    def reason(self, problem: Problem) -> str | None:
         """Why it refuses the problem; None if it takes it."""
 
-    def workspace_bytes(self, shape: ConvShape, room: Room | None = None) -> int:
+    def workspace_bytes(self, problem: Problem, room: Room | None = None) -> int:
         """Bytes of device memory that it needs beside the tensors."""
 
     def plan(
-        self, shape: ConvShape, buffers: Buffers, room: Room | None = None
+        self,
+        problem: Problem,
+        addresses: Sequence[int],
+        workspace: int = 0,
+        room: Room | None = None,
     ) -> Sequence[Fill | Launch]:
-        """The steps that compute the problem."""
+        """The steps that compute the problem; addresses are in the order of `Info.tensors`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +97,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What became of a job. What does not apply is None."""
 
-    status: str
-    """One of `STATUSES`."""
+    status: RunStatus
     detail: str = ""
     supported: bool | None = None
     elements: int | None = None
     wrong: int | None = None
     not_finite: int | None = None
+    nan: int | None = None
     max_abs: float | None = None
+    """Over finite elements; None if elements are wrong and none of them is finite."""
     max_rel: float | None = None
     rtol: float | None = None
     atol: float | None = None

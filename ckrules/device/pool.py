@@ -12,27 +12,30 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from ckrules.device import registry, worker
+from ckrules.device import logs, registry, worker
 from ckrules.device.interface import DeviceError, DeviceInfo
-from ckrules.device.jobs import Job, Outcome
+from ckrules.device.jobs import Job, Phase, RunOutcome, RunStatus
+from ckrules.support.errors import UsageError
 
 _CONTEXT = multiprocessing.get_context("spawn")
 _OPEN_LIMIT = 120.0
 _PREPARE_LIMIT = 1800.0
-_TIMED = frozenset({"load", "launch", "time"})
+_TIMED = frozenset({Phase.LOAD, Phase.LAUNCH, Phase.TIME})
 """Phases that have the user's time limit; the others are ours and have a long one."""
 _OPEN_TRIES = 3
-_TAIL = 2000
+
+Listener = Callable[[str], None]
+"""Told what workers print, with a line before it that says in which job."""
 
 
 @dataclass(frozen=True)
-class Found:
+class Discovery:
     """What a device plug-in found."""
 
     devices: tuple[DeviceInfo, ...]
@@ -43,10 +46,10 @@ class Found:
         """Why there is no device, in one line."""
         if self.error:
             return self.error
-        return "; ".join(f"{what}: {said}" for what, said in self.looked_for) or "none found"
+        return "; ".join(f"{what}: {answer}" for what, answer in self.looked_for) or "none found"
 
 
-def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Found:
+def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Discovery:
     """The devices of a plug-in, found in a process of its own.
 
     Raises:
@@ -61,18 +64,20 @@ def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Fo
         theirs.close()
         try:
             if not ours.poll(timeout):
-                return Found((), (), f"looking for devices took more than {timeout:g} s")
+                return Discovery((), (), f"looking for devices took more than {timeout:g} s")
             kind, answer, looked = ours.recv()
         except EOFError:
             process.join(5)
-            return Found((), (), f"looking for devices ended by {_ended(process)}{_tail(log)}")
+            return Discovery(
+                (), (), f"looking for devices ended by {_ended(process)}{logs.tail(log)}"
+            )
         finally:
             process.kill()
             process.join()
             ours.close()
     if kind == "found":
-        return Found(tuple(answer), tuple(looked))
-    return Found((), tuple(looked), answer)
+        return Discovery(tuple(answer), tuple(looked))
+    return Discovery((), tuple(looked), answer)
 
 
 @dataclass
@@ -85,13 +90,15 @@ class _Worker:
     pipe: Any = None
     info: DeviceInfo | None = None
     job: Job | None = None
-    phase: str = "open"
+    told: Job | None = None
+    """The last job that it got: what it printed is about that."""
+    phase: Phase = Phase.OPEN
     since: float = 0.0
     started: float = 0.0
     failures: int = 0
     last: str = ""
 
-    def enter(self, phase: str) -> None:
+    def enter(self, phase: Phase) -> None:
         """Notes a phase and when it began."""
         self.phase, self.since = phase, time.monotonic()
 
@@ -104,11 +111,15 @@ class Pool:
         device: The plug-in.
         indices: The devices; each has one worker.
         timeout: Seconds for a phase of a kernel: loading, one launch, the timed runs.
+        options: What the plug-in opens the devices with.
+        listener: Told what the workers print.
     """
 
     device: str
     indices: Sequence[int]
     timeout: float = 60.0
+    options: Mapping[str, str] = field(default_factory=dict)
+    listener: Listener | None = None
     _workers: list[_Worker] = field(default_factory=list)
     _folder: Any = None
 
@@ -127,11 +138,12 @@ class Pool:
             self._end(each)
         self._folder.cleanup()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome, DeviceInfo | None]]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, RunOutcome, DeviceInfo | None]]:
         """Runs jobs as they come and gives each with its outcome and device, in any order.
 
         Raises:
-            DeviceError: If no device can be opened any more; jobs given so far are not lost.
+            UsageError: If the device does not take the options.
+            DeviceError: If no device can be opened any more; the jobs before are not lost.
         """
         queue = iter(jobs)
         held: list[Job] = []  # jobs whose worker had ended before it got them
@@ -140,12 +152,12 @@ class Pool:
             for each in self._workers:
                 if each.process is None and (more or held) and each.failures < _OPEN_TRIES:
                     self._start(each)
-                if each.phase == "idle":
+                if each.phase is Phase.IDLE:
                     job = held.pop() if held else next(queue, None)
                     more = more and job is not None
                     if job is not None and not self._give(each, job):
                         held.append(job)
-            busy = [w for w in self._workers if w.process is not None and w.phase != "idle"]
+            busy = [w for w in self._workers if w.process is not None and w.phase is not Phase.IDLE]
             if not busy:
                 if not more and not held:
                     return
@@ -166,28 +178,32 @@ class Pool:
 
     def _start(self, each: _Worker) -> None:
         each.log.write_bytes(b"")
+        each.told = None
         ours, theirs = _CONTEXT.Pipe()
         each.process = _CONTEXT.Process(
-            target=worker.serve, args=(theirs, self.device, each.index, str(each.log)), daemon=True
+            target=worker.serve,
+            args=(theirs, self.device, each.index, str(each.log), dict(self.options)),
+            daemon=True,
         )
         each.process.start()
         theirs.close()
         each.pipe = ours
-        each.enter("open")
+        each.enter(Phase.OPEN)
 
     def _give(self, each: _Worker, job: Job) -> bool:
         """Sends a job to an idle worker; False if that has ended since, and is to be replaced."""
         if not each.process.is_alive():
             self._end(each)
             return False
+        self._pass_on(each)
         os.truncate(each.log, 0)  # what was printed before is not about this job
-        each.job, each.started = job, time.monotonic()
-        each.enter("load")
+        each.job, each.told, each.started = job, job, time.monotonic()
+        each.enter(Phase.LOAD)
         with contextlib.suppress(OSError):  # if it ends just now, its pipe says so next
             each.pipe.send(job)
         return True
 
-    def _hear(self, each: _Worker) -> Outcome | None:
+    def _hear(self, each: _Worker) -> RunOutcome | None:
         """The next message: an outcome if it ends a job."""
         try:
             kind, value = each.pipe.recv()
@@ -197,50 +213,63 @@ class Pool:
             each.enter(value)
         elif kind == "open":
             each.info, each.failures = value, 0
-            each.phase = "idle"
+            each.phase = Phase.IDLE
+        elif kind == "refused":
+            self._end(each)
+            raise UsageError(value)
         elif kind == "failed":
             each.failures, each.last = each.failures + 1, value
             self._end(each)
         else:
-            each.phase = "idle"
-            outcome: Outcome = value
+            each.phase = Phase.IDLE
+            outcome: RunOutcome = value
             return outcome
         return None
 
-    def _ended(self, each: _Worker) -> Outcome | None:
+    def _ended(self, each: _Worker) -> RunOutcome | None:
         each.process.join(5)
-        how = f"{_ended(each.process)} in phase {each.phase}{_tail(each.log)}"
+        phase = each.phase
+        how = f"{_ended(each.process)} in phase {phase}{logs.tail(each.log)}"
         seconds = round(time.monotonic() - each.started, 3)
         self._end(each)
         if each.job is None:
             each.failures, each.last = each.failures + 1, f"the worker ended by {how}"
             return None
-        ours = each.phase == "prepare"
-        return Outcome("error" if ours else "crash", f"worker ended by {how}", seconds=seconds)
+        status = RunStatus.ERROR if phase is Phase.PREPARE else RunStatus.CRASH
+        return RunOutcome(status, f"worker ended by {how}", seconds=seconds)
 
-    def _too_late(self, each: _Worker) -> Outcome | None:
+    def _too_late(self, each: _Worker) -> RunOutcome | None:
         phase = each.phase
         self._end(each)
         if each.job is None:
             each.failures, each.last = each.failures + 1, "opening the device took too long"
             return None
-        kernels = phase in _TIMED
+        status = RunStatus.HANG if phase in _TIMED else RunStatus.ERROR
         detail = f"not done after {self._limit(phase):g} s in phase {phase}"
         seconds = round(time.monotonic() - each.started, 3)
-        return Outcome("hang" if kernels else "error", detail, seconds=seconds)
+        return RunOutcome(status, detail, seconds=seconds)
+
+    def _pass_on(self, each: _Worker) -> None:
+        """Gives the listener what a worker has printed in its job, or while it was opened."""
+        if self.listener is None or not (said := logs.text(each.log)):
+            return
+        about = f"{each.told.name} on {each.told.problem}" if each.told else "opening"
+        end = "" if said.endswith("\n") else "\n"
+        self.listener(f"# device {each.index}, {about}\n{said}{end}")
 
     def _end(self, each: _Worker) -> None:
         if each.process is not None:
             each.process.kill()
             each.process.join()
             each.pipe.close()
+            self._pass_on(each)
         each.process = each.pipe = None
-        each.enter("ended")
+        each.enter(Phase.ENDED)
 
-    def _limit(self, phase: str) -> float:
+    def _limit(self, phase: Phase) -> float:
         if phase in _TIMED:
             return self.timeout
-        return _OPEN_LIMIT if phase == "open" else _PREPARE_LIMIT
+        return _OPEN_LIMIT if phase is Phase.OPEN else _PREPARE_LIMIT
 
     def _late(self, each: _Worker) -> bool:
         return time.monotonic() - each.since > self._limit(each.phase)
@@ -261,13 +290,3 @@ def _ended(process: Any) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
-
-
-def _tail(log: Path) -> str:
-    """The last line that a worker printed, for the end of a message."""
-    with contextlib.suppress(OSError):
-        lines = log.read_bytes()[-_TAIL:].decode(errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        if said:
-            return f": {said[-1][:300]}"
-    return ""

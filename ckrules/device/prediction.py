@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.errors import CkrulesError
+from ckrules.support.errors import CkrulesError
 
 if TYPE_CHECKING:
-    from ckrules.build.folder import Listed
-    from ckrules.device.problem import Problem
-    from ckrules.judge import Judge
+    from ckrules.compiling.folder import ManifestEntry
+    from ckrules.engine.rules.batch import BatchChecker
+    from ckrules.kernels.family import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,16 @@ class Prediction:
     """The rules that say that it takes the problem and computes something else."""
 
 
-def predict(kernel: Listed, problem: Problem) -> Prediction | None:
+def predict(kernel: ManifestEntry, problem: Problem) -> Prediction | None:
     """The prediction; None where the rules do not know the release, the GPU or such a size."""
+    from ckrules.kernels.families import family_of
+
     try:
-        judge = _judge(str(kernel.config["variant"]), kernel.ck)
-        broken = judge({**kernel.config, **_values(problem)})
+        variant = str(kernel.config["variant"])
+        # Fields that a folder of an earlier version lacks had their defaults.
+        usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
+        config = {**usual, **kernel.config}
+        broken = _judge(variant, kernel.ck)({**config, **_values(variant, problem)})
     except CkrulesError:
         return None
     errors = [v for v in broken if v.rule.severity == "error"]
@@ -38,25 +43,17 @@ def predict(kernel: Listed, problem: Problem) -> Prediction | None:
 
 
 @lru_cache(maxsize=1024)
-def _values(problem: Problem) -> Mapping[str, Any]:
-    """The problem's fields.
+def _values(variant: str, problem: Problem) -> Mapping[str, Any]:
+    """The problem's fields."""
+    from ckrules.kernels.families import problems_of
+    from ckrules.kernels.problem_books import accepted
 
-    Raises:
-        UsageError: If one is outside of its range.
-    """
-    from ckrules.constraints import problems
-    from ckrules.engine.variables import domain_of
-
-    found = problems.values(problem)
-    for node in problems.fields():
-        domain = domain_of(node)
-        domain.accept(found[domain.name])
-    return found
+    return accepted(problems_of(variant), problem)
 
 
 @lru_cache(maxsize=8)
-def _judge(variant: str, ck: str) -> Judge:
-    from ckrules.constraints import problems
-    from ckrules.judge import Judge
+def _judge(variant: str, ck: str) -> BatchChecker:
+    from ckrules.engine.rules.batch import BatchChecker
+    from ckrules.kernels import problem_books
 
-    return Judge(problems.book(variant, ck=ck))
+    return BatchChecker(problem_books.book(variant, ck=ck))

@@ -1,24 +1,31 @@
-"""The devices that there are: those of the entry points, and the AMD GPUs that HIP shows."""
+"""The devices that there are: AMD GPUs that HIP shows, the CPU executor, and plug-ins."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import cast
+from typing import Any, cast
 
-from ckrules.device.interface import GROUP, DeviceError, Plugin
-from ckrules.engine.errors import unknown
+from ckrules.device.interface import GROUP, Device, DeviceError, Plugin
+from ckrules.support.errors import UsageError, unknown
 
 DEFAULT = "hip"
 """The device that is used where none is named."""
 
+_BUILT_IN = {
+    DEFAULT: "ckrules.device.hip:HipPlugin",
+    "cpu": "ckrules.device.cpu:CpuPlugin",
+}
+
 
 def names() -> list[str]:
-    """The devices that ``--device`` takes: ``hip`` first, plug-ins by name.
+    """The devices that ``--device`` takes: ours first, plug-ins by name.
 
-    >>> names()[0]
-    'hip'
+    >>> names()[:2]
+    ['hip', 'cpu']
     """
-    return [DEFAULT, *sorted({e.name for e in entry_points(group=GROUP)} - {DEFAULT})]
+    return [*_BUILT_IN, *sorted({e.name for e in entry_points(group=GROUP)} - _BUILT_IN.keys())]
 
 
 def check(name: str) -> None:
@@ -36,11 +43,32 @@ def load(name: str) -> Plugin:
     """
     check(name)
     found = [e for e in entry_points(group=GROUP) if e.name == name]
-    if not found and name == DEFAULT:
-        from ckrules.device.hip import HipPlugin
+    return _loaded(found[0] if found else EntryPoint(name, _BUILT_IN[name], GROUP))
 
-        return HipPlugin()
-    return _loaded(found[0])
+
+def open_device(name: str, index: int, options: Mapping[str, str]) -> Device:
+    """A device of a plug-in, opened with its options; for worker processes.
+
+    Raises:
+        UsageError: If there are options and the plug-in takes none.
+        UnknownNameError: If there is no such plug-in, or it has no such option.
+        DeviceError: If its module cannot be imported.
+    """
+    plugin = load(name)
+    if _takes_options(plugin):
+        return plugin.open(index, dict(options))
+    if options:
+        raise UsageError(f"device {name} takes no options: {', '.join(options)}")
+    before = cast(Any, plugin)  # written for `open(index)`
+    return cast(Device, before.open(index))
+
+
+def _takes_options(plugin: Plugin) -> bool:
+    try:
+        inspect.signature(plugin.open).bind(0, {})
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _loaded(entry: EntryPoint) -> Plugin:

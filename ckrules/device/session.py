@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ckrules.device.jobs import OPENER, Job, Outcome
-from ckrules.device.pool import Pool
+from ckrules.device import asked
+from ckrules.device.jobs import FAILED, MISCOMPUTED, OPENER, Job, RunOutcome, RunStatus
+from ckrules.device.pool import Listener, Pool
 from ckrules.device.prediction import Prediction, predict
-from ckrules.device.shapes import smoke
-from ckrules.device.store import Run, Runs
+from ckrules.device.store import Run, Runs, lacking_options
 
 if TYPE_CHECKING:
-    from ckrules.build.folder import Listed
+    from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.interface import DeviceInfo
-    from ckrules.device.problem import Problem
+    from ckrules.kernels.family import Problem
 
-Predictor = Callable[["Listed", "Problem"], Prediction | None]
-
-FAILED = frozenset({"wrong", "error", "crash", "hang"})
-"""Statuses of runs that did not end well."""
+Predictor = Callable[["ManifestEntry", "Problem"], Prediction | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """How kernels are run."""
 
     device: str
@@ -32,14 +29,15 @@ class Options:
     warmup: int = 3
     repeat: int = 10
     opener: str = OPENER
+    device_options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
-class Summary:
-    """What a validation came to."""
+class ValidationSummary:
+    """How the runs of a validation ended."""
 
     runs: int = 0
-    by_status: dict[str, int] = field(default_factory=dict)
+    by_status: dict[RunStatus, int] = field(default_factory=dict)
     findings: list[Run] = field(default_factory=list)
 
     @property
@@ -48,7 +46,7 @@ class Summary:
         return sum(n for status, n in self.by_status.items() if status in FAILED)
 
 
-class Validation:
+class ValidationSession:
     """One run over kernels and problems.
 
     Args:
@@ -61,16 +59,16 @@ class Validation:
 
     def __init__(
         self,
-        kernels: Sequence[Listed],
+        kernels: Sequence[ManifestEntry],
         problems: Sequence[Problem] | None,
         devices: Sequence[DeviceInfo],
-        options: Options,
+        options: RunOptions,
         predictor: Predictor = predict,
     ) -> None:
         self.options, self._predictor, self._problems = options, predictor, problems
         self.absent = [k for k in kernels if k.missing]
-        groups: dict[tuple[int, ...], list[Listed]] = {}
-        self.elsewhere: list[Listed] = []
+        groups: dict[tuple[int, ...], list[ManifestEntry]] = {}
+        self.elsewhere: list[ManifestEntry] = []
         for kernel in kernels:
             indices = tuple(d.index for d in devices if d.arch in ("", kernel.arch))
             if kernel.missing:
@@ -81,13 +79,14 @@ class Validation:
                 self.elsewhere.append(kernel)
         self._groups = groups
 
-    def jobs(self, kernels: Sequence[Listed]) -> Iterator[tuple[Listed, Job]]:
+    def jobs(self, kernels: Sequence[ManifestEntry]) -> Iterator[tuple[ManifestEntry, Job]]:
         """The jobs of kernels, a problem after the other, so that references are made once."""
         o = self.options
-        order: dict[Problem, list[Listed]] = {}
+        order: dict[Problem, list[ManifestEntry]] = {}
         for kernel in kernels:
-            for problem in self._problems if self._problems is not None else smoke(kernel.config):
-                if problem.ndim == kernel.config["ndim"]:
+            problems = self._problems
+            for problem in problems if problems is not None else asked.smoke(kernel):
+                if asked.fits(kernel, problem):
                     order.setdefault(problem, []).append(kernel)
         for problem, members in order.items():
             for k in members:
@@ -97,21 +96,29 @@ class Validation:
         """How many runs there will be."""
         return sum(1 for kernels in self._groups.values() for _ in self.jobs(kernels))
 
-    def run(self, runs: Runs, progress: Callable[[Run], None] | None = None) -> Summary:
-        """Runs everything and stores each run at once.
+    def run(
+        self,
+        runs: Runs,
+        progress: Callable[[Run], None] | None = None,
+        listener: Listener | None = None,
+    ) -> ValidationSummary:
+        """Runs everything and stores each run at once; the listener is told what devices print.
 
         Raises:
             DeviceError: If no device can be opened.
             ResultsError: If a run cannot be stored.
         """
-        summary = Summary()
+        summary = ValidationSummary()
         for indices, kernels in self._groups.items():
             by_job = {(k.folder, k.name): k for k in kernels}
+            lacks = lacking_options(kernels)
             work = (job for _, job in self.jobs(kernels))
-            with Pool(self.options.device, indices, self.options.timeout) as pool:
+            o = self.options
+            with Pool(o.device, indices, o.timeout, o.device_options, listener) as pool:
                 for job, outcome, info in pool.run(work):
                     kernel = by_job[job.folder, job.name]
-                    run = self._judged(kernel, job, outcome, info)
+                    without = lacks.get((kernel.folder, kernel.name))
+                    run = self._judged(kernel, job, outcome, info, without)
                     runs.put(run)
                     summary.runs += 1
                     count = summary.by_status.get(outcome.status, 0)
@@ -122,8 +129,16 @@ class Validation:
                         progress(run)
         return summary
 
-    def _judged(self, kernel: Listed, job: Job, outcome: Outcome, info: DeviceInfo | None) -> Run:
+    def _judged(
+        self,
+        kernel: ManifestEntry,
+        job: Job,
+        outcome: RunOutcome,
+        info: DeviceInfo | None,
+        lacks: str | None,
+    ) -> Run:
         predicted = self._predictor(kernel, job.problem)
+        timed = info is None or info.has_clock
         return Run(
             kernel=kernel,
             problem=job.problem,
@@ -131,18 +146,26 @@ class Validation:
             device=self.options.device,
             info=info,
             predicted=predicted.supported if predicted is not None else None,
-            finding=finding(kernel, outcome, predicted),
-            warmup=job.warmup,
-            repeat=job.repeat,
+            finding=finding(kernel, outcome, predicted, lacks),
+            warmup=job.warmup if timed else 0,
+            repeat=job.repeat if timed else 0,
+            device_options=self.options.device_options,
+            lacks=lacks,
         )
 
 
-def finding(kernel: Listed, outcome: Outcome, predicted: Prediction | None) -> str | None:
+def finding(
+    kernel: ManifestEntry,
+    outcome: RunOutcome,
+    predicted: Prediction | None,
+    lacks: str | None = None,
+) -> str | None:
     """What a run says against the rule book, if it does.
 
     A wrong result, a crash or a hang of a kernel that breaks a rule, alone or with this problem,
     is what the rule is for; of a legal one it is a finding. An error that a device reports may be
-    the device's own.
+    the device's own. ``lacks`` are options that CK's kernels need and that it was built without: a
+    wrong result may come from that.
     """
     if predicted is not None and outcome.supported is not None:
         if predicted.supported and not outcome.supported:
@@ -150,7 +173,7 @@ def finding(kernel: Listed, outcome: Outcome, predicted: Prediction | None) -> s
         if outcome.supported and not predicted.supported:
             return f"refused by the rules ({', '.join(predicted.codes)}), supported by the kernel"
     expected = not kernel.legal or (predicted is not None and bool(predicted.wrong))
-    if expected or outcome.status not in ("wrong", "crash", "hang"):
+    if expected or outcome.status not in MISCOMPUTED:
         return None
-    said = outcome.where or outcome.detail
-    return f"legal by the rules, {outcome.status}: {said}"
+    told = f"legal by the rules, {outcome.status}: {outcome.where or outcome.detail}"
+    return f"{told}; built without options that CK's kernels need ({lacks})" if lacks else told

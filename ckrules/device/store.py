@@ -1,29 +1,33 @@
 """Runs in the results database: one row for each kernel, problem and device, failures included.
 
-The table ``run`` stands beside the table ``build`` of `ckrules.build.results`, in the same file.
-Problems are spread over columns with upstream's names; the configuration is JSON in the database
-and one column a field where it is exported.
+The table ``run`` is in the same file as the table ``build`` of `ckrules.compiling.results`.
+Configuration and sizes of the problem, which differ from family to family, are JSON in the
+database and one column a field where they are exported.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ckrules.build.database import FILE, Table, condition
-from ckrules.device.problem import AXES, FILTER, IMAGE, Problem
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.database import FILE, DatabaseTable, ResultsError, condition
+from ckrules.compiling.results import Results
+from ckrules.device.jobs import FAILED
+from ckrules.kernels.families import problems_of
+from ckrules.support.errors import CkrulesError
 
 if TYPE_CHECKING:
-    from ckrules.build.folder import Listed
+    from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.interface import DeviceInfo
-    from ckrules.device.jobs import Outcome
-
-_OUT = ("Do", "Ho", "Wo")
-_PER_AXIS = ("stride", "pad", "right_pad", "dilation")
+    from ckrules.device.jobs import RunOutcome
+    from ckrules.kernels.family import Problem
 
 COLUMNS: dict[str, str] = {
     "name": "enum",
@@ -32,17 +36,8 @@ COLUMNS: dict[str, str] = {
     "rules": "enum",
     "legal": "bool",
     "op_type": "enum",
-    "dtype": "enum",
-    "ndim_spatial": "int",
     "problem": "enum",
-    **dict.fromkeys(("N", "G", "C", "K", *IMAGE, *FILTER), "int"),
-    **{f"{stem}_{axis}": "int" for stem in _PER_AXIS for axis in AXES},
-    "split_k": "int",
-    **dict.fromkeys(_OUT, "int"),
-    "gemm_m": "int",
-    "gemm_n": "int",
-    "gemm_k": "int",
-    "flops": "int",
+    "sizes": "enum",
     "status": "enum",
     "detail": "enum",
     "finding": "enum",
@@ -64,6 +59,7 @@ COLUMNS: dict[str, str] = {
     "warmup": "int",
     "repeat": "int",
     "device": "enum",
+    "device_options": "enum",
     "device_name": "enum",
     "device_arch": "enum",
     "device_index": "int",
@@ -73,49 +69,28 @@ COLUMNS: dict[str, str] = {
     "memory_clock_mhz": "int",
     "seconds": "real",
     "finished": "real",
+    "lacks": "enum",
     "config": "enum",
 }
 """Name and sort of every column."""
-
-
-def problem_columns(p: Problem, variant: str) -> dict[str, int]:
-    """The columns that a problem fills; axes that it lacks have size 1, as upstream's files do.
-
-    >>> from ckrules.device.problem import parse
-    >>> row = problem_columns(parse("N=1,C=8,K=8,H=7,W=7,Y=3,X=3,stride=2,pad=1"), "forward")
-    >>> row["Di"], row["Ho"], row["stride_d"], row["pad_h"], row["gemm_k"]
-    (1, 4, 1, 1, 72)
-    """
-    gap = 3 - p.ndim
-    row = {"N": p.batch, "G": p.groups, "C": p.in_channels, "K": p.out_channels}
-    lists: list[tuple[tuple[str, ...], tuple[int, ...], int]]
-    lists = [(IMAGE, p.input, 1), (FILTER, p.filter, 1), (_OUT, p.output, 1)]
-    for stem, values, default in (
-        ("stride", p.stride, 1),
-        ("pad", p.left_pad, 0),
-        ("right_pad", p.right_pad, 0),
-        ("dilation", p.dilation, 1),
-    ):
-        lists.append((tuple(f"{stem}_{a}" for a in AXES), values, default))
-    for names, values, default in lists:
-        row.update(zip(names, (default,) * gap + values, strict=True))
-    row.update(zip(("gemm_m", "gemm_n", "gemm_k"), p.gemm(variant), strict=True))
-    return {**row, "split_k": p.split_k, "flops": p.flops}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A job with everything that a row says of it."""
 
-    kernel: Listed
+    kernel: ManifestEntry
     problem: Problem
-    outcome: Outcome
+    outcome: RunOutcome
     device: str
     info: DeviceInfo | None
     predicted: bool | None
     finding: str | None
     warmup: int
     repeat: int
+    device_options: Mapping[str, str] = field(default_factory=dict)
+    lacks: str | None = None
+    """Options that CK's kernels need and that it was built without; None: not known."""
 
     def row(self) -> dict[str, Any]:
         """The row, with the columns' names."""
@@ -128,10 +103,8 @@ class Run:
             "rules": k.rules,
             "legal": k.legal,
             "op_type": variant,
-            "dtype": k.config["dtype"],
-            "ndim_spatial": k.config["ndim"],
             "problem": str(self.problem),
-            **problem_columns(self.problem, variant),
+            "sizes": _sizes(self.problem, variant),
             "status": o.status,
             "detail": o.detail or None,
             "finding": self.finding,
@@ -153,6 +126,7 @@ class Run:
             "warmup": self.warmup,
             "repeat": self.repeat,
             "device": self.device,
+            "device_options": spelled(self.device_options),
             "device_name": info.name if info else "",
             "device_arch": info.arch if info else None,
             "device_index": info.index if info else None,
@@ -162,17 +136,19 @@ class Run:
             "memory_clock_mhz": info.memory_clock_mhz if info else None,
             "seconds": o.seconds,
             "finished": time.time(),
+            "lacks": self.lacks,
             "config": json.dumps(k.config),
         }
 
 
-class Runs(Table):
+class Runs(DatabaseTable):
     """The runs of one results database."""
 
     NAME = "run"
     COLUMNS = COLUMNS
-    IDENTITY = ("name", "arch", "ck", "problem", "device", "device_name")
-    FAILED = "status NOT IN ('ok', 'refused')"
+    IDENTITY = ("name", "arch", "ck", "problem", "device", "device_options", "device_name")
+    EARLIER = (("name", "arch", "ck", "problem", "device", "device_name"),)
+    FAILED = "status IN ({})".format(", ".join(f"'{status}'" for status in sorted(FAILED)))
 
     def put(self, run: Run) -> None:
         """Stores a run at once, in the place of an older one of the same kernel and problem.
@@ -182,36 +158,115 @@ class Runs(Table):
         """
         self.store(run.row())
 
-    def fields(self, where: str = "", values: Sequence[Any] = ()) -> dict[str, str]:
-        """The configuration's fields that the rows have, and their sorts, without column names.
+    def _upgrade(self, version: int) -> None:
+        """Also fills in the sizes of rows from before they were JSON."""
+        super()._upgrade(version)
+        self._db.create_function("sizes_of", 2, _sizes_of, deterministic=True)
+        self._db.execute("UPDATE run SET sizes = sizes_of(op_type, problem) WHERE sizes IS NULL")
 
-        A field of another meaning than the column of its name is no case: both are the same.
-        """
+    def _cell(self, name: str) -> str:
+        if name == "device_options":
+            return "coalesce(device_options, '') AS device_options"
+        if name != "sizes":
+            return super()._cell(name)
+        self._db.create_function("sizes_of", 2, _sizes_of, deterministic=True)
+        return "coalesce(sizes, sizes_of(op_type, problem)) AS sizes"
+
+    def _spread(self, column: str, where: str, values: Sequence[Any]) -> dict[str, str]:
+        """The names in a column's objects, in their order, and the sorts of their values."""
         sorts = {"integer": "int", "true": "bool", "false": "bool", "real": "real"}
         found: dict[str, str] = {}
-        sql = "SELECT DISTINCT j.key, j.type FROM run, json_each(run.config) AS j"
+        sql = f"SELECT DISTINCT j.key, j.type FROM run, json_each(run.{column}) AS j"
         for key, kind in self._query(sql + condition(where), values):
             if key not in COLUMNS:
                 found.setdefault(key, sorts.get(kind, "enum"))
-        return dict(sorted(found.items()))
+        return found
+
+    def fields(self, where: str = "", values: Sequence[Any] = ()) -> dict[str, str]:
+        """The configuration's fields that the rows have, and their sorts, without column names.
+
+        A field of another meaning than the column of its name is not a case: both are the same.
+        """
+        return dict(sorted(self._spread("config", where, values).items()))
 
     def columns(self, where: str = "", values: Sequence[Any] = ()) -> Mapping[str, str]:
-        """The table's columns, with one for each field of the configurations in place of theirs."""
-        plain = {name: sort for name, sort in COLUMNS.items() if name != "config"}
-        return {**plain, **self.fields(where, values)}
+        """The table's columns, with the sizes of the problems and the configurations' fields."""
+        found: dict[str, str] = {}
+        for name, sort in COLUMNS.items():
+            if name == "sizes":
+                found |= self._spread(name, where, values)
+            elif name != "config":
+                found[name] = sort
+        return {**found, **self.fields(where, values)}
 
     def records(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The rows by column, and with the fields of the configuration, in a fixed order."""
+        """The rows by column, and with sizes and fields of the configuration, in a fixed order."""
         for row in super().records(where=where, values=values, limit=limit):
-            yield {**json.loads(row["config"]), **row}
+            yield {**self._object(row, "config"), **self._object(row, "sizes"), **row}
+
+    def _object(self, row: Mapping[str, Any], column: str) -> dict[str, Any]:
+        """The object in a column, as long as it holds plain values."""
+        try:
+            found = json.loads(row[column])
+        except (ValueError, TypeError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or any(isinstance(v, (dict, list)) for v in found.values()):
+            raise ResultsError(f"{self.path}: the {column} of {row['name']!r} is no plain object")
+        return found
 
 
-def place_for(kernels: Sequence[Listed], given: str | None) -> Path:
-    """The database of a run: the one given, or the builds' own in the folder of all kernels."""
-    if given is not None:
-        return Path(given)
+def spelled(options: Mapping[str, str]) -> str:
+    """Options of a device in a fixed order, as a shell would take them.
+
+    >>> spelled({"seed": "3", "order": "reversed"})
+    'order=reversed seed=3'
+    """
+    return shlex.join(f"{name}={options[name]}" for name in sorted(options))
+
+
+def _sizes_of(variant: str, problem: str) -> str:
+    """The sizes of a problem as JSON; none for a row that nobody can read any more."""
+    try:
+        return _sizes(problems_of(variant).parse(problem), variant)
+    except CkrulesError:
+        return "{}"
+
+
+def _sizes(problem: Problem, variant: str) -> str:
+    return json.dumps(problems_of(variant).row(problem, variant))
+
+
+def lacking_options(kernels: Sequence[ManifestEntry]) -> dict[tuple[Path, str], str]:
+    """Which options that CK's kernels need their code objects lack, where a build noted it."""
+    builds: dict[Path, dict[tuple[str, ...], str]] = {}
+    found: dict[tuple[Path, str], str] = {}
+    for k in kernels:
+        place = place_for([k], None)
+        if place not in builds:
+            builds[place] = _noted(place)
+        noted = builds[place].get((k.name, k.arch, k.ck))
+        if noted is not None:
+            found[k.folder, k.name] = noted
+    return found
+
+
+def _noted(place: Path) -> dict[tuple[str, ...], str]:
+    """What the code objects of a database lack, by name, GPU and release; nothing without one."""
+    where = f"artifact = '{Artifact.DEVICE}' AND lacks IS NOT NULL"
+    with suppress(ResultsError), Results(place, reading=True) as builds:
+        return {
+            (row["name"], row["arch"], row["ck"]): row["lacks"]
+            for row in builds.records(where=where)
+        }
+    return {}
+
+
+def place_for(kernels: Sequence[ManifestEntry], path: str | None) -> Path:
+    """The database of a run: at the path, or the builds' own in the folder of all kernels."""
+    if path is not None:
+        return Path(path)
     folders = {k.folder for k in kernels}
     if len(folders) == 1:
         (folder,) = folders

@@ -1,106 +1,82 @@
-"""Tensors of a convolution: canonical order for computing, and the order in device memory.
-
-Canonical are input (N, G, C, axes), weight (G, K, C, axes) and output (N, G, K, axes) with the
-channels of one group. In memory channels come last (NHWGC, GKYXC, NHWGK), but for the depthwise
-kernels, whose packed NGCHW, GKCYX and NGKHW are canonical already.
-"""
+"""Tensors in the bytes of a device and back, and what a result should be."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ckrules.device.numbers import decode, encode, from_bytes, sample
-from ckrules.engine.errors import UsageError
+from ckrules.device.dtypes import decode, element, encode, from_bytes, rounded, sample
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ckrules.device.numbers import Bits, Floats
-    from ckrules.device.problem import Problem
-
-    Mask = NDArray[np.bool_]
-
-ROLES = ("input", "weight", "output")
-
-RESULTS = {
-    "forward": "output",
-    "forward_depthwise": "output",
-    "bwd_data": "input",
-    "bwd_weight": "weight",
-}
-"""The tensor that each variant computes."""
+    from ckrules.device.dtypes import Bits, Floats
+    from ckrules.kernels.family import Tensor, Tensors
 
 
-@dataclass(frozen=True, slots=True)
-class Tensors:
-    """Shapes and orders of the three tensors of a problem for one variant and type."""
+@dataclass(frozen=True)
+class Expected:
+    """What one result of a problem should be."""
 
-    problem: Problem
-    variant: str
-    dtype: str
+    name: str
+    values: Floats
+    """The reference in canonical order, rounded to the result's type."""
+    data: Mapping[str, Floats]
+    """The tensors that were read, by name."""
 
-    @property
-    def result(self) -> str:
-        """The role of the tensor that is computed."""
-        return RESULTS[self.variant]
 
-    @property
-    def sources(self) -> tuple[str, str]:
-        """The roles of the tensors that are read."""
-        a, b = (r for r in ROLES if r != self.result)
-        return a, b
+def inputs(tensors: Tensors) -> list[Tensor]:
+    """The tensors that a kernel reads."""
+    return [t for t in tensors.all if t.direction != "out"]
 
-    def shape(self, role: str) -> tuple[int, ...]:
-        """The canonical shape of a tensor."""
-        p = self.problem
-        c, k = p.in_channels // p.groups, p.out_channels // p.groups
-        if role == "weight":
-            return (p.groups, k, c, *p.filter)
-        if role == "input":
-            return (p.batch, p.groups, c, *p.input)
-        return (p.batch, p.groups, k, *p.output)
 
-    def size(self, role: str) -> int:
-        """The bytes of a tensor on the device."""
-        return math.prod(self.shape(role)) * (4 if self.dtype == "fp32" else 2)
+def results(tensors: Tensors) -> list[Tensor]:
+    """The tensors that a kernel writes."""
+    return [t for t in tensors.all if t.direction != "in"]
 
-    def order(self, role: str) -> tuple[int, ...]:
-        """The canonical axes in the order of memory, slowest first."""
-        rank = self.problem.ndim + 3
-        if self.variant == "forward_depthwise":
-            return tuple(range(rank))
-        spatial = tuple(range(3, rank))
-        return (0, 1, *spatial, 2) if role == "weight" else (0, *spatial, 1, 2)
 
-    def to_memory(self, role: str, values: Floats) -> Bits:
-        """A canonical tensor as the contiguous array that goes to the device."""
-        return np.ascontiguousarray(encode(values, self.dtype).transpose(self.order(role)))
+def samples(tensors: Tensors) -> dict[str, Floats]:
+    """Random values of the tensors that are read, canonical; the same in every run."""
+    key = tensors.key()
+    return {t.name: sample(t.shape, t.dtype, f"{key}/{t.name}") for t in inputs(tensors)}
 
-    def from_memory(self, role: str, data: bytes) -> Floats:
-        """The canonical tensor in bytes from a device.
 
-        Raises:
-            UsageError: If there are not as many bytes as the tensor has.
-        """
-        if len(data) != self.size(role):
-            raise UsageError(f"{role}: {len(data)} bytes, expected {self.size(role)}")
-        order, shape = self.order(role), self.shape(role)
-        stored = from_bytes(data, self.dtype).reshape([shape[i] for i in order])
-        return decode(stored.transpose(np.argsort(order)), self.dtype)
+def expected(tensors: Tensors, data: Mapping[str, Floats]) -> list[Expected]:
+    """What every result should be."""
+    found = tensors.reference(data)
+    return [Expected(t.name, rounded(found[t.name], t.dtype), data) for t in results(tensors)]
 
-    def equal_bytes(self, role: str, data: bytes, value: int) -> Mask:
-        """True where an element in bytes from a device consists of this byte only."""
-        order, shape = self.order(role), self.shape(role)
-        raw = np.frombuffer(data, np.uint8).reshape(*(shape[i] for i in order), -1)
-        mask: Mask = (raw == value).all(axis=-1).transpose(np.argsort(order))
-        return mask
 
-    def data(self, role: str) -> Floats:
-        """Random values for a tensor that is read; the same in every run."""
-        return sample(
-            self.shape(role), self.dtype, f"{self.problem.with_split(1)}/{self.dtype}/{role}"
-        )
+def size(tensor: Tensor) -> int:
+    """The bytes of a tensor on the device."""
+    return math.prod(tensor.shape) * element(tensor.dtype).bytes
+
+
+def to_memory(tensor: Tensor, values: Floats) -> Bits:
+    """Canonical values as the contiguous array that goes to the device."""
+    return np.ascontiguousarray(encode(values, tensor.dtype).transpose(tensor.order))
+
+
+def from_memory(tensor: Tensor, data: bytes) -> Floats:
+    """The canonical values in bytes from a device.
+
+    Raises:
+        UsageError: If there are not as many bytes as the tensor has.
+    """
+    if len(data) != size(tensor):
+        raise UsageError(f"{tensor.name}: {len(data)} bytes, expected {size(tensor)}")
+    stored = from_bytes(data, tensor.dtype).reshape([tensor.shape[i] for i in tensor.order])
+    return decode(stored.transpose(np.argsort(tensor.order)), tensor.dtype)
+
+
+def equal_bytes(tensor: Tensor, data: bytes, value: int) -> NDArray[np.bool_]:
+    """True where an element in bytes from a device consists of this byte only."""
+    stored = [tensor.shape[i] for i in tensor.order]
+    raw = np.frombuffer(data, np.uint8).reshape(*stored, -1)
+    mask: NDArray[np.bool_] = (raw == value).all(axis=-1).transpose(np.argsort(tensor.order))
+    return mask

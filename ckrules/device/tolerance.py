@@ -1,8 +1,7 @@
 """When a result counts as right: CK's own thresholds, applied element by element.
 
 ``include/ck_tile/host/check_err.hpp`` (`get_relative_threshold`, `get_absolute_threshold`) and
-``calculate_rtol_atol`` of example 20_grouped_convolution. The sum's length is that of the
-direction's own GEMM; the example takes the forward direction's for all three.
+``calculate_rtol_atol`` of example 20_grouped_convolution.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.device.numbers import element
+from ckrules.device.dtypes import element
+from ckrules.device.tensors import inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ckrules.device.numbers import Floats
-    from ckrules.device.tensors import Tensors
+    from ckrules.device.dtypes import Floats
+    from ckrules.kernels.family import Tensors
 
 ACCUMULATOR = "fp32"
 
@@ -57,24 +57,26 @@ def _half_step(dtype: str) -> float:
     return 0.5 * 2.0 ** -element(dtype).mantissa
 
 
-def thresholds(tensors: Tensors, largest: float) -> Tolerance:
-    """The thresholds of a problem, the error of split sums included.
+def thresholds(tensors: Tensors, name: str, largest: float) -> Tolerance:
+    """The thresholds of a result, the error of sums that are added in parts included.
 
     Args:
-        tensors: Problem, direction and type.
+        tensors: The tensors of a problem for a kernel.
+        name: The result.
         largest: The largest magnitude in the reference.
     """
-    p, dtype = tensors.problem, tensors.dtype
-    split = p.split_k if tensors.variant == "bwd_weight" else 1
-    terms = math.ceil(p.gemm(tensors.variant)[2] / split)
+    output = next(t.dtype for t in tensors.all if t.name == name)
+    compute = min((t.dtype for t in inputs(tensors)), key=lambda d: element(d).mantissa)
+    parts = tensors.parts(name)
+    terms = math.ceil(tensors.depth(name) / parts)
     return Tolerance(
         max(
-            relative_threshold(dtype, dtype, ACCUMULATOR, terms),
-            relative_threshold(dtype, dtype, dtype, split),
+            relative_threshold(compute, output, ACCUMULATOR, terms),
+            relative_threshold(output, output, output, parts),
         ),
         max(
-            absolute_threshold(largest / split, dtype, dtype, ACCUMULATOR, terms),
-            absolute_threshold(largest, dtype, dtype, dtype, split),
+            absolute_threshold(largest / parts, compute, output, ACCUMULATOR, terms),
+            absolute_threshold(largest, output, output, output, parts),
         ),
     )
 
@@ -87,9 +89,10 @@ class Comparison:
     elements: int
     wrong: int
     not_finite: int
-    max_abs: float
-    """Over the finite elements, as ``max_rel``."""
-    max_rel: float
+    nan: int
+    max_abs: float | None
+    """Over the finite elements, as ``max_rel``; None if elements are wrong and none is finite."""
+    max_rel: float | None
     mask: NDArray[np.bool_]
     """True where an element is wrong."""
 
@@ -111,13 +114,15 @@ def compare(found: Floats, reference: Floats, tolerance: Tolerance) -> Compariso
         same = np.isinf(out) & (out == ref)
         mask = np.where(finite, error > tolerance.atol + tolerance.rtol * np.abs(ref), ~same)
         relative = np.divide(error, np.abs(ref), out=np.zeros_like(error), where=ref != 0)
+    measured = not mask.any() or bool((mask & finite).any())
     return Comparison(
         tolerance=tolerance,
         elements=out.size,
         wrong=int(mask.sum()),
         not_finite=int((~np.isfinite(out)).sum()),
-        max_abs=_largest(error, finite),
-        max_rel=_largest(relative, finite),
+        nan=int(np.isnan(out).sum()),
+        max_abs=_largest(error, finite) if measured else None,
+        max_rel=_largest(relative, finite) if measured else None,
         mask=mask,
     )
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
     from ckrules.device.interface import Device, DeviceInfo
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 
 
-def serve(pipe: Pipe, device: str, index: int, log: str) -> None:
+def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, str]) -> None:
     """Opens a device and runs the jobs that come, until None comes.
 
-    Sends ``("open", DeviceInfo)``, then for each job ``("phase", text)`` and ``("done", Outcome)``;
-    ``("failed", text)`` if the device cannot be opened.
+    Sends ``("open", DeviceInfo)``, then for each job ``("phase", Phase)`` and at its end
+    ``("done", RunOutcome)``; ``("failed", text)`` if the device cannot be opened, ``("refused",
+    text)`` if it does not take the options.
     """
     _quiet(log)
     _end_with_parent()
@@ -39,12 +42,15 @@ def serve(pipe: Pipe, device: str, index: int, log: str) -> None:
     from ckrules.device.execute import Runner
 
     try:
-        handle = _checked(registry.load(device).open(index))
+        handle = _checked(registry.open_device(device, index, options))
+    except (UsageError, UnknownNameError) as error:
+        pipe.send(("refused", _message(error)))
+        return
     except Exception as error:  # whatever the plug-in's own code raises
-        pipe.send(("failed", _said(error)))
+        pipe.send(("failed", _message(error)))
         return
     pipe.send(("open", handle.info))
-    runner = Runner(handle, lambda text: pipe.send(("phase", text)))
+    runner = Runner(handle, lambda phase: pipe.send(("phase", phase)))
     while True:
         job: Job | None = pipe.recv()
         if job is None:
@@ -66,7 +72,7 @@ def look(pipe: Pipe, device: str, log: str) -> None:
         found = [_info(each) for each in plugin.discover()]
         pipe.send(("found", found, looked))
     except Exception as error:  # whatever the plug-in's own code raises
-        pipe.send(("failed", _said(error), looked))
+        pipe.send(("failed", _message(error), looked))
 
 
 def _info(found: Any) -> DeviceInfo:
@@ -78,9 +84,10 @@ def _info(found: Any) -> DeviceInfo:
 
 
 def _checked(device: Any) -> Device:
-    from ckrules.device.interface import Device, DeviceError
+    from ckrules.device.interface import CLOCK, Device, DeviceError
 
-    members = [m for m in dir(Device) if not m.startswith("_")]
+    clockless = not getattr(getattr(device, "info", None), "has_clock", True)
+    members = [m for m in dir(Device) if not m.startswith("_") and not (clockless and m in CLOCK)]
     absent = [m for m in ("info", *members) if not hasattr(device, m)]
     if absent:
         raise DeviceError(f"the plug-in's device has no {', '.join(absent)}")
@@ -89,21 +96,21 @@ def _checked(device: Any) -> Device:
 
 
 def _outcome(runner: Any, job: Job) -> Any:
-    from ckrules.device.jobs import Outcome
+    from ckrules.device.jobs import RunOutcome, RunStatus
 
     try:
         return runner.run(job)
     except Exception as error:  # a fault of a plug-in costs the job and not the worker
-        return Outcome("error", _said(error))
+        return RunOutcome(RunStatus.ERROR, _message(error))
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, CkrulesError) and text else f"{type(error).__name__}: {text}"
 
 
 def _quiet(log: str) -> None:
-    """Output to the log, and interrupts of the terminal left to the parent."""
+    """Output and stacks of crashes to the log; interrupts of the terminal are the parent's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (sys.stdout, sys.stderr):
@@ -112,6 +119,7 @@ def _quiet(log: str) -> None:
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     os.close(handle)
+    faulthandler.enable(2)
 
 
 def _end_with_parent() -> None:

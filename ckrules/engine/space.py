@@ -11,43 +11,35 @@ values of a variable come in the order in which they were declared.
 
 from __future__ import annotations
 
-import random
-import sys
-import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.errors import HardSpaceWarning, UsageError, unknown
+from ckrules.engine.answers import Answers
+from ckrules.engine.codec import Codec, Domains
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr, Value
-from ckrules.engine.points import Point, Points, slice_bounds
-from ckrules.engine.tables import Tables
-from ckrules.engine.traversal import walk
-from ckrules.engine.variables import domain_of
+from ckrules.engine.expr.traversal import walk
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.rule import Rule
+from ckrules.engine.rules.violation import Violation, violation
+from ckrules.support.errors import HardSpaceWarning, UsageError, unknown
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
-    from ckrules.engine.rules import Violation
 
 
-class HasCondition(Protocol):
-    """Anything with a condition, such as a `ckrules.engine.rules.Rule`."""
-
-    @property
-    def condition(self) -> BoolExpr: ...
+AnyRule = BoolExpr | Rule
+_MADE_AGAIN = ("_compiled", "_problem", "vocabulary", "conditions", "holds", "numbered")
 
 
-AnyRule = BoolExpr | HasCondition
-
-
-class Space(Tables):
+class Space(Answers):
     """The points of finite variables that meet every rule.
 
     Args:
         variables: Variable nodes; points show them in this order.
-        rules: Conditions, or objects with a ``condition``.
+        rules: Conditions, or rules.
         names: Derived quantities that `where` texts may use, beside the variables and the named
             quantities of the rules.
         fixed: Values to which variables are restricted from the start. Unlike `bind`, this takes
@@ -58,7 +50,7 @@ class Space(Tables):
     Raises:
         UnknownNameError: When a rule reads a variable that the space does not have.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> tile_m = Int("tile_m", [16, 32, 64, 128])
     >>> tile_n = Int("tile_n", [16, 32, 64, 128])
     >>> waves = Int("waves", [1, 2, 4, 8])
@@ -87,39 +79,34 @@ class Space(Tables):
             self._variables[name] = node
         self._rules = tuple(rules)
         self._names = dict(names or {})
-        for rule in self._rules:
-            for name in sorted(_condition(rule).support - self._variables.keys()):
+        for condition in self.conditions:
+            for name in sorted(condition.support - self._variables.keys()):
                 raise unknown("variable", name, self._variables)
-        self._domains = {n: domain_of(v).values for n, v in self._variables.items()}
+        candidates = {n: domain_of(v).values for n, v in self._variables.items()}
+        bound = Codec(self._variables, candidates).bound(fixed or {})
+        self.codec = Codec(self._variables, bound)
         self._parent: Space | None = None
-        self._domains = self._bound(fixed or {})
         self._wanted = tuple(dict.fromkeys(order))
         for name in self._wanted:
             if name not in self._variables:
                 raise unknown("variable", name, self._variables)
 
-    @classmethod
-    def from_restrictions(
-        cls, tune_params: Mapping[str, Sequence[Any]], restrictions: Any = None
-    ) -> Space:
-        """The space of Kernel Tuner's parameter dictionary and restriction strings or lambdas.
-
-        >>> params = {"block_size_x": [16, 32, 64], "tile_size": [1, 2, 3]}
-        >>> Space.from_restrictions(params, ["block_size_x * tile_size <= 64"]).count()
-        6
-        """
-        from ckrules.engine.restrictions import space_of
-
-        return space_of(tune_params, restrictions)
-
-    def _derived(self, rules: tuple[AnyRule, ...], domains: dict[str, tuple[Any, ...]]) -> Space:
+    def _derived(self, rules: tuple[AnyRule, ...], domains: Domains) -> Space:
         child = Space.__new__(Space)
         child._variables, child._names = self._variables, self._names
-        child._wanted = self._wanted
-        child._rules, child._domains, child._parent = rules, domains, self
+        child._wanted, child._parent = self._wanted, self
+        child._rules, child.codec = rules, Codec(self._variables, domains)
         return child
 
-    # -- what it is made of ------------------------------------------------------------------
+    def __getstate__(self) -> dict[str, Any]:
+        # large, and made again where it is asked for: out of the cache on disk, mostly
+        return {k: v for k, v in self.__dict__.items() if k not in _MADE_AGAIN}
+
+    def __copy__(self) -> Space:
+        return self  # nothing in it ever changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Space:
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,17 +122,22 @@ class Space(Tables):
     def domains(self) -> dict[str, tuple[Any, ...]]:
         """The candidate values of each variable; a code is a position in this list.
 
-        >>> from ckrules.engine.variables import Int
+        >>> from ckrules.engine.expr.variables import Int
         >>> Space([Int("tile_m", [16, 32, 64])]).bind(tile_m=[64, 16]).domains
         {'tile_m': (16, 64)}
         """
-        return dict(self._domains)
+        return dict(self.codec.domains)
+
+    @property
+    def hint(self) -> tuple[str, ...]:
+        """The order of variables that was asked for, if one was."""
+        return self._wanted
 
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The variables in the order that sorts the points.
 
-        >>> from ckrules.engine.variables import Int
+        >>> from ckrules.engine.expr.variables import Int
         >>> a, b, c = Int("a", [1, 2]), Int("b", [1, 2]), Int("c", [1, 2])
         >>> Space([a, b, c], [a <= c]).order
         ('a', 'c', 'b')
@@ -162,14 +154,17 @@ class Space(Tables):
     def _problem(self) -> Any:
         from ckrules.engine.diagram.problem import prepare
 
-        return prepare(self._domains, [_condition(r) for r in self._rules])
+        return prepare(self.codec.domains, self.conditions)
+
+    @cached_property
+    def conditions(self) -> list[BoolExpr]:
+        """The condition of each rule."""
+        return [r if isinstance(r, BoolExpr) else r.condition for r in self._rules]
 
     def __repr__(self) -> str:
         known = "_compiled" in self.__dict__
         points = f"; {self.count():,} points" if known else ""
         return f"Space({len(self._variables)} variables, {len(self._rules)} rules{points})"
-
-    # -- compilation -------------------------------------------------------------------------
 
     def compile(self) -> Compiled:
         """The compiled form (made once); it answers in codes instead of values."""
@@ -183,16 +178,14 @@ class Space(Tables):
         from ckrules.engine.diagram import cache
         from ckrules.engine.diagram.compiler import compile_problem
 
-        began = time.perf_counter()
-        found = cache.load(self._key) if cache.directory() else None
-        if found is None:
+        def work() -> Compiled:
             found = compile_problem(self._problem, self.order)
             if not found.whole:
                 text = "the space is too hard to compile as a whole: its parts are gone through"
-                warnings.warn(f"{text}, which may take long", HardSpaceWarning, stacklevel=4)
-            if cache.directory() and time.perf_counter() - began > cache.WORTH:
-                cache.store(self._key, found)
-        return found
+                warnings.warn(f"{text}, which may take long", HardSpaceWarning, stacklevel=6)
+            return found
+
+        return cache.compiled(lambda: self._key, work)
 
     @cached_property
     def _key(self) -> str:
@@ -200,178 +193,63 @@ class Space(Tables):
         from ckrules.engine.diagram.content import digest
 
         imposed = () if self._parent is None else self.order
-        return digest(self._domains, [_condition(r) for r in self._rules], imposed)
+        return digest(self.codec.domains, self.conditions, imposed)
 
     def _restriction(self) -> Compiled | None:
         """This space cut out of the nearest compiled space that it was derived from."""
         above = self._parent
         while above is not None and "_compiled" not in above.__dict__:
             above = above._parent
-        if above is None or self._problem.empty:
+        if above is None:
             return None
         from ckrules.engine.diagram.restrict import cut
 
-        added = [_condition(r) for r in self._rules[len(above._rules) :]]
-        return cut(above._compiled, above._domains, self._domains, added)
-
-    # -- answers -----------------------------------------------------------------------------
-
-    def count(self) -> int:
-        """The exact number of points.
-
-        >>> from ckrules.engine.variables import Int
-        >>> Space([Int(f"x{i}", range(100)) for i in range(20)]).count() == 100**20
-        True
-        """
-        return self._compiled.count
-
-    def __len__(self) -> int:
-        count = self.count()
-        if count > sys.maxsize:
-            raise OverflowError(f"{count:,} points are more than len() can return: use count()")
-        return count
-
-    def __bool__(self) -> bool:
-        return self.count() > 0
-
-    def __iter__(self) -> Iterator[Point]:
-        names = self.names
-        for table in self.columns():
-            for row in self.tuples(table):
-                yield dict(zip(names, row, strict=True))
-
-    @overload
-    def __getitem__(self, at: int) -> Point: ...
-    @overload
-    def __getitem__(self, at: slice) -> Points: ...
-    def __getitem__(self, at: int | slice) -> Point | Points:
-        compiled = self._compiled
-        count = compiled.count
-        if isinstance(at, slice):
-            return Points(self, *slice_bounds(at, count))
-        if not -count <= at < count:
-            raise IndexError(f"index {at} is outside the {count:,} points")
-        found = compiled.unrank(at if at >= 0 else at + count)
-        codes = dict(zip(compiled.order, found, strict=True))
-        return {n: values[codes[n]] for n, values in self._domains.items()}
-
-    def index(self, point: Mapping[str, Value]) -> int:
-        """The number of a point, so that ``space[space.index(point)] == point``.
-
-        Raises:
-            UsageError: When the point is not in the space.
-
-        >>> from ckrules.engine.variables import Int
-        >>> space = Space([Int("tile_m", [16, 32, 64]), Int("waves", [1, 2])])
-        >>> space.index({"tile_m": 64, "waves": 1})
-        4
-        """
-        codes = self._codes_of(point)
-        compiled = self._compiled
-        rank = None if codes is None else compiled.rank([codes[n] for n in compiled.order])
-        if rank is None:
-            raise UsageError(f"{dict(point)} is not a point of the space")
-        return rank
+        added = self.conditions[len(above._rules) :]
+        return cut(above._compiled, above.codec.domains, self.codec.domains, added)
 
     def __contains__(self, point: object) -> bool:
         if not isinstance(point, Mapping):
             raise UsageError(f"a point is a mapping from variables to values, not {point!r}")
-        if self._codes_of(point) is None:
+        if self.codec.codes(point) is None:
             return False
-        at = At(point)
-        return all(at.holds(_condition(r)) for r in self._rules)
+        at = At(self.codec.completed(point))
+        return all(map(at.holds, self.conditions))
 
     def violated(self, point: Mapping[str, Value]) -> list[AnyRule]:
-        """The rules whose condition is false at the point, in the order of `rules`.
-
-        >>> from ckrules.engine.variables import Int
-        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
-        >>> Space([m, w], [m % (w * 16) == 0, m <= 32]).violated({"tile_m": 48, "waves": 2})
-        [tile_m % (waves * 16) == 0, tile_m <= 32]
-        """
-        self._check_keys(point)
-        at = At(point)
-        return [r for r in self._rules if not at.holds(_condition(r))]
+        """The rules whose condition is false at the point, in the order of `rules`."""
+        at = At(self.codec.completed(point))
+        pairs = zip(self._rules, self.conditions, strict=True)
+        return [r for r, condition in pairs if not at.holds(condition)]
 
     def violations(self, point: Mapping[str, Value]) -> list[Violation]:
         """Every broken rule with the values it read and a message made from them.
 
         A bare condition is reported as a rule of its own, numbered by its place: ``R1``, ``R2``.
 
-        >>> from ckrules.engine.variables import Int
+        >>> from ckrules.engine.expr.variables import Int
         >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2, 4])
         >>> space = Space([m, w], [m % (w * 16) == 0, m <= 32])
         >>> [(v.code, v.message) for v in space.violations({"tile_m": 48, "waves": 1})]
-        [('R2', 'tile_m = 48 is more than 32')]
+        [('R2', 'tile_m <= 32, but tile_m = 48 is more than 32')]
         """
-        from ckrules.engine.rules import Rule, violation
-
-        self._check_keys(point)
+        point = self.codec.completed(point)
         at = At(point)
-        rules = (
-            r if isinstance(r, Rule) else Rule(f"R{n}", "condition", "compile", _condition(r))
-            for n, r in enumerate(self._rules, 1)
-        )
-        return [v for r in rules if (v := violation(r, at, point))]
+        return [v for r in self.numbered if (v := violation(r, at, point))]
 
-    def counts_by(self, *fields: str) -> dict[Any, int]:
-        """The number of points for each value of a field, or each pair of values of two fields.
+    @cached_property
+    def numbered(self) -> tuple[Rule, ...]:
+        """The rules; a bare condition is one that is numbered by its place: ``R1``, ``R2``."""
+        from ckrules.engine.rules.restriction import restriction
 
-        >>> from ckrules.engine.variables import Int
-        >>> m, w = Int("tile_m", [16, 32, 64]), Int("waves", [1, 2])
-        >>> space = Space([m, w], [m % (w * 16) == 0])
-        >>> space.counts_by("waves")
-        {1: 3, 2: 2}
-        >>> space.counts_by("waves", "tile_m")[2, 16]
-        0
-        """
-        for name in fields:
-            if name not in self._variables:
-                raise unknown("field", name, self._variables)
-        if len(fields) == 1:
-            (name,) = fields
-            return dict(zip(self._domains[name], self._compiled.histogram(name), strict=True))
-        if len(fields) != 2 or fields[0] == fields[1]:
-            raise UsageError("counts_by takes one field or two different ones")
-        a, b = fields
-        rows = self._compiled.histogram2(a, b)
-        return {
-            (x, y): n
-            for x, row in zip(self._domains[a], rows, strict=True)
-            for y, n in zip(self._domains[b], row, strict=True)
-        }
+        given = enumerate(self._rules, 1)
+        return tuple(restriction(n, r) if isinstance(r, BoolExpr) else r for n, r in given)
 
-    def sample(self, n: int, seed: int | None = None) -> list[Point]:
-        """``n`` different points, every set of them equally likely; all points if n is larger.
+    @cached_property
+    def holds(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
+        """For a point of candidate values, whether each rule's condition holds; compiled once."""
+        from ckrules.engine.evaluate.compiled import compile_function
 
-        >>> from ckrules.engine.variables import Int
-        >>> space = Space([Int("tile_m", [16, 32, 64, 128])])
-        >>> len(space.sample(2, seed=1)), len(space.sample(9, seed=1))
-        (2, 4)
-        """
-        indices = self.sample_indices(n, seed)
-        names = self.names
-        if not names or not indices:
-            return [{} for _ in indices]
-        table = self._compiled.unrank_many(indices)
-        return [dict(zip(names, row, strict=True)) for row in self.tuples(table)]
-
-    def sample_indices(self, n: int, seed: int | None = None) -> list[int]:
-        """The numbers of the points that `sample` returns, in random order."""
-        if n < 0:
-            raise UsageError(f"cannot sample {n} points")
-        count = self.count()
-        n = min(n, count)
-        rng = random.Random(seed)
-        chosen: dict[int, None] = {}
-        for top in range(count - n, count):  # Floyd's algorithm: n draws, no rejections
-            draw = rng.randrange(top + 1)
-            chosen.setdefault(draw if draw not in chosen else top)
-        out = list(chosen)
-        rng.shuffle(out)
-        return out
-
-    # -- smaller spaces ----------------------------------------------------------------------
+        return compile_function(self.conditions)
 
     def where(self, *conditions: BoolExpr | str) -> Space:
         """The points of this space at which the conditions hold too.
@@ -379,7 +257,7 @@ class Space(Tables):
         Args:
             conditions: Expressions, or texts in the language of ``--where``.
 
-        >>> from ckrules.engine.variables import Int
+        >>> from ckrules.engine.expr.variables import Int
         >>> space = Space([Int("tile_m", [16, 32, 64]), Int("tile_n", [16, 32, 64])])
         >>> space.where("tile_m * tile_n >= 1024 & tile_m < tile_n").count()
         2
@@ -387,19 +265,21 @@ class Space(Tables):
         added: list[BoolExpr] = []
         for condition in conditions:
             if isinstance(condition, str):
-                from ckrules.engine.parse import parse_condition
+                from ckrules.engine.lang.where import parse_condition, warn_of_strangers
 
-                condition = parse_condition(condition, self._vocabulary)
+                condition = parse_condition(condition, self.vocabulary)
+                warn_of_strangers([condition], self.codec.domains)
             if not isinstance(condition, BoolExpr):
                 raise UsageError(f"`{condition!r}` is not a condition")
             for name in sorted(condition.support - self._variables.keys()):
                 raise unknown("variable", name, self._variables)
             added.append(condition)
-        return self._derived((*self._rules, *added), self._domains)
+        return self._derived((*self._rules, *added), self.codec.domains)
 
     @cached_property
-    def _vocabulary(self) -> dict[str, Expr]:
-        nodes = walk(*(_condition(r) for r in self._rules))
+    def vocabulary(self) -> dict[str, Expr]:
+        """Variables and derived quantities by name: what texts, counts and columns may name."""
+        nodes = walk(*self.conditions)
         named = {n.data.name: n for n in nodes if n.op == "named"}
         return {**named, **self._names, **self._variables}
 
@@ -408,52 +288,16 @@ class Space(Tables):
 
         Args:
             values: A value, or a list, tuple, set or range of values, by variable. A value that
-                is no candidate but lies in the variable's documented range is allowed.
+                is not a candidate but lies in the variable's documented range is allowed.
 
         Raises:
             UnknownNameError: For a field or word that does not exist, with near matches.
             UsageError: For a value that the variable cannot take.
 
-        >>> from ckrules.engine.variables import Int
+        >>> from ckrules.engine.expr.variables import Int
         >>> m, w = Int("tile_m", [16, 32, 64], lo=1, hi=256), Int("waves", [1, 2, 4])
         >>> space = Space([m, w], [m % (w * 16) == 0])
         >>> space.bind(waves=[2, 4]).count(), space.bind(tile_m=96).count()
         (3, 2)
         """
-        return self._derived(self._rules, self._bound(values))
-
-    def _bound(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        domains = dict(self._domains)
-        for name, given in values.items():
-            if name not in self._variables:
-                raise unknown("field", name, self._variables)
-            many = isinstance(given, (list, tuple, set, frozenset, range))
-            domain = domain_of(self._variables[name])
-            wanted = [domain.accept(v) for v in (given if many else (given,))]
-            kept = tuple(v for v in domains[name] if v in wanted)
-            if len(domains[name]) == len(domain.values):  # not bound before
-                outside = {v for v in wanted if v not in domain.values}
-                kept += tuple(sorted(outside, key=_sort_key))
-            domains[name] = kept
-        return domains
-
-    def shard(self, i: int, n: int) -> Points:
-        """The ``i``-th (from 0) of ``n`` consecutive parts, equal to within one point.
-
-        >>> from ckrules.engine.variables import Int
-        >>> space = Space([Int("x", range(10))])
-        >>> [len(space.shard(i, 3)) for i in range(3)]
-        [3, 3, 4]
-        """
-        if n < 1 or not 0 <= i < n:
-            raise UsageError(f"shard {i} of {n} does not exist: expected 0 to {max(0, n - 1)}")
-        count = self.count()
-        return Points(self, i * count // n, (i + 1) * count // n)
-
-
-def _condition(rule: AnyRule) -> BoolExpr:
-    return rule if isinstance(rule, BoolExpr) else rule.condition
-
-
-def _sort_key(value: Any) -> tuple[str, Any]:
-    return type(value).__name__, value
+        return self._derived(self._rules, self.codec.bound(values))

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ckrules.config import (
+from ckrules.engine.expr import Value
+from ckrules.kernels.config import (
     Config,
     ConfigError,
-    Fault,
     config_from_mapping,
     config_from_parsed,
+    read_exactly,
     read_name,
 )
-from ckrules.engine.expr import Value
-from ckrules.name_grammar import KernelNameError
+from ckrules.kernels.name_grammar import KernelNameError
+from ckrules.kernels.names import naming_of
+from ckrules.kernels.schema import FieldError
 
 if TYPE_CHECKING:
-    from ckrules.selection import Books
+    from ckrules.kernels.books import Books
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A source with line and column, both from 1, columns in characters; 0 where there is none.
 
     ``end_line`` and ``end_column`` are the first place behind the span, 0 where it is not known.
@@ -38,8 +39,9 @@ class Place:
     end_column: int = 0
 
     def __str__(self) -> str:
-        parts = [self.source, *(str(n) for n in (self.line, self.column) if n)]
-        return ":".join(parts)
+        if self.line and self.column:
+            return f"{self.source}:{self.line}:{self.column}"
+        return ":".join([self.source, *(str(n) for n in (self.line, self.column) if n)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a source that is no configuration: a code of `ckrules.readers.findings`."""
+    """Something about a source beside its configurations; codes: `ckrules.checking.findings`."""
 
     place: Place
     code: str
@@ -109,16 +111,22 @@ class Entry:
 
 
 class Problem:
-    """Text that is no configuration; what is wrong is worked out when it is asked for.
+    """Text that is not a configuration; what is wrong is worked out when it is asked for.
 
     A file of a hundred thousand faulty lines shows only the first few, so messages with near
-    matches are not made for the rest.
+    matches are not made for the rest. ``pointer`` is as that of an `Entry`, None where the text
+    has no place in a document.
     """
 
-    __slots__ = ("_explain", "place")
+    __slots__ = ("_explain", "place", "pointer")
 
-    def __init__(self, place: Place, explain: str | Callable[[], list[tuple[Place, str]]]) -> None:
-        self.place, self._explain = place, explain
+    def __init__(
+        self,
+        place: Place,
+        explain: str | Callable[[], list[tuple[Place, str]]],
+        pointer: str | None = None,
+    ) -> None:
+        self.place, self._explain, self.pointer = place, explain, pointer
 
     def lines(self) -> list[tuple[Place, str]]:
         """Place and message of everything that is wrong here, at least one."""
@@ -138,34 +146,66 @@ class Context:
 
 
 def entry_from_name(
-    text: str, context: Context, place: Place, at: Callable[[int], Place]
+    text: str, context: Context, place: Place, *, spread: bool = False
 ) -> Entry | Problem:
-    """The entry that a kernel's name makes; ``at`` gives the place of a column of the name."""
+    """The entry that a kernel's name makes.
+
+    Args:
+        text: The name.
+        context: What readers know.
+        place: Where it stands.
+        spread: Whether it stands there letter by letter, so that each part has its own place.
+    """
     try:
-        config = config_from_parsed(read_name(text), context.books, arch=context.arch)
+        parsed, exact = read_exactly(text)
+        config = config_from_parsed(
+            parsed, context.books, arch=context.arch, name=text if exact else None
+        )
     except KernelNameError as error:
-        fault = error
-        return Problem(at(fault.column), lambda: [(at(fault.column), name_fault(fault))])
+        fault, at = error, _column(place, error.column, spread)
+        return Problem(at, lambda: [(at, name_fault(fault))])
     except ConfigError as error:
-        faults = error.faults
-        return Problem(place, lambda: [(_in_name(text, f.key, at), f.message) for f in faults])
+        refused = error
+        return Problem(
+            place,
+            lambda: [(_in_name(text, f.key, place, spread), f.message) for f in refused.faults],
+        )
+    return _Named(text, config, place, spread)
 
-    def locate(name: str) -> Place | None:
-        span = _span(text, name)
-        return None if span is None else _from_to(at, *span)
 
-    def rewrite(name: str, value: Value) -> Edit | None:
-        found = locate(name)
+class _Named(Entry):
+    """The configuration of a name; of its kind files have millions."""
+
+    __slots__ = ("_naming", "_place", "_spread")
+
+    def __init__(self, text: str, config: Config, place: Place, spread: bool) -> None:
+        self.config, self.label, self.remarks, self.pointer = config, text, (), ""
+        self._naming, self._place, self._spread = naming_of(text), place, spread
+        self.place = _part(place, 0, len(text), spread) if place.line else place
+
+    def written(self, field: str) -> Place | None:
+        """See `Entry.written`."""
+        span = None if self._naming is None else self._naming.span(self.label, field)
+        return None if span is None else _part(self._place, span[0], span[1], self._spread)
+
+    def rewrite(self, field: str, value: Value) -> Edit | None:
+        """See `Entry.rewrite`."""
+        found = self.written(field)
         plain = isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
         return Edit(found, str(value)) if found is not None and plain else None
 
-    whole = _from_to(at, 0, len(text)) if place.line else place
-    return Entry(config, whole, locate, rewrite, label=text)
+
+def _column(place: Place, column: int, spread: bool) -> Place:
+    """The place of a column, from 1, of the name at a place."""
+    return Place(place.source, place.line, place.column + column - 1) if spread else place
 
 
-def _from_to(at: Callable[[int], Place], start: int, end: int) -> Place:
-    first, last = at(start + 1), at(end + 1)
-    return Place(first.source, first.line, first.column, last.line, last.column)
+def _part(place: Place, start: int, end: int, spread: bool) -> Place:
+    """The place of a part of the name at a place."""
+    source, line, column, _, _ = place
+    if not spread:
+        return Place(source, line, column, line, column)
+    return Place(source, line, column + start, line, column + end)
 
 
 def name_fault(error: KernelNameError) -> str:
@@ -179,18 +219,13 @@ def name_fault(error: KernelNameError) -> str:
 
 
 def _span(text: str, key: str) -> tuple[int, int] | None:
-    from ckrules.name_grammar import DEPTHWISE_NAME, NAME
-
-    match = NAME.fullmatch(text) or DEPTHWISE_NAME.fullmatch(text)
-    if match is None or match.groupdict().get(key) is None:
-        return None
-    start, end = match.span(key)
-    return (start, start + 1) if key == "ndim" else (start, end)
+    naming = naming_of(text)
+    return None if naming is None else naming.span(text, key)
 
 
-def _in_name(text: str, key: str, at: Callable[[int], Place]) -> Place:
+def _in_name(text: str, key: str, place: Place, spread: bool) -> Place:
     span = _span(text, key)
-    return at(1) if span is None else at(span[0] + 1)
+    return _column(place, 1 if span is None else span[0] + 1, spread)
 
 
 def entry_from_mapping(
@@ -208,9 +243,9 @@ def entry_from_mapping(
     try:
         config = _config(given, context)
     except ConfigError as error:
-        faults = error.faults
+        refused = error
         return Problem(
-            place, lambda: [(locate(f.key, f.at_key) or place, f.message) for f in faults]
+            place, lambda: [(locate(f.key, f.at_key) or place, f.message) for f in refused.faults]
         )
     except RecursionError:
         return Problem(place, "nested too deeply to be a configuration")
@@ -224,15 +259,17 @@ def _config(given: Mapping[str, Any], context: Context) -> Config:
     name = given["name"]
     fields = {k: v for k, v in given.items() if k != "name"}
     if not isinstance(name, str):
-        raise ConfigError([Fault("name is not a word", "name")])
+        raise ConfigError([FieldError("name is not a word", "name")])
     try:
         parsed = read_name(name[:2000])
     except KernelNameError as error:
-        raise ConfigError([Fault(name_fault(error), "name")]) from None
+        raise ConfigError([FieldError(name_fault(error), "name")]) from None
     for key in parsed.spelling:  # the fields may use the other spelling
         fields.setdefault(key, parsed.spelling[key])
     config = config_from_mapping({**parsed.point, **fields}, context.books, arch=context.arch)
     differ = [k for k, v in parsed.point.items() if config.point[k] != v]
     if differ:
-        raise ConfigError([Fault(f"the name says another {differ[0]} than the fields", "name")])
+        raise ConfigError(
+            [FieldError(f"the name says another {differ[0]} than the fields", "name")]
+        )
     return config

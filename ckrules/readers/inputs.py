@@ -1,4 +1,7 @@
-"""Arguments of a command: a kernel's name, a file in any format, or ``-`` for standard input."""
+"""Arguments of a command: names, files, JSON objects, or ``-`` for standard input.
+
+``FILE#/kernels/3`` is one configuration of a file, by the JSON pointer that reports show.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,27 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from io import BufferedReader, RawIOBase
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from ckrules.engine.errors import unknown
+from ckrules.kernels.names import prefixes
 from ckrules.readers import formats as formats_package
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
 from ckrules.readers.source import Head, Source, SourceError
 from ckrules.readers.suppressions import Suppressions
+from ckrules.support import opening
+from ckrules.support.errors import unknown
 
-_NAME = "grouped_conv_"
+_YAML = (".yaml", ".yml")
+#: What messages call standard input, and a JSON object that is an argument.
+STDIN, INLINE = "<stdin>", "<argument>"
 Item = Entry | Problem | Remark
 
 
 class Format(Protocol):
     """A module of `ckrules.readers.formats`."""
 
-    TITLE: str
     SUFFIXES: tuple[str, ...]
     #: The sign that begins a comment, empty where the format has none.
     COMMENT: str
@@ -53,10 +59,29 @@ def formats() -> dict[str, Format]:
     return cast(dict[str, Format], dict(ordered))
 
 
+def split_pointer(argument: str) -> tuple[str, str]:
+    """The file of an argument and the JSON pointer behind it, empty where there is none.
+
+    >>> split_pointer("no-such-file.json#/kernels/3")
+    ('no-such-file.json', '/kernels/3')
+    """
+    path, sign, pointer = argument.partition("#/")
+    if not sign or is_inline(argument) or os.path.lexists(argument):
+        return argument, ""
+    return path, f"/{pointer}".rstrip("/")
+
+
+def is_inline(argument: str) -> bool:
+    """Whether an argument is itself a JSON object."""
+    return argument.lstrip().startswith("{") and not os.path.lexists(argument)
+
+
 class Reading:
     """Everything that an argument holds: configurations, problems and remarks, one by one.
 
     ``suppressions`` grows while the items come and is whole afterwards.
+
+    ``path`` is the file, empty if there is none; ``pointer`` the part of it that is meant.
 
     Raises:
         UnknownNameError: For an unknown format.
@@ -74,31 +99,63 @@ class Reading:
         if input_format is not None and input_format not in formats():
             raise unknown("input format", input_format, formats())
         self.argument, self.context, self.input_format = argument, context, input_format
-        self.name = argument
+        self.path, self.pointer = split_pointer(argument)
+        self.name = self.path
         if argument == "-":
-            self.name = "<stdin>" if stdin_name == "-" else stdin_name
+            self.name = STDIN if stdin_name == "-" else stdin_name
         self._stdin = stdin
-        self.is_name = argument.startswith(_NAME) and not os.path.lexists(argument)
+        self.is_name = argument.startswith(prefixes()) and not os.path.lexists(argument)
+        if is_inline(argument):
+            self.name, self._stdin = INLINE, BytesIO(argument.encode(errors="replace"))
+        if argument == "-" or self.is_name or is_inline(argument):
+            self.path = ""
         self.format = ""
         self.suppressions: Suppressions | None = None
 
     def __iter__(self) -> Iterator[Item]:
-        if self.argument == "-":
+        return self._part() if self.pointer else self._whole()
+
+    def _part(self) -> Iterator[Item]:
+        """The configuration that the pointer leads to, or several below it."""
+        seen: list[str] = []
+        found = False
+        for item in self._whole():
+            pointer = None if isinstance(item, Remark) else item.pointer
+            if pointer is None:
+                if isinstance(item, Problem) and not found:
+                    yield item
+                    return
+                continue
+            if f"{pointer}/".startswith(f"{self.pointer}/"):
+                found = True
+                yield item
+            elif not found:
+                seen = [*seen[:1], pointer]
+        if not found:
+            known = " to ".join(dict.fromkeys(seen))
+            tail = f": its configurations are {known}" if any(seen) else ""
+            yield Problem(Place(self.name), f"no configuration {self.pointer}{tail}")
+
+    def _whole(self) -> Iterator[Item]:
+        if self.is_name:
+            yield entry_from_name(self.argument, self.context, Place(self.argument))
+            return
+        if not self.argument:  # as of a variable of the shell that is not set
+            yield Problem(Place("''"), "an empty argument, expected a file or a kernel's name")
+            return
+        if not self.path:
             yield from self._read(self._stdin or sys.stdin.buffer)
             return
-        if self.is_name:
-            place = Place(self.argument)
-            yield entry_from_name(self.argument, self.context, place, lambda column: place)
-            return
         try:
-            path = Path(self.argument)
-            if path.is_dir():
-                yield Problem(Place(self.argument), "a folder, expected a file")
+            if Path(self.path).is_dir():
+                unread = not os.access(self.path, os.R_OK | os.X_OK)
+                what = "cannot read the folder: permission denied"
+                yield Problem(Place(self.path), what if unread else "a folder, expected a file")
                 return
-            with path.open("rb") as stream:
+            with opening.binary(self.path) as stream:
                 yield from self._read(stream)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            yield Problem(Place(self.argument), _unopened(self.argument, error))
+            yield Problem(Place(self.path), _unopened(error))
 
     def _read(self, stream: BinaryIO) -> Iterator[Item]:
         try:
@@ -106,12 +163,18 @@ class Reading:
             source = Source(self.name, cast(BufferedReader, peeks))
             self.format = self.input_format or detect(self.name, source.head())
             module = formats()[self.format]
+            if source.empty and not (module.COMMENT and self._is_named_for(module)):
+                raise SourceError("empty: there is no configuration in it")
             if module.COMMENT:
                 source.comments(module.COMMENT)
             self.suppressions = source.suppressions
             yield from module.read(source, self.context)
         except SourceError as error:
             yield Problem(Place(self.name, error.line, error.column), error.message)
+
+    def _is_named_for(self, module: Format) -> bool:
+        """Whether the file's suffix is that of the format (comments alone may stand in it)."""
+        return os.path.splitext(self.name)[1].lower() in module.SUFFIXES
 
 
 def read_input(
@@ -127,14 +190,19 @@ def read_input(
             yield item
 
 
-def _unopened(argument: str, error: OSError | ValueError) -> str:
+def _unopened(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"no such file, and no kernel name either (those begin with {_NAME})"
+        return (
+            f"no such file, and no kernel name either (those begin with {' or '.join(prefixes())})"
+        )
     return f"cannot read the file: {getattr(error, 'strerror', None) or error}"
 
 
 def detect(name: str, head: Head) -> str:
     """The format of a text: by its first lines, else by the suffix of its name.
+
+    Raises:
+        SourceError: For YAML.
 
     >>> detect("a.txt", Head(['{"variant": "forward"}', '{"variant": "bwd_data"}']))
     'jsonl'
@@ -144,4 +212,8 @@ def detect(name: str, head: Head) -> str:
     found = next((n for n, f in formats().items() if f.sniff(head)), None)
     if named == "jsonl" and found == "json" and head[0].startswith("{"):
         return named  # its first line is faulty
+    if named == "toml" and found == "json" and head[0].startswith("["):
+        return named  # a header in quotes
+    if found is None and suffix in _YAML:
+        raise SourceError("YAML is not read: write the configurations as JSON, TOML or CSV")
     return found or named or "names"

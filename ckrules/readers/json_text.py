@@ -9,19 +9,23 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from ckrules.readers.source import SourceError, Text
 
 #: Keys of an object that holds a list of configurations.
 LISTS = ("kernels", "instances")
-_HOLDS_LIST = re.compile(r'"(?:kernels|instances)"\s*:\s*\[')
-_BLANK = re.compile(r"[ \t\n\r]*")
-_ENDS_WITH_LIST = re.compile(r"\]\s*\}\s*\Z")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-_SCALAR = re.compile(r"[^\s,\]}]+")
+#: Keys beside a list, which hold for each of its elements; no kernel has as many fields.
+MOST_AROUND = 200
+TOO_MANY = f"more than {MOST_AROUND} keys beside the list of configurations"
+_HOLDS_LIST = re.compile(r'"(?:kernels|instances)"\s*+:\s*+\[')
+_BLANK = re.compile(r"[ \t\n\r]*+")
+#: No quantifier can give back what it took, so every text is gone through once.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
 _DIGITS = 18
 
 
@@ -58,9 +62,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) == len(pairs):
         return made
-    keys = [k for k, _ in pairs]
     repeats = Repeats(made)
-    repeats.twice = tuple(dict.fromkeys(k for i, k in enumerate(keys) if k in keys[:i]))
+    repeats.twice = tuple(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
     return repeats
 
 
@@ -69,18 +72,48 @@ def _int(text: str) -> int:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Odd, parse_int=_int)
+#: Finds the end of a value and keeps nothing of it.
+_PASSER = json.JSONDecoder(
+    object_pairs_hook=len, parse_int=len, parse_float=len, parse_constant=len
+)
+
+
+class Spot(NamedTuple):
+    """Offsets of a key and of its value: where each begins, and what is behind it."""
+
+    key: int
+    value: int
+    key_end: int
+    end: int
+
+
+Spots = dict[str, list[Spot]]
+
+
+@dataclass(slots=True)
+class Around:
+    """The object around a list: its other values, which hold for every element, and all keys."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    spots: Spots = field(default_factory=dict)
+    list_key: str = ""
+    list_at: int = -1
+    end: int = -1
+    """The offset behind the object, -1 where its list is faulty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A decoded value, where it stands, and the fields that hold for its whole list."""
+    """A decoded value, where it stands, and what its list is in."""
 
     value: Any
     offset: int
     end: int
-    shared: dict[str, Any]
-    shared_offset: int
+    around: Around
     pointer: str = ""
+
+
+_ALONE = Around()
 
 
 def items(text: Text) -> Iterator[Item]:
@@ -89,30 +122,38 @@ def items(text: Text) -> Iterator[Item]:
     Raises:
         SourceError: Where the text is no JSON.
     """
-    start = _skip(text.text, 0)
-    if text.text[start : start + 1] == "[":
-        end = yield from _elements(text, start, {}, 0)
-    elif text.text[start : start + 1] == "{" and _HOLDS_LIST.search(text.text):
-        end = yield from _wrapper(text, start)
+    raw, start = text.text, _skip(text.text, 0)
+    around = _ALONE
+    if raw[start : start + 1] == "{" and _HOLDS_LIST.search(raw):
+        around = _around(text, start)
+    if around.list_key:
+        if len(around.values) > MOST_AROUND:
+            spots = next(itertools.islice(around.spots.values(), MOST_AROUND, None))
+            raise SourceError(TOO_MANY, *text.place(spots[0].key))
+        end = yield from _elements(text, around.list_at, around)
+        if around.end < 0:
+            raise _fail(text, _skip(raw, end), "expected ',' or '}'")
+        end = around.end
+    elif raw[start : start + 1] == "[":
+        end = yield from _elements(text, start, around)
     else:
         value, end = _decode(text, start)
-        yield Item(value, start, end, {}, 0)
-    end = _skip(text.text, end)
-    if end < len(text.text):
+        yield Item(value, start, end, _ALONE)
+    end = _skip(raw, end)
+    if end < len(raw):
         raise _fail(text, end, "text after the end of the JSON value")
 
 
-def _elements(
-    text: Text, start: int, shared: dict[str, Any], at: int, key: str = ""
-) -> Generator[Item, None, int]:
+def _elements(text: Text, start: int, around: Around) -> Generator[Item, None, int]:
     """The elements of the list at ``start``; returns the offset behind it."""
     raw = text.text
+    key = f"/{around.list_key}" if around.list_key else ""
     pos = _skip(raw, start + 1)
     if raw[pos : pos + 1] == "]":
         return pos + 1
     for index in itertools.count():
         value, end = _decode(text, pos)
-        yield Item(value, pos, end, shared, at, f"{key}/{index}")
+        yield Item(value, pos, end, around, f"{key}/{index}")
         end = _skip(raw, end)
         if raw[end : end + 1] == "]":
             return end + 1
@@ -122,78 +163,67 @@ def _elements(
     raise AssertionError("itertools.count ends")  # pragma: no cover
 
 
-def _wrapper(text: Text, start: int) -> Generator[Item, None, int]:
-    """The elements of an object's list; returns the offset behind the object.
+def _around(text: Text, start: int) -> Around:
+    """The object at ``start`` without the elements of its list, which is passed over.
 
-    The object's other keys are fields of every element, wherever they stand, so a list that is
-    not the last value is first passed over.
+    Its other keys are fields of every element, wherever they stand. What is wrong behind a
+    faulty list is not looked at: the list's own fault comes first.
     """
-    raw = text.text
-    lists: list[tuple[int, str]] = []
-    shared: dict[str, Any] = {}
-    whole = bool(_ENDS_WITH_LIST.search(raw[-1000:]))
-    for key, key_at, value_at in _keys(text, start, whole, shared):
-        if key in LISTS and raw[value_at : value_at + 1] == "[":
-            if lists:
-                raise _fail(text, key_at, f"a second list {key!r}")
-            lists.append((value_at, key))
-    if not lists:
-        value, end = _decode(text, start)
-        yield Item(value, start, end, {}, 0)
-        return end
-    end = yield from _elements(text, lists[0][0], shared, start, f"/{lists[0][1]}")
-    return _behind_list(text, end) if whole else _past(text, start)
+    found = Around()
+    try:
+        found.end = _walk(text, start, found)
+    except SourceError:
+        if found.list_at < 0 or _passed(text.text, found.list_at) >= 0:
+            raise
+    return found
 
 
-def _keys(
-    text: Text, start: int, whole: bool, shared: dict[str, Any]
-) -> Iterator[tuple[str, int, int]]:
-    """Keys of the object with the places of key and value; scalars go into ``shared``."""
+def _walk(text: Text, start: int, found: Around) -> int:
+    """Fills in what is around a list; returns the offset behind the object."""
     raw, pos = text.text, _skip(text.text, start + 1)
     while raw[pos : pos + 1] != "}":
         if raw[pos : pos + 1] != '"':
             raise _fail(text, pos, "expected a key in double quotes")
-        key, end = _decode(text, pos)
-        colon = _skip(raw, end)
+        key, key_end = _decode(text, pos)
+        colon = _skip(raw, key_end)
         if raw[colon : colon + 1] != ":":
             raise _fail(text, colon, "expected ':'")
         value_at = _skip(raw, colon + 1)
-        yield key, pos, value_at
         if key in LISTS and raw[value_at : value_at + 1] == "[":
-            if whole:
-                return
-            end = _past(text, value_at)
+            if found.list_key:
+                raise _fail(text, pos, f"a second list {key!r}")
+            found.list_at, found.list_key = value_at, key
+            end = _passed(raw, value_at)
+            if end < 0:
+                end = _closed(text, value_at)
         else:
             value, end = _decode(text, value_at)
-            if key in shared:
-                raise _fail(text, pos, f"the key {key!r} stands twice")
-            shared[key] = value
+            if key in found.values:
+                raise _fail(text, pos, f"duplicate key {key!r}")
+            found.values[key] = value
+            found.spots[key] = [Spot(pos, value_at, key_end, end)]
         end = _skip(raw, end)
         if raw[end : end + 1] not in (",", "}"):
             raise _fail(text, end, "expected ',' or '}'")
         pos = _skip(raw, end + 1) if raw[end] == "," else end
+    return pos + 1
 
 
-def _behind_list(text: Text, end: int) -> int:
-    """The offset behind an object that should end with its list."""
-    end = _skip(text.text, end)
-    sign = text.text[end : end + 1]
-    if sign == ",":
-        at = _skip(text.text, end + 1)
-        key, _ = _decode(text, at)
-        raise _fail(text, at, f"a second list {key!r}")
-    if sign != "}":
-        raise _fail(text, end, "expected ',' or '}'")
-    return end + 1
+def _passed(raw: str, start: int) -> int:
+    """The offset behind the value at ``start``, -1 where it is no JSON."""
+    try:
+        return _PASSER.raw_decode(raw, start)[1]
+    except (ValueError, RecursionError):
+        return -1
 
 
-def _past(text: Text, start: int) -> int:
+def _closed(text: Text, start: int) -> int:
     """The offset behind the list or object at ``start``, found by its brackets."""
     depth = 0
-    for match in _BRACKET.finditer(text.text, start):
+    for match in _TOKEN.finditer(text.text, start):
         sign = match.group()
-        depth += sign in "[{"
-        depth -= sign in "]}"
+        depth += sign in ("[", "{")
+        depth -= sign in ("]", "}")
         if depth == 0:
             return match.end()
     raise _fail(text, len(text.text), "the text ends inside a value")
@@ -226,87 +256,85 @@ def _fail(text: Text, offset: int, what: str) -> SourceError:
     return SourceError(f"not JSON: {what}", *text.place(offset))
 
 
-def key_place(raw: str, start: int, end: int, key: str) -> tuple[int, int] | None:
-    """Offsets of key and value in the flat object at ``start``; None if they are not plain to see.
+def key_places(raw: str, start: int) -> Spots:
+    """The keys of the object at ``start``, repeats included; those of objects in it are not meant.
 
-    No string of JSON holds an unescaped quote, so a quoted key and a colon are that key.
+    One pass over the object; what is no JSON ends it.
+
+    >>> key_places('{"a": {"b": 1}, "b": 2, "a": [2]}', 0)["a"][1]
+    Spot(key=24, value=29, key_end=27, end=32)
+    >>> list(key_places('{"a": {"b": 1}, "b": 2, "a": [2]}', 0))
+    ['a', 'b']
     """
-    match = re.compile(rf'"{re.escape(key)}"[ \t\n\r]*:[ \t\n\r]*').search(raw, start, end)
-    return (match.start(), match.end()) if match else None
-
-
-def key_places(raw: str, start: int) -> dict[str, list[tuple[int, int]]]:
-    """Offsets of key and value for every key of the object at ``start``, repeats included.
-
-    The text must be JSON that was decoded before.
-
-    >>> key_places('{"a": 1, "a": [2]}', 0)
-    {'a': [(1, 6), (9, 14)]}
-    """
-    found: dict[str, list[tuple[int, int]]] = {}
-    pos = _skip(raw, start + 1)
-    while raw[pos] != "}":
-        key, end = _DECODER.raw_decode(raw, pos)
-        value_at = _skip(raw, _skip(raw, end) + 1)
-        found.setdefault(key, []).append((pos, value_at))
-        end = _skip(raw, _value_end(raw, value_at))
-        pos = _skip(raw, end + 1) if raw[end] == "," else end
+    found: Spots = {}
+    depth = 0
+    key: tuple[int, int] | None = None
+    value_at = -1  # -1: before the colon, -2: behind it
+    for token in _TOKEN.finditer(raw, start):
+        begin, end = token.span()
+        sign = raw[begin]
+        if sign in "[{":
+            if depth == 1 and value_at == -2:
+                value_at = begin
+            depth += 1
+            continue
+        if sign in "]}":
+            depth -= 1
+            if depth <= 0:
+                break
+        if depth > 1:
+            continue
+        if sign == ":":
+            value_at = -1 if key is None else -2
+        elif sign == ",":
+            key, value_at = None, -1
+        elif key is None:
+            key = begin, end
+        elif value_at != -1:
+            name = _word(raw[slice(*key)])
+            spot = Spot(key[0], begin if value_at == -2 else value_at, key[1], end)
+            found.setdefault(name, []).append(spot)
     return found
 
 
-def _value_end(raw: str, start: int) -> int:
-    if raw[start] == '"':
-        end: int = _DECODER.raw_decode(raw, start)[1]
-        return end
-    if raw[start] in "[{":
-        return _past(Text(raw), start)
-    scalar = _SCALAR.match(raw, start)
-    return scalar.end() if scalar else start + 1
+def _word(quoted: str) -> str:
+    """The text of a key; a faulty one is kept as it is."""
+    if "\\" not in quoted:
+        return quoted[1:-1]
+    try:
+        return str(json.loads(quoted))
+    except ValueError:
+        return quoted
 
 
 class Members:
     """Places of the keys and values of one decoded object, found when they are asked for.
 
-    ``inner`` leads to an object below it; ``shared`` is the offset of an object whose keys hold
-    for this one too, or None.
+    ``inner`` leads to an object below it.
     """
 
-    def __init__(
-        self,
-        text: Text,
-        start: int,
-        end: int,
-        inner: tuple[str, ...] = (),
-        shared: int | None = None,
-    ) -> None:
-        self._text, self._start, self._end = text, start, end
-        self._inner, self._shared = inner, shared
-        self._own: dict[str, list[tuple[int, int]]] | None = None
-        self._beside: dict[str, list[tuple[int, int]]] = {}
+    def __init__(self, text: Text, item: Item, inner: tuple[str, ...] = ()) -> None:
+        self._text, self._item, self._inner = text, item, inner
 
-    def find(self, key: str, which: int = 0, own: bool = False) -> tuple[int, int] | None:
-        """Offsets of a key and its value; ``which`` counts a key that stands several times.
+    @cached_property
+    def _at(self) -> int:
+        """Where the object begins."""
+        start = self._item.offset
+        for key in self._inner:
+            start = key_places(self._text.text, start)[key][-1].value
+        return start
 
-        With ``own``, keys of the shared object do not count.
+    @cached_property
+    def _own(self) -> Spots:
+        return key_places(self._text.text, self._at)
+
+    def find(self, key: str, which: int = 0, own: bool = False) -> Spot | None:
+        """Where a key stands; ``which`` counts a key that stands several times.
+
+        With ``own``, keys of the object around the list do not count.
         """
-        raw = self._text.text
-        if not self._inner and which == 0 and self._own is None:
-            found = key_place(raw, self._start, self._end, key)
-            if found is not None:
-                return found
-        places = self.own().get(key) or (None if own else self._beside.get(key))
-        return places[which] if places and which < len(places) and key not in LISTS else None
-
-    def own(self) -> dict[str, list[tuple[int, int]]]:
-        """Offsets of the object's own keys and values."""
-        if self._own is None:
-            start = self._start
-            for key in self._inner:
-                start = key_places(self._text.text, start)[key][-1][1]
-            self._own = key_places(self._text.text, start)
-            if self._shared is not None:
-                self._beside = key_places(self._text.text, self._shared)
-        return self._own
+        spots = self._own.get(key) or (None if own else self._item.around.spots.get(key))
+        return spots[which] if spots and which < len(spots) else None
 
     def span(
         self, key: str, at_key: bool = False, which: int = 0, own: bool = False
@@ -315,16 +343,16 @@ class Members:
         found = self.find(key, which, own)
         if found is None:
             return None
-        start = found[0] if at_key else found[1]
-        return start, _value_end(self._text.text, start)
+        return (found.key, found.key_end) if at_key else (found.value, found.end)
 
     def insertion(self, key: str, value: str) -> tuple[int, str]:
         """Where a new key goes, and the text that adds it in the manner of the others."""
-        raw, places = self._text.text, self.own()
-        last = max((at for hits in places.values() for at in hits), default=None)
+        raw = self._text.text
+        last = max((spot for spots in self._own.values() for spot in spots), default=None)
         if last is None:
-            return self._start + 1, f'"{key}": {value}'
-        before = raw[: last[0]]
-        blank = before[len(before.rstrip(" \t\n\r")) :]
-        colon = raw[_value_end(raw, last[0]) : last[1]]
-        return _value_end(raw, last[1]), f',{blank}"{key}"{colon}{value}'
+            return self._at + 1, f'"{key}": {value}'
+        before = last.key
+        while raw[before - 1] in " \t\n\r":
+            before -= 1
+        blank, colon = raw[before : last.key], raw[last.key_end : last.value]
+        return last.end, f',{blank}"{key}"{colon}{value}'

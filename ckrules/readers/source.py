@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from io import BufferedReader
+from typing import NamedTuple
 
-from ckrules.engine.errors import UsageError
 from ckrules.readers.suppressions import Suppressions
+from ckrules.support.errors import UsageError
 
-#: A line longer than this is no configuration.
+#: A line longer than this is not a configuration.
 MAX_LINE = 4 << 20
 #: A whole document longer than this is not read.
 MAX_TEXT = 1 << 30
@@ -26,8 +26,7 @@ class SourceError(UsageError):
         self.message, self.line, self.column = message, line, column
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line without its end; ``fault`` says why it could not be decoded, at ``column``."""
 
     number: int
@@ -61,8 +60,6 @@ class Source:
 
     def _peek(self) -> bytes:
         head = self._stream.peek(_HEAD)[:_HEAD]
-        if not head:
-            raise SourceError("empty: there is no configuration in it")
         for bom, encoding in _BOMS.items():
             if head.startswith(bom):
                 raise SourceError(f"{encoding} text, expected UTF-8", 1, 1)
@@ -71,6 +68,11 @@ class Source:
             line = head.count(b"\n", 0, nul) + 1
             raise SourceError("a binary file, expected text", line, nul - head.rfind(b"\n", 0, nul))
         return head
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is not a single byte."""
+        return not self._head
 
     def head(self) -> Head:
         """The first lines that hold more than blanks and comments, for telling formats apart."""

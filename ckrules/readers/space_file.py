@@ -1,25 +1,92 @@
-"""Files that describe a space of their own: variables with values, and restriction strings.
+"""Files that describe a space: JSON of this project's own form, and of tuners.
 
-The form is that of ``{"variables": [{"name": ..., "values": [...]}], "constraints": [...]}``;
-restrictions are read with Python's precedence, and nothing of a file is ever evaluated.
+| keys | form |
+| --- | --- |
+| ``variables``, ``constraints`` | lists of ``{"name": ..., "values": [...]}`` and of expressions |
+| ``ConfigurationSpace`` | T1 of the tuners' benchmark suites (Kernel Tuner's ``tune_kernel_T1``) |
+| ``tune_params``, ``cache`` | a cache file of Kernel Tuner: the configurations that were measured |
+| ``tune_params``, ``restrictions`` | what Kernel Tuner's ``tune_kernel`` takes |
+| any, each with a list | values by name, no restrictions |
+
+Restrictions are read with Python's precedence, and nothing of a file is ever executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.errors import CkrulesError, UsageError, nearest
-from ckrules.engine.parse import parse_condition
-from ckrules.engine.variables import variable
-from ckrules.readers.json_text import Item, Repeats, items, key_places
+from ckrules.engine.expr import rel
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import variable
+from ckrules.engine.lang.python import parse_restriction
+from ckrules.engine.rules.restriction import restriction
+from ckrules.engine.rules.rule import Rule
+from ckrules.readers.json_places import Path, places
+from ckrules.readers.json_text import items
 from ckrules.readers.source import Source, SourceError, Text
+from ckrules.readers.value_list import value_list
+from ckrules.support import opening
+from ckrules.support.errors import CkrulesError, UsageError, nearest
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
 
-_NEEDED = ("variables", "constraints")
-_NOTES = ("name", "source", "note", "cartesian", "valid", "valid_source", "paper_table")
+_OWN = ("variables", "constraints")
+_T1 = "ConfigurationSpace"
+_FORMS = (*_OWN, _T1, "tune_params")
+
+
+class _FaultError(UsageError):
+    """What is wrong with the value at a path."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@dataclass
+class _Found:
+    """What a file says: values by name and texts of restrictions, with the paths of both."""
+
+    values: dict[str, list[Any]] = field(default_factory=dict)
+    where: dict[str, Path] = field(default_factory=dict)
+    texts: list[tuple[str, Path]] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] | None = None
+    """The configurations that a cache lists; None for a file that is none."""
+
+    def add(self, name: Any, values: Any, path: Path) -> None:
+        """Add a variable."""
+        if not isinstance(name, str):
+            raise _FaultError(path, f"a variable needs a name and values, not {str(name)[:60]}")
+        if not isinstance(values, list):
+            raise _FaultError(path, f"variable {name[:60]} has no list of values")
+        if name in self.values:
+            raise _FaultError(path, f"variable {name[:60]} is declared twice")
+        for value in values:
+            if fault := _unfit(value):
+                raise _FaultError(path, f"variable {name[:60]}: {fault}")
+        self.values[name], self.where[name] = values, path
+
+    def restrict(self, text: Any, path: Path) -> None:
+        """Add a restriction."""
+        if not isinstance(text, str):
+            raise _FaultError(path, f"constraint {text!r} is not a text")
+        self.texts.append((text, path))
+
+
+def _unfit(value: Any) -> str:
+    """Why a value of a file is none of a variable; empty if it is one."""
+    if not isinstance(value, (bool, int, float, str)):
+        return "values are numbers, words or Booleans"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a number is too large"
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        return f"{value!r:.60} is half a character"
+    return ""
 
 
 def read_space(path: str) -> Space:
@@ -29,63 +96,180 @@ def read_space(path: str) -> Space:
         UsageError: For a file that cannot be read or describes no space, with line and column.
     """
     try:
-        with open(path, "rb") as stream:
+        with opening.binary(path) as stream:
             return _space(path, Source(path, stream).text())
     except SourceError as error:
-        places = [str(n) for n in (error.line, error.column) if n]
-        raise UsageError(f"{':'.join([path, *places])}: {error.message}") from None
+        shown = [str(n) for n in (error.line, error.column) if n]
+        raise UsageError(f"{':'.join([path, *shown])}: {error.message}") from None
 
 
 def _space(path: str, text: Text) -> Space:
+    value, raw = _decoded(text)
+
+    def place(of: Path) -> tuple[int, int]:
+        known = places(raw)
+        while of not in known:
+            of = of[:-1]
+        line, column = text.place(min(known[of], len(text.text)))
+        return line, column
+
+    try:
+        found = _read(value)
+        return _made(found, lambda of: ":".join(map(str, (path, *place(of)))))
+    except _FaultError as fault:
+        raise SourceError(str(fault), *place(fault.path)) from None
+
+
+def _decoded(text: Text) -> tuple[dict[str, Any], str]:
+    """The file's object, and the text that it was decoded from.
+
+    A run of Kernel Tuner that was stopped leaves its cache open at the end, as if it went on.
+    """
+    for raw in (text.text, text.text.rstrip().rstrip(",") + "}\n}"):
+        try:
+            value = json.loads(raw, object_pairs_hook=_object, parse_constant=_constant)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and (raw is text.text or "cache" in value):
+            return value, raw
+        if raw is text.text:
+            raise SourceError("expected an object that describes a space", 1, 1)
+    list(items(text))  # says what is wrong, and where
+    raise SourceError("not JSON that describes a space", 1, 1)
+
+
+class _Repeats(dict[str, Any]):
+    """An object that has a key twice."""
+
+    twice = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = _Repeats(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        made.twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+    return made
+
+
+def _constant(word: str) -> Any:
+    return {"word": word}  # NaN and Infinity are no values
+
+
+def _read(value: dict[str, Any]) -> _Found:
+    form = next((key for key in _FORMS if key in value), None)
+    _once(value, ())
+    if form == _T1:
+        return _of_t1(_inside(value, _T1, dict, ()))
+    if form == "tune_params":
+        return _of_kernel_tuner(value)
+    if form is None and value and all(isinstance(v, list) for v in value.values()):
+        found = _Found()
+        for name, values in value.items():
+            found.add(name, values, (name,))
+        return found
+    return _of_own(value)
+
+
+def _once(value: Any, path: Path) -> None:
+    """Refuse an object that has a key twice."""
+    repeated = getattr(value, "twice", "")
+    if repeated:
+        raise _FaultError((*path, repeated), f"duplicate key {repeated!r}")
+
+
+def _inside(value: Mapping[str, Any], key: str, kind: type, path: Path) -> Any:
+    """The list or object under a key."""
+    said = "list" if kind is list else "object"
+    if isinstance(value.get(key), kind):
+        _once(value[key], (*path, key))
+        return value[key]
+    known = [*_FORMS, "TuningParameters", "Conditions", "restrictions", "cache"]
+    near = nearest(key, [k for k in value if k not in known], n=1)
+    hint = f": is {near[0]!r} meant to be it?" if near else ""
+    raise _FaultError((*path, near[0] if near else key), f"no {said} {key!r}{hint}")
+
+
+def _of_own(value: Mapping[str, Any]) -> _Found:
+    found = _Found()
+    variables, constraints = (_inside(value, key, list, ()) for key in _OWN)
+    for k, entry in enumerate(variables):
+        if not isinstance(entry, dict):
+            said = f"a variable needs a name and values, not {str(entry)[:60]}"
+            raise _FaultError(("variables", k), said)
+        found.add(entry.get("name"), entry.get("values"), ("variables", k))
+    for k, text in enumerate(constraints):
+        found.restrict(text, ("constraints", k))
+    return found
+
+
+def _of_t1(value: Mapping[str, Any]) -> _Found:
+    found = _Found()
+    for k, entry in enumerate(_inside(value, "TuningParameters", list, (_T1,))):
+        path: Path = (_T1, "TuningParameters", k)
+        if not isinstance(entry, dict):
+            raise _FaultError(path, f"a tuning parameter is an object, not {str(entry)[:60]}")
+        values = entry.get("Values")
+        if isinstance(values, str):
+            try:
+                values = value_list(values)
+            except UsageError as error:
+                raise _FaultError((*path, "Values"), str(error)) from None
+        found.add(entry.get("Name"), values, path)
+    conditions = _inside(value, "Conditions", list, (_T1,)) if "Conditions" in value else []
+    for k, entry in enumerate(conditions):
+        text = entry.get("Expression") if isinstance(entry, dict) else entry
+        found.restrict(text, (_T1, "Conditions", k, "Expression"))
+    return found
+
+
+def _of_kernel_tuner(value: Mapping[str, Any]) -> _Found:
+    found = _Found()
+    for name, values in _inside(value, "tune_params", dict, ()).items():
+        found.add(name, values, ("tune_params", name))
+    if "restrictions" in value:
+        for k, text in enumerate(_inside(value, "restrictions", list, ())):
+            found.restrict(text, ("restrictions", k))
+    if "cache" in value:
+        entries = _inside(value, "cache", dict, ())
+        measured = str(value.get("objective", "time"))
+        rows = (_measured(found, k, e, measured) for k, e in entries.items())
+        found.rows = [row for row in rows if row is not None]
+    return found
+
+
+def _measured(found: _Found, key: str, entry: Any, objective: str) -> tuple[Any, ...] | None:
+    """The configuration of a cache's entry; None if it failed, which a word says."""
+    path: Path = ("cache", key)
+    if not isinstance(entry, dict):
+        raise _FaultError(path, f"a measured configuration is an object, not {str(entry)[:60]}")
+    for name, values in found.values.items():
+        if name not in entry:
+            raise _FaultError(path, f"the configuration has no {name}")
+        if entry[name] not in values:
+            raise _FaultError((*path, name), f"{name} = {entry[name]!r} is not among its values")
+    failed = isinstance(entry.get(objective, entry.get("time")), str)
+    return None if failed else tuple(entry[name] for name in found.values)
+
+
+def _made(found: _Found, said: Callable[[Path], str]) -> Space:
     from ckrules.engine.space import Space
 
-    found = list(items(text))
-    if len(found) != 1 or not isinstance(found[0].value, dict):
-        raise SourceError("expected an object with variables and constraints", 1, 1)
-    item = found[0]
-
-    def fail(key: str, message: str) -> SourceError:
-        places = key_places(text.text, item.offset)
-        offset = places[key][-1][1] if key in places else item.offset
-        return SourceError(message, *text.place(offset))
-
-    _check_keys(item, fail)
     nodes: dict[str, Any] = {}
-    for entry in item.value["variables"]:
-        _add(nodes, entry, fail)
-    conditions = []
-    for constraint in item.value["constraints"]:
-        if not isinstance(constraint, str):
-            raise fail("constraints", f"constraint {constraint!r} is not a text")
+    for name, values in found.values.items():
         try:
-            conditions.append(parse_condition(constraint, nodes, python=True))
+            nodes[name] = variable(name, values)
         except CkrulesError as error:
-            raise fail("constraints", f"constraint {error}") from None
-    return Space(nodes.values(), conditions)
-
-
-def _check_keys(item: Item, fail: Callable[[str, str], SourceError]) -> None:
-    if isinstance(item.value, Repeats):
-        raise fail(item.value.twice[0], f"the key {item.value.twice[0]!r} stands twice")
-    for key in _NEEDED:
-        if not isinstance(item.value.get(key), list):
-            near = nearest(key, [k for k in item.value if k not in (*_NEEDED, *_NOTES)], n=1)
-            hint = f": is {near[0]!r} meant to be it?" if near else ""
-            raise fail(near[0] if near else key, f"no list {key!r}{hint}")
-
-
-def _add(nodes: dict[str, Any], entry: Any, fail: Callable[[str, str], SourceError]) -> None:
-    """Adds the variable that one element of ``variables`` describes."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise fail("variables", f"a variable needs a name and values, not {str(entry)[:60]}")
-    name, values = entry["name"], entry.get("values")
-    if not isinstance(values, list):
-        raise fail("variables", f"variable {name[:60]} has no list of values")
-    if name in nodes:
-        raise fail("variables", f"variable {name[:60]} is declared twice")
-    if not all(isinstance(v, (bool, int, float, str)) for v in values):
-        raise fail("variables", f"variable {name[:60]}: values are numbers, words or Booleans")
-    try:
-        nodes[name] = variable(name, values)
-    except CkrulesError as error:
-        raise fail("variables", str(error)) from None
+            raise _FaultError(found.where[name], str(error)) from None
+    rules: list[Rule] = []
+    for text, path in found.texts:
+        try:
+            condition = parse_restriction(text, nodes)
+        except CkrulesError as error:
+            raise _FaultError(path, f"constraint {error}") from None
+        rules.append(restriction(len(rules) + 1, condition, text, said(path)))
+    if found.rows is not None:
+        table = Table.relation("measured", list(nodes), found.rows)
+        listed = rel(table, *nodes.values())
+        rules.append(restriction(len(rules) + 1, listed, "measured", said(("cache",))))
+    return Space(nodes.values(), rules)

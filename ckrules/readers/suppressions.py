@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 _COMMENT = re.compile(
-    r"(?P<sign>#|//)\s*ckrules\s*:\s*ignore\s*\[(?P<codes>[^\]\n]*)\]\s*(?P<reason>[^\n]*)"
+    r"(?P<sign>#|//)\s*+ckrules\s*+:\s*+ignore\s*+\[(?P<codes>[^\[\]\n]*+)\]\s*+(?P<reason>[^\n]*+)"
 )
 
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import z3
 
-from ckrules.engine.backends.compiled import compile_function
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.book import RuleBook
-from ckrules.engine.clauses import clauses
-from ckrules.engine.errors import UndecidedError, UsageError
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
-from ckrules.engine.points import Point
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import Simplifier
+from ckrules.engine.rules.book import RuleBook
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
+from ckrules.support.errors import UndecidedError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class Kernels:
         kernels: Values of all fields that are not the problem's.
         problem_fields: The fields of a problem.
 
-    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.rules import Rule
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("v", [1, 2, 4]), Int("C", range(1, 9))])
     >>> book = RuleBook("toy", words, [Rule("PR001", "c-v", "launch", words.C % words.v == 0)],
     ...                 check=False)

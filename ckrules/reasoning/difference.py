@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.clauses import clauses
-from ckrules.engine.errors import UndecidedError
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, all_of
-from ckrules.engine.messages import fault
-from ckrules.engine.points import Point
+from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.region import Region
+from ckrules.engine.rules.violation import message
 from ckrules.engine.space import Space
-from ckrules.reasoning.sides import Aligned, Alignment, Side, align
+from ckrules.reasoning.sides import Aligned, Alignment, align
+from ckrules.support.errors import UndecidedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Difference:
         }
 
 
-def diff(a: Side, b: Side) -> Difference:
+def diff(a: Region, b: Region) -> Difference:
     """The points that are legal on one of two sides only, with the rules responsible.
 
     Args:
@@ -97,12 +98,12 @@ def diff(a: Side, b: Side) -> Difference:
         UsageError: If the sides have different fields.
         UndecidedError: If the back ends disagree about a witness.
 
-    >>> from ckrules.engine.book import RuleBook, Vocabulary
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("m", range(10))])
     >>> low = Rule("AB001", "too-big", "compile", words.m < 6)
     >>> high = Rule("AB002", "too-small", "compile", words.m > 2)
-    >>> sides = [Side(r.code, RuleBook("toy", words, [r], check=False)) for r in (low, high)]
+    >>> sides = [Region(RuleBook(r.code, words, [r], check=False)) for r in (low, high)]
     >>> found = diff(*sides)
     >>> found.only_a.count, found.both, found.only_b.count
     (3, 3, 4)
@@ -139,8 +140,8 @@ def _part(own: Aligned, other: Aligned, space: Space, count: int) -> Part:
             continue
         example = rejected[0]
         _check(example, own, other, condition)
-        message = fault(r.expr, At({**example, **other.dropped}))
-        responsible.append(Responsible(r, example, message, number))
+        said = message(r, At({**example, **other.dropped}))
+        responsible.append(Responsible(r, example, said, number))
     if responsible:
         return Part(own.title, count, responsible[0].example, tuple(responsible))
     # left out without a rule: by candidates, held fields or further conditions
@@ -165,18 +166,18 @@ def _check(point: Point, own: Aligned, other: Aligned, refused: BoolExpr) -> Non
         raise UndecidedError(f"the witness against {other.title} does not hold")
 
 
-def portable(book_sides: Sequence[Side]) -> tuple[Space, Alignment]:
+def portable(book_sides: Sequence[Region]) -> tuple[Space, Alignment]:
     """The space of the points that are legal on every side.
 
     Raises:
         UsageError: If the sides have different fields.
 
-    >>> from ckrules.engine.book import RuleBook, Vocabulary
-    >>> from ckrules.engine.variables import Enum, Int
+    >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
+    >>> from ckrules.engine.expr.variables import Enum, Int
     >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("m", [1, 2, 3])])
     >>> r = Rule("AB001", "too-big", "compile", (words.gpu == "a").implies(words.m < 3))
     >>> book = RuleBook("toy", words, [r], check=False)
-    >>> space, _ = portable([Side(g, book, {"gpu": (g,)}) for g in ("a", "b")])
+    >>> space, _ = portable([Region(book, {"gpu": g}) for g in ("a", "b")])
     >>> list(space)
     [{'m': 1}, {'m': 2}]
     """

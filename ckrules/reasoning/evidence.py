@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.backends.vector import encode, evaluate_columns
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import CkrulesError
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.evaluate.vector import encode, evaluate_columns
 from ckrules.engine.expr import BoolExpr
-from ckrules.engine.points import Point
-from ckrules.engine.variables import domain_of
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.book import RuleBook
+from ckrules.support.errors import CkrulesError
 
 Array = npt.NDArray[Any]
 _RANDOM = 20_000
@@ -33,9 +34,9 @@ class Evidence:
         region: Conditions that every point must meet.
         seeds: Legal points; points near them break few rules.
 
-    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.rules import Rule
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("m", range(10))])
     >>> rules = [Rule("AB001", "too-big", "compile", words.m < 6),
     ...          Rule("AB002", "far-too-big", "compile", words.m < 8)]
@@ -50,7 +51,7 @@ class Evidence:
         region: Sequence[BoolExpr] = (),
         seeds: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        self.book = book
+        self.book, self.region = book, list(region)
         self.names = list(book.fields)
         self.domains = {n: domain_of(v).values for n, v in book.fields.items()}
         self._columns = {n: encode(v) for n, v in self.domains.items()}
@@ -89,9 +90,11 @@ class Evidence:
             if all(p.get(n) in place[n] for n in self.names)
         ]
         rng = np.random.default_rng(0)
+        codes = [self._possible(n) for n in self.names]
         sizes = [len(self.domains[n]) for n in self.names]
         width = len(self.names)
-        pieces = [rng.integers(0, sizes, size=(_RANDOM, width), dtype=np.int16)]
+        drawn = [c[rng.integers(0, len(c), size=_RANDOM)] for c in codes]
+        pieces = [np.stack(drawn, axis=1).astype(np.int16)] if drawn else []
         if known:
             base = np.unique(np.asarray(known, dtype=np.int16), axis=0)
             seeds = base[np.linspace(0, len(base) - 1, min(_SEEDS, len(base))).astype(int)]
@@ -102,6 +105,13 @@ class Evidence:
             twice[np.arange(len(twice)), column] = values
             pieces += [base, once, twice]
         return np.concatenate(pieces)
+
+    def _possible(self, name: str) -> Array:
+        """The codes of a field's values that the region's conditions on it alone allow."""
+        own = [c for c in self.region if c.support == {name}]
+        values = self.domains[name]
+        kept = [k for k, v in enumerate(values) if all(At({name: v}).holds(c) for c in own)]
+        return np.asarray(kept or range(len(values)), dtype=np.int64)
 
     def _point(self, row: Array) -> Point:
         return {n: self.domains[n][c] for n, c in zip(self.names, row.tolist(), strict=True)}

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from ckrules.engine.backends.compiled import compile_function
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.diagram.errors import TooHardError
-from ckrules.engine.errors import HardSpaceWarning, UndecidedError
+from ckrules.engine.codec import Point
+from ckrules.engine.diagram.errors import BudgetExceededError
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr
-from ckrules.engine.points import Point
 from ckrules.engine.space import Space
 from ckrules.reasoning.oracle import Oracle, oracle_test
-from ckrules.reasoning.reduce import alike
+from ckrules.reasoning.reduce import equivalence_classes
 from ckrules.reasoning.why import witness_of
+from ckrules.support.errors import HardSpaceWarning, UndecidedError
 
 _SAMPLED = 500
 _SOLVER = 1.0  # seconds after which a small question goes to a compiled space
@@ -31,9 +31,9 @@ def whole(space: Space) -> Space:
     """The space, compiled.
 
     Raises:
-        TooHardError: If it is too large to be compiled in one piece.
+        BudgetExceededError: If it is too large to be compiled in one piece.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> whole(Space([Int("m", [1, 2])])).count()
     2
     """
@@ -41,7 +41,7 @@ def whole(space: Space) -> Space:
         warnings.simplefilter("ignore", HardSpaceWarning)  # nothing is gone through here
         compiled = space.compile()
     if not compiled.whole:
-        raise TooHardError("the space is not compiled as a whole")
+        raise BudgetExceededError("the space is not compiled as a whole")
     return space
 
 
@@ -64,9 +64,9 @@ def point_of(space: Space, conditions: Sequence[BoolExpr] = ()) -> Point | None:
     Random points are tried first, so that most conditions need not be compiled.
 
     Raises:
-        TooHardError: If the space or what the conditions leave cannot be compiled as a whole.
+        BudgetExceededError: If the space or what the conditions leave is too hard to compile.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
     >>> space = Space([m, w], [m % (w * 16) == 0])
     >>> point_of(space, [w == 2]), point_of(space, [w == 4])
@@ -80,11 +80,7 @@ def point_of(space: Space, conditions: Sequence[BoolExpr] = ()) -> Point | None:
     if found is None:
         rest = whole(space.where(*conditions))
         found = rest[0] if rest.count() else None
-    return found and checked(found, [*_conditions(space), *conditions])
-
-
-def _conditions(space: Space) -> list[BoolExpr]:
-    return [r if isinstance(r, BoolExpr) else r.condition for r in space.rules]
+    return found and checked(found, [*space.conditions, *conditions])
 
 
 class Decider:
@@ -99,7 +95,7 @@ class Decider:
         order: An order of the variables that compiles well.
         timeout: Seconds for the solver.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
     >>> decider = Decider({"m": m, "w": w}, {"m": [16, 32], "w": [1, 2]}, timeout=1)
     >>> decider.find([m % (w * 16) == 0, w == 2])
@@ -144,11 +140,11 @@ class Decider:
             return None if possible else frozenset(c.id for c in conditions)
 
     def _slowly(self, conditions: Sequence[BoolExpr]) -> Point | None:
-        few = alike(self.domains, conditions)
+        few = equivalence_classes(self.domains, conditions)
         space = Space(self.variables.values(), conditions, fixed=few, order=self.order)
         try:
             return _by_parts(space, monotonic() + self.timeout)
-        except TooHardError:
+        except BudgetExceededError:
             return witness_of(conditions, self.variables, few, self.timeout)
 
 
@@ -156,7 +152,7 @@ def _by_parts(space: Space, deadline: float) -> Point | None:
     """A point of the space, which is taken apart by one variable after the other if need be."""
     try:
         return point_of(space)
-    except TooHardError:
+    except BudgetExceededError:
         if monotonic() > deadline:
             raise
     name = next(n for n in space.order if len(space.domains[n]) > 1)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckrules.engine.points import Point
+from ckrules.engine.codec import Point
 from ckrules.engine.rules import Rule
-from ckrules.reasoning.clash import Clash
-
-#: What each code means, and how severe it is.
-CODES: Mapping[str, tuple[str, str]] = {
-    "LINT001": ("error", "rules contradict each other"),
-    "LINT002": ("warning", "one rule leaves nothing"),
-    "LINT003": ("warning", "rule never fires"),
-    "LINT004": ("note", "rule implied by others"),
-    "LINT005": ("warning", "guard cannot hold"),
-    "LINT006": ("note", "divisor can be zero"),
-    "LINT007": ("warning", "field that no rule reads"),
-}
+from ckrules.reasoning.codes import CODES
+from ckrules.reasoning.conflict import Conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +19,7 @@ class Finding:
     subject: str
     message: str
     rules: tuple[Rule, ...] = ()
-    clash: Clash | None = None
+    conflict: Conflict | None = None
     witness: Point | None = None
 
     @property
@@ -47,7 +36,7 @@ class Finding:
             "subject": self.subject,
             "message": self.message,
             "rules": [r.code for r in self.rules],
-            "clash": self.clash.to_dict() if self.clash else None,
+            "clash": self.conflict.to_dict() if self.conflict else None,
             "witness": self.witness,
         }
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ckrules.engine.book import RuleBook
-from ckrules.engine.clauses import clauses
+from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
 
 Edge = tuple[str, str]
 
@@ -30,8 +30,8 @@ class ConstraintGraph:
         book: The rules.
         rules: Some of its rules (default: all).
 
-    >>> from ckrules.engine.book import Vocabulary
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.rules.book import Vocabulary
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int(n, [1, 2]) for n in "abcd"])
     >>> rules = [Rule("AA001", "a-b", "compile", words.a < words.b),
     ...          Rule("AA002", "b-c", "compile", words.b < words.c)]
@@ -144,16 +144,3 @@ class ConstraintGraph:
 def _fill(near: dict[str, set[str]], name: str) -> int:
     tied = sorted(near[name])
     return sum(b not in near[a] for k, a in enumerate(tied) for b in tied[k + 1 :])
-
-
-def example() -> ConstraintGraph:
-    """A graph of three fields and two rules, for documentation."""
-    from ckrules.engine.book import Vocabulary
-    from ckrules.engine.variables import Int
-
-    words = Vocabulary([Int(n, [1, 2]) for n in "abc"])
-    rules = [
-        Rule("AA001", "a-b", "compile", words.a < words.b),
-        Rule("AA002", "b-c", "compile", words.b < words.c),
-    ]
-    return ConstraintGraph(RuleBook("toy", words, rules, check=False))

@@ -13,34 +13,47 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any
 
-from ckrules.engine.backends.compiled import compile_function
-from ckrules.engine.book import RuleBook
-from ckrules.engine.bounds import Bounds
-from ckrules.engine.diagram.errors import TooHardError
-from ckrules.engine.errors import UndecidedError
-from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of
-from ckrules.engine.points import Point
+from ckrules.engine.codec import Point
+from ckrules.engine.diagram.errors import BudgetExceededError
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
+from ckrules.engine.expr.printer import to_text
+from ckrules.engine.expr.traversal import walk
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.restrictions import bindings, book_of
+from ckrules.engine.rewrite.bounds import Bounds
+from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
-from ckrules.engine.text import to_text
-from ckrules.engine.traversal import walk
-from ckrules.engine.variables import domain_of
-from ckrules.reasoning.clash import Clash, Held, Parts, held_condition, minimal
+from ckrules.reasoning.cheap_checks import Test
+from ckrules.reasoning.codes import CODES
+from ckrules.reasoning.compiled_test import CompiledTest, Pool
+from ckrules.reasoning.conflict import (
+    PROOFS,
+    Assumptions,
+    Conflict,
+    FixedField,
+    held_condition,
+    minimal,
+)
 from ckrules.reasoning.evidence import Evidence
 from ckrules.reasoning.exact import Decider, point_of, whole
-from ckrules.reasoning.findings import CODES, Finding, Report
-from ckrules.reasoning.oracle import TIMEOUT, Oracle, oracle_test, shrink
+from ckrules.reasoning.findings import Finding, Report
+from ckrules.reasoning.oracle import TIMEOUT, Oracle, shrink
+from ckrules.support.errors import UndecidedError
 
 _SAMPLED = 500  # legal points drawn from a compiled space
 
 
 def lint(
-    book: RuleBook,
+    book: RuleBook | Space,
     *,
     keys: Sequence[str] = (),
     conditions: Sequence[BoolExpr] = (),
@@ -51,15 +64,15 @@ def lint(
     """What is wrong with a rule book, within a region if conditions are given.
 
     Args:
-        book: The rules.
+        book: The rules, or a space.
         keys: Fields whose combinations of values must all have points.
         conditions: The region; every question is asked within it.
         codes: Which findings to look for.
         every_value: Whether each value of each field must have points, not only the keys'.
         timeout: Seconds for each question to the solver.
 
-    >>> from ckrules.engine.book import Vocabulary
-    >>> from ckrules.engine.variables import Enum, Int
+    >>> from ckrules.engine.rules.book import Vocabulary
+    >>> from ckrules.engine.expr.variables import Enum, Int
     >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("k", [16, 32]), Int("m", [1, 2])])
     >>> small = Rule("AA001", "k-above-16", "hardware", words.k == 16, words.gpu == "a")
     >>> large = Rule("AA002", "k-below-32", "profile", words.k >= 32)
@@ -70,7 +83,10 @@ def lint(
     LINT007 no rule reads m
     """
     wanted = set(codes)
-    state = _Lint(book, list(conditions), timeout)
+    region = list(conditions)
+    if isinstance(book, Space):
+        region += [r.condition for r in bindings(book)]
+    state = _Lint(book_of(book, bound=False), region, timeout)
     steps: list[tuple[set[str], Callable[[], Iterator[Finding]]]] = [
         ({"LINT001", "LINT002"}, lambda: state.empty_regions(keys, every_value)),
         ({"LINT006"}, state.zero_divisors),
@@ -101,7 +117,7 @@ class _Lint:
         fields = self.book.fields.values()
         try:
             return whole(Space(fields, conditions, order=self.book.vocabulary.order))
-        except TooHardError:
+        except BudgetExceededError:
             return None
 
     @cached_property
@@ -111,6 +127,11 @@ class _Lint:
         if space is not None:
             self.seen += space.sample(_SAMPLED, seed=0)
         return space
+
+    @cached_property
+    def compiled(self) -> CompiledTest:
+        """For questions about few rules, asked first."""
+        return CompiledTest(self.oracle.domains, self.book.vocabulary.order)
 
     @cached_property
     def decider(self) -> Decider:
@@ -138,19 +159,29 @@ class _Lint:
 
     def empty_regions(self, keys: Sequence[str], every_value: bool) -> Iterator[Finding]:
         """Single values of any field, then combinations of the keys' values, without points."""
-        clashes: list[Clash] = []
+        conflicts: list[Conflict] = []
         alone = self.book.fields if every_value else keys
         singles = [{n: v} for n in alone for v in domain_of(self.book.fields[n]).values]
         values = [domain_of(self.book.fields[k]).values for k in keys]
         several = [dict(zip(keys, row, strict=True)) for row in product(*values)] if keys else []
         for region in [{}, *singles, *several]:
-            if any(_covers(c, region) for c in clashes):
+            if any(_covers(c, region) for c in conflicts) or self._is_outside(region):
                 continue
-            if self._is_empty(region) and (clash := self._clash(region, clashes)) is not None:
-                clashes.append(clash)  # without rules: outside the region that was asked for
-                if not clash.held:
+            conflict = self._conflict(region, conflicts) if self._is_empty(region) else None
+            if conflict is not None:
+                conflicts.append(conflict)  # without rules: outside the region that was asked for
+                if not conflict.held:
                     break
-        yield from (_empty(c) for c in _merged([c for c in clashes if c.rules]))
+        yield from (_empty(c) for c in _merged([c for c in conflicts if c.rules]))
+
+    def _is_outside(self, region: Mapping[str, Value]) -> bool:
+        """True if the conditions that were asked for exclude these values, whatever rules say.
+
+        That needs no question, so a narrow region is not asked why other values are empty.
+        """
+        if not region or not self.region:
+            return False
+        return Simplifier(region).condition(all_of(*self.region)) is FALSE
 
     def _is_empty(self, region: Mapping[str, Value]) -> bool:
         """True if no legal point has these values; False also if that is undecided."""
@@ -182,20 +213,28 @@ class _Lint:
     def _holds(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
         return compile_function([*self.region, *(r.condition for r in self.book.rules)])
 
-    def _clash(self, region: Mapping[str, Value], clashes: Sequence[Clash]) -> Clash | None:
-        held = [Held(n, (v,)) for n, v in region.items()]
-        test = oracle_test(self.small)
-        facts = [held_condition(self.book.fields[h.field], h.values) for h in held]
+    def _conflict(
+        self, region: Mapping[str, Value], conflicts: Sequence[Conflict]
+    ) -> Conflict | None:
+        held = [FixedField(n, (v,)) for n, v in region.items()]
+        domains, order = self.oracle.domains, self.book.vocabulary.order
+        test = Test(self.small, CompiledTest(domains, order, Pool(domains, self.seen, region)))
         rules: Sequence[Rule] = self.book.rules
         try:
-            for known in clashes:  # neighbours are often empty for the same reason
-                some = [r.condition for r in known.rules]
-                same = all(h.field in region for h in known.held)
-                if same and test([*facts, *self.region, *some]) is not None:
+            for known in conflicts:  # neighbours are often empty for the same reason
+                if not all(h.field in region for h in known.held):
+                    continue
+                same = [FixedField(h.field, (region[h.field],)) for h in known.held]
+                parts = Assumptions(
+                    self.book.fields, rules=known.rules, held=same, conditions=known.conditions
+                )
+                if test(parts.items) is not None:
+                    if _each_needed(parts.items, test):
+                        return parts.conflict(parts.items, test)
                     rules = known.rules
                     break
-            parts = Parts(self.book.fields, rules=rules, held=held, conditions=self.region)
-            return minimal(parts, self.small)
+            parts = Assumptions(self.book.fields, rules=rules, held=held, conditions=self.region)
+            return minimal(parts, test)
         except UndecidedError as error:
             self.undecided.append(f"why {region} has no points: {error}")
             return None
@@ -219,8 +258,11 @@ class _Lint:
 
     def _witness(self, condition: BoolExpr, what: str) -> Point | bool | None:
         """A candidate that meets the condition, None if there is none, False if undecided."""
+        asked = [*self.region, condition]
+        with contextlib.suppress(BudgetExceededError):
+            return next(iter(self.compiled.points(asked)), None)
         try:
-            return self.decider.find([*self.region, condition])
+            return self.decider.find(asked)
         except UndecidedError as error:
             self.undecided.append(f"{what}: {error}")
             return False
@@ -249,7 +291,7 @@ class _Lint:
         if base is not None:
             try:
                 return point_of(base.where(~r.condition), conditions) is None
-            except TooHardError:
+            except BudgetExceededError:
                 pass
         conditions += [x.condition for x in needed]
         return self._ask([~r.condition, *conditions], f"what implies {r.code}") is None
@@ -302,16 +344,16 @@ class _Lint:
                 yield Finding("LINT007", name, f"no rule reads {name}")
 
 
-def _empty(clash: Clash) -> Finding:
-    code = "LINT001" if len(clash.rules) > 1 else "LINT002"
-    subject = " ".join(map(str, clash.held)) or "book"
-    return Finding(code, subject, clash.sentence(), clash.rules, clash)
+def _empty(conflict: Conflict) -> Finding:
+    code = "LINT001" if len(conflict.rules) > 1 else "LINT002"
+    subject = " ".join(map(str, conflict.held)) or "book"
+    return Finding(code, subject, conflict.sentence(), conflict.rules, conflict)
 
 
-def _merged(clashes: Sequence[Clash]) -> list[Clash]:
-    """Clashes of the same rules that differ in the value of one field, as one."""
-    groups: dict[Any, list[Clash]] = {}
-    for c in clashes:
+def _merged(conflicts: Sequence[Conflict]) -> list[Conflict]:
+    """Conflicts of the same rules that differ in the value of one field, as one."""
+    groups: dict[Any, list[Conflict]] = {}
+    for c in conflicts:
         fields = tuple(h.field for h in c.held)
         rest = c.held[:-1]
         groups.setdefault((c.codes, fields, rest, c.conditions), []).append(c)
@@ -322,15 +364,20 @@ def _merged(clashes: Sequence[Clash]) -> list[Clash]:
             out.append(first)
             continue
         values = tuple(v for c in some for v in c.held[-1].values)
-        proof = "listing" if all(c.proof == "listing" for c in some) else "solver"
-        held = (*rest, Held(first.held[-1].field, values))
-        out.append(Clash(first.rules, held, first.conditions, proof))
+        proof = max((c.proof for c in some), key=PROOFS.index)
+        held = (*rest, FixedField(first.held[-1].field, values))
+        out.append(Conflict(first.rules, held, first.conditions, proof))
     return out
 
 
-def _covers(clash: Clash, region: Mapping[str, Value]) -> bool:
-    """True if the region is empty for the reason of the clash."""
-    return all(region.get(h.field) in h.values for h in clash.held)
+def _each_needed(items: Sequence[BoolExpr], test: Test) -> bool:
+    """True if leaving out any one of the conditions makes the others possible."""
+    return all(test([*items[:k], *items[k + 1 :]]) is None for k in range(len(items)))
+
+
+def _covers(conflict: Conflict, region: Mapping[str, Value]) -> bool:
+    """True if the region is empty for the reason of the conflict."""
+    return all(region.get(h.field) in h.values for h in conflict.held)
 
 
 def _divisors(root: Expr) -> list[Expr]:

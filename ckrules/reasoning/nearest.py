@@ -1,9 +1,12 @@
-"""The nearest legal points: fewest changed fields first, then the smallest steps.
+"""The nearest repairs of a point: cheapest changed fields first, then the smallest steps.
 
-A step leads from a candidate value of a field to the next one in declared order (numbers in
-ascending order). Points at few changes are all visited (`ckrules.reasoning.balls`); beyond that
-a solver minimises the number of changed fields and then the steps. Either proves that nothing is
-nearer.
+A repair is a set of changes that makes the point legal; one that another, listed one is a part of
+is none, so all that are listed say something of their own.
+
+What changing a field costs is the vocabulary's (`Vocabulary.cost`). A step leads from a candidate
+value of a field to the next one in declared order (numbers in ascending order). Points at low cost
+are all visited (`ckrules.reasoning.neighbourhood`); beyond that a solver minimises the cost of the
+changed fields and then the steps. Either proves that nothing is nearer.
 """
 
 from __future__ import annotations
@@ -14,16 +17,18 @@ from typing import Any
 
 import z3
 
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import UndecidedError, UsageError, unknown
+from ckrules.engine.codec import Point
 from ckrules.engine.expr import BOOL, ENUM, BoolExpr, Value
-from ckrules.engine.points import Point
-from ckrules.engine.variables import domain_of
-from ckrules.reasoning.balls import Balls
-from ckrules.reasoning.clash import Clash, Held, Parts, minimal
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.restrictions import book_of
+from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.space import Space
+from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, minimal
+from ckrules.reasoning.neighbourhood import Neighbourhood
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.why import widened
+from ckrules.support.errors import UndecidedError, UsageError, unknown
 
 _TIES = 200  # points at one distance that are listed to order them by their values
 
@@ -62,16 +67,17 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """The nearest legal points in order, or what makes them impossible.
+    """The nearest repairs in order, or what makes them impossible.
 
-    ``complete`` is true if there are no others: every legal point that keeps what must be kept.
+    ``complete`` is true if there are no others: every legal point that keeps what must be kept has
+    the changes of one of them.
     """
 
     point: Mapping[str, Value]
     kept: tuple[str, ...]
     fixes: tuple[Fix, ...]
     complete: bool = False
-    obstacle: Clash | None = field(default=None)
+    obstacle: Conflict | None = field(default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""
@@ -129,6 +135,10 @@ class Metric:
         changed = [(k, self.rank[n][other[n]]) for k, n in enumerate(own) if other[n] != own[n]]
         return (*self.distance(other), changed)
 
+    def changed(self, other: Mapping[str, Value]) -> frozenset[tuple[str, Value]]:
+        """The changed fields with their new values."""
+        return frozenset((n, other[n]) for n, v in self.point.items() if other[n] != v)
+
     def fix(self, other: Mapping[str, Value]) -> Fix:
         """The other point with what it changes."""
         changes = tuple(
@@ -140,7 +150,7 @@ class Metric:
 
 
 def fix(
-    book: RuleBook,
+    book: RuleBook | Space,
     point: Mapping[str, Any],
     *,
     n: int = 1,
@@ -148,29 +158,32 @@ def fix(
     weights: Mapping[str, int] | None = None,
     timeout: float = TIMEOUT,
 ) -> Fixes:
-    """The ``n`` legal points nearest to a point; no legal point that is left out is nearer.
+    """The ``n`` nearest repairs of a point, none of whose changes are a part of another's.
+
+    No legal point that is left out is nearer, unless it has all changes of one that is listed.
 
     Args:
-        book: The rules.
-        point: A full point, legal or not (a legal one is its own first fix).
+        book: The rules, or a space, whose restrictions are then named.
+        point: A full point, legal or not (a legal one is its own only fix).
         n: How many.
         keep: Fields that keep their value.
-        weights: What changing a field costs, a whole number from 1 (default 1).
+        weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
         timeout: Seconds for each question to the solver.
 
     Raises:
         UsageError: For a point that lacks a field, or a weight below 1.
         UndecidedError: When the solver does not decide in time.
 
-    >>> from ckrules.engine.book import Vocabulary
+    >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.rules import Rule
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("m", [16, 32, 64]), Int("w", [1, 2, 4])])
     >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
     >>> book = RuleBook("toy", words, [fits], check=False)
     >>> [f.point for f in fix(book, {"m": 16, "w": 4}, n=2, keep=["m"]).fixes]
     [{'m': 16, 'w': 1}]
     """
+    book = book_of(book)
     full = book.point(point)
     kept = tuple(dict.fromkeys(keep))
     for name in [*kept, *(weights or {})]:
@@ -178,16 +191,16 @@ def fix(
             raise unknown("field", name, book.fields)
     for name, weight in (weights or {}).items():
         if weight < 1:
-            raise UsageError(f"weight of {name} = {weight}: expected a whole number from 1")
+            raise UsageError(f"weight of {name} = {weight}: expected an integer from 1")
     domains = widened(book, full)
     domains |= {name: (full[name],) for name in kept}
     sorts = {name: domain_of(node).sort for name, node in book.fields.items()}
-    metric = Metric(full, domains, sorts, weights)
+    costs = {name: book.vocabulary.cost(name) for name in book.fields} | dict(weights or {})
+    metric = Metric(full, domains, sorts, costs)
     conditions = [r.condition for r in book.rules]
-    found, done, complete = ([], -1, False) if weights else _listed(metric, domains, conditions, n)
+    found, done, complete = _listed(metric, domains, conditions, n)
     if len(found) < n and not complete:
-        more, complete = _searched(book, metric, domains, n - len(found), timeout, done)
-        found += more
+        found, complete = _searched(book, metric, domains, n, timeout, (found, done))
     found = found[:n]
     for other in found:
         if book.violations(other):
@@ -199,16 +212,16 @@ def fix(
 def _listed(
     metric: Metric, domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr], n: int
 ) -> tuple[list[Point], int, bool]:
-    """The nearest points by listing, how many changes are done with, and whether that is all."""
-    balls = Balls(metric.point, domains, conditions)
+    """The nearest repairs by listing, up to which cost that is all, and whether it is all."""
+    near = Neighbourhood(metric.point, domains, conditions, metric.weights)
     found: list[Point] = []
     done = -1
-    for level in balls.levels():
+    for cost, level in near.levels():
         found += sorted(level, key=metric.key)
-        done += 1
+        done = cost
         if len(found) >= n:
             return found, done, False
-    return found, done, balls.finished
+    return found, done, near.finished
 
 
 def _obstacle(
@@ -216,11 +229,11 @@ def _obstacle(
     full: Mapping[str, Value],
     kept: Sequence[str],
     timeout: float,
-) -> Clash:
+) -> Conflict:
     """Why no legal point keeps the fields."""
-    held = [Held(n, (full[n],)) for n in kept]
+    held = [FixedField(n, (full[n],)) for n in kept]
     oracle = Oracle(book.fields, widened(book, full), timeout=timeout)
-    return minimal(Parts(book.fields, rules=book.rules, held=held), oracle)
+    return minimal(Assumptions(book.fields, rules=book.rules, held=held), oracle)
 
 
 def _searched(
@@ -229,17 +242,20 @@ def _searched(
     domains: Mapping[str, tuple[Any, ...]],
     n: int,
     timeout: float,
-    done: int,
+    listed: tuple[list[Point], int],
 ) -> tuple[list[Point], bool]:
-    """The nearest points beyond ``done`` changes by a solver, and whether there are no others."""
+    """The ``n`` nearest repairs by a solver, and whether that is all.
+
+    Those up to some cost are ``listed`` already.
+    """
     smaller = reduced(domains, [r.condition for r in book.rules])
+    found, done = list(listed[0]), listed[1]
     if smaller is None:
-        return [], True
+        return found, True
     left, rest = smaller
     search = _Search(Oracle(book.fields, left, timeout=timeout), rest, metric)
-    if done >= 0 and not metric.weighted:
-        search.beyond(done)
-    found: list[Point] = []
+    if done >= 0:
+        search.beyond(done, found)
     while len(found) < n:
         level = search.level(n - len(found))
         if not level:
@@ -273,9 +289,11 @@ class _Search:
                     self.strides.append((oracle.encoder.equals(node, v), stride))
         self.total = [_sum(self.costs), _sum(self.strides)]
 
-    def beyond(self, done: int) -> None:
-        """Leaves out points at ``done`` changes or fewer, which are known already."""
+    def beyond(self, done: int, found: Iterable[Point]) -> None:
+        """Leaves out points that cost ``done`` or less, and those that hold a known one."""
         self.low = done
+        for point in found:
+            self._exclude(point)
         self.oracle.solver.add(self.total[0] > min(done - self.base[0], _top(self.total[0])))
 
     def level(self, wanted: int) -> list[Point]:
@@ -305,7 +323,7 @@ class _Search:
         best = self.metric.distance(point)[which]
         low = -1 if which else self.low  # totals up to here are impossible
         while best - low > 1:
-            middle = (best + low) // 2 if which else low + 1
+            middle = (best + low) // 2 if which or self.metric.weighted else low + 1
             other = self._ask([*extra, self._at_most(which, middle)])
             if other is None:
                 low = middle
@@ -321,9 +339,11 @@ class _Search:
         return self.oracle.switch(terms <= min(bound, _top(terms)))
 
     def _exclude(self, point: Point) -> None:
-        names = [n for n, d in self.oracle.domains.items() if len(d) > 1]
-        same = [self.oracle.encoder.equals(self.oracle.variables[n], point[n]) for n in names]
-        self.oracle.solver.add(z3.Not(z3.And(same)))
+        """Leaves out all points that have the changes of this one."""
+        changed = sorted(self.metric.changed(point))
+        open_ = [(n, v) for n, v in changed if len(self.oracle.domains[n]) > 1]
+        same = [self.oracle.encoder.equals(self.oracle.variables[n], v) for n, v in open_]
+        self.oracle.solver.add(z3.Not(z3.And(same)) if same else z3.BoolVal(False))
 
 
 def _top(term: Any) -> int:

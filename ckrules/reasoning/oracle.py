@@ -15,13 +15,13 @@ from typing import Any
 
 import z3
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.bounds import Bounds
-from ckrules.engine.errors import UndecidedError, unknown
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.bits import BitEncoder
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BOOL, ENUM, REAL, BoolExpr, Expr, Value
-from ckrules.engine.points import Point
-from ckrules.engine.variables import domain_of
-from ckrules.reasoning.bits import BitEncoder
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rewrite.bounds import Bounds
+from ckrules.support.errors import UndecidedError, unknown
 
 TIMEOUT = 60.0
 _KEPT = 100  # points that are tried before the solver is asked again
@@ -37,7 +37,7 @@ class Oracle:
             instead of candidates.
         timeout: Seconds after which an answer counts as undecided.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
     >>> oracle = Oracle({"m": m, "w": w})
     >>> oracle.find([m % (w * 16) == 0, w > 1])
@@ -210,7 +210,7 @@ def shrink(
         impossible: For some conditions the ids of a part that already cannot hold together, or
             None if they can.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> x = Int("x", range(8))
     >>> oracle = Oracle({"x": x})
     >>> shrink([x > 1, x < 6, x > 3, x < 2], oracle_test(oracle))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.space import Space
+from ckrules.support.errors import UsageError
 
 Array = npt.NDArray[Any]
 MOST = 2_000_000  # different values that are told apart
@@ -36,7 +36,7 @@ def projected(
     Raises:
         UsageError: For more than `MOST` different values.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32, 64]), Int("w", [1, 2, 4])
     >>> projected([m, w], [m % (w * 16) == 0], ["w"])
     {(1,): 3, (2,): 2, (4,): 1}
@@ -82,7 +82,7 @@ def _groups(space: Space, first: Sequence[str]) -> dict[int, int]:
             out[int(code)] = out.get(int(code), 0) + int(stop) - int(start) + 1
         low, high = low[~same], high[~same]
         if len(out) + len(low) > MOST:
-            raise UsageError(f"more than {MOST:,} kinds of points: select fewer")
+            raise UsageError(f"more than {MOST:,} kinds of kernels: select fewer")
         if not len(low):
             break
         middle = (low + high) // 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.clauses import clauses
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import FALSE, BoolExpr
-from ckrules.engine.simplify import Simplifier
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.simplify import Simplifier
 
 Domains = dict[str, tuple[Any, ...]]
 
@@ -20,7 +20,7 @@ def reduced(
 
     None if that leaves a variable without values.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 24, 32]), Int("w", [1, 2])
     >>> reduced({"m": (16, 24, 32), "w": (1, 2)}, [m % (w * 16) == 0, w > 1])
     ({'m': (32,), 'w': (2,)}, [])
@@ -46,22 +46,26 @@ def reduced(
     return None
 
 
-def alike(domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr]) -> Domains:
+def equivalence_classes(
+    domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr]
+) -> Domains:
     """One value of each group that makes no difference to any of the conditions.
 
     Two values of a variable are alike if the conditions become the same expressions with
     either; then there is a point with one exactly if there is a point with the other.
 
-    >>> from ckrules.engine.variables import Enum, Int
+    >>> from ckrules.engine.expr.variables import Enum, Int
     >>> gpu, m = Enum("gpu", ["a", "b", "c"]), Int("m", [1, 2])
-    >>> alike({"gpu": ("a", "b", "c"), "m": (1, 2)}, [(gpu == "b").implies(m > 1)])
+    >>> equivalence_classes({"gpu": ("a", "b", "c"), "m": (1, 2)}, [(gpu == "b").implies(m > 1)])
     {'gpu': ('a', 'b'), 'm': (1, 2)}
     """
     left: Domains = {n: tuple(v) for n, v in domains.items()}
     for name, values in left.items():
-        groups: dict[tuple[int, ...], Any] = {}
+        # the nodes are kept as long as their ids are compared
+        groups: dict[tuple[int, ...], tuple[Any, list[BoolExpr]]] = {}
         for value in values:
             simple = Simplifier(candidates={**left, name: (value,)})
-            groups.setdefault(tuple(simple.condition(c).id for c in conditions), value)
-        left[name] = tuple(groups.values())
+            nodes = [simple.condition(c) for c in conditions]
+            groups.setdefault(tuple(n.id for n in nodes), (value, nodes))
+        left[name] = tuple(value for value, _ in groups.values())
     return left

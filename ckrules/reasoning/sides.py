@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ckrules.engine.book import RuleBook
-from ckrules.engine.clauses import clauses
-from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import BoolExpr, Expr, Value, make
+from ckrules.engine.expr.traversal import substitute
+from ckrules.engine.expr.variables import Domain, domain_of
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
-from ckrules.engine.simplify import Simplifier
+from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
-from ckrules.engine.traversal import substitute
-from ckrules.engine.variables import Domain, domain_of
-from ckrules.reasoning.clash import held_condition
-
-
-@dataclass(frozen=True)
-class Side:
-    """A rule book, the values that some fields are held to, and further conditions.
-
-    A set of kernels is a side as well: the book of a catalog has rules that say which points the
-    catalog holds.
-    """
-
-    title: str
-    book: RuleBook
-    held: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    where: tuple[BoolExpr, ...] = ()
+from ckrules.reasoning.conflict import held_condition
+from ckrules.support.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,7 @@ class Alignment:
         return {n: domain_of(v).values for n, v in self.variables.items()}
 
 
-def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
+def align(sides: Sequence[Region], drop: Iterable[str] = ()) -> Alignment:
     """The sides over their common fields.
 
     A field that each side holds to one value, not the same for all, is what they differ in: it
@@ -95,12 +81,12 @@ def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
     Raises:
         UsageError: If the sides have different fields or sorts.
 
-    >>> from ckrules.engine.book import Vocabulary
-    >>> from ckrules.engine.variables import Enum, Int
+    >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
+    >>> from ckrules.engine.expr.variables import Enum, Int
     >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("m", [1, 2, 3])])
     >>> r = Rule("AB001", "too-big", "compile", (words.gpu == "a").implies(words.m < 3))
     >>> book = RuleBook("toy", words, [r], check=False)
-    >>> both = align([Side("a", book, {"gpu": ("a",)}), Side("b", book, {"gpu": ("b",)})])
+    >>> both = align([Region(book, {"gpu": ("a",)}), Region(book, {"gpu": ("b",)})])
     >>> both.dropped, both.space(0).count(), both.space(1).count()
     (('gpu',), 2, 3)
     """
@@ -108,7 +94,7 @@ def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
     wanted = set(drop)
     dropped: list[str] = []
     for name in names:
-        held = {s.held.get(name) for s in sides}
+        held = {s.fixed.get(name) for s in sides}
         single = all(h is not None and len(h) == 1 for h in held)
         if single and (len(held) > 1 or name in wanted):
             dropped.append(name)
@@ -120,7 +106,7 @@ def align(sides: Sequence[Side], drop: Iterable[str] = ()) -> Alignment:
     return Alignment(variables, aligned, tuple(dropped), order)
 
 
-def _common(sides: Sequence[Side]) -> list[str]:
+def _common(sides: Sequence[Region]) -> list[str]:
     first, *others = sides
     for other in others:
         differ = set(first.book.fields) ^ set(other.book.fields)
@@ -133,11 +119,11 @@ def _common(sides: Sequence[Side]) -> list[str]:
     return list(first.book.fields)
 
 
-def _values(side: Side, name: str) -> tuple[Any, ...]:
-    return side.held.get(name) or domain_of(side.book.fields[name]).values
+def _values(side: Region, name: str) -> tuple[Any, ...]:
+    return side.fixed.get(name) or domain_of(side.book.fields[name]).values
 
 
-def _merged(name: str, sides: Sequence[Side]) -> Expr:
+def _merged(name: str, sides: Sequence[Region]) -> Expr:
     nodes = [s.book.fields[name] for s in sides]
     domains = [domain_of(n) for n in nodes]
     if len({d.sort for d in domains}) > 1:
@@ -156,8 +142,8 @@ def _merged(name: str, sides: Sequence[Side]) -> Expr:
     return node
 
 
-def _aligned(side: Side, variables: Mapping[str, Expr], dropped: Sequence[str]) -> Aligned:
-    simple = Simplifier({n: side.held[n][0] for n in dropped})
+def _aligned(side: Region, variables: Mapping[str, Expr], dropped: Sequence[str]) -> Aligned:
+    simple = Simplifier({n: side.fixed[n][0] for n in dropped})
 
     def here(condition: BoolExpr) -> BoolExpr:
         moved = substitute(simple.condition(condition), lambda n: _moved(n, variables))
@@ -170,7 +156,7 @@ def _aligned(side: Side, variables: Mapping[str, Expr], dropped: Sequence[str]) 
         if set(values) != set(domain_of(node).values):
             extra.append(held_condition(node, values))
     rules = tuple((r, here(r.condition)) for r in side.book.rules)
-    return Aligned(side.title, rules, tuple(extra), {n: side.held[n][0] for n in dropped})
+    return Aligned(side.title, rules, tuple(extra), {n: side.fixed[n][0] for n in dropped})
 
 
 def _moved(node: Expr, variables: Mapping[str, Expr]) -> Expr | None:

@@ -1,4 +1,4 @@
-"""Why not: the rules that a configuration breaks, and the values and rules that clash.
+"""Why not: the rules that a configuration breaks, and the values and rules that conflict.
 
 `why` explains one point, `why_region` a part of the space that may be empty.
 """
@@ -10,33 +10,36 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import UndecidedError
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr, Value
-from ckrules.engine.points import Point
+from ckrules.engine.expr.traversal import children
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules import Rule, Violation
-from ckrules.engine.traversal import children
-from ckrules.engine.variables import domain_of
-from ckrules.reasoning.clash import Clash, Held, Parts, fewest_values, minimal
+from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.space import Space
+from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, fewest_values, minimal
+from ckrules.reasoning.numbers import numbers_of
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 from ckrules.reasoning.reduce import reduced
+from ckrules.support.errors import UndecidedError
 
-_SMALL = 200_000  # value combinations of a rule's fields up to which its clash is sharpened
+_SMALL = 200_000  # value combinations of a rule's fields up to which its conflict is sharpened
 
 
 @dataclass(frozen=True, slots=True)
 class WhyPoint:
     """Why a configuration is not legal.
 
-    ``clashes`` has one entry for each violated rule: the values that cannot stand beside it.
+    ``conflicts`` has one entry for each violated rule: the values that cannot stand beside it.
     ``core`` is the one with the fewest values; other rules over the same fields may sharpen it.
     """
 
     point: Mapping[str, Value]
     violations: tuple[Violation, ...]
-    clashes: tuple[Clash, ...]
-    core: Clash | None
+    conflicts: tuple[Conflict, ...]
+    core: Conflict | None
 
     @property
     def legal(self) -> bool:
@@ -49,7 +52,7 @@ class WhyPoint:
             "legal": self.legal,
             "configuration": dict(self.point),
             "violations": [v.to_dict() for v in self.violations],
-            "clashes": [c.to_dict() for c in self.clashes],
+            "clashes": [c.to_dict() for c in self.conflicts],
             "core": self.core.to_dict() if self.core else None,
         }
 
@@ -59,7 +62,9 @@ class WhyRegion:
     """Why a part of the space is empty, or a point that shows that it is not."""
 
     witness: Point | None
-    clash: Clash | None
+    conflict: Conflict | None
+    numbers: tuple[str, ...] = ()
+    """What the conflict's rules say of points that meet the rest of it."""
 
     @property
     def empty(self) -> bool:
@@ -68,17 +73,27 @@ class WhyRegion:
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""
-        clash = self.clash.to_dict() if self.clash else None
-        return {"empty": self.empty, "witness": self.witness, "clash": clash}
+        conflict = self.conflict.to_dict() if self.conflict else None
+        numbers = list(self.numbers)
+        return {
+            "empty": self.empty,
+            "witness": self.witness,
+            "clash": conflict,
+            "numbers": numbers,
+        }
 
 
 def why(
-    book: RuleBook, point: Mapping[str, Any], *, deep: bool = False, timeout: float = TIMEOUT
+    book: RuleBook | Space,
+    point: Mapping[str, Any],
+    *,
+    deep: bool = False,
+    timeout: float = TIMEOUT,
 ) -> WhyPoint:
-    """Every rule that a point breaks, and what in it clashes.
+    """Every rule that a point breaks, and what in it conflicts.
 
     Args:
-        book: The rules.
+        book: The rules, or a space, whose restrictions are then named.
         point: A full point.
         deep: Look for the fewest values that no legal point has together, whatever rules of
             the book that takes; without it only rules over the fields of a violated one help.
@@ -88,8 +103,8 @@ def why(
         UsageError: For a point that lacks a field or has a value that the field cannot take.
         UndecidedError: When the solver does not decide in time.
 
-    >>> from ckrules.engine.book import Vocabulary
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.rules.book import Vocabulary
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4]), Int("k", [8, 16])])
     >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
     >>> found = why(RuleBook("toy", words, [fits], check=False), {"m": 16, "w": 2, "k": 8})
@@ -98,45 +113,48 @@ def why(
     >>> found.core.sentence()
     'm = 16 and w = 2 cannot hold together under TILE001 (not-covered)'
     """
+    book = book_of(book)
     full = book.point(point)
     violations = tuple(book.violations(full))
     if not violations:
         return WhyPoint(full, (), (), None)
     oracle = Oracle(book.fields, widened(book, full), timeout=timeout)
-    clashes = tuple(_one_rule(v.rule, full, oracle) for v in violations)
+    conflicts = tuple(_one_rule(v.rule, full, oracle) for v in violations)
     found = [_sharper(v.rule, book.rules, full, oracle) for v in violations]
     if deep:
         found.append(_deepest([v.rule for v in violations], book.rules, full, oracle))
     sharp = [c for c in found if c is not None]
-    return WhyPoint(full, violations, clashes, _best([*clashes, *sharp]))
+    return WhyPoint(full, violations, conflicts, _best([*conflicts, *sharp]))
 
 
 def _sharper(
     r: Rule, rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
-) -> Clash | None:
-    """The clash of fewest values among the rules that read no other fields than ``r``."""
+) -> Conflict | None:
+    """The conflict of fewest values among the rules that read no other fields than ``r``."""
     support = r.condition.support
     if prod(len(oracle.domains[n]) for n in support) > _SMALL:
         return None
     near = [x for x in rules if x.condition.support <= support]
-    held = [Held(n, (point[n],)) for n in r.fields()]
-    return fewest_values(Parts(oracle.variables, rules=near, held=held), oracle)
+    held = [FixedField(n, (point[n],)) for n in r.fields()]
+    return fewest_values(Assumptions(oracle.variables, rules=near, held=held), oracle)
 
 
 def _deepest(
     violated: Sequence[Rule], rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
-) -> Clash | None:
+) -> Conflict | None:
     first = dict.fromkeys(name for r in violated for name in r.fields())
-    held = [Held(n, (point[n],)) for n in [*first, *(n for n in point if n not in first)]]
-    return fewest_values(Parts(oracle.variables, rules=related(rules, first), held=held), oracle)
+    held = [FixedField(n, (point[n],)) for n in [*first, *(n for n in point if n not in first)]]
+    return fewest_values(
+        Assumptions(oracle.variables, rules=related(rules, first), held=held), oracle
+    )
 
 
-def _one_rule(r: Rule, point: Mapping[str, Value], oracle: Oracle) -> Clash:
-    held = [Held(n, (point[n],)) for n in r.fields()]
-    return minimal(Parts(oracle.variables, rules=[r], held=held), oracle)
+def _one_rule(r: Rule, point: Mapping[str, Value], oracle: Oracle) -> Conflict:
+    held = [FixedField(n, (point[n],)) for n in r.fields()]
+    return minimal(Assumptions(oracle.variables, rules=[r], held=held), oracle)
 
 
-def _best(found: Sequence[Clash]) -> Clash:
+def _best(found: Sequence[Conflict]) -> Conflict:
     return min(found, key=lambda c: (len(c.held), len(c.rules)))
 
 
@@ -153,7 +171,7 @@ def widened(book: RuleBook, point: Mapping[str, Value]) -> dict[str, tuple[Any, 
 def related(rules: Iterable[Rule], fields: Iterable[str]) -> list[Rule]:
     """The rules that share fields with the given ones, directly or through other rules.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> a, b, c, d = (Int(n, [1, 2]) for n in "abcd")
     >>> r = [Rule("AB001", "x-y", "compile", a < b), Rule("CD001", "z-w", "compile", c < d)]
     >>> [x.code for x in related(r, ["a"])]
@@ -172,7 +190,7 @@ def related(rules: Iterable[Rule], fields: Iterable[str]) -> list[Rule]:
 
 
 def why_region(
-    book: RuleBook,
+    book: RuleBook | Space,
     held: Mapping[str, Sequence[Value]] | None = None,
     conditions: Sequence[BoolExpr] = (),
     *,
@@ -181,7 +199,7 @@ def why_region(
     """Why no legal point has the held values and meets the conditions, or a point that does.
 
     Args:
-        book: The rules.
+        book: The rules, or a space.
         held: Values that fields are held to.
         conditions: Further conditions over fields and derived quantities.
         timeout: Seconds for each question to the solver.
@@ -189,26 +207,28 @@ def why_region(
     Raises:
         UndecidedError: When the solver does not decide in time.
 
-    >>> from ckrules.engine.book import Vocabulary
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.rules.book import Vocabulary
+    >>> from ckrules.engine.expr.variables import Int
     >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
     >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
     >>> book = RuleBook("toy", words, [fits], check=False)
-    >>> why_region(book, {"w": [4]}).clash.sentence()
+    >>> why_region(book, {"w": [4]}).conflict.sentence()
     'w = 4 cannot hold under TILE001 (not-covered)'
     >>> why_region(book, {"w": [2]}).witness
     {'m': 32, 'w': 2}
     """
-    facts = [Held(n, tuple(v)) for n, v in (held or {}).items()]
+    book = book_of(book)
+    facts = [FixedField(n, tuple(v)) for n, v in (held or {}).items()]
     domains = {n: domain_of(v).values for n, v in book.fields.items()}
     for fact in facts:  # values outside the candidates are asked about too
         domains[fact.field] = tuple(dict.fromkeys((*domains[fact.field], *fact.values)))
     split = list(children(conditions, "and"))
-    parts = Parts(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
+    parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
     witness = witness_of(parts.items, book.fields, domains, timeout)
     if witness is not None:
         return WhyRegion(witness, None)
-    return WhyRegion(None, minimal(parts, Oracle(book.fields, domains, timeout=timeout)))
+    found = minimal(parts, Oracle(book.fields, domains, timeout=timeout))
+    return WhyRegion(None, found, numbers_of(found, book.fields, domains, timeout))
 
 
 def witness_of(
@@ -222,7 +242,7 @@ def witness_of(
     Raises:
         UndecidedError: When the solver does not decide in time.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
     >>> witness_of([m % (w * 16) == 0, w == 2], {"m": m, "w": w}, {"m": (16, 32), "w": (1, 2, 4)})
     {'m': 32, 'w': 2}

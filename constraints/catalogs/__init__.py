@@ -1,6 +1,6 @@
 """Catalogs: curated sets of kernels as data and rules over the fields of the rule books.
 
-A catalog is a TOML file (`ckrules.constraints.catalogs.reader` has the schema): tables of tiles,
+A catalog is about one family and may list kernels of others. It is a TOML file (`ckrules.constraints.catalogs.reader` has the schema): tables of tiles,
 waves, vectors and pipelines, formulas and conditions. Its tables become relations and its texts
 expressions of the engine, so a catalog is a rule book of its own: `Catalog.book` explains why a
 point is not in it, `Catalog.space` counts, samples and compares. `Catalog.listed` walks the same
@@ -20,12 +20,13 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from ckrules.arch import Gpu
+from ckrules.arch import CK_VERSIONS, Gpu
 from ckrules.constraints.catalogs.catalog import Catalog
 from ckrules.constraints.catalogs.reader import read_catalog
 from ckrules.constraints.catalogs.stages import STAGES, Staged
-from ckrules.constraints.library import CK_VERSIONS, DEFAULT_CK
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.kernels.library import DEFAULT_CK
+from ckrules.support import opening
+from ckrules.support.errors import UsageError, unknown
 
 __all__ = ["STAGES", "Catalog", "Staged", "load", "names"]
 
@@ -49,7 +50,7 @@ def load(name: str | Path, *, ck: str = DEFAULT_CK, gpus: Sequence[Gpu] | None =
 
     Raises:
         UnknownNameError: For an unknown name or version, with near matches.
-        ArchFileError: With line and column, for a file that breaks the schema.
+        TomlFileError: With line and column, for a file that breaks the schema.
         UsageError: For a file that cannot be read, or catalogs that select from each other.
     """
     if ck not in CK_VERSIONS:
@@ -71,7 +72,7 @@ def _load(name: str, ck: str, gpus: tuple[Gpu, ...] | None, above: tuple[str, ..
             raise unknown("catalog", name, names())
         return _packaged(name, ck, gpus)
     try:
-        raw = Path(name).read_bytes()
+        raw = opening.read(name)
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror or error}") from None
     return _build(name, raw, ck, gpus, (*above, name), Path(name).parent)

@@ -8,27 +8,28 @@ from typing import Any
 
 from ckrules.arch import Gpu
 from ckrules.constraints.catalogs.fields import TILE, VECTOR, WARP, WAVES
-from ckrules.constraints.catalogs.membership import Membership, exact, tilings
-from ckrules.constraints.conv import vocabulary
-from ckrules.engine.backends.pointwise import At
+from ckrules.constraints.catalogs.membership import Membership, exact
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr, Value
 
 Point = dict[str, Value]
 
 
-def candidates(
-    member: Membership, variant: str, gpu: Gpu, ndim: int, dtype: str
-) -> Iterator[Point]:
-    """A superset of the catalog's points for a direction, GPU, dimensions and dtype, in order.
+def candidates(member: Membership, key: Mapping[str, Value], gpu: Gpu) -> Iterator[Point]:
+    """A superset of the catalog's points for a key, in order.
 
     The order is the one in which upstream's rule sets walk their tables: plain tiles before
     features, then tile, waves and warp tile, vectors, pipeline, and the free fields.
+
+    Args:
+        member: The catalog's tables.
+        key: A value for each field that says what is wanted (`Fields.keys`).
+        gpu: The GPU that it names.
     """
-    start: Point = {
-        "variant": variant, "arch": gpu.name, "dtype": dtype, "ndim": ndim,
-        "layout": vocabulary.LAYOUTS[ndim], **member.fixed,
-    }  # fmt: skip
-    if (start["variant"], start["dtype"], start["ndim"]) != (variant, dtype, ndim):
+    given = member.family.defaults(str(key["variant"]), key.get("ndim"))
+    follows = {k: v for k, v in given.items() if k not in member.defaults}
+    start: Point = {**key, **follows, **member.fixed}
+    if any(start[k] != v for k, v in key.items()):
         return
     derive = _Derived(member.derived)
     names = list(member.words.variables)
@@ -53,12 +54,12 @@ def _shapes(member: Membership, start: Point, gpu: Gpu) -> Iterator[Point]:
 def _from_tiles(member: Membership, start: Point, gpu: Gpu) -> Iterator[Point]:
     data = member.data
     variant, dtype = str(start["variant"]), str(start["dtype"])
-    every = tilings(gpu, dtype)
+    every = member.walk.tilings(gpu, dtype)
     for tiles in member.sets:
         if (
             tiles.variant != variant
             or dtype not in tiles.dtypes
-            or start["ndim"] not in tiles.ndims
+            or ("ndim" in start and start["ndim"] not in tiles.ndims)
         ):
             continue
         feature = dict(zip(member.feature_fields, member.feature_values(tiles), strict=True))
@@ -95,7 +96,7 @@ def _from_blocks(member: Membership, start: Point) -> Iterator[Point]:
 
 def _free(member: Membership, point: Point) -> Iterator[Point]:
     """The combinations of the fields under ``[choices]`` that the point leaves open."""
-    asked = ("variant", "dtype", "ndim")  # the rules compare these with the listed values
+    asked = member.fields.keys  # the rules compare these with the listed values
     choices = {k: v for k, v in member.data.choices.items() if k not in asked}
     for values in itertools.product(*choices.values()):
         yield dict(zip(choices, values, strict=True))

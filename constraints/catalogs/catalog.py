@@ -1,31 +1,34 @@
-"""One catalog: what it lists for a direction, GPU, dimensions and dtype, in order and as a space."""
+"""One catalog: what it lists for what is asked for, in order and as a space."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 from ckrules.arch import Gpu, load_all
 from ckrules.constraints.catalogs.candidates import Point, candidates
-from ckrules.constraints.catalogs.fields import DOMAINS, TILE, VECTOR, WARP, WAVES
+from ckrules.constraints.catalogs.fields import Fields, fields_of
 from ckrules.constraints.catalogs.membership import Membership
-from ckrules.constraints.catalogs.model import CatalogData
+from ckrules.constraints.catalogs.model import CatalogData, Condition
+from ckrules.constraints.catalogs.rows import RowKernels
 from ckrules.constraints.catalogs.selections import select, selected_rows
 from ckrules.constraints.catalogs.stages import STAGES, Staged, stage_book, survivors
-from ckrules.constraints.conv.vocabulary import KERNEL_DTYPES, LAYOUTS, VARIANTS
-from ckrules.constraints.depthwise import vocabulary as depthwise
-from ckrules.constraints.library import operator_of
-from ckrules.engine.backends.compiled import compile_function
-from ckrules.engine.book import RuleBook, Vocabulary
-from ckrules.engine.errors import CkrulesError, UsageError, unknown
-from ckrules.engine.expr import Value, all_of, rel
-from ckrules.engine.parse import parse
-from ckrules.engine.rules import Rule
+from ckrules.constraints.catalogs.sweeps import SweepKernels
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.expr import BoolExpr, Value
+from ckrules.engine.lang.where import parse_condition
+from ckrules.engine.rules import Kind, Rule
+from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
-from ckrules.engine.table import Table
-from ckrules.names import format_name, rule_set_spelling
+from ckrules.kernels.families import families, family_of
+from ckrules.kernels.names import format_name, rule_set_spelling
+from ckrules.support.errors import CkrulesError, UsageError, unknown
+
+#: Code and name of the rule of catalogs that select from another one, and what it says.
+NOT_SELECTED = ("CAT010", "not-selected")
+TAKES = "The selection takes the kernel."
 
 
 class Catalog:
@@ -49,8 +52,55 @@ class Catalog:
         self.data, self.origin, self.ck = data, origin, ck
         self.gpus = tuple(load_all() if gpus is None else gpus)
         self._gpus = {g.name: g for g in self.gpus}
-        self._member = Membership(data, ck, self.gpus)
-        self._categories = [(c.name, self._member.condition(c)) for c in self._cuts]
+        self.family = families()[data.family]
+        #: What a list is asked for, in the order of `listed`'s arguments.
+        self.keys = (
+            "variant",
+            "arch",
+            *(k for k in self._fields.keys if k not in ("variant", "arch")),
+        )
+        self._sweep = (
+            SweepKernels(data, data.sweep, self.family, ck, self.gpus) if data.sweep else None
+        )
+        self._tables = None if self._sweep else self._read_tables()
+        listed = self._tables is None and self._sweep is None
+        self._rows = {
+            name: RowKernels(data, family, ck, self.gpus)
+            for name, family in families().items()
+            if listed or name != data.family
+        }
+        self._categories = [(c.name, self._condition(c)) for c in self._cuts]
+
+    def _read_tables(self) -> Membership | None:
+        """The tables of the file; None if it lists its family's kernels one by one."""
+        data = self.data
+        if any(block.family == data.family for block in data.rows):
+            for key, table in (
+                ("tiles", data.tiles),
+                ("features", data.features),
+                ("kernels", data.kernels),
+            ):
+                if table:
+                    what = "kernels of the catalog's own family are listed in one form"
+                    raise data.fault((key,), what)
+            return None
+        if self.family.walk is None:
+            if data.rows or data.select:
+                return None
+            raise data.fault(("catalog",), f"nothing in the file lists {self.family.name} kernels")
+        return Membership(data, self.family, self.family.walk, self.ck, self.gpus)
+
+    def _condition(self, entry: Condition) -> BoolExpr:
+        if self._tables is not None:
+            return self._tables.condition(entry)
+        try:
+            return parse_condition(entry.text.text, self._rows[self.family.name].words.names())
+        except CkrulesError as error:
+            raise self.data.fault(entry.text.path, str(error)) from None
+
+    @property
+    def _fields(self) -> Fields:
+        return fields_of(self.data.family)
 
     @property
     def name(self) -> str:
@@ -78,79 +128,99 @@ class Catalog:
         >>> load("full").spelling({"variant": "forward", "ndim": 3, "pipeline": "basic_v1"})
         {'pipeline': 'compv1', 'layout': 'nhwgc'}
         """
-        spelt = rule_set_spelling(cast(Any, point))
+        spelt = rule_set_spelling(point)
         if "layout" in spelt and self._base.data.layout_names == "own":
-            spelt["layout"] = LAYOUTS[int(point["ndim"])]
+            family = family_of(str(point["variant"]))
+            spelt["layout"] = str(family.defaults(str(point["variant"]), point["ndim"])["layout"])
         return spelt
 
     def kernel_name(self, point: Mapping[str, Value]) -> str:
         """The kernel's name as upstream's rule set prints it."""
-        return format_name(cast(Any, point), self.spelling(point))
+        return format_name(dict(point), self.spelling(point))
 
     # -- lists ---------------------------------------------------------------------------------
 
-    def listed(self, variant: str, gpu: str, ndim: int, dtype: str) -> list[Point]:
-        """What upstream's rule set yields, in its order; depthwise kernels come last.
+    def listed(self, *values: Value) -> list[Point]:
+        """What the catalog yields for a key, in upstream's order; other families come last.
+
+        Args:
+            values: A value for each of `keys`.
 
         Raises:
-            UnknownNameError: For an unknown direction, GPU or dtype, with near matches.
+            UnknownNameError: For an unknown word, with near matches.
+            UsageError: For a number that the field does not have.
 
         >>> from ckrules.constraints.catalogs import load
         >>> full = load("full")
+        >>> full.keys
+        ('variant', 'arch', 'ndim', 'dtype')
         >>> points = full.listed("bwd_data", "gfx942", 2, "fp16")
         >>> len(points), full.kernel_name(points[0])[-33:]
         (124, '_16x64x32_1x1x1_16x16x32_vec1_8_4')
         """
-        for what, word, known in (
-            ("direction", variant, VARIANTS), ("GPU", gpu, self._gpus),
-            ("dtype", dtype, KERNEL_DTYPES),
-        ):  # fmt: skip
-            if word not in known:
-                raise unknown(what, word, known)
-        if ndim not in LAYOUTS:
-            raise UsageError(f"ndim must be 1, 2 or 3, not {ndim!r}")
+        key = dict(zip(self.keys, values, strict=True))
+        for name, value in key.items():
+            self._check(name, value)
         if self.origin is not None and self.data.select is not None:
-            whole = self.origin.listed(variant, gpu, ndim, dtype)
-            return select(self.data.select, whole, self._category)
-        holds = self._holds
+            return select(self.data.select, self.origin.listed(*values), self._category)
         kept: dict[tuple[Value, ...], Point] = {}
-        for point in candidates(self._member, variant, self._gpus[gpu], ndim, dtype):
-            if all(holds(point)):
-                kept.setdefault(tuple(point.values()), point)
-        return [*kept.values(), *self._depthwise(variant, gpu, ndim, dtype)]
+        if self._tables is not None:
+            holds = self._holds
+            for point in candidates(self._tables, key, self._gpus[str(key["arch"])]):
+                if all(holds(point)):
+                    kept.setdefault(tuple(point.values()), point)
+        if self._sweep is not None:
+            kept = {tuple(p.values()): p for p in self._sweep.listed(key)}
+        rows = sorted(self._rows.items(), key=lambda item: item[0] != self.family.name)
+        return [*kept.values(), *(p for _, part in rows for p in part.listed(key))]
+
+    def _check(self, name: str, value: Value) -> None:
+        known = self._gpus if name == "arch" else self._fields.values(name)
+        if value in known:
+            return
+        if isinstance(value, str):
+            raise unknown("GPU" if name == "arch" else name, value, known)
+        raise UsageError(f"{name} must be one of {', '.join(map(str, known))}, not {value!r}")
 
     @cached_property
     def _holds(self) -> Any:
-        return compile_function([r.condition for r in self._member.rules])
+        return compile_function([r.condition for r in self.book().rules])
 
-    def _category(self, point: Mapping[str, Value]) -> str:
-        if point["variant"] == "forward_depthwise":
-            return "depthwise"
-        return next(
-            (n for (n, _), ok in zip(self._categories, self._tell(point), strict=True) if ok),
-            "regular",
-        )
+    def _category(self, point: Mapping[str, Value]) -> Hashable:
+        """The category of a point within its dimensions and dtype; other families are their own."""
+        family = family_of(str(point["variant"])).name
+        name = family
+        if family == self.data.family:
+            found = zip(self._categories, self._tell(point), strict=True)
+            name = next((n for (n, _), ok in found if ok), "regular")
+        asked = (k for k in fields_of(family).keys if k not in ("variant", "arch"))
+        return name, *(point[k] for k in asked)
 
     @cached_property
     def _tell(self) -> Any:
         return compile_function([c for _, c in self._categories])
 
-    def _depthwise(self, variant: str, gpu: str, ndim: int, dtype: str) -> list[Point]:
-        table = self.data.depthwise
-        if table is None or (table.variant, table.ndim) != (variant, ndim):
-            return []
-        start: Point = {
-            "variant": "forward_depthwise", "arch": gpu, "dtype": dtype, "ndim": ndim,
-            "layout": depthwise.LAYOUTS[ndim],
-        }  # fmt: skip
-        names = list(self._depthwise_words.variables)
-        full = [{**start, **row} for row in self._depthwise_rows]
-        return [{k: p[k] for k in names} for p in full]
+    # -- families ------------------------------------------------------------------------------
+
+    def keys_with(self, variant: str) -> list[str]:
+        """The variants of the catalog's own family whose lists have kernels of a variant.
+
+        >>> from ckrules.constraints.catalogs import load
+        >>> load("full").keys_with("forward_depthwise"), load("rdna").keys_with("forward_depthwise")
+        (['forward'], [])
+        """
+        name = family_of(variant).name
+        if name == self.data.family:
+            return [variant]
+        blocks = self._base._rows[name].near
+        everywhere = self.family.variants
+        wanted = (v for near in blocks for v in near.get("variant", everywhere))
+        return list(dict.fromkeys(str(v) for v in wanted))
 
     # -- as rules and spaces -------------------------------------------------------------------
 
     def book(self, variant: str | None = None) -> RuleBook:
-        """The catalog's rules for a variant's operator, to check and explain points with.
+        """The catalog's rules for a variant's family, to check and explain points with.
 
         A point that breaks none is in the catalog, whatever its direction. For a catalog that
         is selected from another, these are the other one's rules: see `space`.
@@ -162,13 +232,16 @@ class Catalog:
         """
         if self.origin is not None:
             return self._base.book(variant)
-        if operator_of(variant) == "depthwise":
-            return self._depthwise_book
-        return self._conv_book
+        name = self.data.family if variant is None else family_of(variant).name
+        if name in self._rows:
+            return self._rows[name].book
+        return self._table_book if self._sweep is None else self._sweep.book
 
     @cached_property
-    def _conv_book(self) -> RuleBook:
-        return RuleBook(f"catalog {self.name}", self._member.words, self._member.rules, check=False)
+    def _table_book(self) -> RuleBook:
+        tables = self._tables
+        assert tables is not None  # else the rows have a book
+        return RuleBook(f"catalog {self.name}", tables.words, tables.rules, check=False)
 
     def space(
         self, variant: str | Sequence[str] | None = None, *, stage: str = "listed", **fields: Any
@@ -176,8 +249,7 @@ class Catalog:
         """The catalog's points as a space, for counting, sampling and comparing.
 
         Args:
-            variant: One or several directions of one operator (default: the GEMM-based ones);
-                depthwise kernels are the space of ``forward_depthwise``.
+            variant: One or several variants of one family (default: all of the catalog's own).
             stage: ``listed``, or ``generated`` or ``legal`` for what survives these rules too.
             fields: Values or lists of values that fields are held to.
 
@@ -185,69 +257,57 @@ class Catalog:
         >>> load("full").space("bwd_data", arch="gfx942", ndim=2, dtype="fp16").count()
         124
         """
-        variants = [variant] if isinstance(variant, str) else list(variant or VARIANTS)
-        operators = {operator_of(v) for v in variants}
-        if len(operators) > 1:
-            raise UsageError("depthwise kernels have other fields: ask for them alone")
+        own = self.family.variants
+        variants = [variant] if isinstance(variant, str) else list(variant or own)
+        names = {family_of(v).name for v in variants}
+        if len(names) > 1:
+            raise UsageError(
+                f"{' and '.join(sorted(names))} kernels have other fields: ask for one alone"
+            )
         held = {"variant": variants, **fields}
         values: Mapping[str, Sequence[Any]] = {}
         if self.origin is not None:
             book, values = self._selected(held)
         else:
             book = self.book(variants[0])
-            values = {} if operators == {"depthwise"} else self._values
+            (name,) = names
+            part = self._rows.get(name, self._sweep or self._tables)
+            values = part.values if part is not None else {}
         rules = list(book.rules)
         if stage != "listed":
             rules += stage_book(stage, variants[0], self.ck, self.gpus).rules
-        names = book.vocabulary.quantities
-        space = Space(book.fields.values(), rules, names=names, fixed=values)
+        quantities = book.vocabulary.quantities
+        space = Space(book.fields.values(), rules, names=quantities, fixed=values)
         return space.bind(**held)
-
-    @cached_property
-    def _values(self) -> dict[str, list[Any]]:
-        """The sizes that the tables mention, so that a space has no other candidates."""
-        found: dict[str, set[Any]] = {}
-        for rule in self._member.rules:
-            for table in _relations(rule):
-                for i, key in enumerate(table.keys):
-                    if key in (*TILE, *WAVES, *WARP, *VECTOR) and table.name != "gpu_tilings":
-                        found.setdefault(key, set()).update(row[i] for row in table.rows)
-        if self._member.data.gpu_waves or self._member.uncurated.rows:
-            for gpu in self.gpus:
-                shapes = gpu.dispatcher.wave_maps if gpu.dispatcher else ()
-                for i, key in enumerate(WAVES):
-                    found.setdefault(key, set()).update(w[i] for w in shapes)
-            for key in WARP:
-                found.pop(key, None)
-        derived = self._member.derived
-        fixed: dict[str, list[Any]] = {
-            k: [v] for k, v in self._member.fixed.items() if DOMAINS[k].sort != "bool"
-        }
-        return {**{k: sorted(v) for k, v in found.items() if k not in derived}, **fixed}
 
     def _selected(self, held: Mapping[str, Any]) -> tuple[RuleBook, dict[str, list[Any]]]:
         """A book with the listed points of every asked key as its one relation, and their values."""
         many = {k: v if isinstance(v, (list, tuple)) else [v] for k, v in held.items()}
         variants = many["variant"]
-        wanted = ["forward"] if variants == ["forward_depthwise"] else variants
+        wanted = list(dict.fromkeys(k for v in variants for k in self.keys_with(v)))
         gpus = many.get("arch", list(self._gpus))
-        keys = product(wanted, gpus, many.get("ndim", LAYOUTS), many.get("dtype", KERNEL_DTYPES))
+        rest = (many.get(k, self._fields.values(k)) for k in self.keys[2:])
         book = self._base.book(variants[0])
+        family = family_of(variants[0]).variants
         rows = [
             tuple(p.values())
-            for key in keys
+            for key in product(wanted, gpus, *rest)
             for p in self.listed(*key)
-            if (p["variant"] == "forward_depthwise") == (variants == ["forward_depthwise"])
+            if p["variant"] in family
         ]
         names = list(book.fields)
         values = {k: list(dict.fromkeys(r[i] for r in rows)) for i, k in enumerate(names) if rows}
         found = selected_rows(self.name, self.data.source, book.fields, rows)
         rule = Rule(
-            "CAT010", "not-selected", "profile", found, profiles=("catalog",),
-            sources=(self.data.source,), doc="The selection takes the kernel.",
+            *NOT_SELECTED, Kind.PROFILE, found, profiles=("catalog",),
+            sources=(self.data.source,), doc=TAKES,
         )  # fmt: skip
         rules = [*book.rules, rule]
         return RuleBook(f"catalog {self.name}", book.vocabulary, rules, check=False), values
+
+    def stage_book(self, stage: str, variant: str) -> RuleBook:
+        """The rules that a stage adds to the list, for a variant's family."""
+        return stage_book(stage, variant, self.ck, self.gpus)
 
     def stage(self, points: Sequence[Mapping[str, Value]], stage: str) -> Staged:
         """The points that survive a stage, and why the others do not.
@@ -263,48 +323,3 @@ class Catalog:
         if stage not in STAGES:
             raise unknown("stage", stage, STAGES)
         return survivors(points, stage, self.ck, self.gpus)
-
-    # -- depthwise -----------------------------------------------------------------------------
-
-    @cached_property
-    def _depthwise_words(self) -> depthwise.Depthwise:
-        return depthwise.vocabulary(max(self.ck, depthwise.SINCE), self.gpus)
-
-    @cached_property
-    def _depthwise_rows(self) -> list[Point]:
-        """The rows with their derived fields, which are formulas over the row alone."""
-        from ckrules.engine.backends.pointwise import At
-
-        table = self.data.depthwise
-        if table is None:
-            return []
-        formulas: dict[str, Any] = {}
-        for field, text in table.derived.items():
-            try:
-                formulas[field] = parse(text.text, self._depthwise_words.names())
-            except CkrulesError as error:
-                raise self.data.fault(text.path, str(error)) from None
-        return [{**row, **{k: At(row).value(e) for k, e in formulas.items()}} for row in table.rows]
-
-    @cached_property
-    def _depthwise_book(self) -> RuleBook:
-        words: Vocabulary = self._depthwise_words
-        columns = [
-            k for k in words.variables if self._depthwise_rows and k in self._depthwise_rows[0]
-        ]
-        rows = [tuple(r[k] for k in columns) for r in self._depthwise_rows]
-        table = Table.relation("listed_depthwise", columns, rows, source=self.data.source)
-        listed = rel(table, *(words.variables[k] for k in columns)) if rows else all_of(False)
-        near = self.data.depthwise.ndim if self.data.depthwise else 2
-        rule = Rule(
-            "CAT011", "depthwise-not-in-catalog", "profile",
-            all_of(listed, words.ndim == near), profiles=("catalog",),
-            sources=(self.data.source,), doc="The depthwise kernel is in the list.",
-        )  # fmt: skip
-        return RuleBook(f"catalog {self.name}: depthwise", words, [rule], check=False)
-
-
-def _relations(rule: Rule) -> list[Table]:
-    from ckrules.engine.traversal import walk
-
-    return [n.data for n in walk(rule.condition) if n.op == "rel"]

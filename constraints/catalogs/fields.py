@@ -1,23 +1,19 @@
-"""Fields of catalog files: which exist, and how their values and sizes are written."""
+"""Fields of a family in catalog files: which exist, and how values and sizes are written."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
-from ckrules.arch.document import Section
-from ckrules.constraints.conv import vocabulary
-from ckrules.engine.errors import CkrulesError
+from ckrules.arch import CK_VERSIONS, load_all
 from ckrules.engine.expr import Value
-from ckrules.engine.variables import Domain, domain_of
-from ckrules.name_grammar import PIPELINE_ALIASES
+from ckrules.engine.expr.variables import Domain, Role, domain_of
+from ckrules.kernels.families import family_of, named
+from ckrules.kernels.family import Family
+from ckrules.support.document import Section
+from ckrules.support.errors import CkrulesError
 
-#: The fields that a catalog may speak of; the GPU is always the caller's.
-DOMAINS: dict[str, Domain] = {
-    domain_of(f).name: domain_of(f)
-    for f in vocabulary.fields(("gpu",))
-    if domain_of(f).name != "arch"
-}
 TILE, WAVES, WARP = (tuple(f"{stem}_{d}" for d in "mnk") for stem in ("tile", "wave", "warp_tile"))
 #: The fields of block tile, waves and warp tile.
 TRIPLES = (TILE, WAVES, WARP)
@@ -28,64 +24,93 @@ _PAIR = re.compile(r"([0-9]{1,5})x([0-9]{1,5})", re.ASCII)
 _WIDTHS = re.compile(r"([0-9]{1,5})/([0-9]{1,5})/([0-9]{1,5})", re.ASCII)
 
 
-def parse_field(section: Section, key: str, value: Any, *at: int) -> Value:
-    """The value of a field, or an error that names its place."""
-    if key == "pipeline" and isinstance(value, str):
-        value = PIPELINE_ALIASES.get(value, value)
-    try:
-        return DOMAINS[key].accept(value)
-    except CkrulesError as error:
-        raise section.error(key, str(error), *at) from None
+class Fields:
+    """The fields of one family, for reading files; the GPU is always the caller's.
 
+    >>> fields_of("depthwise").keys
+    ('variant', 'arch', 'ndim', 'dtype')
+    """
 
-def parse_sizes(
-    section: Section, key: str, text: str, fields: tuple[str, ...], *at: int
-) -> tuple[int, int, int]:
-    """``128x64x32`` as three numbers that the fields can take."""
-    return _three(section, key, text, _SIZES, fields, "like 128x64x32", at)
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        words = family.vocabulary(CK_VERSIONS[-1], load_all()[:1])
+        domains = {k: domain_of(v) for k, v in words.variables.items()}
+        purposes = [k for k, d in domains.items() if d.role is Role.PURPOSE]
+        #: What a list is asked for: the fields that say what is wanted, dtype last.
+        self.keys = tuple(sorted(purposes, key=lambda k: k == "dtype"))
+        self.domains: dict[str, Domain] = {k: d for k, d in domains.items() if k != "arch"}
 
+    def values(self, name: str) -> tuple[Any, ...]:
+        """The candidates of a field, none if the family lacks it."""
+        return self.domains[name].values if name in self.domains else ()
 
-def parse_widths(section: Section, key: str, text: str, *at: int) -> tuple[int, int, int]:
-    """``8/8/4`` as three vector widths."""
-    return _three(section, key, text, _WIDTHS, VECTOR, "like 8/8/4", at)
-
-
-def parse_pair(section: Section, key: str, text: str, *at: int) -> tuple[int, int]:
-    """``32x32`` as the M and N of a warp tile."""
-    found = _PAIR.fullmatch(text)
-    if found is None:
-        raise section.error(key, f"{text!r} is no size, expected like 32x32", *at)
-    m, n = int(found[1]), int(found[2])
-    _accept(section, key, WARP[:2], (m, n), at)
-    return m, n
-
-
-def _three(
-    section: Section,
-    key: str,
-    text: str,
-    pattern: re.Pattern[str],
-    fields: tuple[str, ...],
-    like: str,
-    at: tuple[int, ...],
-) -> tuple[int, int, int]:
-    found = pattern.fullmatch(text)
-    if found is None:
-        raise section.error(key, f"{text!r} is no size, expected {like}", *at)
-    values = (int(found[1]), int(found[2]), int(found[3]))
-    _accept(section, key, fields, values, at)
-    return values
-
-
-def _accept(
-    section: Section,
-    key: str,
-    fields: tuple[str, ...],
-    values: tuple[int, ...],
-    at: tuple[int, ...],
-) -> None:
-    for field, value in zip(fields, values, strict=True):
+    def parse(self, section: Section, key: str, value: Any, *at: int) -> Value:
+        """The value of a field, or an error that names its place."""
+        if isinstance(value, str):
+            value = self.family.aliases.get(key, {}).get(value, value)
         try:
-            DOMAINS[field].accept(value)
+            return self.domains[key].accept(value)
         except CkrulesError as error:
             raise section.error(key, str(error), *at) from None
+
+    def words(self, section: Section, key: str, field: str, what: str) -> tuple[str, ...]:
+        """An array of a field's words, aliases replaced."""
+        aliases = self.family.aliases.get(field, {})
+        found = section.words(key, (*self.values(field), *aliases), what)
+        return tuple(aliases.get(w, w) for w in found)
+
+    def sizes(
+        self, section: Section, key: str, text: str, names: tuple[str, ...], *at: int
+    ) -> tuple[int, int, int]:
+        """``128x64x32`` as three numbers that the fields can take."""
+        return self._three(section, key, text, _SIZES, names, "like 128x64x32", at)
+
+    def widths(self, section: Section, key: str, text: str, *at: int) -> tuple[int, int, int]:
+        """``8/8/4`` as three vector widths."""
+        return self._three(section, key, text, _WIDTHS, VECTOR, "like 8/8/4", at)
+
+    def pair(self, section: Section, key: str, text: str, *at: int) -> tuple[int, int]:
+        """``32x32`` as the M and N of a warp tile."""
+        found = _PAIR.fullmatch(text)
+        if found is None:
+            raise section.error(key, f"{text!r} is not a size, expected like 32x32", *at)
+        m, n = int(found[1]), int(found[2])
+        self._accept(section, key, WARP[:2], (m, n), at)
+        return m, n
+
+    def _three(
+        self,
+        section: Section,
+        key: str,
+        text: str,
+        pattern: re.Pattern[str],
+        names: tuple[str, ...],
+        like: str,
+        at: tuple[int, ...],
+    ) -> tuple[int, int, int]:
+        found = pattern.fullmatch(text)
+        if found is None:
+            raise section.error(key, f"{text!r} is not a size, expected {like}", *at)
+        values = (int(found[1]), int(found[2]), int(found[3]))
+        self._accept(section, key, names, values, at)
+        return values
+
+    def _accept(
+        self,
+        section: Section,
+        key: str,
+        names: tuple[str, ...],
+        values: tuple[int, ...],
+        at: tuple[int, ...],
+    ) -> None:
+        for name, value in zip(names, values, strict=True):
+            try:
+                self.domains[name].accept(value)
+            except CkrulesError as error:
+                raise section.error(key, str(error), *at) from None
+
+
+@lru_cache(maxsize=32)
+def fields_of(name: str | None = None) -> Fields:
+    """The fields of a family by its name (default: the first family)."""
+    return Fields(family_of(None) if name is None else named(name))

@@ -7,66 +7,60 @@ from functools import cached_property
 from typing import Any
 
 from ckrules.arch import Gpu
-from ckrules.constraints.catalogs.fields import DOMAINS, TILE, VECTOR, WARP, WAVES
+from ckrules.constraints.catalogs.fields import TILE, VECTOR, WARP, WAVES, fields_of
 from ckrules.constraints.catalogs.model import CatalogData, Condition, Text, TileSet, Triple
-from ckrules.constraints.conv import builder, upstream, vocabulary
-from ckrules.constraints.conv.quantities import Quantities
-from ckrules.engine.errors import CkrulesError
-from ckrules.engine.expr import BoolExpr, Expr, Value, all_of, any_of, implies, isin, named, rel
-from ckrules.engine.parse import parse, parse_condition
-from ckrules.engine.rules import Rule
-from ckrules.engine.table import Table
-
-#: What a configuration must have a value for, besides the fields with upstream defaults.
-NEEDED = ("variant", "dtype", *TILE, *WAVES, *WARP, "pipeline", "scheduler", "epilogue", *VECTOR)
+from ckrules.constraints.catalogs.rows import defaults_by_ndim
+from ckrules.engine.expr import BoolExpr, Expr, Value, all_of, any_of, isin, named, rel
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.traversal import walk
+from ckrules.engine.lang.where import parse, parse_condition
+from ckrules.engine.rules import Kind, Rule
+from ckrules.kernels.family import CatalogWalk, Family
+from ckrules.support.errors import CkrulesError
 
 
 class Membership:
-    """The vocabulary and rules of one catalog over the fields of grouped convolution.
+    """The vocabulary and rules of one catalog with tables, over the fields of its family.
 
     Args:
         data: The catalog's file.
+        family: Its family.
+        tables: What the family's tables mean.
         ck: The CK headers, for the quantities that expressions use.
         gpus: The GPUs that points may name.
 
     Raises:
-        ArchFileError: For an expression that cannot be read, or a field that nothing determines.
+        TomlFileError: For an expression that cannot be read, or a field that nothing determines.
     """
 
-    def __init__(self, data: CatalogData, ck: str, gpus: Sequence[Gpu]) -> None:
-        self.data, self.gpus = data, tuple(gpus)
-        self.words: Quantities = vocabulary.vocabulary(ck, gpus)
+    def __init__(
+        self, data: CatalogData, family: Family, tables: CatalogWalk, ck: str, gpus: Sequence[Gpu]
+    ) -> None:
+        self.data, self.family, self.walk, self.gpus = data, family, tables, tuple(gpus)
+        self.fields = fields_of(family.name)
+        self.words: Any = family.vocabulary(ck, gpus)
+        #: The values of fields that a configuration may leave out.
+        self.defaults = family.defaults(family.variants[0])
         #: The features' fields, then the sets of tiles with and without them.
         mentioned = {k for f in data.features for k in f.fields}
-        self.feature_fields = tuple(k for k in DOMAINS if k in mentioned)
+        self.feature_fields = tuple(k for k in self.fields.domains if k in mentioned)
         self.sets: tuple[TileSet, ...] = (*data.tiles, *data.features)
         #: True where tables say which pipelines a tile has.
         self.has_pipelines = bool(data.pipelines) or any(s.pipelines for s in self.sets)
-        self._names: dict[str, Any] = {**self.words.names(), **self._facts()}
+        self._names: dict[str, Any] = {**self.words.names(), **tables.facts(self.words)}
         for name, text in data.terms.items():
             self._names[name] = named(name, self._expr(text))
         self.derived = {k: self._expr(t) for k, t in data.derived.items()}
         block_fields = {k for b in data.kernels for k in b.fields}
         said = {*data.fixed, *data.derived, *data.choices, *self.feature_fields, *block_fields}
         self.fixed: dict[str, Value] = {
-            **{k: v for k, v in vocabulary.DEFAULTS.items() if k not in said},
+            **{k: v for k, v in self.defaults.items() if k not in said},
             **data.fixed,
         }
         self._check_complete({*said, *self.fixed})
         self.rules = tuple(self._rules())
 
     # -- expressions -----------------------------------------------------------------------
-
-    def _facts(self) -> dict[str, BoolExpr]:
-        """Conditions on upstream's tables that expressions may use by name."""
-        c = self.words
-        waves = rel(c.facts["dispatcher_waves"], c.arch, c.wave_m, c.wave_n, c.wave_k)
-        tiles = c.facts["dispatcher_warp_tiles"]
-        warp = rel(tiles, c.arch, c.dtype, c.warp_tile_m, c.warp_tile_n, c.warp_tile_k)
-        return {
-            "gpu_wave_map": named("gpu_wave_map", waves),
-            "gpu_warp_tile": named("gpu_warp_tile", warp),
-        }
 
     def _expr(self, text: Text) -> Any:
         try:
@@ -97,7 +91,9 @@ class Membership:
             said |= {"variant", "pipeline", *TILE, *WAVES, *WARP}
         if data.gpu_waves:
             said |= set(WAVES)
-        missing = [f for f in NEEDED if f not in said]
+        dims = next(iter(self.fields.values("ndim")), None)
+        said |= {*self.walk.free, *self.family.defaults(self.family.variants[0], dims)}
+        missing = [f for f in self.fields.domains if f not in said]
         if missing and data.select is None:
             raise data.fault(("catalog",), f"nothing in the file says {', '.join(missing)}")
 
@@ -105,7 +101,9 @@ class Membership:
 
     def _rule(self, code: str, name: str, doc: str, expr: BoolExpr, source: str = "") -> Rule:
         where = source or self.data.source
-        return Rule(code, name, "profile", expr, profiles=("catalog",), sources=(where,), doc=doc)
+        return Rule(
+            code, name, Kind.PROFILE, expr, profiles=("catalog",), sources=(where,), doc=doc
+        )
 
     def _rules(self) -> Iterator[Rule]:
         data = self.data
@@ -113,7 +111,7 @@ class Membership:
             yield from self._tile_rules()
         yield self._rule(
             "CAT005", "other-fixed-value", "Fields that the catalog does not vary have one value.",
-            all_of(self._layout(), *(self._equals(k, v) for k, v in self.fixed.items())),
+            all_of(defaults_by_ndim(self.words, self.family), *(self._equals(k, v) for k, v in self.fixed.items())),
         )  # fmt: skip
         if self.derived:
             yield self._rule(
@@ -138,19 +136,19 @@ class Membership:
         for i, entry in enumerate(data.rules, 101):
             yield self._rule(f"CAT{i}", entry.name, entry.doc, self.condition(entry), entry.source)
         if data.check:
-            for declared in builder.PER_CONFIGURATION:
-                if data.dtype_tag or declared.code != builder.READS_TAG:
-                    yield declared.build(self.words)
+            for declared in self.walk.checks(tagged=data.dtype_tag):
+                yield declared.build(self.words)
 
     def _tile_rules(self) -> Iterator[Rule]:
         c, data = self.words, self.data
         feature = [self._field(k) for k in self.feature_fields]
         tile, waves = [self._field(k) for k in TILE], [self._field(k) for k in WAVES]
-        where = [c.variant, c.ndim, c.dtype, *feature, *tile]
+        dims = ["ndim"] if "ndim" in self.words.variables else []
+        where = [c.variant, *(self._field(k) for k in dims), c.dtype, *feature, *tile]
         yield self._rule(
             "CAT001", "tile-not-in-catalog",
             "The direction, dimensions, dtype and features have the block tile.",
-            rel(self._table("listed_tiles", ["variant", "ndim", "dtype", *self.feature_fields, *TILE],
+            rel(self._table("listed_tiles", ["variant", *dims, "dtype", *self.feature_fields, *TILE],
                             self._listed_tiles()), *where),
         )  # fmt: skip
         if data.waves or data.waves_otherwise:
@@ -202,7 +200,7 @@ class Membership:
 
     def feature_values(self, tiles: TileSet) -> tuple[Value, ...]:
         """The values of the feature fields for a set of tiles."""
-        given = {**vocabulary.DEFAULTS, **tiles.fields}
+        given = {**self.defaults, **tiles.fields}
         return tuple(given[k] for k in self.feature_fields)
 
     def pipelines(self, tiles: TileSet, dtype: str, tile: Triple) -> Sequence[tuple[str, str]]:
@@ -212,9 +210,11 @@ class Membership:
         return self.data.pipeline_list(tiles.variant, dtype, tile)
 
     def _listed_tiles(self) -> list[Any]:
+        none: list[tuple[int, ...]] = [()]  # of families that have no dimensions
         return [
-            (s.variant, n, d, *self.feature_values(s), *t)
-            for s in self.sets for n in s.ndims for d in s.dtypes for t in s.tiles
+            (s.variant, *n, d, *self.feature_values(s), *t)
+            for s in self.sets for n in [(n,) for n in s.ndims] or none
+            for d in s.dtypes for t in s.tiles
         ]  # fmt: skip
 
     @cached_property
@@ -226,7 +226,7 @@ class Membership:
     def _tilings(self) -> list[Any]:
         return [
             (g.name, d, *w, *mn)
-            for g in self.gpus for d in vocabulary.KERNEL_DTYPES for w, mn in tilings(g, d)
+            for g in self.gpus for d in self.fields.values("dtype") for w, mn in self.walk.tilings(g, d)
         ]  # fmt: skip
 
     @cached_property
@@ -241,12 +241,31 @@ class Membership:
         """Directions, GPUs, dtypes and tiles of which no curated pair tiles exactly."""
         rows = []
         for gpu in self.gpus:
-            known = {d: set(tilings(gpu, d)) for d in vocabulary.KERNEL_DTYPES}
+            known = {d: set(self.walk.tilings(gpu, d)) for d in self.fields.values("dtype")}
             for v, d, t in self.tile_dtypes:
                 pairs = self.data.curated(v, t)
                 if not any(p in known[d] and exact(t, *p) for p in pairs):
                     rows.append((v, gpu.name, d, *t))
         return self._table("uncurated_tiles", ["variant", "arch", "dtype", *TILE], rows)
+
+    @cached_property
+    def values(self) -> dict[str, list[Any]]:
+        """The sizes that the tables mention, so that a space has no other candidates."""
+        found: dict[str, set[Any]] = {}
+        for rule in self.rules:
+            for table in _relations(rule):
+                for i, key in enumerate(table.keys):
+                    if key in (*TILE, *WAVES, *WARP, *VECTOR) and table.name != "gpu_tilings":
+                        found.setdefault(key, set()).update(row[i] for row in table.rows)
+        if self.data.gpu_waves or self.uncurated.rows:
+            for gpu in self.gpus:
+                shapes = gpu.dispatcher.wave_maps if gpu.dispatcher else ()
+                for i, key in enumerate(WAVES):
+                    found.setdefault(key, set()).update(w[i] for w in shapes)
+            for key in WARP:
+                found.pop(key, None)
+        fixed = {k: [v] for k, v in self.fixed.items() if self.fields.domains[k].sort != "bool"}
+        return {**{k: sorted(v) for k, v in found.items() if k not in self.derived}, **fixed}
 
     # -- small parts -----------------------------------------------------------------------
 
@@ -265,10 +284,6 @@ class Membership:
             return any_of(*(self._equals(name, v) for v in values))
         return isin(self._field(name), list(values))
 
-    def _layout(self) -> BoolExpr:
-        c = self.words
-        return all_of(*(implies(c.ndim == n, c.layout == s) for n, s in vocabulary.LAYOUTS.items()))
-
     def _blocks(self) -> Iterator[BoolExpr]:
         c = self.words
         for block in self.data.kernels:
@@ -282,25 +297,6 @@ class Membership:
             )
 
 
-def tilings(gpu: Gpu, dtype: str) -> list[tuple[Triple, tuple[int, int]]]:
-    """Waves and warp tiles (m, n) of upstream's tables for a GPU and dtype.
-
-    The order is upstream's: warp tiles as its table has them, then falling waves along M and N.
-
-    >>> from ckrules.arch import load
-    >>> tilings(load("gfx1201"), "fp16")[:2]
-    [((8, 1, 1), (16, 16)), ((4, 2, 1), (16, 16))]
-    """
-    if gpu.dispatcher is None:
-        return []
-    shapes = [t[:2] for t in gpu.dispatcher.tiles(*upstream.ROWS[dtype])]
-    maps = sorted(
-        (w for w in gpu.dispatcher.wave_maps if w[2] in (1, 2)),
-        key=lambda w: (-w[0], -w[1], w[2]),
-    )
-    return list(dict.fromkeys((w, mn) for mn in shapes for w in maps))
-
-
 def exact(tile: Triple, waves: Triple, shape: tuple[int, int]) -> bool:
     """True where waves and warp tile cover the M and N of the tile.
 
@@ -308,3 +304,7 @@ def exact(tile: Triple, waves: Triple, shape: tuple[int, int]) -> bool:
     (True, False)
     """
     return tile[0] % (waves[0] * shape[0]) == 0 and tile[1] % (waves[1] * shape[1]) == 0
+
+
+def _relations(rule: Rule) -> list[Table]:
+    return [n.data for n in walk(rule.condition) if n.op == "rel"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from ckrules.arch.document import Path
-from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import Value
+from ckrules.support.errors import UsageError
+from ckrules.support.toml_path import TomlPath
 
 Triple = tuple[int, int, int]
 Pair = tuple[int, int]
@@ -21,7 +22,7 @@ class Text:
     """An expression as written, and where it stands for messages."""
 
     text: str
-    path: Path
+    path: TomlPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,33 @@ class Kernels:
 
 
 @dataclass(frozen=True, slots=True)
-class Depthwise:
-    """The ``[depthwise]`` rows, and the direction and dimensions they are listed with."""
+class Rows:
+    """One block of ``[[kernels]]`` with rows: kernels of any family, one by one.
 
-    variant: str
-    ndim: int
-    rows: tuple[Mapping[str, int], ...]
+    ``near`` are the keys with which a list of the catalog's own family has them too.
+    """
+
+    family: str
+    rows: tuple[Mapping[str, Value], ...]
     derived: Mapping[str, Text]
+    near: Mapping[str, tuple[Value, ...]]
+    path: TomlPath
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Ranges of values, of which a tool lists what passes its checks."""
+
+    axes: Mapping[str, tuple[Value, ...]]
+    """The values by field, outermost loop first."""
+    profile: str
+    """The rule set of the tool's checks."""
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+    """Further fields that the file says."""
+    beside: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """By variant the fields that the tool says for every kernel."""
+    derive: Callable[[dict[str, Any]], None] = lambda point: None
+    """Adds what the tool makes of the other fields, in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +105,7 @@ class CatalogData:
     name: str
     title: str
     source: str
+    family: str
     check: bool = False
     dtype_tag: bool = True
     layout_names: str = "own"
@@ -109,9 +131,12 @@ class CatalogData:
         default_factory=dict
     )
     kernels: tuple[Kernels, ...] = ()
-    depthwise: Depthwise | None = None
+    rows: tuple[Rows, ...] = ()
     select: Select | None = None
-    fault: Callable[[Path, str], UsageError] = field(
+    sweep: Sweep | None = None
+    #: What the file holds beside the kernels that it lists.
+    remarks: tuple[str, ...] = ()
+    fault: Callable[[TomlPath, str], UsageError] = field(
         default=lambda path, what: UsageError(what), repr=False, compare=False
     )
 

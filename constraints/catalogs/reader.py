@@ -2,7 +2,7 @@
 
 The tables of a file; only ``[catalog]`` is needed, ``?`` marks keys that may be left out::
 
-    [catalog]      name title source check? dtype_tag? layout_names?
+    [catalog]      name title source family? check? dtype_tag? layout_names?
     [dtype_classes]?              CLASS = [DTYPE, …]
     [fixed]?                      FIELD = value
     [derived]?                    FIELD = "expression"
@@ -16,72 +16,75 @@ The tables of a file; only ``[catalog]`` is needed, ``?`` marks keys that may be
     [vectors]?     strategies otherwise? and, by direction, TILE = { CLASS = [STRATEGY or A/B/C, …] }
     [pipelines]?   by direction, TILE = [PIPELINE/SCHEDULER, …] or { CLASS = […] }
     [[kernels]]?   variant pipelines shapes fields?      (instead of tiles, waves, …)
-    [depthwise]?   with columns rows derived?
+    [[kernels]]?   columns rows family? fixed? derived? with?
     [select]?      from every? cover? in_turn? categories?      (a catalog cut from another one)
 
-Tiles, waves and warp tiles are written 128x64x32, vectors 8/8/4.
+Tiles, waves and warp tiles are written 128x64x32, vectors 8/8/4. A catalog is about one family
+(default: the first there is), whose fields its tables and expressions name. ``[[kernels]]`` with
+rows list kernels one by one, of this family or another: ``with`` says which lists of the
+catalog's own family have those, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ckrules.arch.document import Document, Path, Section
-from ckrules.constraints.catalogs.fields import DOMAINS, TRIPLES, parse_field, parse_sizes
+from ckrules.constraints.catalogs.fields import TRIPLES, Fields, fields_of
 from ckrules.constraints.catalogs.lists import choices, read_lists
 from ckrules.constraints.catalogs.model import (
     CatalogData,
     Condition,
-    Depthwise,
     Kernels,
+    Rows,
     Select,
     Text,
     TileSet,
     Triple,
 )
-from ckrules.constraints.conv.vocabulary import KERNEL_DTYPES, PIPELINES, VARIANTS
-from ckrules.constraints.depthwise.vocabulary import fields as depthwise_fields
 from ckrules.engine.expr import Value
-from ckrules.engine.variables import domain_of
-from ckrules.name_grammar import PIPELINE_ALIASES
+from ckrules.kernels.families import families
+from ckrules.support.document import Document, Section
+from ckrules.support.errors import CkrulesError
+from ckrules.support.toml_path import TomlPath
 
 _TABLES = (
     "dtype_classes", "fixed", "derived", "choices", "terms", "rules", "tiles", "features",
-    "waves", "warp_tiles", "vectors", "pipelines", "kernels", "depthwise", "select",
+    "waves", "warp_tiles", "vectors", "pipelines", "kernels", "select",
 )  # fmt: skip
-_NDIMS = (1, 2, 3)
 
 
 def read_catalog(name: str, raw: bytes) -> CatalogData:
     """The catalog that the bytes of one file describe; ``name`` is the file's name in messages.
 
     Raises:
-        ArchFileError: With line and column, for bytes that are no UTF-8 TOML or break the schema.
+        TomlFileError: With line and column, for bytes that are no UTF-8 TOML or break the schema.
 
     >>> read_catalog("my.toml", b"[catalog]\\nname = 'mine'\\n")
     Traceback (most recent call last):
     ...
-    ckrules.arch.document.ArchFileError: my.toml:1:1: [catalog] has no key 'title', which it needs
+    ckrules.support.document.TomlFileError: my.toml:1:1: [catalog] has no key 'title', which it needs
     """
     doc = Document(name, raw)
     top = Section(doc, (), doc.data, ("catalog",), _TABLES)
     head = Section(
         doc, ("catalog",), top.data["catalog"], ("name", "title", "source"),
-        ("check", "dtype_tag", "layout_names"),
+        ("family", "check", "dtype_tag", "layout_names"),
     )  # fmt: skip
     if "select" in top:
         for table in _TABLES[:-1]:
             if table in top:
                 what = "a catalog with [select] takes its configurations from another one"
                 raise doc.error((table,), what, key=True)
-    classes = _classes(top)
-    chosen, gpu_waves = _choices(top)
+    fields = fields_of(head.word("family", families(), "family") if "family" in head else None)
+    classes = _classes(top, fields)
+    chosen, gpu_waves = _choices(top, fields)
     layouts = ("own", "nhwgc")
     return CatalogData(
         name=head.text("name"),
         title=head.text("title"),
         source=head.text("source"),
+        family=fields.family.name,
         check=_flag(head, "check", default=False),
         dtype_tag=_flag(head, "dtype_tag", default=True),
         layout_names=(
@@ -89,19 +92,19 @@ def read_catalog(name: str, raw: bytes) -> CatalogData:
             if "layout_names" in head
             else "own"
         ),
-        fixed=_fixed(top),
-        derived=_texts(top, "derived", fields=True),
+        fixed=_fixed(top, fields),
+        derived=_formulas(top, fields),
         choices=chosen,
         gpu_waves=gpu_waves,
-        terms=_texts(top, "terms", fields=False),
+        terms=_terms(top, fields),
         rules=_conditions(top, ("rules",), ("name", "condition", "doc", "source")),
-        tiles=_tiles(top),
-        features=_features(top, classes),
-        kernels=_kernels(top),
-        depthwise=_depthwise(top),
-        select=_select(top),
+        tiles=_tiles(top, fields),
+        features=_features(top, fields, classes),
+        kernels=_kernels(top, fields),
+        rows=_rows(top, fields),
+        select=_select(top, fields),
         fault=doc.error,
-        **read_lists(top, classes),
+        **read_lists(top, fields, classes),
     )
 
 
@@ -116,49 +119,53 @@ def _free(top: Section, key: str) -> dict[str, object]:
     return top.table(key) if key in top else {}
 
 
-def _classes(top: Section) -> dict[str, tuple[str, ...]]:
+def _classes(top: Section, fields: Fields) -> dict[str, tuple[str, ...]]:
     """Dtypes by class; without the table every dtype is a class of its own."""
     table = _free(top, "dtype_classes")
     if not table:
-        return {d: (d,) for d in KERNEL_DTYPES}
+        return {d: (d,) for d in fields.values("dtype")}
     section = Section(top.doc, ("dtype_classes",), table, (), tuple(table))
-    return {c: section.words(c, KERNEL_DTYPES, "dtype") for c in table}
+    return {c: section.words(c, fields.values("dtype"), "dtype") for c in table}
 
 
-def _fixed(top: Section) -> dict[str, Value]:
+def _fixed(top: Section, fields: Fields) -> dict[str, Value]:
     table = _free(top, "fixed")
-    section = Section(top.doc, ("fixed",), table, (), tuple(DOMAINS))
-    return {k: parse_field(section, k, v) for k, v in table.items()}
+    section = Section(top.doc, ("fixed",), table, (), tuple(fields.domains))
+    return {k: fields.parse(section, k, v) for k, v in table.items()}
 
 
-def _choices(top: Section) -> tuple[dict[str, tuple[Value, ...]], bool]:
+def _choices(top: Section, fields: Fields) -> tuple[dict[str, tuple[Value, ...]], bool]:
     table = _free(top, "choices")
-    section = Section(top.doc, ("choices",), table, (), (*DOMAINS, "waves"))
+    section = Section(top.doc, ("choices",), table, (), (*fields.domains, "waves"))
     gpu = "waves" in table
     if gpu:
         section.word("waves", ("gpu",), "source of waves")
-    return {k: _listed(section, k) for k in table if k != "waves"}, gpu
+    return {k: _listed(section, fields, k) for k in table if k != "waves"}, gpu
 
 
-def _listed(section: Section, key: str) -> tuple[Value, ...]:
+def _listed(section: Section, fields: Fields, key: str) -> tuple[Value, ...]:
     value = section.data[key]
     if not isinstance(value, list) or not value:
         raise section.error(key, f"{key}: expected an array of values")
-    return tuple(parse_field(section, key, v, i) for i, v in enumerate(value))
+    return tuple(fields.parse(section, key, v, i) for i, v in enumerate(value))
 
 
-def _texts(top: Section, key: str, *, fields: bool) -> dict[str, Text]:
-    table = _free(top, key)
-    section = Section(top.doc, (key,), table, (), tuple(DOMAINS) if fields else tuple(table))
-    out: dict[str, Text] = {}
+def _formulas(top: Section, fields: Fields) -> dict[str, Text]:
+    table = _free(top, "derived")
+    section = Section(top.doc, ("derived",), table, (), tuple(fields.domains))
+    return {name: Text(section.text(name), ("derived", name)) for name in table}
+
+
+def _terms(top: Section, fields: Fields) -> dict[str, Text]:
+    table = _free(top, "terms")
+    section = Section(top.doc, ("terms",), table, (), tuple(table))
     for name in table:
-        if not fields and (not name.isidentifier() or name in DOMAINS):
-            raise top.doc.error((key, name), f"{name!r} cannot name a term", key=True)
-        out[name] = Text(section.text(name), (key, name))
-    return out
+        if not name.isidentifier() or name in fields.domains:
+            raise top.doc.error(("terms", name), f"{name!r} cannot name a term", key=True)
+    return {name: Text(section.text(name), ("terms", name)) for name in table}
 
 
-def _conditions(top: Section, path: Path, keys: Sequence[str]) -> tuple[Condition, ...]:
+def _conditions(top: Section, path: TomlPath, keys: Sequence[str]) -> tuple[Condition, ...]:
     node: Any = top.data
     for part in path:
         node = node.get(part, []) if isinstance(node, dict) else []
@@ -173,26 +180,29 @@ def _conditions(top: Section, path: Path, keys: Sequence[str]) -> tuple[Conditio
     return tuple(out)
 
 
-def _numbers(row: Section, key: str) -> tuple[int, ...]:
-    return row.numbers(key, 1, 3) if key in row else _NDIMS
+def _numbers(row: Section, fields: Fields, key: str) -> tuple[int, ...]:
+    known = fields.values(key)
+    return row.numbers(key, min(known), max(known)) if key in row else known
 
 
-def _tiles(top: Section) -> tuple[TileSet, ...]:
+def _tiles(top: Section, fields: Fields) -> tuple[TileSet, ...]:
     out = []
     for i, data in enumerate(top.rows("tiles") if "tiles" in top else []):
         row = Section(top.doc, ("tiles", i), data, ("variant", "ndim", "dtype", "tiles"))
         out.append(
             TileSet(
-                row.word("variant", VARIANTS, "direction"),
-                _numbers(row, "ndim"),
-                row.words("dtype", KERNEL_DTYPES, "dtype"),
-                _sizes(row, "tiles"),
+                row.word("variant", fields.family.variants, "direction"),
+                _numbers(row, fields, "ndim"),
+                row.words("dtype", fields.values("dtype"), "dtype"),
+                _sizes(row, fields, "tiles"),
             )
         )
     return tuple(out)
 
 
-def _features(top: Section, classes: Mapping[str, tuple[str, ...]]) -> tuple[TileSet, ...]:
+def _features(
+    top: Section, fields: Fields, classes: Mapping[str, tuple[str, ...]]
+) -> tuple[TileSet, ...]:
     out = []
     for i, data in enumerate(top.rows("features") if "features" in top else []):
         row = Section(
@@ -200,85 +210,113 @@ def _features(top: Section, classes: Mapping[str, tuple[str, ...]]) -> tuple[Til
             ("ndim", "classes", "pipelines"),
         )  # fmt: skip
         table = row.table("fields")
-        inner = Section(top.doc, (*row.path, "fields"), table, (), tuple(DOMAINS))
+        inner = Section(top.doc, (*row.path, "fields"), table, (), tuple(fields.domains))
         picked = row.words("classes", classes, "dtype class") if "classes" in row else classes
         out.append(
             TileSet(
-                row.word("variant", VARIANTS, "direction"),
-                _numbers(row, "ndim"),
+                row.word("variant", fields.family.variants, "direction"),
+                _numbers(row, fields, "ndim"),
                 tuple(d for c in picked for d in classes[c]),
-                _sizes(row, "tiles"),
-                {k: parse_field(inner, k, v) for k, v in table.items()},
-                choices(row, "pipelines") if "pipelines" in row else None,
+                _sizes(row, fields, "tiles"),
+                {k: fields.parse(inner, k, v) for k, v in table.items()},
+                choices(row, fields, "pipelines") if "pipelines" in row else None,
             )
         )
     return tuple(out)
 
 
-def _sizes(row: Section, key: str) -> tuple[Triple, ...]:
+def _sizes(row: Section, fields: Fields, key: str) -> tuple[Triple, ...]:
     return tuple(
-        parse_sizes(row, key, text, TRIPLES[0], i) for i, text in enumerate(row.texts(key))
+        fields.sizes(row, key, text, TRIPLES[0], i) for i, text in enumerate(row.texts(key))
     )
 
 
-def _kernels(top: Section) -> tuple[Kernels, ...]:
-    out = []
+def _blocks(top: Section, *, rows: bool) -> Iterator[tuple[int, Any]]:
+    """The entries of ``[[kernels]]`` that list rows, or those that combine shapes."""
     for i, data in enumerate(top.rows("kernels") if "kernels" in top else []):
+        listed = isinstance(data, dict) and not data.keys().isdisjoint(("rows", "columns"))
+        if listed == rows:
+            yield i, data
+
+
+def _kernels(top: Section, fields: Fields) -> tuple[Kernels, ...]:
+    out = []
+    for i, data in _blocks(top, rows=False):
         row = Section(
             top.doc, ("kernels", i), data, ("variant", "pipelines", "shapes"), ("fields",)
         )
         table = row.table("fields") if "fields" in row else {}
-        inner = Section(top.doc, (*row.path, "fields"), table, (), tuple(DOMAINS))
+        inner = Section(top.doc, (*row.path, "fields"), table, (), tuple(fields.domains))
         shapes = []
         for n, text in enumerate(row.texts("shapes")):
             parts = text.split()
             if len(parts) != 3:
                 raise row.error("shapes", f"{text!r}: expected tile, waves and warp tile", n)
             tile, waves, warp = (
-                parse_sizes(row, "shapes", p, t, n) for p, t in zip(parts, TRIPLES, strict=True)
+                fields.sizes(row, "shapes", p, t, n) for p, t in zip(parts, TRIPLES, strict=True)
             )
             shapes.append((tile, waves, warp))
-        known = (*PIPELINES, *PIPELINE_ALIASES)
         out.append(
             Kernels(
-                row.words("variant", VARIANTS, "direction"),
-                tuple(
-                    PIPELINE_ALIASES.get(p, p) for p in row.words("pipelines", known, "pipeline")
-                ),
+                row.words("variant", fields.family.variants, "direction"),
+                fields.words(row, "pipelines", "pipeline", "pipeline"),
                 tuple(shapes),
-                {k: _listed(inner, k) for k in table},
+                {k: _listed(inner, fields, k) for k in table},
             )
         )
     return tuple(out)
 
 
-def _depthwise(top: Section) -> Depthwise | None:
-    if "depthwise" not in top:
-        return None
-    keys = ("with", "columns", "rows")
-    row = Section(top.doc, ("depthwise",), top.data["depthwise"], keys, ("derived",))
-    near = Section(top.doc, ("depthwise", "with"), row.table("with"), ("variant", "ndim"))
-    domains = {domain_of(f).name: domain_of(f) for f in depthwise_fields(("gpu",))}
-    columns = row.words("columns", domains, "field of depthwise kernels")
+def _rows(top: Section, fields: Fields) -> tuple[Rows, ...]:
+    return tuple(_row_block(top, fields, i, data) for i, data in _blocks(top, rows=True))
+
+
+def _row_block(top: Section, own: Fields, i: int, data: Mapping[str, Any]) -> Rows:
+    row = Section(
+        top.doc, ("kernels", i), data, ("columns", "rows"), ("family", "fixed", "derived", "with")
+    )
+    fields = own
+    if "family" in row:
+        fields = fields_of(row.word("family", families(), "family"))
+    parts = {}
+    for key, known in (("fixed", fields), ("derived", fields), ("with", own)):
+        table = row.table(key) if key in row else {}
+        allowed = tuple(known.domains)
+        parts[key] = Section(top.doc, (*row.path, key), table, (), allowed)
+    fixed = {k: fields.parse(parts["fixed"], k, v) for k, v in parts["fixed"].data.items()}
+    columns = row.words("columns", fields.domains, f"field of {fields.family.name} kernels")
     rows = []
-    for i, item in enumerate(row.rows("rows")):
+    for n, item in enumerate(row.rows("rows")):
         if not isinstance(item, list) or len(item) != len(columns):
-            raise row.error("rows", f"rows: expected {len(columns)} numbers", i)
-        try:
-            rows.append({k: domains[k].accept(v) for k, v in zip(columns, item, strict=True)})
-        except ValueError as error:
-            raise row.error("rows", str(error), i) from None
-    derived = row.table("derived") if "derived" in row else {}
-    inner = Section(top.doc, ("depthwise", "derived"), derived, (), tuple(domains))
-    return Depthwise(
-        near.word("variant", VARIANTS, "direction"),
-        near.number("ndim", 1, 3),
-        tuple(rows),  # type: ignore[arg-type]
-        {k: Text(inner.text(k), ("depthwise", "derived", k)) for k in derived},
+            raise row.error("rows", f"rows: expected {len(columns)} values", n)
+        values = zip(columns, item, strict=True)
+        rows.append({**fixed, **{k: _cell(row, fields, k, v, n) for k, v in values}})
+    near = parts["with"]
+    return Rows(
+        fields.family.name,
+        tuple(rows),
+        {
+            k: Text(parts["derived"].text(k), (*row.path, "derived", k))
+            for k in parts["derived"].data
+        },
+        {
+            k: _listed(near, own, k) if isinstance(v, list) else (own.parse(near, k, v),)
+            for k, v in near.data.items()
+        },
+        row.path,
     )
 
 
-def _select(top: Section) -> Select | None:
+def _cell(row: Section, fields: Fields, name: str, value: Any, n: int) -> Value:
+    if isinstance(value, str):
+        value = fields.family.aliases.get(name, {}).get(value, value)
+    try:
+        return fields.domains[name].accept(value)
+    except CkrulesError as error:
+        raise row.error("rows", str(error), n) from None
+
+
+def _select(top: Section, fields: Fields) -> Select | None:
     if "select" not in top:
         return None
     row = Section(
@@ -290,7 +328,7 @@ def _select(top: Section) -> Select | None:
     return Select(
         row.text("from"),
         row.number("every", 1, 10**6) if "every" in row else None,
-        row.words("cover", DOMAINS, "field") if "cover" in row else (),
+        row.words("cover", fields.domains, "field") if "cover" in row else (),
         row.number("in_turn", 1, 10**6) if "in_turn" in row else None,
         _conditions(top, ("select", "categories"), ("name", "condition")),
     )

@@ -6,23 +6,23 @@ others, so a selected catalog is known only by listing the one it is cut from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from ckrules.constraints.catalogs.fields import TILE, VECTOR, WARP, WAVES
 from ckrules.constraints.catalogs.model import Select
 from ckrules.engine.expr import FALSE, BoolExpr, Expr, Value, lookup, rel
-from ckrules.engine.table import Table
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import domain_of
 
 Point = dict[str, Value]
 #: Gives the category of a point.
-Categorise = Callable[[Mapping[str, Value]], str]
+Categorise = Callable[[Mapping[str, Value]], Hashable]
 
 
-def by_category(points: Sequence[Point], category: Categorise) -> dict[str, list[int]]:
-    """The positions of the points by category and dimensions, in order of first appearance."""
-    found: dict[str, list[int]] = {}
+def by_category(points: Sequence[Point], category: Categorise) -> dict[Hashable, list[int]]:
+    """The positions of the points by category, in order of first appearance."""
+    found: dict[Hashable, list[int]] = {}
     for i, point in enumerate(points):
-        found.setdefault(f"{category(point)} {point['ndim']}d {point['dtype']}", []).append(i)
+        found.setdefault(category(point), []).append(i)
     return found
 
 
@@ -32,7 +32,7 @@ def every_nth(
     """The n-th, 2n-th, … of each category, the first where there are fewer, and what covers.
 
     Covering adds the first point of each combination of the ``cover`` fields that has none yet.
-    Points that lack these fields (depthwise) need no cover. The order stays.
+    Points of families that lack these fields need no cover. The order stays.
 
     >>> rows = [{"ndim": 2, "dtype": "fp16", "pipeline": p} for p in "aaaab"]
     >>> [p["pipeline"] for p in every_nth(rows, lambda p: "regular", 3, ["pipeline"])]
@@ -91,7 +91,7 @@ def selected_rows(
     if not rows:
         return FALSE
     names = list(fields)
-    sizes = [i for i, k in enumerate(names) if k in (*TILE, *WAVES, *WARP, *VECTOR)]
+    sizes = [i for i, k in enumerate(names) if domain_of(fields[k]).group]
     rest = [
         i for i in range(len(names)) if i not in sizes and len({r[i] for r in rows}) > 1
     ] or [0]  # fmt: skip

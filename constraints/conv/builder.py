@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.constraints.conv.upstream import REFUSED_TRAITS
+from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
 from ckrules.engine.rules import RuleDef, rule
 
@@ -31,12 +31,13 @@ def _wave32(c: Quantities) -> BoolExpr:
 
 @rule(
     "BLDR001", "trait-refused-by-builder", kind="profile", profiles=_PROFILE,
+    says="the builder refuses {pipeline} with {scheduler} and epilogue {epilogue}",
     source="dispatcher/codegen/codegen_common.py: TraitConfigBase.is_valid (CK 2026.06)",
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"scheduler": "interwave"}],
 )  # fmt: skip
 def trait_is_valid(c: Quantities) -> BoolExpr:
-    """The pipeline, epilogue and scheduler are no combination that the builder refuses.
+    """The pipeline, epilogue and scheduler are not a combination that the builder refuses.
 
     Why: interwave is refused with comp_async and compv3 to compv6.
 
@@ -48,6 +49,8 @@ def trait_is_valid(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR002", "streamk-refused-by-builder", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.streamk != "off",
+    says=["stream-K is built for bwd_weight only, not for {variant}: streamk = {streamk}",
+          "stream-K is built for wave64 GPUs only: {arch} has waves of {wave_size} lanes"],
     source=f"{_RULES}: is_streamk_valid_for_variant, check_wmma_native_warp_tile",
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"streamk": "tree"}, {**_GFX1201, "variant": "bwd_weight", "streamk": "tree"}],
@@ -65,6 +68,8 @@ def streamk_is_wave64_bwd_weight(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR003", "wmma-warp-tile-k-below-32", kind="profile", profiles=_PROFILE,
     applies=_wave32,
+    says=("on {arch} the builder wants a warp_tile_k of at least 32: warp_tile_k = "
+          "{warp_tile_k}"),
     source=f"{_RULES}: check_wmma_instance (k_per_xdl < 32 unless the dtype is \"float\")",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_k": 16}],
 )  # fmt: skip
@@ -84,6 +89,8 @@ def wmma_k_is_32(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR004", "wmma-waves-exceed-tile-k", kind="profile", profiles=_PROFILE,
     applies=_wave32,
+    says=("on {arch} the waves along K do not fit tile_k = {tile_k}: {wave_k * "
+          "warp_tile_k=}"),
     source=f"{_RULES}: check_wmma_instance (k_warp * k_per_xdl > k_per_block)",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "tile_k": 16}],
 )  # fmt: skip
@@ -100,6 +107,7 @@ def wmma_waves_fit_k(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR005", "wmma-warp-tile-m-32", kind="profile", profiles=_PROFILE,
     applies=_wave32,
+    says="on {arch} the builder has no warp_tile_m = {warp_tile_m}",
     source=f"{_RULES}: check_wmma_instance (m_per_xdl == 32)",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_m": 32}],
 )  # fmt: skip
@@ -116,6 +124,7 @@ def wmma_m_is_not_32(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR006", "compv5-refused-in-backward", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.backward,
+    says="the builder refuses {pipeline} in {variant}",
     source=f"{_RULES}: UNSUPPORTED_VARIANT_PIPELINES",
     accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_weight", "pipeline": "compv5"}],
 )  # fmt: skip
@@ -131,6 +140,9 @@ def no_compv5_in_backward(c: Quantities) -> BoolExpr:
 
 @rule(
     "BLDR007", "irregular-vector", kind="profile", profiles=_PROFILE,
+    says=["vector_a = {vector_a} is neither 1 nor even",
+          "vector_b = {vector_b} is neither 1 nor even",
+          "vector_c = {vector_c} is neither 1 nor even"],
     source=f"{_RULES}: check_vectors",
     accepts=[{}, {"vector_a": 6}], rejects=[{"vector_a": 3}],
 )  # fmt: skip
@@ -146,6 +158,7 @@ def vectors_are_even(c: Quantities) -> BoolExpr:
 
 @rule(
     "BLDR008", "wave-map-not-of-gpu", kind="profile", profiles=_PROFILE,
+    says="{arch} has no wave map {wave} in upstream's table, {table dispatcher_waves}",
     source=f"{_CHECK}; arch_specs.json warp_configs",
     accepts=[{}, {"wave_m": 2, "wave_n": 1, "wave_k": 2}],
     rejects=[{"wave_m": 4, "wave_n": 4}, {"arch": "gfx90a", "wave_m": 1, "wave_n": 1}],
@@ -164,6 +177,10 @@ def wave_map_is_of_gpu(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR009", "compv6-without-whole-load", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.pipeline == "compv6",
+    says=[("{pipeline} loads whole vectors, but a thread's share of A is {tile_m * tile_k "
+          "// threads=}, less than vector_a = {vector_a}"),
+          ("{pipeline} loads whole vectors, but a thread's share of B is {tile_n * tile_k "
+          "// threads=}, less than vector_b = {vector_b}")],
     source=f"{_RULES}: check_tile_coverage",
     accepts=[{"pipeline": "compv6"}],
     rejects=[{"pipeline": "compv6", "tile_m": 16, "tile_k": 32, "vector_a": 8}],
@@ -184,6 +201,10 @@ def compv6_has_loads(c: Quantities) -> BoolExpr:
 
 @rule(
     "BLDR010", "tile-beyond-one-wave-of-vectors", kind="profile", profiles=_PROFILE,
+    says=[("in {variant} one wave's vectors of A cover {wave_size * vector_a=} elements, "
+          "fewer than {ite(variant == 'bwd_data', tile_k, tile_m)=}"),
+          ("one wave's vectors of B cover {wave_size * vector_b=} elements, fewer than "
+          "tile_n = {tile_n}")],
     source=f"{_CONF}: check_warp_coverage",
     accepts=[{}, {"variant": "bwd_data", "tile_m": 256, "vector_a": 1}],
     rejects=[{"tile_m": 256, "vector_a": 1}],
@@ -204,6 +225,10 @@ def one_wave_covers_tile(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR011", "vector-beyond-share-of-thread", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.variant == "bwd_data",
+    says=[("in {variant} vector_a = {vector_a} is more than a thread's share of A, {tile_m * "
+          "tile_k // threads=}"),
+          ("in {variant} vector_b = {vector_b} is more than a thread's share of B, {tile_n * "
+          "tile_k // threads=}")],
     source=f"{_CONF}: check_bwd_data_vec_coverage",
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "tile_m": 16, "tile_k": 32, "pipeline": "mem"}],
@@ -225,6 +250,7 @@ def vectors_within_share(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR012", "interwave-refused-by-reader", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.scheduler == "interwave",
+    says="{pipeline} is not read with {scheduler}, only basic_v1 and mem are",
     source=f"{_CONF}; {_RULES}: INTERWAVE_PIPELINES",
     accepts=[{"scheduler": "interwave", "pipeline": "mem"}],
     rejects=[{"scheduler": "interwave", "pipeline": "wavelet"}],
@@ -242,6 +268,7 @@ def interwave_pipelines(c: Quantities) -> BoolExpr:
 @rule(
     "BLDR013", "async-streamk-in-fp32", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.streamk != "off",
+    says="stream-K with {pipeline} is not read for {dtype}: streamk = {streamk}",
     source=f"{_CONF}: stream-K instances",
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"variant": "bwd_weight", "streamk": "tree", "dtype": "fp32",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.constraints.conv.upstream import REFUSED_TRAITS
+from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, lookup, rel
 from ckrules.engine.rules import rule
 
@@ -28,6 +28,9 @@ def known_gpu(c: Quantities) -> BoolExpr:
 
 @rule(
     "DISP001", "tile-not-aligned-for-operator", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher wants a multiple of 16: tile_n = {tile_n}",
+          "the dispatcher wants a multiple of 16 in {variant}: tile_k = {tile_k}",
+          "the dispatcher wants a multiple of 16 in {variant}: tile_m = {tile_m}"],
     source=f"{_FILTER}: OPERATOR_TILE_CONSTRAINTS",
     accepts=[{}, {"variant": "bwd_weight", "tile_k": 8}],
     rejects=[{"tile_k": 8}, {"variant": "bwd_weight", "tile_m": 8}],
@@ -50,6 +53,8 @@ def tile_is_aligned(c: Quantities) -> BoolExpr:
 @rule(
     "DISP002", "wave-map-not-listed", kind="profile", profiles=_PROFILE,
     applies=known_gpu,
+    says=("{arch} has no wave map {wave_m}x{wave_n} in the dispatcher's table, {table "
+          "dispatcher_waves}"),
     source=f"{_FILTER}: _validate_warp_config; arch_specs.json warp_configs",
     accepts=[{}, {"wave_m": 1, "wave_n": 1, "wave_k": 2}, _GFX1201],
     rejects=[{"wave_m": 4, "wave_n": 2}, {"arch": "gfx1201"}],
@@ -68,6 +73,8 @@ def wave_map_is_listed(c: Quantities) -> BoolExpr:
 @rule(
     "DISP003", "warp-tile-not-listed", kind="profile", profiles=_PROFILE,
     applies=lambda c: rel(c.facts["dispatcher_dtypes"], c.arch, c.dtype),
+    says=("{arch} has no {dtype} warp tile {warp_tile} in the dispatcher's table, {table "
+          "dispatcher_warp_tiles}"),
     source=f"{_FILTER}: _validate_warp_tile_combo; arch_specs.json warp_tile_combos",
     accepts=[{}, _GFX1201],
     rejects=[{"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 64},
@@ -91,6 +98,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
 @rule(
     "DISP004", "pipeline-not-for-backward", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.backward,
+    says="in {variant} the dispatcher takes compv3 and mem, not {pipeline}",
     source=f"{_FILTER}: _validate_trait_combo, conv_bwd_supported_pipelines",
     accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight", "pipeline": "mem"}],
     rejects=[{"variant": "bwd_data", "pipeline": "basic_v1"},
@@ -110,12 +118,13 @@ def backward_pipeline(c: Quantities) -> BoolExpr:
 
 @rule(
     "DISP005", "trait-combination-refused", kind="profile", profiles=_PROFILE,
+    says="the dispatcher refuses {pipeline} with {scheduler} and epilogue {epilogue}",
     source="dispatcher/codegen/arch_specs.json: unsupported_traits (CK 2026.06)",
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"scheduler": "interwave"}],
 )  # fmt: skip
 def trait_is_supported(c: Quantities) -> BoolExpr:
-    """The pipeline, epilogue and scheduler are no combination of the refused list.
+    """The pipeline, epilogue and scheduler are not a combination of the refused list.
 
     Why: the list has interwave with comp_async and compv3 to compv6; other pipelines that do
     not know interwave are not in it.
@@ -127,7 +136,9 @@ def trait_is_supported(c: Quantities) -> BoolExpr:
 
 @rule(
     "DISP006", "staging-over-limit", kind="profile", profiles=_PROFILE,
-    source=f"{_FILTER}: _validate_lds_capacity; LDS_CAPACITY_LIMITS",
+    says=("the dispatcher lets {pipeline} stage {table dispatcher_lds} bytes on {arch}, "
+          "less than {(tile_m + tile_n) * tile_k * element_bytes=}"),
+    source=f"{_FILTER}: _validate_lds_capacity, LDS_CAPACITY_LIMITS",
     accepts=[{}, {"tile_m": 256, "tile_n": 256}],
     rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128},
              {"pipeline": "compv6", "tile_m": 256, "tile_n": 256}],
@@ -148,6 +159,12 @@ def staging_fits(c: Quantities) -> BoolExpr:
 
 @rule(
     "DISP007", "tile-not-covered", kind="profile", profiles=_PROFILE,
+    says=[("the waves do not cover tile_m = {tile_m}, which is not a multiple of {wave_m * "
+          "warp_tile_m=}"),
+          ("the waves do not cover tile_n = {tile_n}, which is not a multiple of {wave_n * "
+          "warp_tile_n=}"),
+          ("the waves do not cover tile_k = {tile_k}, which is not a multiple of "
+          "warp_tile_k = {warp_tile_k}")],
     source=f"{_FILTER}: _validate_dimensions, _validate_dimension_alignment",
     accepts=[{}, {"tile_k": 16, "wave_k": 2}],
     rejects=[{"tile_m": 96}, {"tile_k": 8}],

@@ -11,15 +11,20 @@ _KERNELS = "ops/grouped_convolution/kernel/grouped_convolution_{forward,backward
 
 @rule(
     "OP001", "layout-of-other-dimension", kind="compile",
+    says=["ndim = 1 goes with layout nwgc, not {layout}",
+          "ndim = 2 goes with layout nhwgc, not {layout}",
+          "ndim = 3 goes with layout ndhwgc, not {layout}",
+          "kernels have 1, 2 or 3 dimensions: ndim = {ndim}"],
     source=f"{_KERNELS}: constructors of the arguments (enable_if on InLayout, WeiLayout, OutLayout)",
     accepts=[{}, {"ndim": 3, "layout": "ndhwgc"}],
-    rejects=[{"ndim": 3, "layout": "nhwgc"}, {"ndim": 1, "layout": "nhwgc"}],
+    rejects=[{"ndim": 3, "layout": "nwgc"}, {"ndim": 2, "layout": "ndhwgc"}],
 )  # fmt: skip
 def layout_matches_ndim(c: Quantities) -> BoolExpr:
     """The layout is the channels-last layout of the number of spatial dimensions.
 
     Why: the kernel's arguments can only be built for (NWGC, GKXC, NWGK), (NHWGC, GKYXC, NHWGK)
-    and (NDHWGC, GKZYXC, NDHWGK).
+    and (NDHWGC, GKZYXC, NDHWGK). Upstream writes nhwgc for any number of dimensions, so
+    configurations that say so are read as meant.
 
     Fix: use nwgc, nhwgc or ndhwgc for 1, 2 or 3 dimensions.
     """
@@ -33,6 +38,9 @@ def layout_matches_ndim(c: Quantities) -> BoolExpr:
 
 @rule(
     "OP002", "unpadded-dimension", kind="compile",
+    says=["convolution kernels pad every GEMM dimension: pad_m = false, expected true",
+          "convolution kernels pad every GEMM dimension: pad_n = false, expected true",
+          "convolution kernels pad every GEMM dimension: pad_k = false, expected true"],
     source=[f"{_KERNELS}: static_assert on kPadM, kPadN, kPadK",
             "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: GroupedConvTraits::FixedGemmParams"],
     accepts=[{}], rejects=[{"pad_k": False}, {"pad_m": False, "pad_n": False}],
@@ -51,6 +59,8 @@ def all_padded(c: Quantities) -> BoolExpr:
 @rule(
     "OP003", "odd-group-merge", kind="compile",
     applies=lambda c: c.variant != "bwd_data",
+    says=("{variant} merges 1, 2, 4, 8, 16, 32 or 64 groups: num_groups_to_merge = "
+          "{num_groups_to_merge}"),
     source=["ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: static_assert on NumGroupsToMerge",
             "ops/grouped_convolution/utils/transform_conv_bwd_weight_to_gemm.hpp: static_assert on NumGroupsToMerge"],
     accepts=[{"variant": "bwd_weight", "num_groups_to_merge": 8}],
@@ -67,17 +77,19 @@ def mergeable_groups(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "OP004", "merge-in-backward-data", kind="wrong-result",
+    "OP004", "merge-in-backward-data", kind="launch", severity="warning",
     applies=lambda c: c.variant == "bwd_data",
-    source="ops/grouped_convolution/utils/transform_conv_bwd_data_to_gemm.hpp: NumGroupsToMerge is not used",
+    says=("num_groups_to_merge = {num_groups_to_merge} has no effect in {variant}, which merges "
+          "no groups"),
+    source="grouped_convolution_backward_data_kernel.hpp: NumGroupsToMerge is not used, GemmBatch is G (CK 2025.11: run)",
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "num_groups_to_merge": 8}],
 )  # fmt: skip
 def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
     """Backward data merges no groups.
 
-    Why: the transformation ignores the number, while the grid is made for it; nothing stops the
-    compiler.
+    Why: neither the transformation nor the grid looks at the number, so the configuration is a
+    second name for the kernel that merges none, and computes the same.
 
     Fix: set num_groups_to_merge to 1.
     """
@@ -85,10 +97,33 @@ def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "OP016", "one-dimensional-backward-weight", kind="wrong-result",
+    applies=lambda c: c.bwd_weight,
+    says=("{variant} reads the output gradient of one dimension as its transpose: ndim = {ndim}, "
+          "expected 2 (with a height of 1) or 3"),
+    source="ops/grouped_convolution/utils/transform_conv_bwd_weight_to_gemm.hpp: make_out_grid_desc for one dimension has K before N*Wo, those for two and three after it (CK 2025.11: run; CK 2026.06: read, not run)",
+    accepts=[{"variant": "bwd_weight"}, {"variant": "bwd_weight", "ndim": 3, "layout": "ndhwgc"}],
+    rejects=[{"variant": "bwd_weight", "ndim": 1, "layout": "nwgc"},
+             {"variant": "bwd_weight", "ndim": 1, "layout": "nwgc", "num_groups_to_merge": 8}],
+)  # fmt: skip
+def bwd_weight_has_rows(c: Quantities) -> BoolExpr:
+    """Backward weight has two or three dimensions.
+
+    Why: with one, the matrix of the output gradient is described with rows and columns swapped.
+    The kernel then multiplies other elements, and reads beyond the tensor. It compiles.
+
+    Fix: set ndim to 2 and run it on images with a height of 1 (H=1, Y=1).
+    """
+    return c.ndim != 1
+
+
+@rule(
     "OP015", "merge-in-forward", kind="wrong-result", until="2026.06",
     applies=lambda c: c.forward,
+    says=("{variant} of CK 2025.11 does not merge groups: num_groups_to_merge = "
+          "{num_groups_to_merge}, expected 1"),
     source=["ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: GroupedConvFwdKernelArgs (GemmM, GemmN, GemmBatch, group_stride_a) and GridSize",
-            "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: MakeADescriptor_M_K with NumGroupsToMerge"],
+            "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: MakeADescriptor_M_K with NumGroupsToMerge (run)"],
     accepts=[{}], rejects=[{"num_groups_to_merge": 8}],
 )  # fmt: skip
 def no_merge_in_forward(c: Quantities) -> BoolExpr:
@@ -96,7 +131,7 @@ def no_merge_in_forward(c: Quantities) -> BoolExpr:
 
     Why: the matrices are described for merged groups, while grid, sizes and group offsets stay
     those of single groups: part of the output is never written, and the last groups reach
-    beyond the tensors. Nothing stops the compiler (read, not run).
+    beyond the tensors. Nothing stops the compiler.
 
     Fix: set num_groups_to_merge to 1.
     """
@@ -106,6 +141,8 @@ def no_merge_in_forward(c: Quantities) -> BoolExpr:
 @rule(
     "OP005", "merge-with-wide-weight-load", kind="launch", since="2026.06",
     applies=lambda c: c.forward & (c.num_groups_to_merge > 1),
+    says=("{variant} with merged groups loads the weight one element at a time: vector_b "
+          "= {vector_b}, expected 1 with num_groups_to_merge = {num_groups_to_merge}"),
     source="grouped_convolution_forward_kernel.hpp: IsSupportedArgument (C == 1 and C % VectorSizeB == 0)",
     accepts=[{"num_groups_to_merge": 8, "vector_b": 1}],
     rejects=[{"num_groups_to_merge": 8, "vector_b": 8}],
@@ -124,6 +161,8 @@ def merged_forward_loads_single_weights(c: Quantities) -> BoolExpr:
 @rule(
     "OP006", "merge-below-input-vector", kind="wrong-result", since="2026.06",
     applies=lambda c: c.forward & (c.num_groups_to_merge > 1),
+    says=("{variant} reads vectors of A along the merged groups: num_groups_to_merge = "
+          "{num_groups_to_merge} is not a multiple of vector_a = {vector_a}"),
     source="grouped_convolution_forward_kernel.hpp: IsSupportedArgument does not test NumGroupsToMerge % VectorSizeA",
     accepts=[{"num_groups_to_merge": 8, "vector_a": 4}],
     rejects=[{"num_groups_to_merge": 2, "vector_a": 8}],
@@ -142,6 +181,9 @@ def merged_groups_hold_vectors(c: Quantities) -> BoolExpr:
 @rule(
     "OP007", "explicit-gemm-with-merge", kind="compile", since="2026.06",
     applies=lambda c: c.explicit_gemm,
+    says=["explicit_gemm is not for {variant}",
+          ("explicit_gemm merges no groups: num_groups_to_merge = {num_groups_to_merge}, "
+          "expected 1")],
     source=f"{_KERNELS}: static_assert on ExplicitGemm",
     accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
     rejects=[{"explicit_gemm": True, "num_groups_to_merge": 2},
@@ -159,6 +201,7 @@ def explicit_gemm_is_plain(c: Quantities) -> BoolExpr:
 
 @rule(
     "OP012", "explicit-gemm-before-it-existed", kind="compile", until="2026.06",
+    says="CK 2025.11 has no explicit GEMM: explicit_gemm = true, expected false",
     source="grouped_convolution_utils.hpp: GroupedConvTraits has no ExplicitGemm parameter in these headers",
     accepts=[{}], rejects=[{"explicit_gemm": True}],
 )  # fmt: skip
@@ -175,6 +218,7 @@ def no_explicit_gemm(c: Quantities) -> BoolExpr:
 @rule(
     "OP013", "two-stage-backward-data", kind="compile", until="2026.06",
     applies=lambda c: (c.variant == "bwd_data") & (c.dtype != "fp32"),
+    says="{variant} of {dtype} stores its own type: two_stage = true, expected false",
     source="grouped_convolution_backward_data_kernel.hpp: does not compile with an fp32 output type (seen with clang 19)",
     accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_data", "two_stage": True}],
 )  # fmt: skip
@@ -192,6 +236,8 @@ def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
 @rule(
     "OP014", "specialised-backward", kind="launch", until="2026.06",
     applies=lambda c: c.backward,
+    says=("{variant} of CK 2025.11 has only specialization = default, not "
+          "{specialization}"),
     source="grouped_convolution_backward_{data,weight}_kernel.hpp: NDimSpatial = GroupedConvTraitsType_::NDimSpatial_ (no such member)",
     accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight"}],
     rejects=[{"variant": "bwd_data", "specialization": "filter1x1_stride1_pad0"},
@@ -211,6 +257,8 @@ def backward_is_not_specialised(c: Quantities) -> BoolExpr:
 @rule(
     "OP008", "explicit-gemm-for-any-filter", kind="launch", since="2026.06",
     applies=lambda c: c.explicit_gemm,
+    says=("explicit_gemm needs specialization = filter1x1_stride1_pad0, not "
+          "{specialization}"),
     source=f"{_KERNELS}: IsSupportedArgument, constexpr branch on ExplicitGemm",
     accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
     rejects=[{"explicit_gemm": True, "specialization": "default"}],
@@ -228,6 +276,7 @@ def explicit_gemm_needs_1x1(c: Quantities) -> BoolExpr:
 @rule(
     "OP009", "two-stage-without-workspace", kind="launch",
     applies=lambda c: c.two_stage,
+    says="two_stage is for bwd_weight only, not for {variant}",
     source="example/ck_tile/20_grouped_convolution/grouped_convolution_backward_weight_two_stage_invoker.hpp",
     accepts=[{"variant": "bwd_weight", "two_stage": True}],
     rejects=[{"variant": "forward", "two_stage": True}],
@@ -246,6 +295,7 @@ def two_stage_is_bwd_weight(c: Quantities) -> BoolExpr:
 @rule(
     "OP010", "split-image-in-backward", kind="launch", severity="warning",
     applies=lambda c: c.split_image,
+    says="split_image has no effect in {variant}, only in forward",
     source=f"{_KERNELS}: EnableSplitImage is used by forward only",
     accepts=[{"split_image": True}],
     rejects=[{"variant": "bwd_weight", "split_image": True}],
@@ -264,6 +314,12 @@ def split_image_is_forward(c: Quantities) -> BoolExpr:
 @rule(
     "OP011", "vector-wider-than-one-channel", kind="launch",
     applies=lambda c: c.specialization == "filter3x3",
+    says=[("{specialization} loads B one element at a time: vector_b = {vector_b}, "
+          "expected 1"),
+          ("{specialization} in {variant} loads A one element at a time: vector_a = "
+          "{vector_a}, expected 1"),
+          ("{specialization} in {variant} stores C one element at a time: vector_c = "
+          "{vector_c}, expected 1")],
     source=f"{_KERNELS}: IsSupportedArgument (Filter3x3 asks for C == 1, the vectors for C % vector == 0)",
     accepts=[{"specialization": "filter3x3", "vector_a": 1, "vector_b": 1}],
     rejects=[{"specialization": "filter3x3", "vector_a": 8, "vector_b": 8},

@@ -16,6 +16,7 @@ def _on(c: Quantities) -> BoolExpr:
 @rule(
     "SK001", "streamk-outside-backward-weight", kind="compile", since="2026.06",
     applies=_on,
+    says="stream-K is for bwd_weight only, not for {variant}: streamk = {streamk}",
     source=f"{_KERNEL}: only this kernel takes a StreamKTilePartitioner",
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"streamk": "tree"}],
@@ -32,6 +33,7 @@ def streamk_is_bwd_weight(c: Quantities) -> BoolExpr:
 
 @rule(
     "SK002", "streamk-before-it-existed", kind="compile", until="2026.06",
+    says="CK 2025.11 has no stream-K: streamk = {streamk}, expected off",
     source=f"{_KERNEL}: no stream-K partitioner in these headers",
     accepts=[{}], rejects=[{"variant": "bwd_weight", "streamk": "linear"}],
 )  # fmt: skip
@@ -48,6 +50,8 @@ def streamk_is_off(c: Quantities) -> BoolExpr:
 @rule(
     "SK003", "streamk-without-coherence", kind="compile", since="2026.06",
     applies=lambda c: _on(c) & c.bwd_weight,
+    says=("stream-K of {variant} does not run on {arch}, {table streamk}: streamk = "
+          "{streamk}"),
     source="ops/gemm/kernel/streamk_gemm/streamk_gemm_coherency.hpp: StreamKCoherency (static_assert false elsewhere)",
     accepts=[{"variant": "bwd_weight", "streamk": "linear"}],
     rejects=[{"variant": "bwd_weight", "arch": "gfx1201", "streamk": "linear"},
@@ -67,7 +71,8 @@ def streamk_is_coherent(c: Quantities) -> BoolExpr:
 @rule(
     "SK004", "persistent-without-streamk", kind="launch", severity="warning",
     applies=lambda c: c.streamk_persistent,
-    source="StreamKTilePartitioner: the third template argument; nothing else reads it",
+    says="streamk_persistent = true has no effect without stream-K: streamk = {streamk}",
+    source="streamk_gemm_tile_partitioner.hpp: StreamKTilePartitioner, the third template argument (nothing else reads it)",
     accepts=[{"variant": "bwd_weight", "streamk": "tree", "streamk_persistent": True}],
     rejects=[{"streamk_persistent": True}],
 )  # fmt: skip
@@ -84,6 +89,7 @@ def persistent_is_streamk(c: Quantities) -> BoolExpr:
 @rule(
     "SK005", "streamk-with-wavelet", kind="wrong-result", since="2026.06",
     applies=lambda c: _on(c) & c.bwd_weight,
+    says="stream-K of {variant} does not work with {pipeline}: streamk = {streamk}",
     source=f"{_KERNEL}: RunStreamKLoop stores partial sums and runs the epilogue on all waves (RunGemm has RunWaveletAwareEpilogue; read, not run)",
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"variant": "bwd_weight", "streamk": "tree", "pipeline": "wavelet"}],

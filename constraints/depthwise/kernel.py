@@ -16,7 +16,8 @@ _ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise 
 
 @rule(
     "DW001", "depthwise-dtype", kind="compile",
-    source=f"{_TRAITS}; depthwise_inner_product knows half2, float2 and float",
+    says="depthwise kernels exist for fp16 and fp32, not for {dtype}",
+    source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float",
     accepts=[{}, {"dtype": "fp32", "in_vec": 4, "out_vec": 4}], rejects=[{"dtype": "bf16"}],
 )  # fmt: skip
 def depthwise_types(c: Depthwise) -> BoolExpr:
@@ -31,6 +32,7 @@ def depthwise_types(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW002", "depthwise-dimensions", kind="compile",
+    says="depthwise kernels are two-dimensional: ndim = {ndim}, expected 2",
     source=f"{_TRAITS} static_assert NDimSpatial == 2",
     accepts=[{}], rejects=[{"ndim": 3}],
 )  # fmt: skip
@@ -46,6 +48,8 @@ def two_dimensional(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW003", "more-subtiles-than-threads", kind="compile",
+    says=("a tile has {subtiles} sub-tiles, more than the {threads} threads of a block: "
+          "{subtiles=}"),
     source=f"{_TRAITS} static_assert on the sub-tiles of a tile",
     accepts=[{}], rejects=[{"sub_h": 1, "sub_w": 1}],
 )  # fmt: skip
@@ -61,6 +65,7 @@ def subtiles_fit_block(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW004", "even-filter", kind="compile",
+    says="the filter's side must be odd: filter = {filter}",
     source=f"{_TRAITS} static_assert on FilterH and FilterW",
     accepts=[{"filter": 5, "pad_h": 2, "pad_w": 2}], rejects=[{"filter": 4}],
 )  # fmt: skip
@@ -76,6 +81,8 @@ def odd_filter(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW005", "subtile-beyond-tile", kind="compile",
+    says=["a sub-tile is larger than its tile: sub_h = {sub_h}, tile_h = {tile_h}",
+          "a sub-tile is larger than its tile: sub_w = {sub_w}, tile_w = {tile_w}"],
     source=f"{_TRAITS} static_assert SubTileH <= TileH, SubTileW <= TileW",
     accepts=[{}], rejects=[{"sub_h": 32}],
 )  # fmt: skip
@@ -91,6 +98,8 @@ def subtile_within_tile(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW006", "vector-not-power-of-two", kind="compile",
+    says=["in_vec = {in_vec} is not a power of two",
+          "out_vec = {out_vec} is not a power of two"],
     source=f"{_TRAITS} static_assert on InVec and OutVec",
     accepts=[{}], rejects=[{"in_vec": 3}],
 )  # fmt: skip
@@ -106,6 +115,7 @@ def vectors_are_powers(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW007", "no-column-padding", kind="compile",
+    says="depthwise kernels pad the columns: pad_w = {pad_w}, expected at least 1",
     source=f"{_PIPELINE}: ext_vector_t<In, PadW>",
     accepts=[{}], rejects=[{"pad_w": 0}],
 )  # fmt: skip
@@ -123,6 +133,8 @@ def columns_are_padded(c: Depthwise) -> BoolExpr:
 @rule(
     "DW008", "subtile-columns-dropped", kind="wrong-result",
     applies=lambda c: is_pow2(c.out_vec),
+    says=("the last columns of a sub-tile are never stored: sub_w = {sub_w} is not a "
+          "multiple of the {store_step} that a store writes"),
     source=f"{_PIPELINE}: stores SubTileW / min(OutVec, 4) vectors",
     accepts=[{}], rejects=[{"sub_w": 7, "tile_w": 14, "sub_h": 2}],
 )  # fmt: skip
@@ -138,6 +150,7 @@ def stores_cover_subtile(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW009", "filter-below-stride", kind="compile",
+    says="the filter is lower than the stride: filter = {filter}, stride_h = {stride_h}",
     source=f"{_PIPELINE}: static_for from 0 to FilterH - StrideH",
     accepts=[{}], rejects=[{"filter": 1, "stride_h": 2, "stride_w": 2}],
 )  # fmt: skip
@@ -154,6 +167,8 @@ def filter_reaches_stride(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW010", "odd-column-stride", kind="wrong-result",
+    says=("input is read in pairs: stride_w = {stride_w} and sub_w = {sub_w}, expected an "
+          "even stride_w, or 1 with a sub_w of at least 2"),
     source=f"{_PIPELINE}: wo * StrideW / 2 indexes pairs of elements",
     accepts=[{}, {"stride_w": 2, "stride_h": 2}],
     rejects=[{"stride_w": 3}, {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}],
@@ -170,7 +185,8 @@ def columns_come_in_pairs(c: Depthwise) -> BoolExpr:
 
 @rule(
     "DW011", "depthwise-on-wave32", kind="wrong-result",
-    source="Kernel::BlockSize() halves the launch on wave32, the pipeline does not",
+    says="depthwise kernels need waves of 64 lanes, {arch} has {wave_size}",
+    source="ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: BlockSize() halves the launch on wave32, the pipeline does not",
     accepts=[{}], rejects=[{"arch": "gfx1201"}],
 )  # fmt: skip
 def waves_have_64_lanes(c: Depthwise) -> BoolExpr:
@@ -186,6 +202,8 @@ def waves_have_64_lanes(c: Depthwise) -> BoolExpr:
 @rule(
     "DW012", "batch-not-shared", kind="launch",
     applies=lambda c: c.tiles_per_block >= 1,
+    says=("nbatch = {nbatch} is not a multiple of the {tiles_per_block} tiles that a "
+          "block computes at once: {tiles_per_block=}"),
     source=f"{_ARGS}: NBatch % TilePerWave",
     accepts=[{}], rejects=[{"nbatch": 1}],
 )  # fmt: skip
@@ -202,6 +220,8 @@ def batch_fills_block(c: Depthwise) -> BoolExpr:
 @rule(
     "DW013", "subtile-splits-input-vector", kind="launch",
     applies=lambda c: is_pow2(c.in_vec),
+    says=("a sub-tile's input is no whole number of loads: {sub_w * stride_w=} is not a "
+          "multiple of {min(in_vec, 4)}"),
     source=f"{_ARGS}: SubTileW * StrideW % min(InVec, 4)",
     accepts=[{}], rejects=[{"sub_w": 2, "tile_w": 8}],
 )  # fmt: skip
@@ -218,6 +238,8 @@ def subtile_holds_input_vectors(c: Depthwise) -> BoolExpr:
 @rule(
     "DW014", "row-beyond-block", kind="launch",
     applies=lambda c: is_pow2(c.in_vec),
+    says=("a row of the input tile takes {ceil_div(lds_tile_w, in_vec)} loads, more than "
+          "the {threads} threads of a block: {lds_tile_w=}, in_vec = {in_vec}"),
     source=f"{_ARGS}: ceil(LdsTileW / InVec) <= BlockSize",
     accepts=[{}], rejects=[{"tile_w": 64, "in_vec": 1, "sub_w": 16}],
 )  # fmt: skip
@@ -234,6 +256,10 @@ def row_fits_block(c: Depthwise) -> BoolExpr:
 @rule(
     "DW015", "depthwise-lds-overflow", kind="hardware",
     applies=lambda c: (c.subtiles <= c.threads) & is_pow2(c.in_vec),
+    says=(
+        "LDS: {lds_bytes} bytes, more than the 65536 that the argument check allows, for "
+        "{tiles_per_block} tiles of {lds_tile_h=} rows and {lds_tile_w=} columns"
+    ),
     source=[f"{_ARGS}: LDS bytes <= 65536, the host's value on every GPU", f"{_PIPELINE}: LdsStride"],
     accepts=[{}],
     rejects=[{"tile_h": 32, "tile_w": 64, "stride_h": 4, "stride_w": 4, "sub_h": 16, "sub_w": 16}],

@@ -8,9 +8,10 @@ NGKHW; generated kernels use a block of 64 threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ckrules.arch import DTYPES, Gpu
-from ckrules.engine.book import Vocabulary, quantity, quantity_in
+from ckrules.constraints.depthwise.words import LAYOUTS
 from ckrules.engine.expr import (
     EnumExpr,
     Expr,
@@ -23,19 +24,26 @@ from ckrules.engine.expr import (
     minimum,
     round_up,
 )
-from ckrules.engine.table import Table
-from ckrules.engine.variables import Enum, Int
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Enum, Int, Role
+from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
 
 KERNEL_DTYPES = ("fp16", "bf16", "fp32")
 #: The first headers with a depthwise pipeline.
 SINCE = "2026.06"
 DEFAULTS: Mapping[str, Value] = {}
-LAYOUTS = {2: "ngchw"}
 
 BASELINE: Mapping[str, Value] = {
     "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ndim": 2,
     "layout": "ngchw", "tile_h": 16, "tile_w": 16, "filter": 3, "stride_h": 1, "stride_w": 1,
     "pad_h": 1, "pad_w": 1, "nbatch": 8, "sub_h": 4, "sub_w": 8, "in_vec": 8, "out_vec": 8,
+}  # fmt: skip
+
+
+#: What changing a field costs in a repair: the window is the problem's, the tile is tuned.
+COSTS: Mapping[str, int] = {
+    "filter": 20, "stride_h": 20, "stride_w": 20, "pad_h": 20, "pad_w": 20,
+    "tile_h": 16, "tile_w": 16, "sub_h": 5, "sub_w": 5, "nbatch": 4, "in_vec": 3, "out_vec": 3,
 }  # fmt: skip
 
 
@@ -73,8 +81,7 @@ class Depthwise(Vocabulary):
     @quantity
     def threads(self) -> IntExpr:
         """Threads of a block; the generator knows only 64."""
-        node: IntExpr = const(64)
-        return node
+        return const(64)
 
     @quantity_in("bytes")
     def element_bytes(self) -> IntExpr:
@@ -107,8 +114,7 @@ class Depthwise(Vocabulary):
         """Elements from one row of the input tile in LDS to the next."""
         padded = self.lds_tile_w + self.pad_w
         rounded = round_up(self.lds_tile_w, self.in_vec)
-        node: IntExpr = ite(rounded >= padded, rounded, round_up(padded, self.in_vec))
-        return node
+        return ite(rounded >= padded, rounded, round_up(padded, self.in_vec))
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
@@ -123,23 +129,69 @@ class Depthwise(Vocabulary):
 
 def fields(archs: Sequence[str]) -> list[Expr]:
     """The variables in the order in which points show them."""
-    small = {"lo": 1, "hi": 4096}
+    small: Any = {"lo": 1, "hi": 4096}
     return [
-        Enum("variant", ("forward_depthwise",), doc="direction of the convolution"),
-        Enum("arch", archs, doc="GPU"),
-        Enum("dtype", KERNEL_DTYPES, doc="type of input, weight and output"),
-        Int("ndim", (2,), lo=1, hi=3, doc="spatial dimensions"),
+        Enum(
+            "variant", ("forward_depthwise",), doc="direction of the convolution", role=Role.PURPOSE
+        ),
+        Enum("arch", archs, doc="GPU", role=Role.PURPOSE),
+        Enum("dtype", KERNEL_DTYPES, doc="type of input, weight and output", role=Role.PURPOSE),
+        Int("ndim", (2,), lo=1, hi=3, doc="spatial dimensions", role=Role.PURPOSE),
         Enum("layout", tuple(LAYOUTS.values()), doc="layout of input and output"),
-        Int("tile_h", (2, 4, 7, 8, 14, 16, 28, 32), **small, doc="output rows of a tile"),
-        Int("tile_w", (4, 7, 8, 14, 16, 28, 32, 64), **small, doc="output columns of a tile"),
-        Int("filter", (1, 3, 5, 7, 9), **small, doc="filter rows and columns"),
-        Int("stride_h", (1, 2, 3, 4), **small, doc="stride along rows"),
-        Int("stride_w", (1, 2, 3, 4), **small, doc="stride along columns"),
-        Int("pad_h", (0, 1, 2, 3, 4), lo=0, hi=4096, doc="padding above and below"),
-        Int("pad_w", (0, 1, 2, 3, 4), lo=0, hi=4096, doc="padding left and right"),
-        Int("nbatch", (1, 2, 4, 8, 16, 32), **small, doc="images a block goes through"),
-        Int("sub_h", (1, 2, 4, 7, 8, 14, 16), **small, doc="output rows of a thread"),
-        Int("sub_w", (1, 2, 4, 7, 8, 14, 16), **small, doc="output columns of a thread"),
+        Int(
+            "tile_h",
+            (2, 4, 7, 8, 14, 16, 28, 32),
+            **small,
+            doc="output rows of a tile",
+            role=Role.GEOMETRY,
+        ),
+        Int(
+            "tile_w",
+            (4, 7, 8, 14, 16, 28, 32, 64),
+            **small,
+            doc="output columns of a tile",
+            role=Role.GEOMETRY,
+        ),
+        Int("filter", (1, 3, 5, 7, 9), **small, doc="filter rows and columns", role=Role.GEOMETRY),
+        Int("stride_h", (1, 2, 3, 4), **small, doc="stride along rows", role=Role.GEOMETRY),
+        Int("stride_w", (1, 2, 3, 4), **small, doc="stride along columns", role=Role.GEOMETRY),
+        Int(
+            "pad_h",
+            (0, 1, 2, 3, 4),
+            lo=0,
+            hi=4096,
+            doc="padding above and below",
+            role=Role.GEOMETRY,
+        ),
+        Int(
+            "pad_w",
+            (0, 1, 2, 3, 4),
+            lo=0,
+            hi=4096,
+            doc="padding left and right",
+            role=Role.GEOMETRY,
+        ),
+        Int(
+            "nbatch",
+            (1, 2, 4, 8, 16, 32),
+            **small,
+            doc="images a block goes through",
+            role=Role.GEOMETRY,
+        ),
+        Int(
+            "sub_h",
+            (1, 2, 4, 7, 8, 14, 16),
+            **small,
+            doc="output rows of a thread",
+            role=Role.GEOMETRY,
+        ),
+        Int(
+            "sub_w",
+            (1, 2, 4, 7, 8, 14, 16),
+            **small,
+            doc="output columns of a thread",
+            role=Role.GEOMETRY,
+        ),
         Int("in_vec", (1, 2, 4, 8), **small, doc="input elements loaded at once"),
         Int("out_vec", (1, 2, 4, 8), **small, doc="output elements stored at once"),
     ]
@@ -154,5 +206,5 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Depthwise:
         ),
     }
     words = Depthwise(fields([g.name for g in gpus]), facts, ck)
-    words.baseline = BASELINE
+    words.baseline, words.costs = BASELINE, COSTS
     return words

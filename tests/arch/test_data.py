@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from ckrules.arch import CK_VERSIONS, DTYPES, FEATURES, Gpu, WarpTile, known, load, load_all
-from ckrules.engine.errors import UnknownNameError
+from ckrules.support.errors import UnknownNameError
 
 HERE = Path(__file__).parent
 UPSTREAM: dict[str, Any] = json.loads((HERE / "data" / "dispatcher_2026_06.json").read_text())
 COMPILED: dict[str, Any] = json.loads((HERE / "data" / "instructions_2025_11.json").read_text())
-ALL = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1200", "gfx1201", "gfx1250")
-GFX9 = ALL[:4]
+GFX9 = ("gfx908", "gfx90a", "gfx942", "gfx950")
+GFX11 = ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152")
+ALL = (*GFX9, *GFX11, "gfx1200", "gfx1201", "gfx1250")
 
 
 def shapes(name: str, *types: str, ck: str | None = None) -> set[str]:
@@ -55,7 +56,8 @@ def test_threads_waves_and_memory(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_every_section_and_tile_has_a_source(name: str) -> None:
     gpu = load(name)
-    sections = {"gpu", "lds", "vgprs", "load", "build", "dispatcher"}
+    sections = {"gpu", "lds", "vgprs", "load", "build"}
+    sections |= {"dispatcher"} if gpu.dispatcher is not None else set()
     assert sections <= {section for section, _ in gpu.sources}
     assert all(gpu.source(section) for section in sections)
     assert all(tile.source for tile in gpu.tiles)
@@ -64,11 +66,10 @@ def test_every_section_and_tile_has_a_source(name: str) -> None:
 
 
 def test_features() -> None:
-    assert having("streamk") == ["gfx90a", "gfx942", "gfx950"]  # C-9
-    assert having("async_pipelines") == ["gfx950"]  # R-0
+    assert having("streamk") == ["gfx90a", "gfx942", "gfx950"]
+    assert having("async_pipelines") == ["gfx950"]
     assert having("lds_transpose_load") == ["gfx950", "gfx1250"]
     assert having("direct_to_lds_wide") == ["gfx950", "gfx1250"]
-    assert having("clang19") == ["gfx90a", "gfx942", "gfx1100", "gfx1200", "gfx1201"]
     assert having("ocp_fp8") == ["gfx950", "gfx1200", "gfx1201", "gfx1250"]
     assert having("warp_raked_loads") == having("lds_row_padding") == having("tdm") == ["gfx1250"]
     assert set(FEATURES) == {feature for gpu in load_all() for feature in gpu.features}
@@ -76,9 +77,25 @@ def test_features() -> None:
         load("gfx942").has("stream_k")
 
 
+def test_gpus_of_one_lineage_differ_in_what_llvm_says_only() -> None:
+    """CK gives them one macro; the register file is larger on three."""
+    larger = [n for n in GFX11 if load(n).vgprs_per_simd == 1536]
+    assert larger == ["gfx1100", "gfx1101", "gfx1151"]
+    assert all(load(n).vgprs_per_simd == 1024 for n in GFX11 if n not in larger)
+    same = ("isa", "lds_bytes", "lds_banks", "dtypes", "features", "defines", "global_load_bytes")
+    for name in GFX11:
+        assert [getattr(load(name), k) for k in same] == [getattr(load("gfx1100"), k) for k in same]
+        assert load(name).products
+
+
+def test_the_dispatcher_knows_what_upstreams_table_has() -> None:
+    knows = [g.name for g in load_all() if g.dispatcher is not None]
+    assert knows == [n for n in ALL if n in UPSTREAM["warp_configs"]]
+
+
 def test_direct_to_lds_widths() -> None:
     widths = {gpu.name: gpu.direct_to_lds_bytes for gpu in load_all()}
-    assert widths["gfx908"] == widths["gfx90a"] == widths["gfx942"] == (4,)  # L-14
+    assert widths["gfx908"] == widths["gfx90a"] == widths["gfx942"] == (4,)
     assert widths["gfx950"] == (4, 12, 16)
     assert widths["gfx1100"] == widths["gfx1200"] == widths["gfx1201"] == ()
 
@@ -111,8 +128,8 @@ def test_warp_tiles_by_ck_version() -> None:
 
 
 def test_no_op_bodies_are_no_warp_tiles() -> None:
-    """W-2: the header has these entries, the GPU does nothing with them."""
-    for name in ("gfx1100", "gfx1200", "gfx1201"):
+    """The header has these entries, the GPU does nothing with them."""
+    for name in (*GFX11, "gfx1200", "gfx1201"):
         assert shapes(name, "fp16", "fp16", "fp32") == {"16x16x16"}
         assert shapes(name, "fp32", "fp32", "fp32") == set()
     assert shapes("gfx1100", "fp8", "fp8", "fp32") == set()
@@ -161,6 +178,8 @@ def test_warp_tiles_agree_with_the_compiler(name: str) -> None:
         *types, m, n, k = entry
         key = ((types[0], types[1], types[2]), (m, n, k))
         seen.add(key)
+        if types[0] == "pk_fp4":  # it takes scales, too, so that the table's probe does not compile
+            continue
         count, instruction = found.get(" ".join(map(str, entry)), (0, ""))
         tile = listed.get(key)
         if types[0] == "int8" and instruction.startswith("v_mfma_f32"):
@@ -175,7 +194,7 @@ def test_warp_tiles_agree_with_the_compiler(name: str) -> None:
     assert set(listed) <= seen
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [n for n in ALL if n in UPSTREAM["warp_configs"]])
 def test_dispatcher_tables_repeat_upstream(name: str) -> None:
     dispatcher = load(name).dispatcher
     assert dispatcher is not None
@@ -206,9 +225,10 @@ def test_dtype_sizes_and_accumulators_repeat_upstream() -> None:
     assert {name: DTYPES[name] / 8 for name in UPSTREAM["element_size_bytes"]} == UPSTREAM[
         "element_size_bytes"
     ]
+    unknown = [gpu.name for gpu in load_all() if gpu.dispatcher is None]
+    assert unknown == ["gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152"]
     for gpu in load_all():
-        assert gpu.dispatcher is not None
-        for a, b, acc in gpu.dispatcher.types:
+        for a, b, acc in gpu.dispatcher.types if gpu.dispatcher is not None else ():
             assert UPSTREAM["dtype_combinations"][f"{a}_{b}"]["acc"] == acc
 
 
@@ -227,7 +247,7 @@ def test_loading_pulls_in_no_heavy_module() -> None:
         "heavy = {'numpy', 'z3', 'networkx', 'rich', 'click', 'jinja2'} & set(sys.modules)\n"
         "mine = {m for m in sys.modules if m.startswith('ckrules.')}\n"
         "print(light, sorted(heavy), sorted(m for m in mine if not m.startswith("
-        "('ckrules.arch', 'ckrules.engine'))), 'ckrules.arch.locate' in mine)\n"
+        "('ckrules.arch', 'ckrules.support'))), 'ckrules.support.locate' in mine)\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["False", "[]", "[]", "False"]

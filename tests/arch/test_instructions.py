@@ -1,7 +1,7 @@
-"""The stored table of matrix instructions is what clang 19 makes of the CK headers.
+"""The stored table of matrix instructions is what clang makes of the CK headers.
 
-``python tests/arch/test_instructions.py`` compiles every entry again (some minutes) and
-writes ``data/instructions_2025_11.json``; the test does it for a few telling ones.
+``python -m tests.arch.test_instructions [GPU…]`` compiles every entry again (some minutes a GPU)
+and writes ``data/instructions_2025_11.json``; the test does it for a few telling ones.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ckrules.compiling import toolchain
+from ckrules.compiling.compilers import COMPILERS, GAPS
+
 DATA = Path(__file__).parent / "data"
 TABLE = DATA / "instructions_2025_11.json"
-CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-TREE = Path(os.environ.get("CKRULES_TOOLCHAIN") or Path(CACHE, "ckrules", "toolchain"))
-INCLUDE = TREE / "ck-2025.11" / "include"
+INCLUDE = toolchain.root() / "ck-2025.11" / "include"
 CPP = {"fp16": "half_t", "fp32": "float"}  # other dtypes add _t to their name
 MATRIX = re.compile(r"\bv_(?:s?mfma|wmma)\w*")
 
@@ -33,9 +36,21 @@ def assembly(gpu: str, entry: Entry) -> str | None:
     """The device assembly of one entry, None if it does not compile."""
     names = ("A", "B", "ACC", "M", "N", "K")
     values = [CPP.get(v, f"{v}_t") if isinstance(v, str) else v for v in entry]
+    compiler = toolchain.find_compiler(arch=gpu)
+    assert not isinstance(compiler, toolchain.Missing)
+    gaps = ["-include", str(GAPS)] if COMPILERS[compiler[0]].gaps else []
     command = [
-        *("clang-19", "-x", "hip", "--cuda-device-only", f"--offload-arch={gpu}", "-nogpulib"),
-        *("-std=c++20", f"-I{INCLUDE}", "--rocm-path=/usr", "-D__HIP_PLATFORM_AMD__", "-w", "-O1"),
+        *(
+            str(compiler[1]),
+            *gaps,
+            "-x",
+            "hip",
+            "--cuda-device-only",
+            f"--offload-arch={gpu}",
+            "-nogpulib",
+        ),
+        *("-nogpulib", "-std=c++20", f"-I{INCLUDE}", "--rocm-path=/usr"),
+        *("-D__HIP_PLATFORM_AMD__", "-w", "-O1"),
         *("-fconstexpr-steps=100000000", "-fbracket-depth=1024", "-S", "-o", "-"),
         *(f"-DPROBE_{name}={value}" for name, value in zip(names, values, strict=True)),
         str(DATA / "warp_tile_probe.cpp"),
@@ -61,10 +76,11 @@ def instructions(text: str | None) -> list[Any]:
         ("gfx90a", ["int8", "int8", "int32", 16, 16, 32]),
         ("gfx1201", ["fp16", "fp16", "fp32", 16, 16, 16]),
         ("gfx1201", ["fp16", "fp16", "fp32", 16, 16, 32]),
+        ("gfx950", ["fp16", "fp16", "fp32", 16, 16, 32]),
     ],
 )
 def test_the_stored_table(gpu: str, entry: Entry) -> None:
-    if shutil.which("clang-19") is None or not INCLUDE.is_dir():
+    if isinstance(toolchain.find_compiler(arch=gpu), toolchain.Missing) or not INCLUDE.is_dir():
         pytest.skip("no toolchain (make toolchain)")
     stored = json.loads(TABLE.read_text())["gpus"][gpu]
     text = assembly(gpu, entry)
@@ -85,13 +101,14 @@ def test_int8_keeps_floating_point_bits_in_its_accumulators(gpu: str) -> None:
     assert "v_cvt_i32_f32" not in text  # but not on the way out
 
 
-def write_table() -> None:
-    """Compile every entry for every GPU of the stored table and write it anew."""
+def write_table(gpus: Sequence[str], jobs_at_once: int | None) -> None:
+    """Compile every entry for some GPUs, or those of the stored table, and write them anew."""
     table = json.loads(TABLE.read_text())
-    jobs = [(gpu, entry) for gpu in table["gpus"] for entry in table["entries"]]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    gpus = gpus or list(table["gpus"])
+    jobs = [(gpu, entry) for gpu in gpus for entry in table["entries"]]
+    with ThreadPoolExecutor(jobs_at_once or os.cpu_count()) as pool:
         found = list(pool.map(lambda job: instructions(assembly(*job)), jobs))
-    for gpu in table["gpus"]:
+    for gpu in gpus:
         table["gpus"][gpu] = {}
     for (gpu, entry), value in zip(jobs, found, strict=True):
         if value:
@@ -123,4 +140,4 @@ def test_the_table_is_written_as_rendered() -> None:
 
 
 if __name__ == "__main__":
-    write_table()
+    write_table(sys.argv[1:], int(os.environ.get("JOBS", "0")) or None)

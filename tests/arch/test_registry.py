@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.arch import ArchFileError, known, load, load_all, normalize
-from ckrules.engine.errors import UnknownNameError, UsageError
+from ckrules.arch import known, load, load_all, normalize
+from ckrules.support.document import TomlFileError
+from ckrules.support.errors import UnknownNameError, UsageError
 
 MINIMAL = (Path(__file__).parent / "data" / "minimal.toml").read_text()
 
@@ -32,7 +33,9 @@ def test_target_features_are_dropped(given_name: str, plain: str) -> None:
     "name", ["gfx942:", "gfx942:sramecc", "gfx942:+", "gfx942:sramecc+-", "gfx942::xnack-", ":"]
 )
 def test_malformed_suffixes(name: str) -> None:
-    with pytest.raises(UsageError, match=r"is no target feature, expected :feature\+ or :feature-"):
+    with pytest.raises(
+        UsageError, match=r"is not a target feature, expected :feature\+ or :feature-"
+    ):
         normalize(name)
     with pytest.raises(UsageError):
         load(name)
@@ -65,13 +68,13 @@ def test_added_files_and_folders(tmp_path: Path) -> None:
     one, more = tmp_path / "one.toml", tmp_path / "more"
     more.mkdir()
     one.write_text(MINIMAL)
-    (more / "b.toml").write_text(MINIMAL.replace("gfx999", "gfx1151"))
+    (more / "b.toml").write_text(MINIMAL.replace("gfx999", "gfx1199"))
     (more / "a.toml").write_text(MINIMAL.replace("gfx999", "gfx9f0"))
     (more / "notes.txt").write_text("no GPU")
     extra = [one, more]
     names = known(extra)
     assert names == tuple(
-        sorted({*known(), "gfx999", "gfx1151", "gfx9f0"}, key=lambda n: (len(n), n))
+        sorted({*known(), "gfx999", "gfx1199", "gfx9f0"}, key=lambda n: (len(n), n))
     )
     assert known(extra[::-1]) == names
     assert load("GFX999:xnack-", extra=extra).family == "TEST1"
@@ -101,5 +104,5 @@ def test_added_places_without_a_gpu(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the GPU file"):
         known([tmp_path / "none.toml"])
     (tmp_path / "bad.toml").write_text("[gpu]\n")
-    with pytest.raises(ArchFileError, match=r"bad\.toml:1:1: the file has no key 'lds'"):
+    with pytest.raises(TomlFileError, match=r"bad\.toml:1:1: the file has no key 'lds'"):
         known([tmp_path])

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ckrules.arch import load as load_gpu
-from ckrules.arch.document import ArchFileError
 from ckrules.constraints import book
 from ckrules.constraints.catalogs import STAGES, load
 from ckrules.constraints.catalogs.selections import every_nth, in_turn
-from ckrules.engine.errors import UnknownNameError, UsageError
+from ckrules.support.document import TomlFileError
+from ckrules.support.errors import UnknownNameError, UsageError
 
 HERE = Path(__file__).parent / "data"
 MINE, DERIVED = str(HERE / "mine.toml"), str(HERE / "derived.toml")
@@ -172,16 +172,16 @@ FAULTS = {
     "1:1: [catalog] has no key 'title'": "[catalog]\nname = 'x'\n",
     "5:1: unknown key 'fixd' in the file, did you mean 'fixed'?": HEAD + "[fixd]\n",
     "6:1: unknown key 'vector_d' in [fixed]": HEAD + "[fixed]\nvector_d = 8\n",
-    "6:12: vector_a = 'wide' is not a whole number": HEAD + "[fixed]\nvector_a = 'wide'\n",
-    "8:10: '8x8' is no size, expected like 128x64x32":
+    "6:12: vector_a = 'wide' is not an integer": HEAD + "[fixed]\nvector_a = 'wide'\n",
+    "8:10: '8x8' is not a size, expected like 128x64x32":
         HEAD + "[[tiles]]\nvariant = 'forward'\ndtype = ['fp16']\ntiles = ['8x8']\nndim = [2]\n",
     "1:1: nothing in the file says variant": HEAD,
     "6:15: 'tile_q + 1', column 1: unknown field 'tile_q'":
         HEAD + "[derived]\nwarp_tile_k = 'tile_q + 1'\n",
     "not an expression": HEAD + "[derived]\nwarp_tile_k = '1 +'\n",
-    "'fast' is no vector strategy": HEAD + "[vectors]\nstrategies = {}\notherwise = ['fast']\n",
-    "'mem' is no PIPELINE/SCHEDULER": HEAD + "[pipelines.forward]\n64x64x64 = ['mem']\n",
-    "6:14: otherwise: 'one' is no wave strategy": HEAD + "[waves]\notherwise = ['one']\n",
+    "'fast' is not a vector strategy": HEAD + "[vectors]\nstrategies = {}\notherwise = ['fast']\n",
+    "'mem' is not a PIPELINE/SCHEDULER": HEAD + "[pipelines.forward]\n64x64x64 = ['mem']\n",
+    "6:14: otherwise: 'one' is not a wave strategy": HEAD + "[waves]\notherwise = ['one']\n",
     "[select] needs one of every and in_turn": HEAD + "[select]\nfrom = 'full'\n",
     "unknown catalog 'ful': did you mean 'full'": HEAD + "[select]\nfrom = 'ful'\nevery = 2\n",
     "takes its configurations from another one":
@@ -194,7 +194,7 @@ FAULTS = {
 def test_faults_of_a_file_name_their_place(message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(FAULTS[message])
-    with pytest.raises(ArchFileError) as caught:
+    with pytest.raises(TomlFileError) as caught:
         load(path)
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"{path}:")
@@ -225,3 +225,70 @@ def test_a_gpu_without_upstreams_tables_lists_nothing() -> None:
     rules = book("forward", profile="dispatcher", gpus=[gpu])
     point = {**rules.vocabulary.baseline, "arch": "gfx943", "wave_m": 1}
     assert rules.violations(point) == []  # the filter only warns of a GPU it does not know
+
+
+ROWS = (
+    HEAD
+    + """family = "depthwise"
+[[kernels]]
+derived = { pad_h = "(filter - 1) // 2", pad_w = "(filter - 1) // 2" }
+fixed = { nbatch = 8, in_vec = 8, out_vec = 8, stride_h = 1, stride_w = 1 }
+columns = ["dtype", "tile_h", "tile_w", "filter", "sub_h", "sub_w"]
+rows = [["fp16", 16, 16, 3, 4, 8], ["fp16", 16, 16, 5, 4, 8], ["fp32", 8, 8, 3, 2, 2]]
+"""
+)
+
+
+def test_a_catalog_of_rows_of_another_family(tmp_path: Path) -> None:
+    path = tmp_path / "rows.toml"
+    path.write_text(ROWS)
+    catalog = load(path)
+    assert catalog.family.name == "depthwise"
+    points = catalog.listed("forward_depthwise", "gfx942", 2, "fp16")
+    assert keys(points, "filter", "pad_h", "nbatch") == {(3, 1, 8), (5, 2, 8)}
+    assert len(catalog.listed("forward_depthwise", "gfx942", 2, "fp32")) == 1
+    space = catalog.space(arch="gfx942")
+    assert space.count() == 3
+    assert all(p in space for p in points)
+    rules = catalog.book()
+    assert rules.violations(points[0]) == []
+    assert [v.code for v in rules.violations({**points[0], "pad_h": 2})] == ["CAT011"]
+    assert catalog.stage(points, "legal").points == points
+
+
+def test_rows_of_the_own_family_stand_for_every_value_that_they_leave_open(tmp_path: Path) -> None:
+    shape = {f"{s}_{d}": 1 for s in ("tile", "wave", "warp_tile") for d in "mnk"}
+    columns = ["variant", *shape, "pipeline", "scheduler", "epilogue", *VECTORS]
+    row = ["forward", 128, 128, 64, 2, 2, 1, 32, 32, 16, "compv1", "intrawave", "cshuffle", 8, 8, 8]
+    path = tmp_path / "own.toml"
+    path.write_text(f"{HEAD}[[kernels]]\ncolumns = {columns}\nrows = [{row}]\n")
+    catalog = load(path)
+    (point,) = catalog.listed("forward", "gfx942", 3, "bf16")
+    assert (point["layout"], point["pipeline"], point["pad_m"]) == ("ndhwgc", "basic_v1", True)
+    assert catalog.listed("bwd_data", "gfx942", 3, "bf16") == []
+    assert catalog.space("forward", arch="gfx942").count() == 9
+    assert point in catalog.space("forward")
+
+
+VECTORS = ("vector_a", "vector_b", "vector_c")
+WRONG_ROWS = {
+    "5:10: family: 'dephwise' is not a family": ROWS.replace('"depthwise"', '"dephwise"'),
+    "nothing says nbatch of these rows": ROWS.replace("nbatch = 8, ", ""),
+    "rows: expected 6 values": ROWS.replace(", 4, 8], ", ", 4], ", 1),
+    "unknown dtype 'fp61'": ROWS.replace('["fp16", 16, 16, 3', '["fp61", 16, 16, 3'),
+    "is not a field of depthwise kernels": ROWS.replace('"tile_h"', '"tile_x"'),
+    "unknown key 'depthwise'": HEAD + "[depthwise]\n",
+    "listed in one form":
+        HEAD + "[[kernels]]\ncolumns = ['tile_m']\nrows = []\n"
+        "[[kernels]]\nvariant = ['forward']\npipelines = ['mem']\nshapes = []\n",
+    "nothing in the file lists depthwise kernels": HEAD + 'family = "depthwise"\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", WRONG_ROWS)
+def test_faults_of_rows(message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(WRONG_ROWS[message])
+    with pytest.raises(TomlFileError) as caught:
+        load(path)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Catalogs on the command line, and the page on upstream's differences."""
+"""Catalogs on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ckrules.cli.group import LazyGroup
 from ckrules.constraints.catalogs import load
 
 HERE = Path(__file__).parent / "data"
-ROOT = Path(__file__).parents[2]
 FULL = ("--catalog", "full", "--arch", "gfx942", "--dtype", "fp16", "--ndim", "2")
 
 
@@ -40,7 +39,7 @@ def test_count_by_pipeline_and_scheduler() -> None:
 
 @pytest.mark.parametrize(("stage", "count"), [("listed", 679), ("generated", 675)])
 def test_enumerate_prints_upstreams_names(stage: str, count: int) -> None:
-    args = ("--variant", "forward", "--stage", stage, "--format", "names", "--no-summary")
+    args = ("--variant", "forward", "--stage", stage, "--format", "names", "-q")
     out = run("enumerate", *FULL, *args)
     full = load("full")
     points = full.stage(full.listed("forward", "gfx942", 2, "fp16"), stage).points
@@ -49,7 +48,7 @@ def test_enumerate_prints_upstreams_names(stage: str, count: int) -> None:
 
 
 def test_filters_limits_and_other_forms() -> None:
-    base = ("enumerate", *FULL, "--no-summary")
+    base = ("enumerate", *FULL, "-q")
     out = run(*base, "--variant", "forward", "--where", "tile_m == 256", "--format", "jsonl")
     rows = [json.loads(line) for line in out.stdout.splitlines()]
     assert rows
@@ -60,7 +59,7 @@ def test_filters_limits_and_other_forms() -> None:
     assert [("_wavelet_" in n) for n in out.stdout.splitlines()] == [True] * 3
     parts = [run(*base, "--variant", "bwd_data", "--shard", f"{i}/3").stdout for i in (1, 2, 3)]
     assert "".join(parts) == run(*base, "--variant", "bwd_data").stdout
-    out = run("sample", *FULL, "--variant", "bwd_data", "-n", "4", "--seed", "7", "--no-summary")
+    out = run("sample", *FULL, "--variant", "bwd_data", "-n", "4", "--seed", "7", "-q")
     assert len(set(out.stdout.splitlines())) == 4
     assert run(*base, "--variant", "forward", "--format", "csv").exit_code == 2
     mine = run("count", "--catalog", str(HERE / "mine.toml"), "--arch", "gfx942")
@@ -73,7 +72,10 @@ def test_filters_limits_and_other_forms() -> None:
         (("--catalog", "ful"), "did you mean 'full'"),
         (("--catalog", "full", "--stage", "legl"), "did you mean 'legal'"),
         (("--stage", "legal"), "--stage needs --catalog"),
-        (("--catalog", "full", "--profile", "builder"), "instead of --profile"),
+        (
+            ("--catalog", "full", "--profile", "builder", "--stage", "legal"),
+            "--profile builder is --stage builder, not legal",
+        ),
         (("--catalog", "full", "--set", "colour=1"), "unknown field 'colour'"),
         (("--catalog", "full", "--dtype", "fp8"), "unknown dtype 'fp8'"),
     ],
@@ -89,14 +91,3 @@ def test_catalogs_lists_and_shows() -> None:
     assert "CAT004 pipeline-not-in-catalog" in run("catalogs", "full").stdout
     found = json.loads(run("catalogs", "tiny", "--format", "json").stdout)
     assert found["from"] == "full-tests"
-    assert run("catalogs", "--check", "x").exit_code == 2
-
-
-@pytest.mark.slow
-def test_the_page_on_differences_is_fresh() -> None:
-    from ckrules.reports.upstream import PAGE, page
-
-    text = page()
-    assert (ROOT / PAGE).read_text(encoding="utf-8") == text, "ckrules catalogs --report -o " + PAGE
-    for word in ("BLDR003", "DISP003", "DISP004", "CAT004", "WARP002"):
-        assert word in text

@@ -50,7 +50,7 @@ def test_every_listed_kernel_breaks_no_rule_of_its_catalog() -> None:
 
 
 def test_nothing_is_generated_for_rdna_or_backward_data() -> None:
-    """The two contradictions of docs/upstream-differences.md."""
+    """What docs/upstream-differences.md lists as listed and not generated."""
     full = load("full")
     for gpu in ("gfx1200", "gfx1201"):
         points = full.listed("bwd_weight", gpu, 2, "fp16")

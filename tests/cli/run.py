@@ -58,3 +58,9 @@ def write(folder: Path, name: str, content: str | bytes | Sequence[Any] | dict[s
         text = content if isinstance(content, str) else json.dumps(content, indent=1)
         path.write_text(text, encoding="utf-8", newline="")
     return str(path)
+
+
+def points_of(text: str) -> list[dict[str, Any]]:
+    """The points of JSON Lines, without the CK version that each row says."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    return [{k: v for k, v in row.items() if k != "ck"} for row in rows]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 import tomllib
 from pathlib import Path
@@ -14,9 +16,13 @@ from pathlib import Path
 import pytest
 
 import ckrules
-from ckrules.cli.group import LazyGroup, cli
-from ckrules.engine.errors import UndecidedError
+from ckrules.arch import CK_VERSIONS
+from ckrules.cli.group import GROUPS, LazyGroup, _about, cli
+from ckrules.engine.expr.variables import domain_of
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UndecidedError
 from tests.cli.run import ILLEGAL, process, run
+from tests.helpers.waiting import interrupted
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["archs", "check", "count", "enumerate", "explain", "rules", "sample"]
@@ -26,6 +32,57 @@ def test_version_is_the_projects() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert ckrules.__version__ == project["version"]
     assert run("--version").stdout == f"ckrules, version {ckrules.__version__}\n"
+
+
+def test_nothing_asked_shows_the_commands_in_groups() -> None:
+    result = run()
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    for title in GROUPS.values():
+        assert f"{title}:" in lines
+    assert "Options:" not in lines
+
+
+def test_every_command_is_in_a_group() -> None:
+    listed = [line.split()[0] for line in run().stdout.splitlines() if line.startswith("  ")]
+    context = cli.make_context("ckrules", [], resilient_parsing=True)
+    names = cli.list_commands(context)
+    assert set(names) <= set(listed)
+    assert all(_about(name)[0] in GROUPS for name in names)
+
+
+def test_help_says_what_is_covered() -> None:
+    said = " ".join(run("--help").stdout.split())
+    books = Books()
+    for book in books.every():
+        for dtype in domain_of(book.fields["dtype"]).values:
+            assert dtype in said
+    for version in CK_VERSIONS:
+        assert version in said
+    for family in books.families:
+        assert {"conv": "grouped", "depthwise": "depthwise"}.get(family.name, family.name) in said
+
+
+def test_help_of_a_command_and_the_version() -> None:
+    assert run("help", "count").stdout == run("count", "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+    assert "did you mean count" in run("help", "coun").stderr
+    assert run("-V").stdout == run("--version").stdout
+
+
+def _closed(words: str) -> subprocess.CompletedProcess[str]:
+    line = f'"{sys.executable}" -m ckrules {words}'
+    return subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
+
+
+def test_a_closed_output_is_one_line(tmp_path: Path) -> None:
+    done = _closed("archs >&-")
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot write the output: standard output is closed\n"
+    assert _closed(f"archs -o '{tmp_path}/gpus.json' >&-").returncode == 0
+    assert (tmp_path / "gpus.json").stat().st_size > 1000
+    assert (_closed("archs gfx1 2>&-").returncode, _closed("archs gfx1 2>&-").stdout) == (2, "")
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
@@ -62,9 +119,11 @@ def test_every_command_has_help(command: str) -> None:
         (["count", "--dtype", "pf16"], "unknown dtype 'pf16': did you mean 'fp16'"),
         (["count", "--set", "tile_mm=64"], "unknown field 'tile_mm': did you mean 'tile_m'"),
         (["count", "--set", "tile_m"], "--set 'tile_m' is not of the form FIELD=VALUE"),
-        (["count", "--set", "tile_m=big"], "tile_m = 'big' is not a whole number"),
+        (["count", "--set", "tile_m=big"], "tile_m = 'big' is not an integer"),
         (["count", "--where", "tile_mm > 3"], "unknown field 'tile_mm': did you mean tile_m"),
         (["count", "--where", "tile_m >"], "not an expression"),
+        (["count", "--where", "tile_m = 64"], "compare with ==, not ="),
+        (["count", "--where", "tile_m == 64 or 128"], "`tile_m == 64 or tile_m == 128` (or"),
         (["count", "--by", "pipline"], "unknown field 'pipline': did you mean 'pipeline'"),
         (["count", "--variant", "forward,forward_depthwise"], "different fields"),
         (["count", "--format", "jsn"], "unknown format 'jsn': did you mean 'json'"),
@@ -80,7 +139,7 @@ def test_every_command_has_help(command: str) -> None:
         (["enumerate", "--limit", "-1"], "-1"),
         (["explain", "TILE01"], "did you mean 'TILE001'"),
         (["explain"], "missing argument"),
-        (["rules", "--family", "TIL"], "unknown family 'TIL': did you mean 'TILE'"),
+        (["rules", "--topic", "TIL"], "unknown topic 'TIL': did you mean 'TILE'"),
         (["rules", "--kind", "compil"], "unknown kind 'compil': did you mean 'compile'"),
         (["archs", "gfx1202"], "unknown arch 'gfx1202'"),
         (["check"], "missing argument"),
@@ -151,6 +210,11 @@ def test_a_full_disk_is_one_line() -> None:
     assert done.stderr == "error: cannot write the output: No space left on device\n"
 
 
+def _unread(pipe: int) -> int:
+    """Bytes in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_ctrl_c_ends_with_130() -> None:
     command = [sys.executable, "-m", "ckrules", "check", "-"]
     with subprocess.Popen(
@@ -159,9 +223,10 @@ def test_ctrl_c_ends_with_130() -> None:
         assert child.stdin is not None
         child.stdin.write(b"# waits for more\n")
         child.stdin.flush()
-        time.sleep(1.5)
+        while _unread(child.stdin.fileno()):  # the command is at work when it has taken the line
+            time.sleep(0.02)
         child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 130
+        assert interrupted(child.wait(30))
 
 
 def test_a_strange_encoding_does_not_stop_the_output() -> None:
@@ -188,3 +253,29 @@ def test_colour_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
     assert "\x1b[" in run("check", "--arch", "gfx942", ILLEGAL).stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in run("check", "--arch", "gfx942", ILLEGAL).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("ckrules count --format js", ["json", "jsonl"]),
+        ("ckrules enumerate --stage l", ["legal", "listed"]),
+        ("ckrules rules --kind w", ["wrong-result"]),
+        ("ckrules check --input-format re", ["registry"]),
+        ("ckrules lint --select LINT001,LINT007", ["LINT001,LINT007"]),
+        ("ckrules cache c", ["clear"]),
+        ("ckrules count --set pipel", ["pipeline="]),
+        ("ckrules count --set scheduler=int", ["scheduler=interwave", "scheduler=intrawave"]),
+        ("ckrules count --by tile_m,lds_by", ["tile_m,lds_bytes"]),
+        ("ckrules count --catalog full", ["full", "full-tests"]),
+        ("ckrules check --arch gfx942,gfx115", [f"gfx942,gfx115{n}" for n in "012"]),
+    ],
+)
+def test_known_words_are_completed(
+    words: str, offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.shell_completion import ShellComplete
+
+    head, _, last = words.rpartition(" ")
+    found = ShellComplete(cli, {}, "ckrules", "_CKRULES_COMPLETE")
+    assert sorted(c.value for c in found.get_completions(head.split()[1:], last)) == offered

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import ILLEGAL, legal, write
 
-HEAVY = ("z3", "numpy", "networkx", "rich", "pyarrow", "jinja2")
+HEAVY = ("z3", "numpy", "networkx", "rich", "pyarrow", "jinja2", "pathspec", "packaging")
 PROBE = (
     "import json, sys; from ckrules.cli import main; code = main(sys.argv[1:]);"
     "print('\\n' + json.dumps([m for m in sys.modules if '.' not in m]), file=sys.stderr)"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.cli.output import binary_output, text_output
-from ckrules.engine.errors import UsageError
+from ckrules.support.errors import UsageError
 from tests.cli.run import SMALL, run
 
 
@@ -54,9 +54,17 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def test_a_device_is_written_to() -> None:
-    with text_output(os.devnull) as stream:
-        stream.write("gone")
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """What is not a file stays what it is; nothing is renamed over it."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with text_output(str(path)) as stream:
+        stream.write("through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

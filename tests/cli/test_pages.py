@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ckrules import arch
-from ckrules.selection import Books
+from ckrules.cli.commands import rules
+from ckrules.cli.group import cli
+from ckrules.kernels.books import Books
 from tests.cli.run import ILLEGAL, run
 
 Golden = Callable[[str, str], None]
@@ -43,10 +45,24 @@ def test_rules_are_selected() -> None:
         listed = run("rules", "--format", "jsonl", *words).stdout.splitlines()
         return [json.loads(line)["code"] for line in listed]
 
-    assert codes("--family", "tile") == [r.code for _, r in RULES if r.family == "TILE"]
+    assert codes("--topic", "tile") == [r.code for _, r in RULES if r.topic == "TILE"]
+    two = [r.code for _, r in RULES if r.topic in ("TILE", "LDS")]
+    assert codes("--topic", "LDS,tile") == two
     assert codes("--kind", "launch") == [r.code for _, r in RULES if r.kind == "launch"]
     assert codes("--severity", "warning") == [r.code for _, r in RULES if r.severity == "warning"]
     assert codes("--variant", "forward_depthwise") == [r.code for r in BOOKS[1].rules]
+
+
+@pytest.mark.parametrize("command", ["rules", "graph"])
+def test_topics_are_the_same_everywhere(command: str) -> None:
+    shown = run(command, "--topic", "lds,SK")
+    assert (shown.exit_code, shown.stderr.count("no ")) == (0, 0)
+    assert "'TIL': did you mean 'TILE'" in run(command, "--topic", "til").stderr
+    other = run(command, "--topic", "disp")
+    assert other.exit_code == 0
+    assert "ckrules explain DISP lists those of all profiles" in other.stderr
+    assert "ckrules explain" not in run(command, "--topic", "disp", "--profile", "dispatcher",
+                                        "--format", "json").stderr  # fmt: skip
 
 
 @pytest.mark.parametrize("code", [rule.code for _, rule in RULES])
@@ -98,3 +114,17 @@ def test_a_gpu_of_the_user(tmp_path: Path) -> None:
     result = run("check", "--arch-file", str(path), "--arch", "gfx999", ILLEGAL)
     assert result.exit_code == 1
     assert "TILE001" in result.stdout
+
+
+@pytest.mark.parametrize(("columns", "kinds"), [("40", False), ("80", True)])
+def test_rules_on_a_narrow_terminal(
+    columns: str, kinds: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(rules, "is_terminal", lambda _: True)
+    with cli.make_context("ckrules", ["rules", "--topic", "TILE"]) as context:
+        cli.invoke(context)
+    shown = capsys.readouterr().out
+    assert all(len(line) <= int(columns) for line in shown.splitlines())
+    assert ("wrong-result" in shown) == kinds
+    assert "The block tile's M is a" in shown

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from ckrules import conv_space
-from ckrules.names import parse_name
-from ckrules.selection import Books, select
-from tests.cli.run import SMALL, run
+from ckrules import kernel_space
+from ckrules.kernels.books import Books
+from ckrules.kernels.names import parse_name
+from ckrules.kernels.selection import select
+from tests.cli.run import SMALL, points_of, run
 
 FIXED = {
     "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3, "nbatch": 1,
@@ -29,14 +30,14 @@ FIXED = {
 @pytest.fixture(scope="module")
 def points() -> list[dict[str, Any]]:
     """The small space's points, straight from the engine."""
-    return [dict(p) for p in conv_space(**FIXED)]  # type: ignore[arg-type]
+    return [dict(p) for p in kernel_space(**FIXED)]  # type: ignore[arg-type]
 
 
 def listed(*words: str) -> list[dict[str, Any]]:
     """What ``enumerate --format jsonl`` prints."""
     result = run("enumerate", *SMALL, "--format", "jsonl", *words)
     assert result.exit_code == 0
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return points_of(result.stdout)
 
 
 def test_jsonl_lists_every_point(points: list[dict[str, Any]]) -> None:
@@ -125,6 +126,10 @@ def test_conditions_know_derived_quantities(points: list[dict[str, Any]]) -> Non
     small = [p for p in points if book.resources(p, ["lds_bytes"])["lds_bytes"] <= 2048]
     assert 0 < len(small) < len(points)
     assert int(run("count", *SMALL, "--where", "lds_bytes <= 2048").stdout) == len(small)
+    never = run("count", *SMALL, "--where", "tile_h == 1000")
+    assert (never.exit_code, never.stdout, never.stderr) == (
+        0, "0\n", "tile_h is never 1000; nearest 32\n",
+    )  # fmt: skip
 
 
 def test_values_outside_the_candidates_can_be_set() -> None:
@@ -156,10 +161,31 @@ def test_count_by(points: list[dict[str, Any]], by: str) -> None:
     assert [json.loads(line) for line in lines] == found["groups"]
 
 
+def test_count_by_a_derived_quantity(points: list[dict[str, Any]]) -> None:
+    """A quantity is counted as a field is, alone or beside one."""
+    book = Books().of("forward_depthwise")
+    sizes = [book.resources(p, ["lds_bytes"])["lds_bytes"] for p in points]
+    found = json.loads(run("count", *SMALL, "--by", "lds_bytes", "--format", "json").stdout)
+    assert [(g["lds_bytes"], g["count"]) for g in found["groups"]] == sorted(Counter(sizes).items())
+    both = json.loads(run("count", *SMALL, "--by", "in_vec,lds_bytes", "--format", "json").stdout)
+    pairs = Counter((p["in_vec"], size) for p, size in zip(points, sizes, strict=True))
+    assert {(g["in_vec"], g["lds_bytes"]): g["count"] for g in both["groups"]} == pairs
+    result = run("count", *SMALL, "--by", "lds_byte")
+    assert (result.exit_code, "did you mean 'lds_bytes'" in result.stderr) == (2, True)
+
+
+def test_a_catalog_is_counted_by_a_derived_quantity() -> None:
+    words = ["--catalog", "tiny", "--variant", "forward", "--arch", "gfx942"]
+    listed = run("enumerate", *words, "--format", "jsonl", "--fields", "lds_bytes").stdout
+    sizes = Counter(json.loads(line)["lds_bytes"] for line in listed.splitlines())
+    found = json.loads(run("count", *words, "--by", "lds_bytes", "--format", "json").stdout)
+    assert [(g["lds_bytes"], g["count"]) for g in found["groups"]] == sorted(sizes.items())
+
+
 def test_an_empty_part_is_an_answer() -> None:
     result = run("enumerate", *SMALL, "--where", "tile_h > 10000")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("0 points (")
+    assert result.stderr.startswith("0 configurations (")
     assert run("count", *SMALL, "--where", "false").stdout == "0\n"
     assert run("sample", *SMALL, "--where", "false").exit_code == 0
 
@@ -168,12 +194,17 @@ def test_the_summary_says_what_each_family_removed(points: list[dict[str, Any]])
     selection = select(Books(), FIXED)
     candidates = selection.candidates().count()
     summary = run("enumerate", *SMALL, "--limit", "5").stderr
-    assert summary == (
-        f"5 of {len(points):,} points (forward_depthwise on gfx942, fp16, filter 3, nbatch 1, "
-        "stride_h 1, stride_w 1, pad_h 1, pad_w 1); "
-        f"{candidates:,} candidates, removed by family: DW {candidates - len(points):,}\n"
+    assert summary.startswith(
+        f"5 of {len(points):,} configurations (forward_depthwise on gfx942, fp16, filter 3, "
+        "nbatch 1, stride_h 1, stride_w 1, pad_h 1, pad_w 1)\n"
     )
-    assert run("enumerate", *SMALL, "--limit", "5", "--no-summary").stderr == ""
+    assert run("enumerate", *SMALL, "--limit", "5", "-q").stderr == ""
+    lines = run("enumerate", *SMALL, "--limit", "5", "-q", "--summary").stderr.splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["candidates", f"{candidates:,}"],
+        ["DW", "removes", f"{candidates - len(points):,}"],
+    ]
+    assert lines[1].endswith("depthwise convolution")  # what the letters mean
 
 
 def test_a_sample_is_repeatable_and_legal(points: list[dict[str, Any]]) -> None:
@@ -182,7 +213,7 @@ def test_a_sample_is_repeatable_and_legal(points: list[dict[str, Any]]) -> None:
     again = run(*words, "--seed", "7")
     other = run(*words, "--seed", "8")
     assert first.stdout == again.stdout != other.stdout
-    drawn = [json.loads(line) for line in first.stdout.splitlines()]
+    drawn = points_of(first.stdout)
     assert len({str(p) for p in drawn}) == 50
     assert all(p in points for p in drawn)
     assert first.stderr.endswith("seed 7\n")
@@ -201,14 +232,14 @@ def test_a_sample_larger_than_the_space_is_all_of_it(points: list[dict[str, Any]
 
 def test_several_gpus_in_a_list_of_names_are_noted() -> None:
     words = [w if w != "gfx942" else "gfx942,gfx950" for w in SMALL]
-    result = run("enumerate", *words, "--limit", "1", "--no-summary")
-    assert "names say no GPU" in result.stderr
-    assert run("enumerate", *words, "--limit", "1", "--no-summary", "--format", "csv").stderr == ""
+    result = run("enumerate", *words, "--limit", "1", "-q")
+    assert "names do not say the GPU" in result.stderr
+    assert run("enumerate", *words, "--limit", "1", "-q", "--format", "csv").stderr == ""
 
 
 def test_the_convolution_space_starts_with_legal_points() -> None:
     words = ["--variant", "bwd_weight", "--arch", "gfx1201", "--dtype", "fp16", "--ndim", "2"]
-    names = run("enumerate", *words, "--limit", "20", "--no-summary").stdout
+    names = run("enumerate", *words, "--limit", "20", "-q").stdout
     assert names.count("\n") == 20
     result = run("check", "--arch", "gfx1201", "-", stdin=names)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -225,10 +256,10 @@ def test_a_closed_pipe_stops_the_listing() -> None:
         assert child.wait(60) == 0
 
 
-def on_terminal(*words: str) -> str:
-    """What the command writes to a terminal of 100 columns."""
+def on_terminal(*words: str, width: int = 100) -> str:
+    """What the command writes to a terminal of so many columns."""
     leader, follower = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
     child = subprocess.Popen(
         [sys.executable, "-m", "ckrules", *words],
         stdout=follower,
@@ -254,11 +285,116 @@ def test_a_terminal_gets_a_table(points: list[dict[str, Any]]) -> None:
     text = on_terminal("enumerate", *SMALL)
     lines = text.splitlines()
     assert lines[0].startswith("In all rows: variant forward_depthwise, arch gfx942, dtype fp16")
-    assert lines[-1] == f"first 20 of {len(points):,} points"
+    widths = {len(line) for line in lines}
+    assert max(widths) <= 100
+    assert all(line.strip() for line in lines)
+    assert len(lines) > 20
     assert "\x1b" not in text
     sample = on_terminal("sample", *SMALL, "-n", "3", "--seed", "1", "--fields", "tile_h,tile_w")
     assert sample.split()[:2] == ["tile_h", "tile_w"]
 
 
+def test_points_are_spread_over_the_whole_order(points: list[dict[str, Any]]) -> None:
+    """The middles of equal parts; a terminal's table has the same points."""
+    found = run("enumerate", *SMALL, "--spread", "7", "--format", "jsonl", "-q")
+    rows = points_of(found.stdout)
+    total = len(points)
+    assert rows == [points[(2 * i + 1) * total // 14] for i in range(7)]
+    every = run("enumerate", *SMALL, "--spread", str(2 * total), "--format", "jsonl", "-q")
+    assert points_of(every.stdout) == points
+    of_catalog = run("enumerate", "--catalog", "tiny", *SMALL[:4], "--spread", "2", "-q").stdout
+    assert len(of_catalog.splitlines()) == 2
+
+
+def test_no_statistics_are_counted_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(*_: object) -> None:
+        raise AssertionError("what topics remove is counted")
+
+    monkeypatch.setattr("ckrules.cli.removed.removed", counted)
+    assert run("enumerate", *SMALL, "--limit", "2").exit_code == 0
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_table_fits_the_terminal(width: int) -> None:
+    """Long names lose their middle, columns without room are named, and --wide shows all."""
+    fields = ("--fields", "name,tile_h,in_vec,arch")
+    words = ("sample", *SMALL, "-n", "3", "--seed", "1", "-q", *fields)
+    lines = on_terminal(*words, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert ("…" in lines[1]) is (width < 100)
+    assert lines[1].startswith("grouped_")
+    whole = on_terminal(*words, "--wide", width=width).splitlines()
+    assert max(map(len, whole)) > 80
+    assert "…" not in whole[1]
+
+
+@pytest.mark.parametrize("command", ["count", "enumerate", "sample", "why", "diff", "portable"])
+def test_a_suffix_that_no_form_has_is_refused(command: str, tmp_path: Path) -> None:
+    sides = ["gfx942", "gfx950"] if command == "diff" else []
+    target = tmp_path / "out.jsn"
+    result = run(command, *sides, *SMALL, "-o", str(target))
+    assert (result.exit_code, target.exists()) == (2, False)
+    assert "did you mean .json?" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet", "txt"])
+def test_the_suffix_says_the_form(suffix: str, tmp_path: Path) -> None:
+    listed, counts = tmp_path / f"points.{suffix}", tmp_path / f"counts.{suffix}"
+    run("enumerate", *SMALL, "-n", "3", "-o", str(listed))
+    run("count", *SMALL, "--by", "tile_h", "-o", str(counts))
+    if suffix == "parquet":
+        import pyarrow.parquet as pq
+
+        assert pq.read_table(listed).num_rows == 3
+        total = sum(pq.read_table(counts)["count"].to_pylist())
+    elif suffix == "json":
+        assert len(json.loads(listed.read_text())) == 3
+        total = json.loads(counts.read_text())["count"]
+    elif suffix == "jsonl":
+        assert len([json.loads(t) for t in listed.read_text().splitlines()]) == 3
+        total = sum(json.loads(t)["count"] for t in counts.read_text().splitlines())
+    else:
+        assert listed.read_text().startswith("variant," if suffix == "csv" else "grouped_conv")
+        sign = "," if suffix == "csv" else None
+        rows = [t.split(sign) for t in counts.read_text().splitlines()[1:]]
+        total = sum(int(r[-1]) for r in rows if r[0] != "total")
+    assert total == int(run("count", *SMALL).stdout)
+
+
 def test_a_terminal_gets_names_when_asked(points: list[dict[str, Any]]) -> None:
     assert len(on_terminal("enumerate", *SMALL, "--format", "names").splitlines()) == len(points)
+
+
+def test_a_family_stands_for_its_variants() -> None:
+    rest = SMALL[2:]
+    named = run("count", "--family", "depthwise", "--format", "json", *rest)
+    assert json.loads(named.stdout) == json.loads(run("count", "--format", "json", *SMALL).stdout)
+    listed = run("count", "--family", "depthwise", "--catalog", "tiny", *rest[:4]).stdout
+    assert listed == run("count", "--catalog", "tiny", *SMALL[:6]).stdout
+    both = run("count", "--family", "depthwise", *SMALL)
+    assert (both.exit_code, both.stdout) == (0, f"{json.loads(named.stdout)['count']}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--family", "depthwize"], "unknown family 'depthwize': did you mean 'depthwise'?"),
+        (["--family", "conv", "--variant", "forward_depthwise"],
+         "forward_depthwise is not a variant of the family conv"),
+    ],
+)  # fmt: skip
+def test_a_family_that_does_not_fit(words: list[str], said: str) -> None:
+    result = run("count", *words)
+    assert (result.exit_code, result.stderr) == (2, f"error: {said}\n")
+
+
+def test_a_short_table_joins_groups_and_names_what_is_not_usual() -> None:
+    words = ["--variant", "forward", "--arch", "gfx942", "--dtype", "fp16", "--ndim", "3"]
+    words += ["--set", "pipeline=mem", "--set", "tile_m=64,128", "--set", "tile_n=64"]
+    words += ["--set", "tile_k=64", "--set", "vector_a=8", "--set", "vector_b=8"]
+    text = on_terminal("sample", *words, "-n", "4", "--seed", "1")
+    shown = " ".join(text.split())
+    assert "x64x64" in shown
+    assert "8x8x" in shown
+    assert "layout" not in shown
+    assert "tile_m" not in shown

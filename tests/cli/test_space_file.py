@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.engine.errors import CkrulesError
 from ckrules.readers.space_file import read_space
+from ckrules.support.errors import CkrulesError
 from tests.cli.run import run, write
 
 SPACE: dict[str, Any] = {
@@ -71,6 +72,54 @@ def test_a_hard_space_is_streamed(tmp_path: Path) -> None:
         assert all(eval(text, {}, row) for text in hard["constraints"])
 
 
+def test_counts_have_the_forms_of_count(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", SPACE)
+    assert json.loads(run("space", path, "count", "--format", "json").stdout) == {
+        "count": len(POINTS)
+    }
+    by = json.loads(run("space", path, "count", "--by", "mode", "--format", "json").stdout)
+    assert by["groups"] == [
+        {"mode": m, "count": sum(p["mode"] == m for p in POINTS)} for m in ("fast", "small")
+    ]
+    parts = [int(run("space", path, "count", "--shard", f"{i}/3").stdout) for i in (1, 2, 3)]
+    assert sum(parts) == len(POINTS)
+    spellings = [run("space", path, "enumerate", f"{w}", "2").stdout for w in ("-n", "--limit")]
+    assert spellings[0] == spellings[1] != ""
+
+
+def test_why_fix_and_lint(tmp_path: Path) -> None:
+    """The restriction is named with its place, in text and in JSON."""
+    path = write(tmp_path, "a.json", {**SPACE, "constraints": [*SPACE["constraints"], "x >= 1"]})
+    bad = {"x": 8, "y": 1, "mode": "small"}
+    why = run("space", path, "why", json.dumps(bad))
+    assert why.exit_code == 1
+    assert "R2 (mode == 'fast' or 1 < x <= 4)" in why.stdout
+    assert f"({path}:31:3)" in why.stdout
+    found = json.loads(run("space", path, "why", json.dumps(bad), "--format", "json").stdout)
+    assert found["legal"] is False
+    assert [c["code"] for c in found["violations"]] == ["R2"]
+    assert run("space", path, "why", json.dumps(POINTS[0])).exit_code == 0
+    empty = run("space", path, "why", "--where", "x == 8 and mode == 'small'")
+    assert (empty.exit_code, empty.stdout.splitlines()[0][:6]) == (1, "empty:")
+    assert run("space", path, "why").stdout.startswith("not empty: x=")
+
+    point = write(tmp_path, "point.json", bad)
+    fixed = json.loads(run("space", path, "fix", point, "-n", "2", "--format", "json").stdout)
+    assert all(f["configuration"] in POINTS for f in fixed["fixes"])
+    assert len(fixed["fixes"]) == 2
+    text = run("space", path, "fix", point, "--keep", "x")
+    assert text.stdout.splitlines()[1] == "   mode: 'small' -> 'fast'"
+    stuck = run("space", path, "fix", point, "--keep", "x,mode")
+    assert (stuck.exit_code, stuck.stdout.splitlines()[0]) == (1, "nothing legal keeps x, mode")
+
+    lint = run("space", path, "lint", "--format", "json")
+    assert lint.exit_code == 1
+    assert ("LINT003", "R3") in {
+        (f["code"], f["subject"]) for f in json.loads(lint.stdout)["findings"]
+    }
+    assert "(x >= 1) rejects no candidate" in run("space", path, "lint").stdout
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -83,6 +132,12 @@ def test_a_hard_space_is_streamed(tmp_path: Path) -> None:
         ({"variables": [{"name": "x", "values": []}]}, "variable x has no values"),
         ({"variables": [{"name": "x", "values": [1, "a"]}]}, "all numbers, all words"),
         ({"variables": [{"name": "x", "values": [[1]]}]}, "values are numbers, words or Booleans"),
+        (
+            {"variables": [{"name": "x", "values": [0.5, math.nan]}]},
+            "values are numbers, words or Booleans",
+        ),
+        ({"variables": [{"name": "x", "values": ["a", "\ud800"]}]}, "is half a character"),
+        ({"constraints": ["x ** 3000000000 > 0"]}, "reaches a number of more than 4,096 bits"),
         ({"variables": [{"name": "x y", "values": [1]}]}, "cannot name a variable"),
         ({"variables": [SPACE["variables"][0]] * 2}, "variable x is declared twice"),
         ({"variables": ["x"]}, "a variable needs a name and values"),
@@ -97,6 +152,17 @@ def test_a_faulty_file_is_one_line(tmp_path: Path, change: dict[str, Any], said:
     assert result.stderr.count("\n") == 1
 
 
+def test_large_integers_are_exact_or_refused(tmp_path: Path) -> None:
+    """Integers among floats are listed as they stand; parquet would round them."""
+    values = [0.5, 12345678901234567891, 3]
+    space = {"variables": [{"name": "a", "values": values}], "constraints": ["a > 3"]}
+    path = write(tmp_path, "a.json", space)
+    assert run("space", path, "enumerate").stdout == '{"a": 12345678901234567891}\n'
+    refused = run("space", path, "enumerate", "-o", str(tmp_path / "a.parquet"))
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "parquet cannot hold these values" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -105,6 +171,19 @@ def test_a_faulty_file_is_one_line(tmp_path: Path, change: dict[str, Any], said:
         (["a.json", "enumerate", "--format", "names"], "no kernel names"),
         (["a.json", "count", "--by", "modes"], "unknown field 'modes': did you mean 'mode'"),
         (["a.json", "sample", "--by", "mode"], "does not go with sample"),
+        (["a.json", "count", "--limit", "3"], "--limit does not go with count: it is for enumer"),
+        (["a.json", "count", "--fields", "x"], "--fields does not go with count"),
+        (["a.json", "count", '{"x": 1}'], "POINT does not go with count: it is for why or fix"),
+        (["a.json", "enumerate", "--seed", "3"], "--seed does not go with enumerate"),
+        (["a.json", "lint", "--shard", "1/2"], "--shard does not go with lint"),
+        (["a.json", "count", "--by", "x", "--shard", "1/2"], "--by counts the whole space"),
+        (["a.json", "count", "--format", "jsno"], "unknown format 'jsno': did you mean 'json'"),
+        (["a.json", "why", "--format", "csv"], "unknown format 'csv'"),
+        (["a.json", "fix"], "fix what?"),
+        (["a.json", "why", "{3}"], "not a JSON object of values"),
+        (["a.json", "why", "no.json"], "No such file"),
+        (["a.json", "why", '{"x": 1, "y": 2, "mod": "fast"}'], "unknown field 'mod': did you mean"),
+        (["a.json", "fix", '{"x": 1}'], "missing fields y, mode"),
         (["a.json", "enumerate", "--fields", "xx"], "unknown field 'xx'"),
     ],
 )

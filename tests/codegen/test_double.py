@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 
-from ckrules.build import toolchain
-from ckrules.build.commands import Recipe, flags
-from ckrules.build.hostlib import Buffers, ConvShape, Fill, HostLibrary, Launch, Room
-from ckrules.codegen import words
+from ckrules.codegen.conv import cpp_names as words
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.stamp import Stamp
-from ckrules.config import Config
-from ckrules.engine.errors import UsageError
-from ckrules.names import format_name
-from ckrules.selection import Books
+from ckrules.compiling import toolchain
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.compile_commands import Recipe, flags
+from ckrules.constraints.conv.problem import parse
+from ckrules.device.hostlib import Fill, HostLibrary, Launch, Room
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
+from ckrules.kernels.names import format_name
+from ckrules.support.errors import UsageError
 from tests.cli.run import run
 from tests.codegen.points import DEPTHWISE, FORWARD, GOLDEN
-from tests.toolchain import require_toolchain
+from tests.helpers.toolchain import require_toolchain
 
 pytestmark = pytest.mark.toolchain
 
@@ -33,8 +35,9 @@ WEIGHT: dict[str, Any] = {**FORWARD, "variant": "bwd_weight"}
 LINEAR: dict[str, Any] = {**WEIGHT, "streamk": "linear"}
 TREE: dict[str, Any] = {**WEIGHT, "streamk": "tree", "streamk_persistent": True}
 BOTH: dict[str, Any] = {**TREE, "two_stage": True}
-SHAPE = ConvShape(2, 2, 256, 64, (9, 9), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
-BUFFERS = Buffers(0x1000, 0x2000, 0x3000, 0x4000)
+PROBLEM = parse("N=2,G=2,C=128,K=512,H=9,W=9,Y=3,X=3,pad=1")
+PLACES = (PROBLEM, (0x1000, 0x2000, 0x3000), 0x4000)
+"""What a plan takes: the problem, the addresses of its tensors, and the workspace."""
 
 
 def every_kind() -> list[dict[str, Any]]:
@@ -59,7 +62,11 @@ def compiled(folder: Path, unit: str, *extra: str) -> None:
     """Checks a unit for both passes."""
     tools = require_toolchain()
     assert isinstance(tools, toolchain.Toolchain)
-    words_ = [f for f in flags(Recipe(CK, "gfx942"), "object", tools) if not f.startswith("-I/")]
+    words_ = [
+        f
+        for f in flags(Recipe(CK, "gfx942", ()), Artifact.OBJECT, tools)
+        if not f.startswith("-I/")
+    ]
     words_ = [w for w in words_ if w not in ("-c", "-w")]
     command = [str(tools.compiler), *words_, f"-I{INCLUDE}", "-Wall", "-Wextra", "-Werror", *extra]
     # Kernels have no use for parameters that their release does not read.
@@ -133,30 +140,30 @@ def library(folder: Path, point: dict[str, Any]) -> HostLibrary:
 def test_stream_k_is_laid_out_for_the_room_there_is(folder: Path) -> None:
     kernel = library(folder, TREE)
     assert kernel.info.needs_room
-    assert kernel.is_supported(SHAPE)
+    assert kernel.is_supported(PROBLEM)
     room = Room(76, 2)
     tiles = 2 * 2 * 5  # 256 x 576 outputs a group in tiles of 128
     assert tiles % 152
-    size = kernel.workspace_bytes(SHAPE, room)
+    size = kernel.workspace_bytes(PROBLEM, room)
     assert size == 2 * 152 * (128 * 128 * 4 + 4)
-    fill, launch = kernel.plan(SHAPE, BUFFERS, room)
+    fill, launch = kernel.plan(*PLACES, room)
     assert fill == Fill(0x4000, size)
     assert isinstance(launch, Launch)
     assert (launch.grid, launch.block) == ((152, 1, 1), (256, 1, 1))
     assert (0x4000).to_bytes(8, "little") in launch.args
-    _, other = library(folder, LINEAR).plan(SHAPE, BUFFERS, Room(3, 1))
+    _, other = library(folder, LINEAR).plan(*PLACES, Room(3, 1))
     assert isinstance(other, Launch)
     assert other.grid == (tiles // 3 * 3 + 3, 1, 1)
-    whole = library(folder, LINEAR).plan(SHAPE, BUFFERS, Room(20, 1))
+    whole = library(folder, LINEAR).plan(*PLACES, Room(20, 1))
     assert [type(step) for step in whole] == [Launch]  # nothing is shared: no workspace
 
 
 def test_stream_k_in_two_stages_keeps_its_partial_sums_behind_the_result(folder: Path) -> None:
     kernel, room = library(folder, BOTH), Room(76, 2)
     result = 2 * 256 * 64 * 9 * 4  # a multiple of 256
-    partials = library(folder, TREE).workspace_bytes(SHAPE, room)
-    assert kernel.workspace_bytes(SHAPE, room) == result + partials
-    fill, main, convert = kernel.plan(SHAPE, BUFFERS, room)
+    partials = library(folder, TREE).workspace_bytes(PROBLEM, room)
+    assert kernel.workspace_bytes(PROBLEM, room) == result + partials
+    fill, main, convert = kernel.plan(*PLACES, room)
     assert fill == Fill(0x4000 + result, partials)
     assert isinstance(main, Launch)
     assert isinstance(convert, Launch)
@@ -168,19 +175,19 @@ def test_stream_k_in_two_stages_keeps_its_partial_sums_behind_the_result(folder:
 def test_stream_k_does_not_guess(folder: Path) -> None:
     kernel = library(folder, TREE)
     with pytest.raises(UsageError, match="ckrules_room is missing"):
-        kernel.workspace_bytes(SHAPE)
+        kernel.workspace_bytes(PROBLEM)
     with pytest.raises(UsageError, match="ckrules_room is missing"):
-        kernel.plan(SHAPE, BUFFERS)
+        kernel.plan(*PLACES)
     with pytest.raises(UsageError, match="no compute units, or no blocks"):
-        kernel.plan(SHAPE, BUFFERS, Room(304, 0))
+        kernel.plan(*PLACES, Room(304, 0))
 
 
 def test_libraries_answer_for_the_gpu_they_are_built_for(folder: Path) -> None:
     """CK asks the runtime for the GPU: here it hears gfx942, with no runtime at all."""
-    assert not library(folder, {**FORWARD, "pipeline": "comp_async"}).is_supported(SHAPE)
+    assert not library(folder, {**FORWARD, "pipeline": "comp_async"}).is_supported(PROBLEM)
     two_stage = library(folder, {**WEIGHT, "two_stage": True})
     assert not two_stage.info.needs_room
-    assert len(two_stage.plan(SHAPE, BUFFERS)) == 2
+    assert len(two_stage.plan(*PLACES)) == 2
     assert library(folder, DEPTHWISE).info.block_size == 64
 
 

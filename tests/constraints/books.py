@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from ckrules.constraints import CK_VERSIONS, PROFILES, VARIANTS, book, operator_of
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import UsageError
+from ckrules.constraints import CK_VERSIONS, book
+from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels.families import family_of, variants
+from ckrules.kernels.library import profiles
+from ckrules.support.errors import UsageError
 
 
 def books() -> dict[str, RuleBook]:
     """The books by operator, version and profile, such as ``conv-2025.11-legal``."""
     found = {}
-    for variant in VARIANTS:
+    for variant in variants():
         for ck in CK_VERSIONS:
-            for profile in PROFILES:
-                key = f"{operator_of(variant)}-{ck}-{profile}"
+            for profile in profiles():
+                key = f"{family_of(variant).name}-{ck}-{profile}"
                 if key not in found:
                     try:
                         found[key] = book(variant, ck=ck, profile=profile)

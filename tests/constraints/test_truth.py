@@ -23,7 +23,7 @@ def _point(config: dict[str, Any]) -> dict[str, Any]:
     return book(variant, ck=CK).point({**defaults(variant, config["ndim"]), **config})
 
 
-@pytest.mark.parametrize("name", ["conv_gfx942.jsonl", "conv_gfx1201.jsonl"])
+@pytest.mark.parametrize("name", ["conv_gfx942.jsonl", "conv_gfx950.jsonl", "conv_gfx1201.jsonl"])
 def test_compiles_where_no_compile_rule_is_broken(name: str) -> None:
     wrong = []
     lines = _lines(name)
@@ -35,11 +35,11 @@ def test_compiles_where_no_compile_rule_is_broken(name: str) -> None:
             wrong.append((number, broken or line["error"]))
     assert wrong == []
     assert {line["ok"] for line in lines} == {True, False}
-    assert len(lines) >= 70
+    assert len(lines) >= 60
 
 
 #: Lines of lds.jsonl that the formula does not give. They were compiled at -O1, where LLVM adds to
-#: a kernel's LDS; at -O3 it does not (tests/build/test_oracle.py).
+#: a kernel's LDS; at -O3 it does not (tests/certify/test_oracle.py).
 PENDING = pytest.mark.xfail(
     strict=True,
     reason="at -O1 LLVM moves private arrays into spare LDS (see docs/rules/not-modelled.md)",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ckrules.device.tensors import Tensors
+from ckrules.constraints.conv.device.tensors import ConvTensors
 
 
-def compute(tensors: Tensors, a: Any, b: Any) -> Any:
+def compute(tensors: ConvTensors, data: Mapping[str, Any]) -> Any:
     """The result tensor, one product at a time."""
     p = tensors.problem
-    exact = (a.astype(np.float64), b.astype(np.float64))
-    given = dict(zip(tensors.sources, exact, strict=True))
+    given = {name: values.astype(np.float64) for name, values in data.items()}
     given[tensors.result] = np.zeros(tensors.shape(tensors.result))
     x, w, y = (given[role] for role in ("input", "weight", "output"))
     c, k = p.in_channels // p.groups, p.out_channels // p.groups

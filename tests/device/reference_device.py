@@ -2,25 +2,29 @@
 
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
-a kernel's name to a fault: hang, crash, error, nan, last-tile, k-slice, overrun, silent, late.
+a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, silent,
+late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ckrules.device import reference
-from ckrules.device.interface import DeviceError, DeviceInfo, Work
-from ckrules.device.tensors import Tensors
+from ckrules.constraints.conv.device.tensors import ConvTensors
+from ckrules.device.interface import DeviceError, DeviceInfo, Work, check_options
+from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
+from ckrules.kernels.families import problems_of
 
 FAULTS = "CKRULES_REFERENCE_FAULTS"
 COUNT = "CKRULES_REFERENCE_COUNT"
@@ -50,6 +54,7 @@ class ReferenceDevice:
         self._next = 1 << 40
         self._work: Work | None = None
         self._clock = 0.0
+        self.said = ""
         self._faults = dict(faults or {})
 
     def load(self, code: bytes) -> bytes:
@@ -91,7 +96,8 @@ class ReferenceDevice:
         self.launched.append(entry)
         self._clock += 0.5
         work = self._work
-        tensors = Tensors(work.problem, work.config["variant"], work.config["dtype"])
+        tensors = problems_of(work.config["variant"]).tensors(work.problem, work.config)
+        assert isinstance(tensors, ConvTensors)
         target = work.addresses[tensors.result]
         if target.to_bytes(8, "little") not in args:
             return  # the first stage of two, which writes the workspace
@@ -103,23 +109,26 @@ class ReferenceDevice:
         if fault == "overrun":
             self.write(target + len(result) + 64, b"\0")
 
-    def _result(self, work: Work, tensors: Tensors, fault: str) -> bytes:
-        operands = [
-            tensors.from_memory(role, self.read(work.addresses[role], tensors.size(role)))
-            for role in tensors.sources
-        ]
+    def _result(self, work: Work, tensors: ConvTensors, fault: str) -> bytes:
+        operands = {
+            t.name: from_memory(t, self.read(work.addresses[t.name], size(t)))
+            for t in inputs(tensors)
+        }
         if fault == "k-slice":
-            operands = _without_slice(tensors, operands, int(work.config["tile_k"]))
-        values = reference.compute(tensors, operands[0], operands[1])
-        added = tensors.variant == "bwd_weight" and work.problem.split_k > 1
-        if (added or tensors.variant == "bwd_data") and "workspace" not in work.addresses:
-            there = self.read(work.addresses[tensors.result], tensors.size(tensors.result))
-            values = values + tensors.from_memory(tensors.result, there)
+            _cut_slice(tensors, operands, int(work.config["tile_k"]))
+        (result,) = results(tensors)
+        values = tensors.reference(operands)[result.name]
+        added = tensors.parts(result.name) > 1 or result.name == "input"
+        if added and "workspace" not in work.addresses:
+            there = self.read(work.addresses[result.name], size(result))
+            values = values + from_memory(result, there)
         if fault == "nan":
             values[0] = np.nan
+        if fault == "ones":
+            return b"\xff" * size(result)
         if fault == "last-tile":
             _spoil_last_tile(tensors, values, int(work.config["tile_m"]))
-        return tensors.to_memory(tensors.result, values).tobytes()
+        return to_memory(result, values).tobytes()
 
     def resident_blocks(self, module: bytes, entry: str, threads: int) -> int:
         return 2
@@ -137,6 +146,9 @@ class ReferenceDevice:
         return stop[0] - start[0]
 
     def announce(self, work: Work) -> None:
+        assert work.sizes.keys() == work.addresses.keys()
+        if self.said:
+            print(self.said, flush=True)
         self._work = work
 
     def close(self) -> None:
@@ -146,6 +158,8 @@ class ReferenceDevice:
 def _before(fault: str) -> None:
     if fault == "hang":
         time.sleep(3600)
+    if fault == "segv":
+        ctypes.string_at(0)
     if fault == "crash":
         os.write(2, b"Memory access fault by GPU node-1 (test double)\n")
         os.kill(os.getpid(), signal.SIGABRT)
@@ -155,20 +169,18 @@ def _before(fault: str) -> None:
         raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
 
 
-def _without_slice(tensors: Tensors, operands: list[Any], tile: int) -> list[Any]:
-    """The operands with the second K tile made zero in one of them."""
-    a, b = (operand.copy() for operand in operands)
+def _cut_slice(tensors: ConvTensors, operands: dict[str, Any], tile: int) -> None:
+    """Makes the second K tile zero in one of the operands."""
     lost = slice(tile, 2 * tile)
-    if tensors.variant == "forward":  # K is (taps, channels): of the weight
-        b = _cut(b, 2, lost)
-    elif tensors.variant == "bwd_data":  # K is (taps, output channels): of the weight
-        a = _cut(a, 1, lost)
+    if tensors.result == "output":  # K is (taps, channels): of the weight
+        operands["weight"] = _cut(operands["weight"], 2, lost)
+    elif tensors.result == "input":  # K is (taps, output channels): of the weight
+        operands["weight"] = _cut(operands["weight"], 1, lost)
     else:  # K is (images, output pixels): of the output's gradient
-        order = np.moveaxis(b, 0, 2)
+        order = np.moveaxis(operands["output"], 0, 2)
         flat = np.ascontiguousarray(order).reshape(*order.shape[:2], -1)
         flat[:, :, lost] = 0
-        b = np.moveaxis(flat.reshape(order.shape), 2, 0)
-    return [a, b]
+        operands["output"] = np.moveaxis(flat.reshape(order.shape), 2, 0)
 
 
 def _cut(weight: Any, axis: int, lost: slice) -> Any:
@@ -179,7 +191,7 @@ def _cut(weight: Any, axis: int, lost: slice) -> Any:
     return np.moveaxis(flat.reshape(order.shape), -1, axis)
 
 
-def _spoil_last_tile(tensors: Tensors, values: Any, tile: int) -> None:
+def _spoil_last_tile(tensors: ConvTensors, values: Any, tile: int) -> None:
     if tensors.result == "weight":
         rows = values.shape[1]
         values[:, (rows - 1) // tile * tile :] = 0
@@ -196,10 +208,16 @@ class ReferencePlugin:
     def discover(self) -> list[DeviceInfo]:
         return [ReferenceDevice(i).info for i in range(int(os.environ.get(COUNT, "1")))]
 
-    def open(self, index: int) -> ReferenceDevice:
+    def open(self, index: int, options: Mapping[str, str]) -> ReferenceDevice:
+        check_options("reference", options, ("clock", "say", "fault"))
         if os.environ.get(COUNT) == "0":
             raise DeviceError("the test double is switched off")
-        return ReferenceDevice(index, json.loads(os.environ.get(FAULTS, "{}")))
+        faults = json.loads(os.environ.get(FAULTS, "{}")) | {"": options.get("fault", "")}
+        device = ReferenceDevice(index, {k: f for k, f in faults.items() if f})
+        if options.get("clock") == "none":
+            device.info = replace(device.info, has_clock=False)
+        device.said = options.get("say", "")
+        return device
 
     def looked_for(self) -> list[tuple[str, str]]:
         return [("numpy", "found")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ckrules.device.problem import Problem
+from ckrules.constraints.conv.problem import Convolution
 
 
 @st.composite
-def problems(draw: st.DrawFn, most_channels: int = 3) -> Problem:
+def problems(draw: st.DrawFn, most_channels: int = 3) -> Convolution:
     """A problem whose loops a test can afford to run one by one."""
     ndim = draw(st.integers(1, 3))
     groups = draw(st.integers(1, 3))
@@ -24,7 +24,7 @@ def problems(draw: st.DrawFn, most_channels: int = 3) -> Problem:
         max(1, n - a - b) + draw(st.integers(0, 3))
         for n, a, b in zip(reach, left, right, strict=True)
     )
-    return Problem(
+    return Convolution(
         batch=draw(st.integers(1, 2)),
         groups=groups,
         in_channels=groups * c,

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckrules.device import reference
-from ckrules.device.numbers import rounded
+from ckrules.cli.commands import validate
+from ckrules.constraints.conv.device.tensors import ConvTensors
+from ckrules.constraints.conv.problem import parse
+from ckrules.constraints.depthwise.device.tensors import DepthwiseTensors
+from ckrules.device.dtypes import rounded
+from ckrules.device.jobs import RunOutcome, RunStatus
 from ckrules.device.patterns import Pattern, classify
-from ckrules.device.problem import parse
-from ckrules.device.tensors import Tensors
+from ckrules.device.tensors import expected, samples
 from ckrules.device.tolerance import Tolerance, absolute_threshold, compare, thresholds
 
 CONFIG: dict[str, Any] = {
@@ -34,13 +37,19 @@ class Case:
     """A right result to spoil."""
 
     def __init__(self, variant: str, problem: str = PROBLEM, dtype: str = "fp16") -> None:
-        self.tensors = Tensors(parse(problem), variant, dtype)
-        a, b = (self.tensors.data(r) for r in self.tensors.sources)
-        self.sources = (a, b)
-        self.reference = rounded(reference.compute(self.tensors, a, b), dtype)
+        config = {**CONFIG, "variant": variant, "dtype": dtype}
+        self.tensors, self.dtype = ConvTensors(parse(problem), config), dtype
+        self.data = samples(self.tensors)
+        (self.expected,) = expected(self.tensors, self.data)
+        self.reference = self.expected.values
         self.found = self.reference.copy()
         largest = float(np.abs(self.reference).max())
-        self.tolerance = thresholds(self.tensors, largest)
+        self.tolerance = thresholds(self.tensors, self.expected.name, largest)
+
+    def computed(self, **changed: Any) -> Any:
+        """The result of other data."""
+        values = self.tensors.reference({**self.data, **changed})[self.expected.name]
+        return rounded(values, self.dtype)
 
     def gemm(self) -> Any:
         """A view of the result as (group, M..., N), to spoil parts of it."""
@@ -51,9 +60,7 @@ class Case:
     def pattern(self, unwritten: Any = None) -> Pattern:
         result = compare(self.found, self.reference, self.tolerance)
         assert not result.passed
-        return classify(
-            self.tensors, CONFIG, result, self.found, self.reference, self.sources, unwritten
-        )
+        return classify(self.tensors, self.expected, result, self.found, unwritten)
 
     def spoil_rows(self, rows: Any, value: float = 0.0) -> None:
         view = self.gemm()
@@ -64,16 +71,13 @@ class Case:
         flat[:, rows] = value
         view[...] = flat.reshape(view.shape)
 
-    def without(self, taps: slice, variant: str = "forward") -> None:
-        """The forward result without some of the sum's terms."""
-        assert variant == "forward"
-        x, w = self.sources
-        order = np.moveaxis(w, 2, -1).copy()
+    def without(self, taps: Any) -> None:
+        """Leaves some terms out of the forward result's sum."""
+        order = np.moveaxis(self.data["weight"], 2, -1).copy()
         shape = order.shape
         flat = order.reshape(*shape[:2], -1)
         flat[:, :, taps] = 0
-        left = np.moveaxis(flat.reshape(shape), -1, 2)
-        self.found = rounded(reference.compute(self.tensors, x, left), self.tensors.dtype)
+        self.found = self.computed(weight=np.moveaxis(flat.reshape(shape), -1, 2))
 
 
 def test_a_right_result_passes() -> None:
@@ -84,15 +88,14 @@ def test_a_right_result_passes() -> None:
 
 
 def test_thresholds_are_those_of_check_err() -> None:
-    tensors = Tensors(
-        parse("N=8,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1,split_k=4"), "bwd_weight", "bf16"
-    )
+    problem = parse("N=8,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1,split_k=4")
+    tensors = ConvTensors(problem, {"variant": "bwd_weight", "dtype": "bf16"})
     terms = 8 * 56 * 56 // 4
-    found = thresholds(tensors, 100.0)
+    found = thresholds(tensors, "weight", 100.0)
     assert found.rtol == max(2**-24 * terms, 2**-8, 2**-8 * 4)
     assert found.atol == max(25 * max(2**-24 * terms, 2**-8), 100 * 2**-8 * 4)
-    forward = thresholds(Tensors(tensors.problem, "forward", "fp32"), 100.0)
-    assert forward.rtol == 2**-24 * 576
+    forward = ConvTensors(problem, {"variant": "forward", "dtype": "fp32"})
+    assert thresholds(forward, "output", 100.0).rtol == 2**-24 * 576
     assert absolute_threshold(0.0, "fp16", "fp16", "fp32", 10) == 0.0
 
 
@@ -109,7 +112,30 @@ def test_infinity_and_nan() -> None:
     out = np.array([np.inf, -np.inf, np.nan, 1.0])
     result = compare(out, ref, Tolerance(0.1, 0.1))
     assert result.mask.tolist() == [False, True, True, False]
-    assert (result.not_finite, result.max_abs) == (3, 0)
+    assert (result.not_finite, result.nan, result.max_abs) == (3, 1, None)
+    out[3] = 2.0
+    assert compare(out, ref, Tolerance(0.1, 0.1)).max_abs == 1.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"nan": 400, "not_finite": 400}, "no finite error: 400 NaN"),
+        ({"nan": 1, "not_finite": 3}, "no finite error: 1 NaN, 2 infinite"),
+        (
+            {"nan": 1, "not_finite": 1, "max_abs": 0.5},
+            "largest error 0.5 (allowed 0.1 + 0.2 relative), 1 NaN",
+        ),
+        (
+            {"nan": 0, "not_finite": 0, "max_abs": 0.5},
+            "largest error 0.5 (allowed 0.1 + 0.2 relative)",
+        ),
+    ],
+)
+def test_how_far_a_result_is_off_is_said(counts: dict[str, Any], said: str) -> None:
+    """Where every wrong element was NaN, `ckrules validate` said that the largest error was 0."""
+    outcome = RunOutcome(RunStatus.WRONG, wrong=400, elements=400, atol=0.1, rtol=0.2, **counts)
+    assert validate._error(outcome) == said
 
 
 @pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
@@ -160,25 +186,17 @@ def test_a_missing_k_tile_is_found(dtype: str) -> None:
 
 def test_several_missing_k_tiles() -> None:
     case = Case("forward", dtype="fp32")
-    x, w = case.sources
-    flat = np.moveaxis(w, 2, -1).copy()
-    shape = flat.shape
-    flat = flat.reshape(*shape[:2], -1)
-    flat[:, :, np.arange(288) // 32 % 2 == 1] = 0
-    left = np.moveaxis(flat.reshape(shape), -1, 2)
-    case.found = reference.compute(case.tensors, x, left)
+    case.without(np.arange(288) // 32 % 2 == 1)
     assert case.pattern().text.startswith("K tiles 1, 3, 5, 7 of 9 missing")
 
 
 def test_a_split_part_that_was_lost() -> None:
     case = Case("bwd_weight", PROBLEM + ",split_k=3", "fp32")
-    x, dy = case.sources
     part = math.ceil(264 / (3 * 32)) * 32
-    flat = np.moveaxis(dy, 0, 2).copy()
+    flat = np.moveaxis(case.data["output"], 0, 2).copy()
     cut = flat.reshape(*flat.shape[:2], -1)
     cut[:, :, part : 2 * part] = 0
-    less = np.moveaxis(cut.reshape(flat.shape), 2, 0)
-    case.found = reference.compute(case.tensors, x, less)
+    case.found = case.computed(output=np.moveaxis(cut.reshape(flat.shape), 2, 0))
     assert case.pattern().text.startswith("split-K part 1 of 3 missing")
     case.found = 2 * case.reference - case.found
     assert case.pattern().text.startswith("split-K part 1 of 3 added twice")
@@ -186,10 +204,9 @@ def test_a_split_part_that_was_lost() -> None:
 
 def test_k_slices_of_backward_data_with_strides() -> None:
     case = Case("bwd_data", "N=2,C=64,K=96,H=12,W=12,Y=3,X=3,stride=2,pad=1", "fp32")
-    w, dy = case.sources
-    cut = w.copy()
+    cut = case.data["weight"].copy()
     cut[:, 64:96] = 0
-    case.found = reference.compute(case.tensors, cut, dy)
+    case.found = case.computed(weight=cut)
     assert case.pattern().kind == "k slice"
 
 
@@ -216,12 +233,11 @@ def test_one_range_that_no_division_explains() -> None:
 
 def test_depthwise_tiles() -> None:
     config = {"variant": "forward_depthwise", "tile_h": 8, "tile_w": 8, "sub_h": 2, "sub_w": 4}
-    config["out_vec"] = 2
-    tensors = Tensors(parse("N=2,G=5,C=5,K=5,H=20,W=24,Y=3,X=3,pad=1"), "forward_depthwise", "fp16")
-    a, b = (tensors.data(r) for r in tensors.sources)
-    ref = rounded(reference.compute(tensors, a, b), "fp16")
-    found = ref.copy()
+    config |= {"out_vec": 2, "dtype": "fp16"}
+    tensors = DepthwiseTensors(parse("N=2,G=5,C=5,K=5,H=20,W=24,Y=3,X=3,pad=1"), config)
+    (right,) = expected(tensors, samples(tensors))
+    found = right.values.copy()
     found[..., 16:, :] = 0
-    result = compare(found, ref, thresholds(tensors, 9.0))
-    pattern = classify(tensors, config, result, found, ref, (a, b))
+    result = compare(found, right.values, thresholds(tensors, "output", 9.0))
+    pattern = classify(tensors, right, result, found)
     assert (pattern.kind, pattern.text) == ("zeros", "all zeros: last H tile")

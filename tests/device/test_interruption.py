@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.build.database import FILE
+from ckrules.compiling.database import FILE
 from ckrules.device.store import Runs
 from tests.device.test_session import kernel, validate
-from tests.waiting import until
+from tests.helpers.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = """

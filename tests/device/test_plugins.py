@@ -87,7 +87,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("plugins")
 def test_doctor_says_what_each_plug_in_looked_for(double: Callable[..., str]) -> None:
     double(count=2)
-    found = {f["what"]: f for f in map(json.loads, run("doctor", "--json").stdout.splitlines())}
+    found = {f["what"]: f for f in json.loads(run("doctor", "--format", "json").stdout)}
     for name, said in SAID.items():
         assert not found[f"--device {name}"]["ok"]
         assert said in found[f"--device {name}"]["detail"]
@@ -99,7 +99,7 @@ def test_doctor_says_what_each_plug_in_looked_for(double: Callable[..., str]) ->
 @pytest.mark.usefixtures("plugins")
 @pytest.mark.parametrize("name", SAID)
 def test_a_faulty_plug_in_is_said_in_one_line(name: str, tmp_path: Path) -> None:
-    from tests.build import fake
+    from tests.compiling import fake
 
     folder = fake.kernels(tmp_path / "out", 1)
     done = run("validate", str(folder), "--device", name)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ckrules.constraints.conv.problem import parse
 from ckrules.device import registry
 from ckrules.device.execute import Runner
 from ckrules.device.interface import Device, DeviceError
-from ckrules.device.jobs import STATUSES, Job, Outcome
+from ckrules.device.jobs import Job, RunOutcome
 from ckrules.device.pool import Pool, discover
-from ckrules.device.problem import parse
-from ckrules.engine.errors import UnknownNameError
+from ckrules.support.errors import UnknownNameError
 from tests.device.descriptors import described
 from tests.device.reference_device import ReferenceDevice
 
@@ -24,7 +26,7 @@ Double = Callable[..., str]
 
 def outcomes(
     device: str, jobs: list[Job], timeout: float = 20.0, width: int = 1
-) -> dict[str, Outcome]:
+) -> dict[str, RunOutcome]:
     with Pool(device, range(width), timeout) as pool:
         return {job.name: outcome for job, outcome, _ in pool.run(jobs)}
 
@@ -85,7 +87,7 @@ def test_a_refusal_is_no_failure(tmp_path: Path) -> None:
 def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     faults = {
         "a": "hang", "b": "crash", "c": "error", "d": "nan", "e": "last-tile", "f": "k-slice",
-        "g": "overrun", "h": "silent",
+        "g": "overrun", "h": "silent", "i": "ones",
     }  # fmt: skip
     names = {f"kernel_{letter}_{fault}": fault for letter, fault in faults.items()}
     device = double(dict(zip(names, faults.values(), strict=True)))
@@ -96,11 +98,13 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     assert {f: o.status for f, o in by_fault.items()} == {
         "hang": "hang", "crash": "crash", "error": "error", "nan": "wrong", "last-tile": "wrong",
         "k-slice": "wrong", "overrun": "wrong", "silent": "wrong",
+        "ones": "wrong",
     }  # fmt: skip
-    assert set(STATUSES) >= {o.status for o in found.values()}
     assert by_fault["hang"].detail == "not done after 3 s in phase launch"
-    assert by_fault["crash"].detail == (
-        "worker ended by SIGABRT in phase launch: Memory access fault by GPU node-1 (test double)"
+    assert re.fullmatch(
+        r"worker ended by SIGABRT in phase launch: Memory access fault by GPU node-1 "
+        r"\(test double\): reference_device\.py:\d+ in _before",
+        by_fault["crash"].detail,
     )
     assert "hipErrorLaunchFailure" in by_fault["error"].detail
     assert (by_fault["nan"].pattern, by_fault["nan"].where) == ("nan", "NaN: image 0 of 2")
@@ -109,7 +113,18 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     assert by_fault["k-slice"].where.startswith("K tile 1 of 9 missing")
     assert by_fault["overrun"].detail == "wrote after the output"
     assert by_fault["overrun"].wrong == 0
-    assert by_fault["silent"].pattern == "not written"
+    assert by_fault["silent"].where == "not written: everywhere"
+    assert by_fault["ones"].where == "NaN: everywhere"
+    assert (by_fault["ones"].max_abs, by_fault["ones"].nan) == (None, by_fault["ones"].wrong)
+
+
+def test_an_end_before_the_kernel_ran_is_not_its_crash(tmp_path: Path, double: Double) -> None:
+    job = described(tmp_path, "k", SMALL)
+    job = replace(job, opener="tests.device.descriptors:open_without_reference")
+    outcome = outcomes(double(), [job])["k"]
+    where = r"worker ended by SIGABRT in phase prepare: descriptors\.py:\d+ in compute"
+    assert outcome.status == "error"
+    assert re.fullmatch(where, outcome.detail)
 
 
 @pytest.mark.parametrize("variant", ["bwd_data", "bwd_weight"])
@@ -165,7 +180,7 @@ def test_a_worker_that_ends_between_jobs_costs_none(tmp_path: Path, double: Doub
 
 def test_names_of_devices(double: Double) -> None:
     double()
-    assert registry.names() == ["hip", "reference"]
+    assert registry.names() == ["hip", "cpu", "reference"]
     with pytest.raises(UnknownNameError, match="did you mean 'reference'"):
         registry.check("referense")
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from ckrules.device.problem import Problem, format_problem, parse
-from ckrules.device.shapes import read_problems, smoke
-from ckrules.engine.errors import CkrulesError, UsageError
+from ckrules.constraints.conv.problem import Convolution, format_problem, pack, parse
+from ckrules.constraints.conv.problems import ConvProblems
+from ckrules.kernels import problem_files
+from ckrules.kernels.families import problems_of
+from ckrules.support.errors import CkrulesError, UsageError
 from tests.device.strategies import problems
 
 UPSTREAM = """\
@@ -23,17 +27,32 @@ N,C,K,G,Di,Hi,Wi,Z,Y,X,stride_d,stride_h,stride_w,pad_d,pad_h,pad_w,dilation_d,d
 
 
 @given(problem=problems())
-def test_text_says_everything(problem: Problem) -> None:
+def test_text_says_everything(problem: Convolution) -> None:
     assert parse(format_problem(problem)) == problem
 
 
 @settings(max_examples=40)
 @given(problem=problems())
-def test_the_host_librarys_form_has_the_channels_of_one_group(problem: Problem) -> None:
-    shape = problem.shape()
-    assert shape.in_channels * shape.groups == problem.in_channels
-    assert shape.output == problem.output
-    assert shape.k_batch == problem.split_k
+def test_the_host_librarys_form_has_the_channels_of_one_group(problem: Convolution) -> None:
+    ndim, parts, *sizes = struct.unpack("=2i22q", pack(problem))
+    assert (ndim, parts) == (problem.ndim, problem.split_k)
+    groups, batch, k, c = sizes[:4]
+    assert (groups, batch) == (problem.groups, problem.batch)
+    assert (k * groups, c * groups) == (problem.out_channels, problem.in_channels)
+    assert sizes[4 : 4 + ndim] == list(problem.input)
+    assert sizes[19 : 19 + ndim] == list(problem.right_pad)
+
+
+def test_what_no_library_could_read() -> None:
+    right = parse("N=1,C=8,K=8,W=9,X=3")
+    for changed, said in (
+        ({"stride": (1, 1)}, "1, 2 or 3 spatial dimensions, the same everywhere"),
+        ({"groups": 3}, "C = 8 is not a multiple of G = 3"),
+        ({"groups": 0}, "G = 0 is not between 1 and"),
+        ({"batch": 1 << 70}, "a size is too large"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            pack(replace(right, **changed))
 
 
 def test_spellings() -> None:
@@ -52,7 +71,7 @@ def test_spellings() -> None:
         ("N=1,C=8,K=8,W=9,X=3,N=2", "N is given twice"),
         ("N=1,C=8,K=8,W=9,X=3,strid=2", "did you mean 'stride'"),
         ("N=0,C=8,K=8,W=9,X=3", "N = 0 is not between 1"),
-        ("N=1,C=8,K=8,W=9,X=3.5", "not a whole number"),
+        ("N=1,C=8,K=8,W=9,X=3.5", "not an integer"),
         ("N=1,C=8,K=8,W=2,X=3", "the filter is larger than the padded image along w"),
         ("N=1,C=8,K=9,G=2,W=9,X=3", "K = 9 is not a multiple of G = 2"),
         ("N=1,C=8,K=8,H=9,W=9,Y=3,X=3,pad=1x1x1", "has not 1 or 2 numbers"),
@@ -72,10 +91,18 @@ def test_gemm_sizes() -> None:
     assert p.flops == 2 * p.groups * m * n * k
 
 
+def read(path: Path) -> list[Any]:
+    return problem_files.read(str(path), problem_files.kinds(["forward"]))
+
+
+def smoke(config: dict[str, Any]) -> list[Any]:
+    return list(problems_of(config["variant"]).smoke(config))
+
+
 def test_files_with_upstreams_columns(tmp_path: Path) -> None:
     path = tmp_path / "shapes.csv"
     path.write_text(UPSTREAM)
-    assert [str(p) for p in read_problems(path)] == [
+    assert [str(p) for p in read(path)] == [
         "N=32,G=1,C=64,K=128,H=56,W=56,Y=3,X=3,stride=2,pad=1",
         "N=2,G=2,C=16,K=16,D=8,H=9,W=10,Z=3,Y=3,X=3,pad=1",
     ]
@@ -84,20 +111,66 @@ def test_files_with_upstreams_columns(tmp_path: Path) -> None:
 def test_files_with_short_columns(tmp_path: Path) -> None:
     path = tmp_path / "shapes.csv"
     path.write_text("N,C,K,W,X,pad,split_k\n1,8,8,9,3,1,2\n")
-    assert read_problems(path) == [parse("N=1,C=8,K=8,W=9,X=3,pad=1,split_k=2")]
+    assert read(path) == [parse("N=1,C=8,K=8,W=9,X=3,pad=1,split_k=2")]
 
 
 def test_faults_in_files_have_a_place(tmp_path: Path) -> None:
     path = tmp_path / "shapes.csv"
     path.write_text("N,C,K,Hi,Wi,Y,X\n1,8,8,9,9,3,3\n1,8,8,2,9,3,3\n")
     with pytest.raises(UsageError, match=r"shapes\.csv:3: the filter is larger"):
-        read_problems(path)
+        read(path)
     path.write_text("N,C\n1,2\n")
-    with pytest.raises(UsageError, match=r":1: no column K"):
-        read_problems(path)
+    with pytest.raises(UsageError, match=r":2: the problem has no K"):
+        read(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not a text file"):
-        read_problems(path)
+        read(path)
+
+
+def test_files_of_lines_and_of_objects(tmp_path: Path) -> None:
+    path = tmp_path / "problems"
+    one, two = parse("N=1,C=8,K=8,W=9,X=3,pad=1"), parse("N=2,C=8,K=8,H=7,W=9,Y=3,X=3")
+    path.write_text(f"# two problems\n{one}  # the first\n\n{two}\n")
+    assert read(path) == [one, two]
+    path.write_text('{"N": 1, "C": 8, "K": 8, "W": 9, "X": 3, "pad": 1}\n\n{"N": 1, "C": 8}\n')
+    with pytest.raises(UsageError, match=r"problems:3: the problem has no K"):
+        read(path)
+    path.write_text(path.read_text().splitlines()[0])
+    assert read(path) == [one]
+    path.write_text("{}\n[1]\n")
+    with pytest.raises(UsageError, match=r"problems:1: the problem has no N"):
+        read(path)
+    path.write_text('{"N": 1\n')
+    with pytest.raises(UsageError, match=r"problems:1: not a JSON object"):
+        read(path)
+
+
+class Gemms(ConvProblems):
+    """Another kind of problem, with no sizes but M."""
+
+    name = "GEMM"
+
+    def parse(self, text: str) -> Any:
+        key, _, value = text.partition("=")
+        if key != "M":
+            raise UsageError("the GEMM has no M")
+        return ("M", int(value))
+
+
+def test_a_line_is_every_kinds_that_understands_it() -> None:
+    both = [*problem_files.kinds(["forward", "forward_depthwise"]), Gemms()]
+    line = "N=1,C=8,K=8,W=9,X=3"
+    assert [kind.name for kind in both] == ["convolution", "GEMM"]
+    assert problem_files.by_kind(line, both) == {"convolution": parse(line)}
+    assert problem_files.parse("M=3", both) == [("M", 3)]
+    with pytest.raises(UsageError) as error:
+        problem_files.parse("N=1,C=1", both)
+    assert (
+        str(error.value) == "not a convolution: the problem has no K; not a GEMM: the GEMM has no M"
+    )
+    fits = problems_of("forward").fits
+    assert fits({"ndim": 1}, parse(line))
+    assert not fits({"ndim": 1}, ("M", 3))
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])

@@ -1,24 +1,30 @@
-"""Validation: what runs, what is stored, and what counts as a finding."""
+"""ValidationSession: what runs, what is stored, and what counts as a finding."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckrules.build.database import FILE, ResultsError
-from ckrules.build.folder import RUNNABLE, Listed
+from ckrules.compiling.artifacts import RUNNABLE, Artifact
+from ckrules.compiling.database import FILE, ResultsError
+from ckrules.compiling.folder import ManifestEntry
+from ckrules.compiling.results import COLUMNS as BUILD_COLUMNS
+from ckrules.compiling.results import Results
+from ckrules.constraints.conv.problem import Convolution, parse
 from ckrules.device.interface import DeviceInfo
-from ckrules.device.jobs import Outcome
+from ckrules.device.jobs import RunOutcome
 from ckrules.device.pool import discover
 from ckrules.device.prediction import Prediction, predict
-from ckrules.device.problem import Problem, parse
-from ckrules.device.session import Options, Summary, Validation, finding
+from ckrules.device.session import RunOptions, ValidationSession, ValidationSummary, finding
 from ckrules.device.store import COLUMNS, Runs, place_for
+from ckrules.kernels.families import problems_of
 from tests.cli.run import run
 from tests.device.descriptors import CONFIG, OPENER
 
@@ -29,28 +35,28 @@ REFUSAL = "Conv C is not a multiple of vector load size for input image!"
 Double = Callable[..., str]
 
 
-def kernel(folder: Path, name: str, **changes: Any) -> Listed:
+def kernel(folder: Path, name: str, **changes: Any) -> ManifestEntry:
     config = {**CONFIG, **changes}
     (folder / f"{name}.json").write_text(json.dumps(config))
-    found = Listed(folder, name, "2025.11", config["arch"], "rules", True, None, config)
+    found = ManifestEntry(folder, name, "2025.11", config["arch"], (), "rules", True, None, config)
     for artifact in RUNNABLE:
         found.result(artifact).touch()
     return found
 
 
-def vectors_divide(built: Listed, problem: Problem) -> Prediction:
+def vectors_divide(built: ManifestEntry, problem: Convolution) -> Prediction:
     """The rule that described kernels follow."""
-    shape = problem.shape()
-    fits = shape.in_channels % 8 == 0 and shape.out_channels % 8 == 0
+    channels = (problem.in_channels // problem.groups, problem.out_channels // problem.groups)
+    fits = all(n % 8 == 0 for n in channels)
     return Prediction(fits, () if fits else ("PROB999",))
 
 
 def validate(
-    folder: Path, device: str, kernels: list[Listed], predictor: Any = vectors_divide
-) -> tuple[Validation, Summary]:
+    folder: Path, device: str, kernels: list[ManifestEntry], predictor: Any = vectors_divide
+) -> tuple[ValidationSession, ValidationSummary]:
     devices = discover(device).devices
-    options = Options(device, timeout=20, warmup=0, repeat=1, opener=OPENER)
-    validation = Validation(kernels, PROBLEMS, devices, options, predictor)
+    options = RunOptions(device, timeout=20, warmup=0, repeat=1, opener=OPENER)
+    validation = ValidationSession(kernels, PROBLEMS, devices, options, predictor)
     with Runs(folder / FILE) as runs:
         return validation, validation.run(runs)
 
@@ -100,17 +106,37 @@ def test_what_illegal_kernels_do_is_no_finding(tmp_path: Path) -> None:
     built = kernel(tmp_path, "k")
     illegal = replace(built, legal=False)
     for status in ("wrong", "crash", "hang"):
-        assert finding(built, Outcome(status, "x"), None) is not None
-        assert finding(illegal, Outcome(status, "x"), None) is None
-    assert finding(built, Outcome("error", "out of memory"), None) is None
+        assert finding(built, RunOutcome(status, "x"), None) is not None
+        assert finding(illegal, RunOutcome(status, "x"), None) is None
+    assert finding(built, RunOutcome("error", "out of memory"), None) is None
+
+
+def test_a_finding_says_what_the_kernel_was_built_without(tmp_path: Path, double: Double) -> None:
+    double(faults=dict.fromkeys(("bad", "good", "unknown"), "last-tile"))
+    kernels = [kernel(tmp_path, name) for name in ("bad", "good", "unknown")]
+    row = dict.fromkeys(BUILD_COLUMNS, "") | {"arch": "gfx942", "ck": "2025.11"}
+    numbers = {n: 0 for n, sort in BUILD_COLUMNS.items() if sort != "enum"}
+    with Results(tmp_path / FILE) as builds:
+        for name, lacks in (("bad", "-mllvm -x=0"), ("good", "")):
+            builds.store({**row, **numbers, "name": name, "artifact": "device", "lacks": lacks})
+    _, summary = validate(tmp_path, "reference", kernels)
+    said = "; built without options that CK's kernels need (-mllvm -x=0)"
+    assert {r.kernel.name for r in summary.findings} == {"bad", "good", "unknown"}
+    assert {r.kernel.name for r in summary.findings if (r.finding or "").endswith(said)} == {"bad"}
+    with Runs(tmp_path / FILE) as runs:
+        assert {r["name"]: r["lacks"] for r in runs.records()} == {
+            "bad": "-mllvm -x=0",
+            "good": "",
+            "unknown": None,
+        }
 
 
 def test_kernels_run_where_they_belong(tmp_path: Path) -> None:
     kernels = [kernel(tmp_path, "a"), kernel(tmp_path, "b", arch="gfx1201")]
     absent = kernel(tmp_path, "c")
-    absent.result("host").unlink()
+    absent.result(Artifact.HOST).unlink()
     devices = [DeviceInfo(0, "MI300X", "gfx942"), DeviceInfo(1, "MI300X", "gfx942")]
-    validation = Validation([*kernels, absent], PROBLEMS, devices, Options("hip"))
+    validation = ValidationSession([*kernels, absent], PROBLEMS, devices, RunOptions("hip"))
     assert validation.count() == 2
     assert validation.absent == [absent]
     assert absent.missing == "not built: no host artifact"
@@ -120,8 +146,8 @@ def test_kernels_run_where_they_belong(tmp_path: Path) -> None:
 def test_other_dimensions_are_left_out(tmp_path: Path) -> None:
     devices = [DeviceInfo(0, "any", "")]
     built = kernel(tmp_path, "a", ndim=3)
-    assert Validation([built], PROBLEMS, devices, Options("hip")).count() == 0
-    smoke = Validation([built], None, devices, Options("hip"))
+    assert ValidationSession([built], PROBLEMS, devices, RunOptions("hip")).count() == 0
+    smoke = ValidationSession([built], None, devices, RunOptions("hip"))
     assert {job.problem.ndim for _, job in smoke.jobs([built])} == {3}
 
 
@@ -148,7 +174,7 @@ def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> N
     found = predict(replace(built, ck="2025.11"), strided)
     assert found is not None
     assert (found.supported, found.wrong) == (True, ("PROB020",))
-    wrong = Outcome("wrong", supported=True, detail="1 of 9")
+    wrong = RunOutcome("wrong", supported=True, detail="1 of 9")
     assert finding(built, wrong, found) is None
     assert finding(built, wrong, Prediction(True)) == "legal by the rules, wrong: 1 of 9"
 
@@ -176,9 +202,36 @@ def test_results_lists_runs(tmp_path: Path, double: Double) -> None:
     assert run("results", str(tmp_path), "--runs", "--arch", "gfx90a").exit_code == 3
 
 
+def test_databases_with_a_column_for_each_size_are_upgraded(tmp_path: Path, double: Double) -> None:
+    """They are those from before sizes were one JSON object."""
+    identity = "name TEXT, arch TEXT, ck TEXT, problem TEXT, device TEXT, device_name TEXT"
+    key = "PRIMARY KEY (name, arch, ck, problem, device, device_name)"
+    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+        db.execute(
+            f"CREATE TABLE run ({identity}, op_type TEXT, dtype TEXT, ndim_spatial INTEGER,"
+            f" N INTEGER, status TEXT, config TEXT, {key}) STRICT"
+        )
+        db.execute("PRAGMA user_version=1")
+        row = ("old", "gfx942", "2025.11", str(PROBLEMS[0]), "hip", "MI300X", "forward", "fp16", 2)
+        config = json.dumps(CONFIG)
+        db.execute(f"INSERT INTO run VALUES ({'?, ' * 11} ?)", (*row, 2, "ok", config))
+        db.commit()
+    validate(tmp_path, double(), [kernel(tmp_path, "new")])
+    with Runs(tmp_path / FILE) as runs:
+        columns = runs.columns()
+        old, *new = sorted(runs.records(), key=lambda r: r["name"] != "old")
+    assert {"ndim_spatial", "N", "Hi", "gemm_k", "dtype", "tile_m"} <= columns.keys()
+    assert (columns["Hi"], columns["dtype"]) == ("int", "enum")
+    assert "sizes" not in columns
+    same = next(r for r in new if r["problem"] == old["problem"])
+    sizes = problems_of("forward").row(PROBLEMS[0], "forward")
+    assert {n: old[n] for n in sizes} == {n: same[n] for n in sizes} == sizes
+    assert old["ndim_spatial"] == 2
+
+
 def test_no_database_is_said(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="there are no results"):
-        Runs(tmp_path / "none.sqlite", must_exist=True)
+        Runs(tmp_path / "none.sqlite", reading=True)
     (tmp_path / "text").write_text("no database" * 100)
     with pytest.raises(ResultsError, match="cannot open the results"):
         Runs(tmp_path / "text")

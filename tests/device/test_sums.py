@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ckrules.build.hostlib import Buffers, HostLibrary, Launch
 from ckrules.constraints import book
-from ckrules.device.shapes import smoke
-from ckrules.device.sums import short_sums
-from ckrules.names import format_name
-from tests.build import kernels
-from tests.toolchain import require_toolchain
+from ckrules.constraints.conv.device.short_k import short_sums
+from ckrules.constraints.conv.device.smoke import smoke
+from ckrules.device.hostlib import HostLibrary, Launch
+from ckrules.kernels.names import format_name
+from tests.compiling import kernels
+from tests.helpers.toolchain import require_toolchain
 
 BASE: dict[str, Any] = dict(book("forward").vocabulary.baseline)
 LAYOUTS = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}
@@ -57,6 +57,16 @@ def test_sub_gemms_that_leave_more_over_than_the_whole(tiles: tuple[int, int, in
     assert strided.stride[-1] == 2
 
 
+def test_three_stages_have_sub_gemms_too() -> None:
+    """There the whole filter always leaves most over: `ckrules validate` ended with a traceback."""
+    config = {**BASE, "variant": "bwd_data", "pipeline": "mem", "scheduler": "interwave"}
+    config |= {"tile_m": 64, "tile_n": 32, "tile_k": 64, "wave_m": 4, "wave_n": 1}
+    assert book("bwd_data").resources(config, ["mem_stages"]) == {"mem_stages": 3}
+    *_, strided = short_sums(config)
+    whole, largest = (math.ceil(strided.out_channels * taps / 64) for taps in (3, 2))
+    assert (largest, (largest - 1) % 3, (whole - 1) % 3) == (4, 0, 2)
+
+
 @pytest.mark.toolchain
 @pytest.mark.slow
 def test_every_entry_of_every_kernel_is_reached() -> None:
@@ -65,7 +75,7 @@ def test_every_entry_of_every_kernel_is_reached() -> None:
     for point in kernels.points():
         name = format_name(point)
         library = HostLibrary(kernels.folder() / point["arch"] / f"{name}.host.so")
-        shapes = [p.shape() for p in smoke(point)]
-        plans = [library.plan(s, Buffers(1, 2, 3, 4)) for s in shapes if library.is_supported(s)]
+        problems = [p for p in smoke(point) if library.is_supported(p)]
+        plans = [library.plan(p, (1, 2, 3), 4) for p in problems]
         reached = {step.entry for plan in plans for step in plan if isinstance(step, Launch)}
         assert reached == set(library.info.entries), point

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.build import codeobject, folder
-from ckrules.build.hostlib import HostLibrary
-from tests.build import kernels
+from ckrules.compiling import codeobject, folder
+from ckrules.compiling.artifacts import Artifact
+from ckrules.device.hostlib import HostLibrary
+from tests.compiling import kernels
 from tests.device import reference_device, whole_path
-from tests.toolchain import require_toolchain
+from tests.helpers.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
@@ -58,7 +59,7 @@ def test_the_launcher_and_its_kernels_are_in_the_object() -> None:
         done = whole_path.shell("ckrules build out --artifact object", home)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
     (listed,) = folder.manifests(home / "out")
-    data = listed.result("object").read_bytes()
+    data = listed.result(Artifact.OBJECT).read_bytes()
     for part in (b"_Launcher6launchE", b".hip_fatbin", b"__hipRegisterFunction", b"amdgcn-amd-"):
         assert part in data
 

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ckrules.build import toolchain
-from tests.build.kernels import alone
+from ckrules.compiling import toolchain
+from tests.compiling.kernels import alone
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ckrules.engine import expr as e
-from ckrules.engine.backends.pointwise import At
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Bool, Enum, Int, Real, domain_of
 from ckrules.engine.space import Space
-from ckrules.engine.table import Table
-from ckrules.engine.variables import Bool, Enum, Int, Real, domain_of
 
 WORDS = ("mem", "compv3", "compv4")
 

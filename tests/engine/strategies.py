@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ckrules.engine import expr as e
-from ckrules.engine.table import Table
-from ckrules.engine.variables import Bool, Enum, Int, Real, domain_of
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Bool, Enum, Int, Real, domain_of
 
 SMALL = Int("small", [0, 1, 2, 3], lo=-3, hi=5)
 SIGNED = Int("signed", [-4, -1, 0, 2], lo=-7, hi=7)

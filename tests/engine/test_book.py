@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckrules.engine.book import RuleBook, Vocabulary, collect, quantity, quantity_in
-from ckrules.engine.errors import CkrulesError, RuleBookError, UnknownNameError, UsageError
-from ckrules.engine.rules import RuleDef, rule
-from ckrules.engine.variables import Bool, Enum, Int
+from ckrules.engine.expr.variables import Bool, Enum, Int
+from ckrules.engine.rules import Examples, RuleDef, rule
+from ckrules.engine.rules.batch import BatchChecker
+from ckrules.engine.rules.book import RuleBook, Vocabulary, collect, quantity, quantity_in
+from ckrules.engine.rules.rule import Kind, Rule
+from ckrules.support.errors import CkrulesError, RuleBookError, UnknownNameError, UsageError
 
 
 class Gemm(Vocabulary):
@@ -104,7 +106,7 @@ class TestChecks:
                 "rule TILE001: accepted example: unknown field 'tile'",
             ),
             ([even(rejects=[{"tile_n": 3}])], "rejected example: .*did you mean 'tile_m'"),
-            ([even(accepts=[{"tile_m": "64"}])], "accepted example: tile_m = '64' is not a whole"),
+            ([even(accepts=[{"tile_m": "64"}])], "accepted example: tile_m = '64' is not an"),
             ([even(accepts=[{"tile_m": -2}])], "accepted example: tile_m = -2 is out of range"),
             ([even(accepts=[{"pipeline": "mme"}])], "unknown pipeline 'mme': did you mean 'mem'"),
             ([even(accepts=[{"persistent": 1}])], "persistent = 1 is not true or false"),
@@ -116,6 +118,8 @@ class TestChecks:
                 [even(applies=lambda c: c.tile_m == 64)],
                 "rule TILE001: does not apply to rejected example 1",
             ),
+            ([even(accepts=[])], "rule TILE001: no accepted example for 2"),
+            ([even(rejects=[])], "rule TILE001: no rejected example for 2"),
             ([even(accepts=[{"@ck": "1"}])], "rule TILE001: no accepted example for 2"),
             (
                 [even(rejects=[{"@ck": "1", "tile_m": 33}])],
@@ -203,8 +207,14 @@ class TestAnswers:
     def test_violations(self) -> None:
         found = BOOK.violations(self.POINT)
         assert [(v.code, v.message) for v in found] == [
-            ("PIPE001", "pipeline = 'mem' is 'mem'"),
-            ("TILE001", "tile_m = 33 is not a multiple of wave_m = 2"),
+            (
+                "PIPE001",
+                (
+                    "Persistent kernels do not use mem, but pipeline = mem, expected another"
+                    " (persistent = true)"
+                ),
+            ),
+            ("TILE001", "Waves divide the tile, but tile_m = 33 is not a multiple of wave_m = 2"),
         ]
         assert found[1].values == {"tile_m": 33, "wave_m": 2}
         assert BOOK.violations(Gemm.baseline) == []
@@ -228,7 +238,8 @@ class TestAnswers:
         )
     )
     def test_many_points_as_single_ones(self, points: list[dict[str, Any]]) -> None:
-        assert list(BOOK.check_many(iter(points))) == [BOOK.violations(p) for p in points]
+        check = BatchChecker(BOOK)
+        assert list(map(check, points)) == list(map(BOOK.violations, points))
 
     def test_resources(self) -> None:
         assert BOOK.resources(Gemm.baseline) == {"rows": 32, "lds_bytes": 2048}
@@ -255,12 +266,12 @@ class TestPoint:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"tile_m": float("nan")}, "tile_m = nan is not a whole number"),
-            ({"tile_m": float("inf")}, "tile_m = inf is not a whole number"),
-            ({"tile_m": 64.0}, "tile_m = 64.0 is not a whole number"),
-            ({"tile_m": True}, "tile_m = True is not a whole number"),
-            ({"tile_m": None}, "tile_m = None is not a whole number"),
-            ({"tile_m": [64]}, r"tile_m = \[64\] is not a whole number"),
+            ({"tile_m": float("nan")}, "tile_m = nan is not an integer"),
+            ({"tile_m": float("inf")}, "tile_m = inf is not an integer"),
+            ({"tile_m": 64.0}, "tile_m = 64.0 is not an integer"),
+            ({"tile_m": True}, "tile_m = True is not an integer"),
+            ({"tile_m": None}, "tile_m = None is not an integer"),
+            ({"tile_m": [64]}, r"tile_m = \[64\] is not an integer"),
             ({"tile_m": -1}, "tile_m = -1 is out of range: expected 0 to 4096"),
             ({"tile_m": 2**70}, "tile_m = 1180591620717411303424 is out of range"),
             pytest.param({"tile_m": 10**5000}, "thousands of digits is out of range", id="huge"),
@@ -284,9 +295,51 @@ class TestPoint:
             BOOK.point({})
 
 
+def test_examples_of_the_book_are_added_to_a_rule_or_replace_its_own() -> None:
+    more = Examples(rejects=[{"tile_m": 97}])
+    other = Examples(accepts=[{"tile_m": 32}], rejects=[{"tile_m": 97}], instead=True)
+    assert [e.fields for e in even().with_examples(more).template.accepts] == [{}]
+    assert [e.fields for e in even().with_examples(more).template.rejects] == [
+        {"tile_m": 33},
+        {"tile_m": 97},
+    ]
+    assert [e.fields for e in even().with_examples(other).template.accepts] == [{"tile_m": 32}]
+    assert [e.fields for e in even().with_examples(other).template.rejects] == [{"tile_m": 97}]
+    with pytest.raises(RuleBookError, match="no rejected example"):
+        RuleBook("gemm", gemm(), [even(rejects=[])])
+    assert RuleBook("gemm", gemm(), [even(rejects=[]).with_examples(more)]).rules
+
+
+def test_collect_takes_several_packages_and_examples() -> None:
+    import ckrules.constraints.depthwise as package
+    import ckrules.constraints.tile_gemm as shared
+
+    more = {"TILE001": Examples(rejects=[{"tile_m": 48}])}
+    found = collect(shared, package, examples=more)
+    assert [r.code for r in found] == [r.code for p in (shared, package) for r in collect(p)]
+    declared = next(r for r in found if r.code == "TILE001")
+    assert declared.template.rejects[-1].fields == {"tile_m": 48}
+    with pytest.raises(RuleBookError, match="examples of rule TILE001, which is not declared"):
+        collect(package, examples=more)
+
+
 def test_collect_finds_every_module() -> None:
     import ckrules.constraints.depthwise as package
 
     found = collect(package)
     assert {r.code for r in found} >= {"DW001", "DW015"}
     assert len({r.code for r in found}) == len(found)
+
+
+def test_violations_check_the_names_of_fields() -> None:
+    """A misspelt field is no answer, and a missing one an error that names it."""
+    m, k = Int("tile_m", [16, 32]), Int("tile_k", [8, 16])
+    fits = Rule("TILE001", "too-large", Kind.COMPILE, m * k <= 256)
+    book = RuleBook("toy", Vocabulary([m, k]), [fits], check=False)
+    assert repr(book) == "RuleBook('toy': 2 fields, 1 rules)"
+    (found,) = book.violations({"tile_m": 32, "tile_k": 16})
+    assert repr(found).startswith("Violation(TILE001 compile: tile_m * tile_k = 32 * 16")
+    with pytest.raises(UnknownNameError, match=r"unknown field 'tile_mm': did you mean 'tile_m'"):
+        book.violations({"tile_m": 32, "tile_k": 16, "tile_mm": 1})
+    with pytest.raises(UsageError, match=r"missing fields tile_m, tile_k"):
+        book.violations({})

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from ckrules.engine import expr as e
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.bounds import Bounds
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup
-from ckrules.engine.table import Table
-from ckrules.engine.traversal import walk
-from ckrules.engine.variables import Bool, Int, Real
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.traversal import walk
+from ckrules.engine.expr.variables import Bool, Int, Real
+from ckrules.engine.rewrite.bounds import Bounds
 
 from .strategies import EVERYTHING, points
 from .test_backends import SPECIMENS

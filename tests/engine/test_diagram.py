@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.diagram import cache
-from ckrules.engine.diagram.clause import TRUE_NODE, from_truth
+from ckrules.engine.diagram import cache, compiler, product
+from ckrules.engine.diagram.clause_diagram import TRUE_NODE, from_truth
 from ckrules.engine.diagram.compiled import Compiled
 from ckrules.engine.diagram.compiler import choose_order, compile_problem
 from ckrules.engine.diagram.content import digest
+from ckrules.engine.diagram.errors import TooHardError
 from ckrules.engine.diagram.layers import from_relation, layered
 from ckrules.engine.diagram.order import Orders
-from ckrules.engine.diagram.problem import prepare
+from ckrules.engine.diagram.problem import ConstraintProblem, prepare
 from ckrules.engine.diagram.product import Budget
 from ckrules.engine.diagram.propagate import propagate
-from ckrules.engine.diagram.search import SplitBlock, stream
+from ckrules.engine.diagram.split_block import SplitBlock, stream
 from ckrules.engine.diagram.truth import Grid
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import rel
-from ckrules.engine.simplify import Simplifier
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Bool, Enum, Int, domain_of
+from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.space import Space
-from ckrules.engine.table import Table
-from ckrules.engine.variables import Bool, Enum, Int, domain_of
 
 from . import spaces as sp
 
@@ -137,8 +140,7 @@ def test_guards_by_other_rules_vanish(made: Any) -> None:
 def test_split_blocks_answer_alike(made: Any) -> None:
     """With hardly any memory the space is taken apart, and every answer stays the same."""
     vs, rules = made
-    if not vs:
-        return
+    assume(vs)
     problem = prepare(_domains(vs), rules)
     order = choose_order(problem)
     whole = compile_problem(problem, order)
@@ -170,6 +172,56 @@ def test_splitting_happens() -> None:
     found = compile_problem(problem, choose_order(problem), Budget(20, 40, 400))
     assert any(isinstance(b, SplitBlock) for b in found.blocks)
     assert found.count == compile_problem(problem, choose_order(problem)).count
+
+
+def _products() -> ConstraintProblem:
+    """Random products over random variables: no order keeps related variables together."""
+    rng = random.Random(1)
+    xs = [Int(f"x{i}", [1, 2, 4, 8]) for i in range(24)]
+    rules = []
+    for _ in range(48):
+        a, b, c, d = rng.sample(xs, 4)
+        rules.append(a * b * c * d <= rng.choice([16, 32, 64, 128]))
+    return prepare(_domains(xs), rules)
+
+
+def test_too_hard_is_said_after_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither memory nor time grows with what a hard space would take; work is counted."""
+    layers: list[int] = []
+    advance = product._advance
+
+    def seen(*args: Any) -> Any:
+        layer, columns, count = advance(*args)
+        layers.append(count * len(columns))
+        return layer, columns, count
+
+    monkeypatch.setattr(product, "_advance", seen)
+    monkeypatch.setattr(compiler, "SEARCH", 30_000_000)
+    budget = Budget(entries=20_000)
+    problem = _products()
+    found = compile_problem(problem, list(problem.variables), budget)
+    with pytest.raises(TooHardError, match=r"orders .* parts, until .* fix variables"):
+        assert found.count
+    assert max(layers) <= 20_000
+    first = next(stream(found, 4))
+    assert all(len(column) == 4 for column in first.values())
+
+
+def test_an_order_that_is_too_hard_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial of orders remembers what did not fit, so that it is not tried again."""
+    tried: list[bool] = []
+    real = compiler.forward
+
+    def counting(extents: Any, diagrams: Any, budget: Budget) -> Any:
+        tried.append(budget == Budget())
+        return real(extents, diagrams, replace(budget, entries=20_000))
+
+    monkeypatch.setattr(compiler, "forward", counting)
+    problem = _products()
+    order = choose_order(problem)
+    found = compile_problem(problem, order)
+    assert sum(tried) == 2
+    assert not found.whole
 
 
 def test_orders_keep_related_variables_together() -> None:
@@ -264,7 +316,7 @@ def test_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_digests_do_not_depend_on_the_process() -> None:
     """Another process that made other nodes first names the same content the same."""
     code = """
-from ckrules.engine.variables import Int
+from ckrules.engine.expr.variables import Int
 waste = [Int(f"w{i}", [1]) + i for i in range(5)]
 from ckrules.engine.diagram.content import digest
 m = Int("m", [16, 32])

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 
 from ckrules.engine import expr as e
-from ckrules.engine.bounds import Bounds
-from ckrules.engine.errors import RuleBookError, UnknownNameError, UsageError
 from ckrules.engine.expr import const, ite, lookup, named, rel
-from ckrules.engine.table import Table
-from ckrules.engine.text import to_text
-from ckrules.engine.traversal import substitute, walk
-from ckrules.engine.variables import LIMIT, Bool, Enum, Int, Real, domain_of, variable
+from ckrules.engine.expr.printer import to_text
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.traversal import substitute, walk
+from ckrules.engine.expr.variables import LIMIT, Bool, Enum, Int, Real, domain_of, variable
+from ckrules.engine.rewrite.bounds import Bounds
+from ckrules.support.errors import RuleBookError, UnknownNameError, UsageError
 
 from .strategies import EVERYTHING
 
@@ -228,7 +228,7 @@ class TestTables:
         with pytest.raises(RuleBookError, match="table t, key n"):
             Table("t", ("n",), rows)
 
-    @pytest.mark.parametrize("rows", [{1: 2, 2: "mem"}, {1: True, 2: 2}, {1: None}, {1: 1, 2: 0.5}])
+    @pytest.mark.parametrize("rows", [{1: 2, 2: "mem"}, {1: True, 2: 2}, {1: None}])
     def test_mixed_values(self, rows: Any) -> None:
         with pytest.raises(RuleBookError, match="the values must be all"):
             Table("t", ("n",), rows)
@@ -260,9 +260,9 @@ class TestVariables:
             (lambda: Int("a", []), "has no values"),
             (lambda: Int("a", [1, 1]), "lists 1 twice"),
             (lambda: Int("a", [1, True]), "lists True twice"),
-            (lambda: Int("a", [True]), "whole number"),
-            (lambda: Int("a", [0.5]), "whole number"),
-            (lambda: Int("a", ["1"]), "whole number"),
+            (lambda: Int("a", [True]), "an integer"),
+            (lambda: Int("a", [0.5]), "an integer"),
+            (lambda: Int("a", ["1"]), "an integer"),
             (lambda: Int("a", [1, 9], hi=8), "must lie in 1 to 8"),
             (lambda: Int("a", [1], lo=2), "must lie in"),
             (lambda: Int("a", [1], hi=LIMIT + 1), "within"),
@@ -286,12 +286,12 @@ class TestVariables:
         [
             (A, 3, "a = 3 is out of range: expected 0 to 2"),
             (A, -1, "a = -1 is out of range"),
-            (A, True, "a = True is not a whole number"),
-            (A, 1.0, "a = 1.0 is not a whole number"),
-            (A, float("nan"), "a = nan is not a whole number"),
-            (A, "1", "a = '1' is not a whole number"),
-            (A, None, "a = None is not a whole number"),
-            (A, [1] * 50, r"a = \[1, .*… is not a whole number"),
+            (A, True, "a = True is not an integer"),
+            (A, 1.0, "a = 1.0 is not an integer"),
+            (A, float("nan"), "a = nan is not an integer"),
+            (A, "1", "a = '1' is not an integer"),
+            (A, None, "a = None is not an integer"),
+            (A, [1] * 50, r"a = \[1, .*… is not an integer"),
             pytest.param(A, 10**5000, "a = a number of thousands of digits is out", id="huge"),
             (P, 1, "p = 1 is not true or false"),
             (P, "true", "p = 'true' is not true or false"),
@@ -335,7 +335,7 @@ class TestText:
             (W.isin("mem", "compv3") & A.isin(), "w in ['mem', 'compv3'] & a in []"),
             (e.implies(P, A > 1), "implies(p, a > 1)"),
             (e.minimum(A, B, 3), "min(min(a, b), 3)"),
-            (ite(P, A, 0) + 1, "ite(p, a, 0) + 1"),
+            (ite(P, A, 0) + 1, "(a if p else 0) + 1"),
             (named("waves", A * B) % 2 == 0, "waves % 2 == 0"),
             (lookup(Table("wave size", ("n",), {1: 2}), A + 1), "wave_size[a + 1]"),
             (A / 2 >= 0.5, "a / 2 >= 0.5"),

@@ -8,9 +8,9 @@ import pytest
 import z3
 from hypothesis import assume, given, settings
 
-from ckrules.engine.backends.smt import Encoder
-from ckrules.engine.errors import UsageError
+from ckrules.engine.evaluate.bits import BitEncoder
 from ckrules.engine.space import Space
+from ckrules.support.errors import UsageError
 
 from . import spaces as sp
 
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("ways")
 
 def _models(variables: list[Any], rules: list[Any]) -> int | None:
     """How many models z3 finds when each is blocked in turn; None if it gives up."""
-    encoder = Encoder()
+    encoder = BitEncoder()
     solver = z3.Solver()
     solver.set("timeout", 2000)
-    solver.add([encoder.domain(v) for v in variables])
+    solver.add([encoder.within(v, v.data.values) for v in variables])
     solver.add([encoder.bool(r) for r in rules])
     terms = [encoder.terms.var(v) for v in variables]
     found = 0

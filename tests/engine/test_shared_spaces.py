@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.engine.space import Space
+from ckrules.adapters.kernel_tuner import space_of
 
 FILES = sorted((Path(__file__).parent.parent / "data" / "spaces").glob("*.json"))
 
@@ -18,7 +18,7 @@ def test_published_counts(path: Path) -> None:
     """The count is the published one, and the table has that many different rows."""
     data = json.loads(path.read_text())
     params = {v["name"]: v["values"] for v in data["variables"]}
-    space = Space.from_restrictions(params, data["constraints"])
+    space = space_of(params, data["constraints"])
     if data["valid"] is not None:
         assert space.count() == data["valid"]
     rows = {r for t in space.columns(50_000) for r in space.tuples(t)}

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckrules.engine import expr as e
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.clauses import clauses
-from ckrules.engine.connectives import negation
-from ckrules.engine.simplify import Simplifier, simplify
-from ckrules.engine.table import Table
-from ckrules.engine.variables import Enum, Int, domain_of
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Enum, Int, domain_of
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.connectives import negation
+from ckrules.engine.rewrite.simplify import Simplifier, simplify
 
 from . import spaces as sp
 
@@ -21,40 +21,29 @@ SOME = settings(max_examples=400, deadline=None)
 
 
 @SOME
-@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))))
-def test_equal_at_every_point(made: Any) -> None:
-    """With and without candidates, the simplified condition equals the original."""
+@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))), st.data())
+def test_every_form_says_the_same(made: Any, data: Any) -> None:
+    """At every point the condition equals its other forms; drawing it is what takes time.
+
+    They are: simplified, with candidates and without; with bound variables, which disappear; and
+    its clauses, which hold together.
+    """
     vs, condition = made
     plain = simplify(condition)
     tight = simplify(condition, candidates={domain_of(v).name: domain_of(v).values for v in vs})
-    for p in sp.grid(vs):
-        truth = At(p).holds(condition)
-        assert At(p).holds(plain) == truth
-        assert At(p).holds(tight) == truth
-
-
-@SOME
-@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))), st.data())
-def test_bindings_are_substituted(made: Any, data: Any) -> None:
-    """A bound variable disappears, and the rest says the same."""
-    vs, condition = made
     names = [domain_of(v).name for v in vs]
     bound = set(data.draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
+    parts = [clauses(condition), clauses(plain)]
     for p in sp.grid(vs):
+        at = At(p)
+        truth = at.holds(condition)
+        assert at.holds(plain) == truth
+        assert at.holds(tight) == truth
         small = simplify(condition, {n: p[n] for n in bound})
         assert not small.support & bound
-        assert At(p).holds(small) == At(p).holds(condition)
-
-
-@SOME
-@given(sp.variables(4).flatmap(lambda vs: st.tuples(st.just(vs), sp.conditions(vs))))
-def test_clauses_say_the_same(made: Any) -> None:
-    """All clauses together hold exactly where the condition holds."""
-    vs, condition = made
-    for form in (condition, simplify(condition)):
-        parts = clauses(form)
-        for p in sp.grid(vs):
-            assert all(map(At(p).holds, parts)) == At(p).holds(condition)
+        assert at.holds(small) == truth
+        for form in parts:
+            assert all(map(at.holds, form)) == truth
 
 
 @SOME

@@ -64,7 +64,7 @@ def _log(root: Path) -> list[str]:
 def test_a_fresh_checkout_is_set_up_once(checkout: Path) -> None:
     """The environment is made, the package installed, and a second run does neither."""
     python = _python(checkout)
-    command = "-m ckrules enumerate --variant bwd_weight --arch gfx1201 --limit 20"
+    command = "-m ckrules enumerate --variant bwd_weight --arch gfx1201 --spread 20"
 
     assert _make(checkout, "run", f"PYTHON={python}").returncode == 0
     first = _log(checkout)
@@ -158,6 +158,46 @@ def test_no_interpreter_is_one_line(checkout: Path) -> None:
     assert done.stderr.splitlines()[0] == (
         "make: no Python 3.11 or newer found; name one: make PYTHON=/path/to/python3"
     )
+
+
+def _state(root: Path) -> dict[str, tuple[float, bytes]]:
+    return {
+        path.relative_to(root).as_posix(): (path.stat().st_mtime, path.read_bytes())
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("words", [["help"], ["-n", "run"], ["-n", "test"], ["-n", "clean"]])
+@pytest.mark.parametrize("fault", ["copied", "broken", "another interpreter"])
+def test_what_only_tells_changes_nothing(
+    checkout: Path, tmp_path: Path, fault: str, words: list[str]
+) -> None:
+    """An environment that has to be made anew is so by the rule that makes it."""
+    python = _python(checkout)
+    _make(checkout, "run", f"PYTHON={python}")
+    if fault == "copied":
+        checkout = shutil.copytree(checkout, tmp_path / "copy")
+    elif fault == "broken":
+        (checkout / ".venv" / "bin" / "python").write_text("#!/bin/sh\nexit 1\n")
+    else:
+        python = _python(checkout, name="other")
+    before = _state(checkout)
+
+    assert _make(checkout, *words, f"PYTHON={python}").returncode == 0
+    assert _state(checkout) == before
+    assert _make(checkout, "run", f"PYTHON={python}").returncode == 0
+    assert "venv" in _log(checkout)
+
+
+def test_an_unfit_interpreter_leaves_the_environment(checkout: Path) -> None:
+    """What cannot be replaced is not removed first."""
+    _make(checkout, "run", f"PYTHON={_python(checkout)}")
+    before = _state(checkout)
+
+    old = _python(checkout, new=False, name="old")
+    assert _make(checkout, "run", f"PYTHON={old}").returncode == 2
+    assert _state(checkout) == before
 
 
 def test_help_is_the_header(checkout: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ckrules.engine.backends.pointwise import At
-from ckrules.engine.book import RuleBook, Vocabulary
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr.variables import Bool, Enum, Int, domain_of
 from ckrules.engine.rules import Rule
-from ckrules.engine.variables import Bool, Enum, Int, domain_of
+from ckrules.engine.rules.book import RuleBook, Vocabulary
 
 A = Int("a", [1, 2, 3, 4, 6], lo=0, hi=12)
 B = Int("b", [0, 1, 2, 4], lo=0, hi=12)

@@ -20,10 +20,10 @@ def run(*words: str) -> Result:
 
 class TestWhy:
     def test_configuration(self) -> None:
-        """The violated rule, the clash and the source are named."""
+        """The violated rule, the conflict and the source are named."""
         result = run("why", "--arch", "gfx942", NAME)
         assert result.exit_code == 1
-        assert "TILE001 [compile] tile_m = 96 is not a multiple" in result.output
+        assert "TILE001 [compile] the waves do not cover the tile along M: tile_m" in result.output
         assert (
             "tile_m = 96 and wave_m = 2 and warp_tile_m = 32 and pipeline = 'compv3' cannot"
             in result.output
@@ -34,12 +34,22 @@ class TestWhy:
         """An empty region is explained, another one has a witness."""
         result = run("why", "--where", "pipeline == 'comp_async' & arch == 'gfx1201'")
         assert result.exit_code == 1
-        assert "PIPE005" in result.output
+        assert "PIPE005: comp_async does not run on gfx1201, only gfx950" in result.output
         other = run(
             "why", "--where", "pipeline == 'compv4' & arch == 'gfx1201'", "--format", "json"
         )
         assert other.exit_code == 0
         assert json.loads(other.stdout)["witness"]["pipeline"] == "compv4"
+
+    def test_region_has_numbers(self) -> None:
+        """Of a limit the least is told, with the fields that it comes from."""
+        held = ("tile_m=128", "pipeline=compv4", "tile_k=128")
+        sets = [word for h in held for word in ("--set", h)]
+        result = run("why", "--arch", "gfx1201", *sets, "--format", "json")
+        numbers = json.loads(result.stdout)["numbers"]
+        assert len(numbers) == 1
+        assert numbers[0].startswith("LDS001: even at the least, LDS: 2 * (tile_m * tile_k")
+        assert numbers[0].endswith("= 67584 bytes, more than the 65536 of gfx1201")
 
     def test_nothing_asked(self) -> None:
         """Without a configuration or region there is nothing to explain."""
@@ -55,7 +65,8 @@ class TestFix:
         """The fixes come as JSON with their changes."""
         result = run("fix", "--arch", "gfx942", NAME, "-n", "2", "--format", "json")
         fixes = json.loads(result.stdout)["fixes"]
-        assert [f["changes"]["tile_m"]["to"] for f in fixes] == [64, 128]
+        assert [f["changes"]["wave_m"]["to"] for f in fixes] == [1, 1]
+        assert [f["cost"] for f in fixes] == sorted(f["cost"] for f in fixes)
         assert result.exit_code == 0
 
     def test_nothing_keeps_the_fields(self) -> None:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckrules.engine.book import RuleBook, Vocabulary
-from ckrules.engine.errors import UsageError
+from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules import Rule
-from ckrules.engine.variables import Int
+from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.reasoning import projection
 from ckrules.reasoning.cover import Kernels
 from ckrules.reasoning.projection import projected
+from ckrules.support.errors import UsageError
 from tests.reasoning.books import books, candidates, meets
 
 WORDS = Vocabulary(

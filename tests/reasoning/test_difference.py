@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from ckrules.constraints import book as rule_book
-from ckrules.engine.book import RuleBook, Vocabulary
-from ckrules.engine.errors import UsageError
-from ckrules.engine.variables import Int
+from ckrules.engine.expr.variables import Int
+from ckrules.engine.rules.book import RuleBook, Vocabulary
+from ckrules.engine.rules.region import Region
 from ckrules.reasoning.difference import diff, portable
-from ckrules.reasoning.sides import Side
+from ckrules.support.errors import UsageError
 from tests.reasoning.books import books, candidates, meets
 
 
@@ -30,7 +30,7 @@ class TestDiff:
     def test_counts_are_set_arithmetic(self, left: RuleBook, right: RuleBook) -> None:
         """Only-A, both and only-B are differences and the intersection of sets."""
         a, b = _legal(left), _legal(right)
-        found = diff(Side("a", left), Side("b", right))
+        found = diff(Region(left), Region(right))
         assert (found.only_a.count, found.both, found.only_b.count) == (
             len(a - b), len(a & b), len(b - a),
         )  # fmt: skip
@@ -47,7 +47,7 @@ class TestDiff:
     def test_a_field_that_tells_the_sides_apart_is_dropped(self, book: RuleBook) -> None:
         """Two values of one field are compared by the other fields."""
         mem, off = _legal(book, w="mem"), _legal(book, w="off")
-        found = diff(Side("mem", book, {"w": ("mem",)}), Side("off", book, {"w": ("off",)}))
+        found = diff(Region(book, {"w": "mem"}), Region(book, {"w": "off"}))
         assert found.dropped == ("w",)
         assert (found.only_a.count, found.both) == (len(mem - off), len(mem & off))
 
@@ -55,7 +55,7 @@ class TestDiff:
     @given(books())
     def test_portable_is_the_intersection(self, book: RuleBook) -> None:
         """What is legal for every value, by listing."""
-        sides = [Side(w, book, {"w": (w,)}) for w in ("mem", "compv3", "off")]
+        sides = [Region(book, {"w": w}) for w in ("mem", "compv3", "off")]
         space, _ = portable(sides)
         expected = set.intersection(*(_legal(book, w=w) for w in ("mem", "compv3", "off")))
         assert {tuple(p.values()) for p in space} == expected
@@ -66,13 +66,13 @@ class TestDiff:
             RuleBook("toy", Vocabulary([Int("m", values)]), [], check=False)
             for values in ([1, 2], [1, 2, 3])
         )
-        found = diff(Side("narrow", narrow), Side("wide", wide))
+        found = diff(Region(narrow), Region(wide))
         assert (found.only_a.count, found.both, found.only_b.count) == (0, 2, 1)
         assert found.only_b.witness == {"m": 3}
 
     def test_different_fields_are_refused(self) -> None:
         """Sides of two operators have no common points."""
-        sides = [Side(v, rule_book(v)) for v in ("forward", "forward_depthwise")]
+        sides = [Region(rule_book(v)) for v in ("forward", "forward_depthwise")]
         with pytest.raises(UsageError, match="different fields"):
             diff(*sides)
 
@@ -80,7 +80,7 @@ class TestDiff:
         """gfx1200 and gfx1201 accept the same kernels."""
         book = rule_book("forward")
         sides = [
-            Side(g, book, {"arch": (g,), "variant": ("forward",), "dtype": ("fp16",), "ndim": (2,)})
+            Region(book, {"arch": g, "variant": "forward", "dtype": "fp16", "ndim": 2})
             for g in ("gfx1200", "gfx1201")
         ]
         assert diff(*sides).equal

@@ -8,9 +8,9 @@ from operator import mul
 
 import pytest
 
-from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.errors import BudgetExceededError
+from ckrules.engine.expr.variables import Int
 from ckrules.engine.space import Space
-from ckrules.engine.variables import Int
 from ckrules.reasoning.exact import whole
 
 
@@ -21,5 +21,5 @@ def test_a_hard_space_is_declined_in_silence() -> None:
     space = Space(xs, [reduce(mul, xs) % 7919 < 40, total % 101 == 5])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(TooHardError):
+        with pytest.raises(BudgetExceededError):
             whole(space)

@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ckrules.engine.book import RuleBook
-from ckrules.engine.diagram.errors import TooHardError
-from ckrules.engine.errors import UndecidedError
+from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr.variables import Enum, Int, domain_of
+from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.space import Space
-from ckrules.engine.variables import domain_of
 from ckrules.reasoning import exact
 from ckrules.reasoning import lint as lint_module
+from ckrules.reasoning.compiled_test import CompiledTest, Pool
 from ckrules.reasoning.findings import CODES, Report
 from ckrules.reasoning.lint import lint
 from ckrules.reasoning.oracle import Oracle
+from ckrules.support.errors import UndecidedError
 from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, conditions, meets
 
 
@@ -78,8 +80,8 @@ def _expected_empty(legal: list[dict[str, Any]]) -> set[tuple[str, Any]]:
 def _named_empty(report: Report) -> set[tuple[str, Any]]:
     return {
         (h.field, v)
-        for f in report.findings if f.code in ("LINT001", "LINT002") and f.clash is not None
-        for h in f.clash.held for v in h.values if len(f.clash.held) == 1
+        for f in report.findings if f.code in ("LINT001", "LINT002") and f.conflict is not None
+        for h in f.conflict.held for v in h.values if len(f.conflict.held) == 1
     }  # fmt: skip
 
 
@@ -94,8 +96,8 @@ def _check(book: RuleBook, report: Report) -> None:
     legal = [p for p in everything if meets(p, [r.condition for r in book.rules])]
     for f in report.findings:
         if f.code in ("LINT001", "LINT002"):
-            assert f.clash is not None
-            held = f.clash.held
+            assert f.conflict is not None
+            held = f.conflict.held
             assert not any(all(p[h.field] in h.values for h in held) for p in legal)
             assert (f.code == "LINT001") == (len(f.rules) > 1)
         if f.code == "LINT004":
@@ -126,7 +128,7 @@ class TestRandomBooks:
         """A book whose space is too large to compile is left to the solver."""
 
         def refuse(space: Space) -> Space:
-            raise TooHardError("for a test")
+            raise BudgetExceededError("for a test")
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact, "whole", refuse)
@@ -161,10 +163,67 @@ def test_nothing_decides() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "witness_of", _give_up)
         patch.setattr(exact, "_by_parts", _too_hard)
+        patch.setattr(CompiledTest, "points", _too_hard)
         report = lint(book_of([*SOUND, A * B <= 24]), codes=["LINT003"])
     assert not report.findings
     assert [q.split(":")[0] for q in report.undecided] == ["whether RULE004 fires"]
 
 
 def _too_hard(*words: object) -> None:
-    raise TooHardError("for a test")
+    raise BudgetExceededError("for a test")
+
+
+@settings(max_examples=30)
+@given(books(3), conditions())
+def test_a_region_needs_no_solver(book: RuleBook, condition: BoolExpr) -> None:
+    """Without a solver lint answers all the same, about the whole book and about a region."""
+    for region in ([], [condition]):
+        expected = lint(book, conditions=region)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Oracle, "find", _give_up)
+            patch.setattr(exact, "witness_of", _give_up)
+            found = lint(book, conditions=region)
+        assert not found.undecided
+        assert [(f.code, f.subject) for f in found.findings] == [
+            (f.code, f.subject) for f in expected.findings
+        ]
+
+
+@settings(max_examples=60)
+@given(books(3), conditions())
+def test_compiling_decides_what_can_hold(book: RuleBook, condition: BoolExpr) -> None:
+    """Compiled conditions and points near others answer as listing all points does."""
+    wanted = [condition, *(r.condition for r in book.rules)]
+    domains = {n: domain_of(v).values for n, v in book.fields.items()}
+    legal = [p for p in candidates() if meets(p, wanted[1:])]
+    pool = Pool(domains, legal[:3], {"a": domains["a"][0]})
+    truth = any(meets(p, wanted) for p in candidates())
+    assert CompiledTest(domains).possible(wanted) == truth
+    assert CompiledTest(domains, pool=pool).possible(wanted) == truth
+    assert not pool.meets(wanted) or truth
+
+
+def test_a_narrow_region_asks_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values outside the region are empty by what was asked for: no core is sought for them."""
+    asked: list[dict[str, Any]] = []
+    plain = lint_module._Lint._conflict
+
+    def counted(self: Any, region: Any, conflicts: Any) -> Any:
+        asked.append(dict(region))
+        return plain(self, region, conflicts)
+
+    monkeypatch.setattr(lint_module._Lint, "_conflict", counted)
+    words = Vocabulary([Enum("gpu", list("abcdefgh")), Int("m", [1, 2, 4, 8]), Int("k", [1, 2])])
+    rules = [
+        Rule("AA001", "m-below-8", "compile", words.m < 8),
+        Rule("AA002", "k-on-c", "compile", words.k == 1, words.gpu == "c"),
+    ]
+    book = RuleBook("toy", words, rules, check=False)
+    whole = lint(book, keys=["gpu", "k"])
+    wide = len(asked)
+    asked.clear()
+    narrow = lint(book, keys=["gpu", "k"], conditions=[words.gpu == "c"])
+    assert asked == [{"m": 8}, {"k": 2}]
+    assert len(asked) <= wide
+    told = {"m = 8 cannot hold under AA001 (m-below-8)"}
+    assert told <= {f.message for f in whole.findings} & {f.message for f in narrow.findings}

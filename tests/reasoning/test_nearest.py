@@ -1,4 +1,4 @@
-"""Every fix is legal and nothing legal is nearer, by listing all candidates."""
+"""Every fix is legal, none holds another, and nothing is nearer, by listing all candidates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckrules.constraints import book as rule_book
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import UsageError
+from ckrules.engine.rules.book import RuleBook
 from ckrules.reasoning import nearest
 from ckrules.reasoning.nearest import Metric, fix
 from ckrules.reasoning.why import widened
+from ckrules.support.errors import UsageError
 from tests.reasoning.books import VARIABLES, books, candidates, meets, points
 
 
@@ -26,7 +26,9 @@ def _expected(
         p for p in candidates(point)
         if meets(p, [r.condition for r in book.rules]) and all(p[k] == point[k] for k in keep)
     ]  # fmt: skip
-    return sorted(metric.distance(p) for p in legal)
+    changes = {metric.changed(p) for p in legal}
+    least = [p for p in legal if not any(c < metric.changed(p) for c in changes)]
+    return sorted(metric.distance(p) for p in least)
 
 
 class TestFix:
@@ -35,8 +37,10 @@ class TestFix:
     def test_nothing_legal_is_nearer(
         self, book: RuleBook, point: dict[str, Any], keep: list[str]
     ) -> None:
-        """The distances are the smallest that legal points have."""
+        """The distances are the smallest that repairs have which hold no smaller one."""
         found = fix(book, point, n=4, keep=keep)
+        changes = [{(c.field, c.after) for c in f.changes} for f in found.fixes]
+        assert not any(a <= b for a in changes for b in changes if a is not b)
         expected = _expected(book, point, keep, None)
         assert [(f.cost, f.steps) for f in found.fixes] == expected[:4]
         assert all(not book.violations(f.point) for f in found.fixes)
@@ -60,6 +64,21 @@ class TestFix:
             patch.setattr(nearest, "_listed", lambda *_: ([], -1, False))
             searched = fix(book, point, n=3)
         assert [f.point for f in searched.fixes] == [f.point for f in listed.fixes]
+
+    @settings(max_examples=40)
+    @given(books(), points())
+    def test_all_repairs_of_a_small_book(self, book: RuleBook, point: dict[str, Any]) -> None:
+        """Asked for more than there are, all come, and their number is said to be all."""
+        found = fix(book, point, n=10_000)
+        assert [(f.cost, f.steps) for f in found.fixes] == _expected(book, point, [], None)
+        assert found.complete
+
+    def test_a_legal_point_is_its_own_only_fix(self) -> None:
+        """Every other legal point has more changes than it needs."""
+        book = rule_book("forward")
+        found = fix(book, book.vocabulary.baseline, n=3)
+        assert [f.changes for f in found.fixes] == [()]
+        assert found.complete
 
     def test_weight_below_one_is_refused(self) -> None:
         """A change that costs nothing would make distance meaningless."""

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import click
 
 from ckrules import arch
+from ckrules.cli.formats import TABLE, output_options
 from ckrules.cli.options import arch_file_option
-from ckrules.engine.errors import unknown
-from ckrules.reports.gpus import gpu_dict, gpu_page, gpu_table
+from ckrules.cli.output import text_output
+from ckrules.output.gpus import gpu_dict, gpu_page, gpu_table
+from ckrules.support.visible import json_text, visible_lines
 
-_FORMATS = ("table", "json")
+GROUP = "explore"
 
 
 @click.command()
 @click.argument("name", metavar="[GPU]", required=False)
-@click.option("--format", "form", metavar="|".join(_FORMATS), default="table", help="[table]")
+@output_options(TABLE)
 @arch_file_option
-def command(name: str | None, form: str, arch_files: tuple[str, ...]) -> int:
+def command(name: str | None, form: str, output: str | None, arch_files: tuple[str, ...]) -> int:
     """List the GPUs, or show one."""
-    if form not in _FORMATS:
-        raise unknown("format", form, _FORMATS)
     extra = [Path(p) for p in arch_files]
     if name is None:
         gpus = arch.load_all(extra)
@@ -31,9 +29,10 @@ def command(name: str | None, form: str, arch_files: tuple[str, ...]) -> int:
     else:
         gpu = arch.load(name, extra=extra)
         text = gpu_page(gpu) if form == "table" else _json(gpu_dict(gpu))
-    sys.stdout.write(text)
+    with text_output(output) as stream:
+        stream.write(visible_lines(text))
     return 0
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value, indent=1) + "\n"

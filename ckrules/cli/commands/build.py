@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds
+from ckrules.cli.options import Seconds, quiet_option
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.build.results import Result
-    from ckrules.build.session import Summary
+    from ckrules.compiling.results import Result
+    from ckrules.compiling.session import BuildSummary
 
 _SHOWN = 10
+
+GROUP = "build"
 
 EPILOG = """\b
 DIR is what ckrules generate wrote. For each kernel are made, beside its sources,
@@ -48,7 +51,7 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
 @click.option("--artifact", "artifacts", multiple=True, metavar="KIND",
               help="device, host or object. Repeatable [device and host].")  # fmt: skip
-@click.option("--compiler", metavar="NAME", help="clang-19, amdclang++ or hipcc (default: found).")
+@click.option("--compiler", metavar="NAME", help="A compiler by name [first that knows the GPU].")
 @click.option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
 @click.option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
 @click.option(
@@ -58,7 +61,7 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--timeout", default=900.0, type=Seconds(), help="Limit for one artifact [900].")
 @click.option("--retry", is_flag=True, help="Compile again what failed before.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@quiet_option
 def command(
     folder: str,
     jobs: int | None,
@@ -75,19 +78,18 @@ def command(
     quiet: bool,
 ) -> int:
     """Compile generated kernels and remember what came out."""
-    from ckrules.build import executors
-    from ckrules.build.commands import ARTIFACTS, LEVELS
-    from ckrules.build.database import FILE
-    from ckrules.build.results import Results
-    from ckrules.build.session import Options, Session
+    from ckrules.compiling import executors
+    from ckrules.compiling.artifacts import RUNNABLE, Artifact
+    from ckrules.compiling.compile_commands import LEVELS
+    from ckrules.compiling.database import FILE
+    from ckrules.compiling.results import Results
+    from ckrules.compiling.session import BuildOptions, BuildSession
 
-    for artifact in artifacts:
-        if artifact not in ARTIFACTS:
-            raise unknown("artifact", artifact, ARTIFACTS)
+    kinds = tuple(dict.fromkeys(map(Artifact.named, artifacts)))
     if optimize not in LEVELS:
         raise unknown("level of optimisation", optimize, LEVELS)
-    options = Options(
-        artifacts=tuple(dict.fromkeys(artifacts)) or ("device", "host"),
+    options = BuildOptions(
+        artifacts=kinds or RUNNABLE,
         compiler=compiler,
         include=Path(include).resolve() if include else None,
         optimize=optimize,
@@ -97,7 +99,7 @@ def command(
         retry=retry,
     )
     home = Path(folder)
-    session = Session(home, options)
+    session = BuildSession(home, options)
     width = jobs or executors.default_jobs()
     with (
         ended_like_ctrl_c(),
@@ -106,7 +108,22 @@ def command(
         progress("artifacts", session.count()) as bar,
     ):
         summary = session.run(results, pool, at_once, lambda _: bar.advance(1))
+    if not quiet and compiler is None:
+        _tell_others(session.compilers)
     return _finish(summary, quiet)
+
+
+def _tell_others(compilers: Mapping[str, str]) -> None:
+    """Says which GPUs another compiler than the first was needed for."""
+    from ckrules.compiling.toolchain import Missing, find_compiler
+
+    first = find_compiler()
+    if isinstance(first, Missing):
+        return
+    for name in dict.fromkeys(compilers.values()):
+        archs = [arch for arch, kind in compilers.items() if kind == name]
+        if name != first[0]:
+            note(f"compiled by {name}, as {first[0]} does not know the GPU: {', '.join(archs)}")
 
 
 def _launcher(text: str | None) -> tuple[str, ...]:
@@ -119,7 +136,7 @@ def _launcher(text: str | None) -> tuple[str, ...]:
     return words
 
 
-def _finish(summary: Summary, quiet: bool) -> int:
+def _finish(summary: BuildSummary, quiet: bool) -> int:
     for result in summary.findings[:_SHOWN]:
         _show(result)
     if len(summary.findings) > _SHOWN:
@@ -130,10 +147,12 @@ def _finish(summary: Summary, quiet: bool) -> int:
     if not quiet:
         known = f", {summary.known:,} known already" if summary.known else ""
         failed = f", {summary.failed:,} failed" if summary.failed else ""
-        passing = f" ({summary.transient:,} for a passing reason)" if summary.transient else ""
+        before = f", {summary.failed_before:,} failed before" if summary.failed_before else ""
+        before += " (--retry builds them again)" if before else ""
+        passing = f" ({summary.transient:,} for a transient reason)" if summary.transient else ""
         built = f"{summary.built:,} artifact{'s' * (summary.built != 1)} built"
-        note(f"{built}{known}{failed}{passing}")
-    return 1 if summary.failed else 0
+        note(f"{built}{known}{failed}{passing}{before}")
+    return 1 if summary.failed or summary.failed_before else 0
 
 
 def _show(result: Result) -> None:

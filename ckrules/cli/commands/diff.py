@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.answers import Writer, answer_options, name_or_text
-from ckrules.cli.options import Request, space_options
+from ckrules.cli.request import Request, space_options
 from ckrules.cli.sides import HELP, side_of
 
 if TYPE_CHECKING:
     from ckrules.reasoning.difference import Part
 
+GROUP = "check"
+
 EPILOG = (
     HELP
     + """
 The options select the part that is compared. Counts are exact, so "equal" is a
-proof; where sides differ in a field (two GPUs), points are compared without it.
+proof; where sides differ in a field (two GPUs), that field is not compared.
 
 \b
 Examples:
@@ -47,7 +49,7 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
         if found.dropped:
             yield f"compared without {', '.join(found.dropped)}"
         if found.equal:
-            yield f"equal: {found.both:,} points on both sides, none on one only"
+            yield f"equal: {found.both:,} configurations on both sides, none on one only"
             return
         yield f"only {found.only_a.title}: {found.only_a.count:,}"
         yield f"both: {found.both:,}"

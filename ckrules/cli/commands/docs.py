@@ -8,6 +8,8 @@ import click
 
 from ckrules.cli.terminal import note
 
+GROUP = "maintain"
+
 
 @click.command()
 @click.option(
@@ -20,10 +22,9 @@ from ckrules.cli.terminal import note
 def command(out: Path, check: bool) -> int:
     """Write the pages of the rules, or check that they are fresh.
 
-    One Markdown page a rule and an index, the same text as `ckrules explain` plus the form that
-    z3 gets.
+    One Markdown page a rule, the same text as `ckrules explain`, and an index.
     """
-    from ckrules.reports.rule_docs import pages, stale, write
+    from ckrules.output.rule_docs import pages, stale, write
 
     made = pages()
     if check:

@@ -1,8 +1,8 @@
-"""List the points that break no rule."""
+"""List the configurations that break no rule."""
 
 from __future__ import annotations
 
-import itertools
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +16,30 @@ from ckrules.cli.emit import (
     several_gpus,
     show_table,
     wanted_fields,
+    with_version,
 )
-from ckrules.cli.options import Request, Shard, space_options
-from ckrules.cli.removed import number, sentence
+from ckrules.cli.options import Shard, limit_option, quiet_option
+from ckrules.cli.removed import lines
+from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
+from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
 
+GROUP = "explore"
+
 EPILOG = """\b
-A terminal gets a table of the first points; elsewhere all points are written,
-by default as upstream kernel names, one a line. Points break no rule of either
-severity. They come in the order of Space.order, the same on every machine.
+A terminal gets a table of configurations from everywhere in the space;
+elsewhere all are written, by default as upstream kernel names, one a line. They
+break no rule of either severity, and come in the same order on every machine.
 
 \b
 Examples:
   ckrules enumerate --variant bwd_weight --arch gfx1201
   ckrules enumerate --variant forward --arch gfx942,gfx950 --dtype fp16 \\
-      --where "pipeline == 'compv4' & lds_bytes <= 32768" -o points.parquet
+      --where "pipeline == 'compv4' & lds_bytes <= 32768" -o kernels.parquet
   ckrules enumerate --catalog full --stage generated --arch gfx942 --variant forward
 """
 
@@ -41,36 +47,64 @@ Examples:
 @click.command(epilog=EPILOG)
 @space_options
 @listing_options
-@click.option("--limit", type=click.IntRange(min=0), help="Stop after so many points.")
+@limit_option
+@click.option(
+    "--spread",
+    type=click.IntRange(min=1),
+    help="So many configurations, at equal distances in the whole order [20 on a terminal].",
+)
 @click.option("--shard", type=Shard(), help="Only part I of N equal parts, counted from 1.")
-@click.option("--no-summary", is_flag=True, help="No line on standard error at the end.")
+@click.option("--summary", is_flag=True, help="Say what each topic of the rules removes.")
+@quiet_option
 def command(
     request: Request,
     listing: Listing,
     limit: int | None,
+    spread: int | None,
     shard: tuple[int, int] | None,
-    no_summary: bool,
+    summary: bool,
+    quiet: bool,
 ) -> int:
-    """List the points that break no rule."""
-    if request.catalog:
+    """List the configurations that break no rule."""
+    if spread is not None and (limit is not None or shard is not None):
+        raise UsageError("--spread takes the whole space: leave out --limit and --shard")
+    if listing.to_terminal and (limit, shard) == (None, None):
+        spread = spread or TABLE_ROWS
+    if (listed := request.listing) is not None:
         from ckrules.cli.catalog_list import CatalogList
 
-        catalog = CatalogList(request)
-        return catalog.show(listing, limit=limit, shard=shard, no_summary=no_summary)
-    from ckrules.reports.columns import Columns
+        if summary:
+            raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
+        catalog = CatalogList(request, listed)
+        return catalog.show(listing, limit=limit, spread=spread, shard=shard, quiet=quiet)
+    from ckrules.output.columns import Columns
 
-    columns = Columns(request.selection.book, wanted_fields(listing))
-    space = request.selection.space
+    columns = Columns(request.region.book, wanted_fields(listing), listing.style)
+    space = request.region.space
     several_gpus(listing, space.domains["arch"])
+    limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
+    tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
+    made = columns.chunks(tables, space.domains)
+    chunks = with_version(made, listing, request.books.ck)
     if listing.to_terminal:
-        rows = TABLE_ROWS if limit is None else limit
-        shown = _table(columns, space, shard, rows, listing)
+        shown = _table(chunks, space, listing)
     else:
-        tables = _tables(space, shard, limit)
-        shown = emit(columns.chunks(tables, space.domains), columns.fields, listing, limit)
-    if not no_summary:
+        shown = emit(chunks, columns.fields, listing, limit)
+    if not quiet:
         note(_summary(request, space, shown))
+        note(_founded(request))
+    if summary:
+        for text in lines(request.region):
+            note(text)
     return 0
+
+
+def _spread(space: Space, n: int) -> Iterator[Mapping[str, Any]]:
+    """The points in the middle of ``n`` equal parts of the order."""
+    total = space.count()
+    n = min(n, total)
+    places = [(2 * i + 1) * total // (2 * n) for i in range(n)]
+    return iter([space.compile().unrank_many(places)] if places else [])
 
 
 def _tables(
@@ -94,24 +128,31 @@ def _cut(tables: Iterator[Mapping[str, Any]], limit: int) -> Iterator[Mapping[st
             return
 
 
-def _table(
-    columns: Any, space: Space, shard: tuple[int, int] | None, rows: int, listing: Listing
-) -> int:
+def _table(chunks: Iterator[Mapping[str, Any]], space: Space, listing: Listing) -> int:
     """The first rows as a table; returns how many there are."""
-    tables = _tables(space, shard, rows)
-    chunk = next(iter(columns.chunks(itertools.islice(tables, 1), space.domains)), None)
+    chunk = next(chunks, None)
     if chunk is None:
         return 0
-    shown = len(next(iter(chunk.values())))
-    count = space.count()
-    title = f"first {shown:,} of {number(count)} points"
-    show_table(chunk, listing, title, str(space.domains["variant"][0]))
-    return shown
+    show_table(chunk, listing, "", str(space.domains["variant"][0]))
+    sys.stdout.flush()  # before the summary
+    return len(next(iter(chunk.values())))
+
+
+def _founded(request: Request) -> str:
+    """One line: how many of the rules that decide have been confirmed by something."""
+    from ckrules.kernels import evidence
+
+    codes = [r.code for r in request.region.book.rules if r.severity == "error"]
+    known = [evidence.of(code) for code in codes]
+    by = {m: sum(bool(e.total(m).confirmed) for e in known) for m in evidence.METHODS}
+    read = sum(not e.proven for e in known)
+    each = f"{by[evidence.COMPILER]} by the compiler, {by[evidence.NUMERICS]} by runs"
+    return f"{count(len(codes), 'rule')} decide: {each} confirmed, {read} {evidence.READ_ONLY}"
 
 
 def _summary(request: Request, space: Space, shown: int) -> str:
-    """One line: the points, and what each family removed from the candidates."""
-    count = space.count()
-    points = f"{number(count)} point{'s' * (count != 1)}"
-    listed = points if shown == count else f"{shown:,} of {points}"
-    return f"{listed} ({request.title()}); {sentence(request.selection)}"
+    """One line: how many points there are, and how many of them are shown."""
+    total = space.count()
+    whole = count(total, "configuration")
+    listed = whole if shown == total else f"{shown:,} of {whole}"
+    return f"{listed} ({request.title()})"

@@ -1,74 +1,73 @@
-"""Explain a rule, a field, a derived quantity or a family of rules."""
+"""Explain a code, a field, a quantity, a value, a GPU or a catalog."""
 
 from __future__ import annotations
 
-import sys
-
 import click
+from click.shell_completion import CompletionItem
 
-from ckrules import constraints
+from ckrules.cli.formats import TEXT, output_options
+from ckrules.cli.glossary import Glossary
 from ckrules.cli.options import rule_options
-from ckrules.engine.book import RuleBook
-from ckrules.engine.errors import unknown
-from ckrules.engine.rules import Rule
-from ckrules.reports.page import field_page, rule_page
-from ckrules.selection import Books
+from ckrules.cli.output import text_output
+from ckrules.kernels.books import Books
+from ckrules.support.tables import aligned
+from ckrules.support.visible import json_text
+
+EPILOG = """\b
+Examples:
+  ckrules explain LDS001
+  ckrules explain lds_bytes
+  ckrules explain compv4
+  ckrules explain --list quantities
+"""
+
+GROUP = "explore"
 
 
-@click.command()
-@click.argument("what", metavar="CODE|FIELD|QUANTITY")
+def _completed(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    words = Glossary(Books())
+    known = list(words.sections) if ctx.params.get("listed") else words.words()
+    return [CompletionItem(w) for w in known if w.lower().startswith(incomplete.lower())]
+
+
+@click.command(epilog=EPILOG)
+@click.argument(
+    "what",
+    metavar="[CODE|FIELD|QUANTITY|VALUE|GPU|CATALOG]",
+    required=False,
+    shell_complete=_completed,
+)
+@click.option("--list", "listed", is_flag=True, help="List the words of a kind, or the kinds.")
+@output_options(TEXT)
 @rule_options
-def command(books: Books, what: str) -> int:
-    """Explain a rule, a field, a derived quantity or a family of rules."""
-    sys.stdout.write(page(what, books))
+def command(books: Books, what: str | None, listed: bool, form: str, output: str | None) -> int:
+    """Explain any word that ckrules prints."""
+    if what is None and not listed:
+        raise click.UsageError("missing argument: a word, or --list", click.get_current_context())
+    make = _text if form == "text" else _json
+    text = make(Glossary(books), what, listed)
+    with text_output(output) as stream:
+        stream.write(text)
     return 0
 
 
-def page(what: str, books: Books) -> str:
-    """The page about a word.
-
-    Raises:
-        UnknownNameError: With near matches among everything that has a page.
-    """
-    own = books.every()
-    if found := _rule(what, own):
-        return rule_page(*found)
-    having = [(b, _defaults(b)) for b in own if what in b.vocabulary.names()]
-    if having:
-        return field_page(what, having)
-    problems = books.problems()
-    if found := _rule(what, problems):
-        return rule_page(*found)
-    if what.upper() in constraints.FAMILIES:
-        return _family_page(what.upper(), own + problems)
-    if found := _rule(what, _other_versions(books)):
-        return rule_page(*found)
-    known = [w for b in own for w in [*(r.code for r in b.rules), *b.vocabulary.names()]]
-    known += [r.name for b in own + problems for r in b.rules]
-    known += [r.code for b in problems for r in b.rules]
-    raise unknown("rule, field or quantity", what, dict.fromkeys(known))
+def _text(words: Glossary, what: str | None, listed: bool) -> str:
+    if what is None:
+        sizes = ((s, f"{len(words.lines(s))} words") for s in words.sections)
+        return aligned([[f"ckrules explain --list {s}", n] for s, n in sizes])
+    if listed:
+        return aligned([list(pair) for pair in words.lines(what.lower()).items()])
+    return words.page(what)
 
 
-def _rule(what: str, books: list[RuleBook]) -> tuple[RuleBook, Rule] | None:
-    for book in books:
-        for rule in book.rules:
-            if what.upper() == rule.code or what == rule.name:
-                return book, rule
-    return None
-
-
-def _other_versions(books: Books) -> list[RuleBook]:
-    """The books of the other CK versions, where a rule that is gone or to come is found."""
-    others = [v for v in reversed(constraints.CK_VERSIONS) if v != books.ck]
-    return [b for v in others for b in Books(v, books.profile, books.arch_files).every()]
-
-
-def _defaults(book: RuleBook) -> dict[str, int | float | str | bool]:
-    variant = book.vocabulary.baseline["variant"]
-    return dict(constraints.defaults(str(variant)))
-
-
-def _family_page(family: str, books: list[RuleBook]) -> str:
-    rules = [r for b in books for r in b.rules if r.family == family]
-    lines = [f"- {r.code} {r.name}: {r.summary}" for r in rules]
-    return f"# {family}: {constraints.FAMILIES[family]}\n\n" + "\n".join(lines) + "\n"
+def _json(words: Glossary, what: str | None, listed: bool) -> str:
+    answer: object
+    if what is None:
+        answer = [{"list": s, "words": len(words.lines(s))} for s in words.sections]
+    elif listed:
+        lines = words.lines(what.lower())
+        answer = [{"name": name, "summary": line} for name, line in lines.items()]
+    else:
+        section, name, word = words.find(what)
+        answer = {"name": name, "list": section, "summary": word.line, "page": word.page()}
+    return json_text(answer, indent=1) + "\n"

@@ -16,18 +16,23 @@ from ckrules.cli.answers import (
     timeout_option,
     title_of,
 )
-from ckrules.cli.options import Words, rule_options
-from ckrules.engine.errors import UsageError, unknown
-from ckrules.engine.text import literal
-from ckrules.selection import Books
+from ckrules.cli.options import Words, arch_option, rule_options
+from ckrules.engine.expr.printer import literal
+from ckrules.engine.expr.variables import Role, domain_of
+from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels import library
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import count
 
-#: What a kernel is for; another GPU or dtype would not repair it.
-PURPOSE = ("variant", "arch", "dtype", "ndim", "layout")
+GROUP = "check"
 
 EPILOG = """\b
-Nearest: fewest changed fields, then fewest steps from candidate value to
-candidate value. variant, arch, dtype, ndim and layout keep their values unless
---free names them. No legal configuration that is left out is nearer.
+Nearest: cheapest changed fields, then fewest steps from candidate value to
+candidate value. Flags cost 1 or 2, vectors 3, warp tiles and waves 6 and 7, the
+block tile 16 and the pipeline 20, as in `ckrules check`. variant, arch, dtype,
+ndim and layout keep their values unless --free names them. No fix has all
+changes of another one, and none that is left out is nearer.
 
 \b
 Examples:
@@ -41,16 +46,18 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 
 @click.command(epilog=EPILOG)
 @click.argument("config")
-@click.option("--arch", metavar="GPU", help="GPU of a configuration that names none.")
+@arch_option
 @click.option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
 @click.option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
-@click.option("-n", "--n", "n", type=click.IntRange(min=1), default=1, help="How many [1].")
+@click.option(
+    "-n", "--limit", "n", type=click.IntRange(min=1), default=1, help="So many fixes at most [1]."
+)
 @click.option(
     "--weight",
     "weights",
     multiple=True,
     metavar="FIELD=N",
-    help="What changing a field costs [1]. Repeatable.",
+    help="What changing a field costs, instead of the above. Repeatable.",
 )
 @timeout_option(60)
 @answer_options
@@ -58,7 +65,7 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 def command(
     config: str,
     books: Books,
-    arch: str | None,
+    archs: tuple[str, ...],
     keep: tuple[tuple[str, ...], ...],
     free: tuple[tuple[str, ...], ...],
     n: int,
@@ -69,22 +76,24 @@ def command(
     """Find the nearest legal configurations."""
     from ckrules.reasoning.nearest import fix
 
-    items = configurations([config], books, arch)
+    items = configurations([config], books, archs)
     if len(items) != 1:
-        raise UsageError(f"one configuration is needed, not {len(items)}")
+        hint = ": FILE#/kernels/3 is one of a file" if len(items) > 1 else ""
+        raise UsageError(f"one configuration is needed, not {len(items)}{hint}")
     item = items[0]
+    books = books.at(item.ck)
     book = books.of(item.variant)
     freed = {f for words in free for f in words}
     for name in sorted(freed - book.fields.keys()):
         raise unknown("field", name, book.fields)
-    kept = [f for f in PURPOSE if f in book.fields and f not in freed]
+    kept = [f for f in _purpose(book, item.variant) if f not in freed]
     kept += [f for words in keep for f in words]
     found = fix(book, item.point, n=n, keep=kept, weights=_weights(weights), timeout=timeout)
 
     def lines() -> Iterator[str]:
         yield title_of(item)
         for number, one in enumerate(found.fixes, 1):
-            what = "already legal" if not one.changes else f"{_many(len(one.changes), 'change')}"
+            what = "already legal" if not one.changes else count(len(one.changes), "change")
             yield f"  {number}. {what}: {name_or_text(one.point)}"
             for c in one.changes:
                 yield f"       - {c.field} = {literal(c.before)}"
@@ -96,12 +105,17 @@ def command(
         elif found.complete and len(found.fixes) < n:
             yield f"  there are no more than {len(found.fixes)}"
 
-    write({"name": item.name, **found.to_dict()}, lines())
+    write({"ck": books.ck, "name": item.name, **found.to_dict()}, lines())
     return 0 if found.fixes else 1
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
+def _purpose(book: RuleBook, variant: str) -> list[str]:
+    """What a kernel is for, and what follows from it: another GPU would not be a repair."""
+    always = library.defaults(variant)
+    domains = [domain_of(field) for field in book.fields.values()]
+    dims = next((d.values for d in domains if d.name == "ndim"), ())
+    follow = {f for n in dims for f in library.defaults(variant, n) if f not in always}
+    return [d.name for d in domains if d.role is Role.PURPOSE or d.name in follow]
 
 
 def _weights(texts: Sequence[str]) -> dict[str, int] | None:
@@ -109,6 +123,6 @@ def _weights(texts: Sequence[str]) -> dict[str, int] | None:
     for text in texts:
         name, sign, number = text.partition("=")
         if not sign or not number.strip().isdecimal() or len(number) > 6:
-            raise UsageError(f"--weight {text!r} is not of the form FIELD=N with a whole number")
+            raise UsageError(f"--weight {text!r} is not of the form FIELD=N with an integer")
         out[name.strip()] = int(number)
     return out or None

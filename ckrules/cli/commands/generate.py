@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import itertools
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import rule_options
+from ckrules.cli.options import arch_option, quiet_option, rule_options
+from ckrules.cli.options import input_format as format_type
 from ckrules.cli.terminal import note, progress
-from ckrules.engine.errors import UsageError, unknown
-from ckrules.selection import Books
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.codegen.generate import Report
-    from ckrules.config import Config
+    from ckrules.kernels.config import Config
 
 _SHOWN = 20
+
+GROUP = "build"
 
 EPILOG = """\b
 INPUTS are kernel names, files or - (standard input), as for ckrules check.
@@ -26,6 +32,8 @@ A kernel becomes NAME.hpp, NAME.cpp, NAME.device.cpp, NAME.host.cpp and a
 dispatcher wrapper. Beside them stand headers that include and register all,
 CMakeLists.txt, Makefile and (with the package ninja) build.ninja. Kernels of
 several GPUs go to a folder each. Files that would not change are left alone.
+Kernels that an earlier run wrote stay, unless --clean is given: it removes their
+sources and artifacts, and nothing that ckrules did not write.
 
 \b
 Examples:
@@ -42,41 +50,48 @@ Exit codes: 0 all generated, 1 some break a rule, 2 some cannot be read,
 @click.command(epilog=EPILOG)
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="DIR", required=True, help="Folder to write to.")
-@click.option("--arch", metavar="GPU", help="GPU of configurations that name none.")
+@arch_option
 @click.option("--force", is_flag=True, help="Generate what breaks rules, too.")
 @click.option("--ninja/--no-ninja", default=None, help="Write build.ninja (default: if possible).")
 @click.option("--rule-set-names", is_flag=True, help="Names as upstream's rule sets: compv1.")
-@click.option("--input-format", metavar="NAME", help="Read every file as this format.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option(
+    "--input-format", type=format_type, metavar="NAME", help="Read every file in this format."
+)
+@click.option("--clean", is_flag=True, help="Remove the kernels of earlier runs from the folder.")
+@quiet_option
 @rule_options
 def command(
     inputs: tuple[str, ...],
     books: Books,
     output: str,
-    arch: str | None,
+    archs: tuple[str, ...],
     force: bool,
     ninja: bool | None,
     rule_set_names: bool,
     input_format: str | None,
+    clean: bool,
     quiet: bool,
 ) -> int:
     """Turn configurations into CK Tile kernels."""
     from ckrules.codegen.generate import Generator, rule_set_configs
-    from ckrules.readers import Context, Problem, formats, read_input
+    from ckrules.readers import Context, Problem, Reading, Remark
 
-    if input_format is not None and input_format not in formats():
-        raise unknown("input format", input_format, formats())
     if not output:
         raise UsageError("-o: the folder has no name")
-    context = Context(books, books.plain_arch(arch) if arch is not None else None)
+    stdin = sys.stdin.buffer.read() if "-" in inputs else b""
+    contexts = [Context(books, books.plain_arch(a)) for a in archs] or [Context(books)]
     unreadable = 0
 
     def configs() -> Iterator[Config]:
         nonlocal unreadable
         items = itertools.chain.from_iterable(
-            read_input(i, context, input_format=input_format) for i in inputs
+            Reading(i, c, input_format=input_format, stdin=io.BytesIO(stdin))
+            for c in contexts
+            for i in inputs
         )
         for item in items:
+            if isinstance(item, Remark):
+                continue
             if not isinstance(item, Problem):
                 yield item.config
                 continue
@@ -85,11 +100,48 @@ def command(
                 for place, message in item.lines():
                     note(f"{place}: error: {message}")
 
+    wanted = list(rule_set_configs(configs()) if rule_set_names else configs())
+    books = books.at(_version(wanted, books))
     generator = Generator(books, Path(output), force=force, ninja=ninja)
     with progress("kernels") as bar:
-        wanted = rule_set_configs(configs()) if rule_set_names else configs()
         report = generator.run(wanted, bar.advance)
-    return _finish(report, unreadable, quiet)
+    code = _finish(report, unreadable, quiet)
+    for folder in report.folders:
+        _left(folder, clean)
+    return code
+
+
+def _left(folder: Path, clean: bool) -> None:
+    """Removes the kernels of earlier runs, or says that there are some."""
+    from ckrules.codegen.generate import MANIFEST
+    from ckrules.compiling import manifest
+    from ckrules.compiling.leftover import leftovers
+
+    found = leftovers(folder, {kernel.name for kernel in manifest.read(folder / MANIFEST)})
+    if not found:
+        return
+    kernels = f"{folder}: {count(len(found), 'kernel')} of earlier runs"
+    if not clean:
+        note(f"{kernels} {'stays' if len(found) == 1 else 'stay'} there: --clean removes them")
+        return
+    files = [path for paths in found.values() for path in paths]
+    for path in files:
+        path.unlink(missing_ok=True)
+    note(f"{kernels} removed ({count(len(files), 'file')})")
+
+
+def _version(configs: Sequence[Config], books: Books) -> str:
+    """The CK version of the rows: the one that they say, else the one that was asked for.
+
+    Raises:
+        UsageError: If rows are for different versions.
+    """
+    said = sorted({c.ck for c in configs if c.ck})
+    if len(said) > 1:
+        raise UsageError(f"rows for CK {' and '.join(said)}: generate one version at a time")
+    if configs and not said and not books.ck_asked:
+        note(f"note: for CK {books.ck}: neither --ck nor the input says which")
+    return said[0] if said else ""
 
 
 def _finish(report: Report, unreadable: int, quiet: bool) -> int:
@@ -104,7 +156,7 @@ def _finish(report: Report, unreadable: int, quiet: bool) -> int:
     if not quiet and (report.kernels or report.refused):
         broken = f", {len(report.refused):,} break a rule" if report.refused else ""
         note(
-            f"{report.kernels:,} kernel{'s' * (report.kernels != 1)}{broken};"
+            f"{count(report.kernels, 'kernel')}{broken};"
             f" {report.written:,} files written, {report.unchanged:,} unchanged"
         )
     if unreadable:

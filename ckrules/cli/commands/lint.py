@@ -1,22 +1,24 @@
-"""Find contradictions and dead weight in a rule book or catalog."""
+"""Find contradictions and useless rules in a rule book or catalog."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
-from ckrules.cli.options import Request, Words, space_options
+from ckrules.cli.options import Words
+from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import unknown
-from ckrules.selection import select
+from ckrules.engine.expr import ENUM
+from ckrules.engine.expr.variables import Role, domain_of
 
 if TYPE_CHECKING:
-    from ckrules.reasoning.sides import Side
+    from ckrules.engine.rules.book import RuleBook
+    from ckrules.engine.rules.region import Region
 
-KEYS = ("variant", "arch", "dtype")
+GROUP = "check"
 
 EPILOG = """\b
 Codes
@@ -44,10 +46,20 @@ Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
 """
 
 
+def _codes() -> Sequence[str]:
+    from ckrules.reasoning.codes import CODES
+
+    return list(CODES)
+
+
 @click.command(epilog=EPILOG)
 @space_options
-@click.option("--select", "chosen", type=Words(), help="Only findings with these codes.")
-@click.option("--ignore", "ignored", type=Words(), help="No findings with these codes.")
+@click.option(
+    "--select", "chosen", type=Words(_codes, "finding"), help="Only findings with these codes."
+)
+@click.option(
+    "--ignore", "ignored", type=Words(_codes, "finding"), help="No findings with these codes."
+)
 @timeout_option(20)
 @answer_options
 def command(
@@ -57,25 +69,20 @@ def command(
     timeout: float,
     write: Writer,
 ) -> int:
-    """Find contradictions and dead weight in a rule book or catalog."""
-    from ckrules.reasoning.clash import held_condition
-    from ckrules.reasoning.findings import CODES
+    """Find contradictions and useless rules in a rule book or catalog."""
+    from ckrules.reasoning.codes import CODES
+    from ckrules.reasoning.conflict import held_condition
     from ckrules.reasoning.lint import lint
 
-    dropped = list(ignored or ())
-    for code in [*(chosen or ()), *dropped]:
-        if code not in CODES:
-            raise unknown("finding", code, CODES)
-    codes = [c for c in chosen or CODES if c not in dropped]
-    catalog = request.catalog or ("full" if request.books.profile != "legal" else None)
-    side = _side(request, catalog)
-    region = [held_condition(side.book.fields[k], v) for k, v in side.held.items()]
+    codes = [c for c in chosen or CODES if c not in (ignored or ())]
+    side, asked = _side(request)
+    region = [held_condition(side.book.fields[k], v) for k, v in side.fixed.items()]
     report = lint(
         side.book,
-        keys=[k for k in KEYS if k in side.book.fields],
+        keys=_keys(side.book),
         conditions=[*region, *side.where],
         codes=codes,
-        every_value=catalog is None,
+        every_value="catalog" not in asked,
         timeout=timeout,
     )
 
@@ -85,9 +92,7 @@ def command(
             if f.code in ("LINT001", "LINT002"):
                 yield from source_lines(f.rules)
 
-    asked = {"ck": request.books.ck, "profile": request.books.profile, **request.given}
-    answer: Mapping[str, Any] = {**asked, "catalog": catalog, **report.to_dict()}
-    write(answer, lines())
+    write({**asked, **report.to_dict()}, lines())
     for question in report.undecided:
         note(f"undecided: {question}")
     note(f"{len(report.findings)} findings in {len(side.book.rules)} rules")
@@ -96,12 +101,17 @@ def command(
     return 4 if report.undecided else 0
 
 
-def _side(request: Request, catalog: str | None) -> Side:
-    from ckrules.cli.sides import catalog_side
-    from ckrules.reasoning.sides import Side
+def _keys(book: RuleBook) -> list[str]:
+    """The fields of whose values a rule may leave nothing: words that say what is wanted."""
+    domains = map(domain_of, book.fields.values())
+    return [d.name for d in domains if d.role is Role.PURPOSE and d.sort == ENUM]
 
-    chosen = select(request.books, request.given, request.where)
-    if catalog is None:
-        return Side("book", chosen.book, dict(chosen.bound), chosen.where)
-    stage = request.stage or ("listed" if request.books.profile == "legal" else "generated")
-    return catalog_side(catalog, catalog, chosen, request.books, stage=stage)
+
+def _side(request: Request) -> tuple[Region, dict[str, Any]]:
+    """What is linted, and how it was asked for: a profile together with what it filters."""
+    from ckrules.constraints.catalogs.stages import PROFILES
+
+    filters = set(PROFILES.values()) - {"legal"}
+    if request.books.profile in filters and not request.by_catalog:
+        request = request.changed(catalog="full")
+    return request.region, request.to_dict()

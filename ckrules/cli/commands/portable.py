@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from ckrules.cli.answers import name_or_text
-from ckrules.cli.options import Request, space_options
+from ckrules.cli.formats import output_options
+from ckrules.cli.options import limit_option
 from ckrules.cli.output import text_output
+from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import UsageError, unknown
-from ckrules.selection import select
+from ckrules.support.errors import UsageError
+from ckrules.support.visible import json_text, visible
 
-_FORMATS = ("names", "jsonl", "json")
+Point = Mapping[str, Any]
+_FORMATS = {"names": (".txt", ".names"), "jsonl": (".jsonl", ".ndjson"), "json": (".json",)}
+
+GROUP = "check"
 
 EPILOG = """\b
-Without --limit or --sample the points are counted only. Points have every
-field but arch.
+Without --limit or --sample configurations are counted only. They have every
+field but arch. With --catalog they are those that the list of each GPU has.
 
 \b
 Examples:
@@ -34,11 +39,12 @@ Exit codes: 0 there are some, 1 there are none, 2 bad input.
 
 @click.command(epilog=EPILOG)
 @space_options
-@click.option("--limit", type=click.IntRange(min=0), help="List so many points.")
-@click.option("--sample", "sampled", type=click.IntRange(min=0), help="Draw so many points.")
+@limit_option
+@click.option(
+    "--sample", "sampled", type=click.IntRange(min=0), help="Draw so many configurations."
+)
 @click.option("--seed", type=int, default=0, help="Seed of --sample [0].")
-@click.option("--format", "form", metavar="|".join(_FORMATS), default="names", help="[names]")
-@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@output_options(_FORMATS)
 def command(
     request: Request,
     limit: int | None,
@@ -48,38 +54,58 @@ def command(
     output: str | None,
 ) -> int:
     """Count, list or sample the configurations that are legal on several GPUs."""
-    from ckrules.reasoning.difference import portable
-    from ckrules.reasoning.sides import Side
-
-    if form not in _FORMATS:
-        raise unknown("format", form, _FORMATS)
     if limit is not None and sampled is not None:
         raise UsageError("--limit and --sample exclude each other")
-    archs = tuple(dict.fromkeys(map(request.books.plain_arch, request.given.get("arch", ()))))
-    if len(archs) < 2:
+    sides = request.each("arch")
+    if len(sides) < 2:
         raise UsageError("portable needs two or more GPUs, as in --arch gfx942,gfx950")
-    sides = []
-    for gpu in archs:
-        part = select(request.books, {**request.given, "arch": (gpu,)}, request.where)
-        sides.append(Side(gpu, part.book, dict(part.bound), part.where))
-    space, _ = portable(sides)
-    count = space.count()
-    points: Iterator[Mapping[str, Any]] = iter(())
-    if sampled is not None:
-        points = iter(space.sample(sampled, seed))
-    elif limit is not None:
-        points = itertools.islice(iter(space), limit)
+    archs, requests = list(sides), list(sides.values())
+    made = _listed if request.by_catalog else _legal
+    count, points = made(requests, limit, (sampled, seed) if sampled is not None else None)
     with text_output(output) as stream:
         if form == "json":
             whole = {**request.to_dict(), "arch": list(archs), "count": count}
             if limit is not None or sampled is not None:
                 whole["points"] = list(points)
-            stream.write(json.dumps(whole) + "\n")
+            stream.write(json_text(whole) + "\n")
         elif limit is None and sampled is None:
             stream.write(f"{count}\n")
         else:
             for p in points:
-                stream.write((name_or_text(p) if form == "names" else json.dumps(p)) + "\n")
+                stream.write((visible(name_or_text(p)) if form == "names" else json_text(p)) + "\n")
     if form != "json":
-        note(f"{count:,} points are legal on all of {', '.join(archs)}")
+        note(f"{count:,} configurations are {_what(request)} on all of {', '.join(archs)}")
     return 0 if count else 1
+
+
+def _what(request: Request) -> str:
+    return f"in catalog {request.listing.catalog.name}" if request.listing is not None else "legal"
+
+
+def _legal(
+    sides: list[Request], limit: int | None, sampled: tuple[int, int] | None
+) -> tuple[int, Iterable[Point]]:
+    """The points that are legal on every side: their number, and the ones that are asked for."""
+    from ckrules.reasoning.difference import portable
+
+    space, _ = portable([side.region for side in sides])
+    if sampled is not None:
+        return space.count(), space.sample(*sampled)
+    return space.count(), itertools.islice(iter(space), limit or 0)
+
+
+def _listed(
+    sides: list[Request], limit: int | None, sampled: tuple[int, int] | None
+) -> tuple[int, Iterable[Point]]:
+    """The same of a catalog's points, of every family, in the order of the first side's list."""
+    lists = [side.listing.points for side in sides if side.listing is not None]
+    bare = [{tuple(q.items()): q for q in map(_without_gpu, points)} for points in lists]
+    common = [q for key, q in bare[0].items() if all(key in other for other in bare[1:])]
+    if sampled is None:
+        return len(common), common[: limit or 0]
+    n, seed = sampled
+    return len(common), random.Random(seed).sample(common, min(n, len(common)))
+
+
+def _without_gpu(point: Point) -> Point:
+    return {k: v for k, v in point.items() if k != "arch"}

@@ -1,4 +1,4 @@
-"""Show or export what builds and runs came to."""
+"""Show or export the results of builds and runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.emit import Listing, emit, listing_options, show_table
+from ckrules.cli.emit import NO_COLUMNS, Listing, emit, listing_options, show_table
+from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.terminal import note
-from ckrules.engine.errors import UsageError, unknown
+from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.build.database import Table
+    from ckrules.compiling.database import DatabaseTable
 
 _CHUNK = 4096
 _BUILDS = (
@@ -23,6 +24,8 @@ _BUILDS = (
     *("vgprs", "sgprs", "vgpr_spills"),
 )
 _RUNS = ("status", "name", "problem", "wrong", "max_abs", "latency_ms", "tflops", "pattern_text")
+
+GROUP = "build"
 
 EPILOG = """\b
 WHERE is a folder that was built, or a results database. One row is one artifact,
@@ -50,8 +53,8 @@ Exit codes: 0 rows were shown, 3 there were none.
 @click.option("--findings", is_flag=True, help="Only what contradicts the rule book.")
 @click.option("--arch", metavar="GPU", help="One GPU only.")
 @click.option("--artifact", metavar="KIND", help="device, host or object only.")
-@click.option("--limit", type=click.IntRange(min=0), help="Stop after so many rows.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@limit_option
+@quiet_option
 def command(
     where: str,
     listing: Listing,
@@ -63,25 +66,25 @@ def command(
     limit: int | None,
     quiet: bool,
 ) -> int:
-    """Show or export what builds and runs came to."""
-    from ckrules.build.commands import ARTIFACTS
-    from ckrules.build.database import find
+    """Show or export the results of builds and runs."""
+    from ckrules.compiling.artifacts import Artifact
+    from ckrules.compiling.database import find
 
     if runs and artifact:
         raise UsageError("--artifact is about builds, --runs about runs: give one of them")
-    if artifact is not None and artifact not in ARTIFACTS:
-        raise unknown("artifact", artifact, ARTIFACTS)
+    if artifact is not None:
+        Artifact.named(artifact)
     kind = _table(runs)
     clauses = {kind.FAILED: failed, "finding IS NOT NULL": findings}
     parts = [text for text, on in clauses.items() if on]
     given = {"arch": arch, "artifact": artifact}
     parts += [f"{key} = ?" for key, value in given.items() if value]
     rows = _Rows(" AND ".join(parts), [v for v in given.values() if v])
-    with kind(find(where), must_exist=True) as table:
+    with kind(find(where), reading=True) as table:
         columns = table.columns(rows.where, rows.values)
         sorts = {**table.COLUMNS, **columns}
         form, names = _chosen(listing, tuple(columns), _RUNS if runs else _BUILDS, sorts)
-        chosen = Listing(form, names, listing.output)
+        chosen = Listing(form, names, listing.output, listing.wide)
         chunks = _chunks(table, names, rows, limit)
         if chosen.to_terminal:
             shown = _to_terminal(chunks, chosen)
@@ -100,12 +103,12 @@ class _Rows:
     values: Sequence[Any]
 
 
-def _table(runs: bool) -> type[Table]:
+def _table(runs: bool) -> type[DatabaseTable]:
     if runs:
         from ckrules.device.store import Runs
 
         return Runs
-    from ckrules.build.results import Results
+    from ckrules.compiling.results import Results
 
     return Results
 
@@ -123,7 +126,7 @@ def _chosen(
         if name not in known:
             raise unknown("column", name, known)
     if form == "names" and names != ("name",):
-        raise UsageError("--fields needs a format with columns: table, jsonl, csv or parquet")
+        raise UsageError(NO_COLUMNS)
     return form, names
 
 
@@ -138,18 +141,20 @@ def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
 
 
 def _chunks(
-    table: Table, names: tuple[str, ...], rows: _Rows, limit: int | None
+    table: DatabaseTable, names: tuple[str, ...], rows: _Rows, limit: int | None
 ) -> Iterator[dict[str, Any]]:
-    from ckrules.reports.columns import factor
+    from ckrules.output.columns import factor
 
     records = table.records(where=rows.where, values=rows.values, limit=limit)
     while batch := list(itertools.islice(records, _CHUNK)):
         yield {name: factor([row.get(name) for row in batch]) for name in names}
 
 
-def _summary(table: Table, rows: _Rows, shown: int, noun: str) -> str:
+def _summary(table: DatabaseTable, rows: _Rows, shown: int, noun: str) -> str:
     also = f"{rows.where} AND " if rows.where else ""
     failed = table.count(also + table.FAILED, rows.values)
     findings = table.count(f"{also}finding IS NOT NULL", rows.values)
     text = f"{shown:,} {noun}{'s' * (shown != 1)}, {failed:,} failed"
-    return text + (f", {findings:,} contradict the rule book" if findings else "")
+    text += f", {findings:,} contradict the rule book" if findings else ""
+    unlike = table.count(f"{also}lacks != ''", rows.values)
+    return text + (f", {unlike:,} built without options that CK's kernels need" if unlike else "")

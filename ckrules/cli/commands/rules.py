@@ -4,91 +4,92 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from ckrules import constraints
+from ckrules.cli.formats import output_options
 from ckrules.cli.group import session
-from ckrules.cli.options import rule_options
+from ckrules.cli.options import OneOf, elsewhere, rule_options, topic_option
+from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal, note
-from ckrules.engine.errors import unknown
-from ckrules.engine.rules import KINDS, SEVERITIES
-from ckrules.selection import Books
+from ckrules.engine.rules import KINDS, Severity
+from ckrules.kernels.books import Books
+from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
-    from ckrules.engine.book import RuleBook
     from ckrules.engine.rules import Rule
+    from ckrules.engine.rules.book import RuleBook
 
-_FORMATS = ("table", "json", "jsonl")
+_FORMATS = {"table": (".txt",), "json": (".json",), "jsonl": (".jsonl", ".ndjson")}
+
+_ROOM = 64  # columns of a terminal below which there is room for codes and sentences alone
+
+GROUP = "explore"
 
 
 @click.command()
-@click.option("--family", metavar="LETTERS", help="Only the rules of a family, such as TILE.")
-@click.option("--kind", metavar="|".join(KINDS), help="Only the rules of a kind.")
-@click.option("--severity", metavar="|".join(SEVERITIES), help="Only the rules of a severity.")
-@click.option("--variant", metavar="NAME", help="Only the rules of a variant's operator.")
-@click.option("--format", "form", metavar="|".join(_FORMATS), default="table", help="[table]")
+@topic_option
+@click.option("--kind", type=OneOf(KINDS, "kind"), help="Only the rules of a kind.")
+@click.option(
+    "--severity",
+    type=OneOf([s.value for s in Severity], "severity"),
+    help="Only the rules of a severity.",
+)
+@click.option("--variant", metavar="NAME", help="Only the rules of a variant's family.")
+@output_options(_FORMATS)
 @rule_options
 def command(
     books: Books,
-    family: str | None,
+    chosen_topics: tuple[str, ...],
     kind: str | None,
     severity: str | None,
     variant: str | None,
     form: str,
+    output: str | None,
 ) -> int:
     """List the rules."""
-    if form not in _FORMATS:
-        raise unknown("format", form, _FORMATS)
     chosen = [books.of(variant)] if variant else books.every()
     listed = [(b, r) for b in chosen for r in b.rules]
-    wanted = {"family": family and family.upper(), "kind": kind, "severity": severity}
-    known = {"kind": tuple(KINDS), "severity": SEVERITIES, "family": tuple(constraints.FAMILIES)}
-    for what, word in wanted.items():
-        if word is None:
-            continue
-        if word not in known[what] and word not in {getattr(r, what) for _, r in listed}:
-            raise unknown(what, word, known[what])
-        listed = [(b, r) for b, r in listed if getattr(r, what) == word]
-    _write(listed, form)
+    listed = [(b, r) for b, r in listed if not chosen_topics or r.topic in chosen_topics]
+    if chosen_topics and not listed:
+        note(elsewhere(chosen_topics))
+    for what, word in {"kind": kind, "severity": severity}.items():
+        listed = [(b, r) for b, r in listed if word is None or getattr(r, what) == word]
+    with text_output(output) as stream:
+        _write(listed, form, stream)
     return 0
 
 
-def _write(listed: list[tuple[RuleBook, Rule]], form: str) -> None:
+def _write(listed: list[tuple[RuleBook, Rule]], form: str, stream: IO[str]) -> None:
     if form == "table":
-        if is_terminal(sys.stdout):
+        if stream is sys.stdout and is_terminal(sys.stdout):
             _rich(listed)
-        else:
-            sys.stdout.writelines(_lines(listed))
+        elif listed:
+            rows = [[r.code, r.severity, r.kind, r.name, r.summary] for _, r in listed]
+            stream.write(aligned(rows))
         note(f"{len(listed)} rules; ckrules explain CODE shows one")
         return
-    from ckrules.reports.page import rule_dict
+    from ckrules.output.rule_page import rule_dict
 
     dicts: list[dict[str, Any]] = [rule_dict(b, r) for b, r in listed]
     if form == "json":
-        print(json.dumps(dicts, indent=1, ensure_ascii=False))
+        stream.write(json.dumps(dicts, indent=1, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.writelines(json.dumps(d, ensure_ascii=False) + "\n" for d in dicts)
-
-
-def _lines(listed: list[tuple[RuleBook, Rule]]) -> list[str]:
-    kinds = max((len(r.kind) for _, r in listed), default=0)
-    names = max((len(r.name) for _, r in listed), default=0)
-    return [
-        f"{r.code:<8}{r.severity:<9}{r.kind:<{kinds}}  {r.name:<{names}}  {r.summary}\n"
-        for _, r in listed
-    ]
+        stream.writelines(json.dumps(d, ensure_ascii=False) + "\n" for d in dicts)
 
 
 def _rich(listed: list[tuple[RuleBook, Rule]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("code", "severity", "kind", "what legal points meet"):
-        table.add_column(title, no_wrap=title != "what legal points meet")
-    for _, r in listed:
-        table.add_row(r.code, r.severity, r.kind, r.summary)
     color = colored(session().color, sys.stdout)
-    Console(color_system="auto" if color else None, highlight=False).print(table, markup=False)
+    console = Console(color_system="auto" if color else None, highlight=False)
+    wide = console.width >= _ROOM
+    titles = ("code", *(("severity", "kind") if wide else ()), "what every configuration meets")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, no_wrap=title != titles[-1])
+    for _, r in listed:
+        table.add_row(r.code, *((r.severity, r.kind) if wide else ()), r.summary)
+    console.print(table, markup=False)

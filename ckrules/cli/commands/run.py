@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds
 from ckrules.cli.terminal import ended_like_ctrl_c, note
-from ckrules.engine.errors import UsageError
+from ckrules.support.errors import UsageError
+from ckrules.support.visible import json_text
 
 if TYPE_CHECKING:
     from ckrules.device.interface import DeviceInfo
-    from ckrules.device.jobs import Job, Outcome
+    from ckrules.device.jobs import Job, RunOutcome
+
+GROUP = "build"
 
 EPILOG = """\b
 KERNEL is a path such as out/NAME.hsaco, or a name with --dir. The JSON object
@@ -35,8 +38,8 @@ Exit codes: 0 the result is right, 1 it is not or the kernel refuses, 2 usage,
 @click.command(epilog=EPILOG)
 @click.argument("kernel", metavar="KERNEL")
 @click.option("--problem", "line", required=True, metavar="PROBLEM", help="Sizes: N=…,C=…,K=…")
-@click.option("--dir", "home", metavar="DIR", help="Folder of the kernel, if given by name.")
-@click.option("--device", default="hip", metavar="NAME", help="hip (default) or a plug-in's name.")
+@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
+@device_options
 @click.option("--index", type=click.IntRange(min=0), help="Which GPU [first that fits].")
 @click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
 @click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
@@ -45,54 +48,58 @@ def command(
     kernel: str,
     line: str,
     home: str | None,
-    device: str,
+    device: DeviceChoice,
     index: int | None,
     timeout: float,
     warmup: int,
     repeat: int,
 ) -> int:
     """Run one built kernel on one problem and print what came out as JSON."""
-    from ckrules.build import folder
+    from ckrules.compiling import folder
     from ckrules.device import pool, registry
+    from ckrules.device.asked import fits
     from ckrules.device.jobs import Job
-    from ckrules.device.problem import parse
+    from ckrules.kernels.families import problems_of
 
-    registry.check(device)
-    problem = parse(line)
+    registry.check(device.name)
     found = folder.find([kernel], home)
     if len(found) != 1:
         raise UsageError(f"{kernel}: {len(found)} kernels, expected one")
     (one,) = found
+    problems = problems_of(str(one.config["variant"]))
+    problem = problems.parse(line)
+    if not fits(one, problem):
+        raise UsageError(f"{one.name} does not compute a {problems.name} like {problem}")
     if one.missing:
         raise UsageError(f"{one.name}: {one.missing}")
-    if problem.ndim != one.config["ndim"]:
-        raise UsageError(
-            f"{one.name} has {one.config['ndim']} dimensions, the problem {problem.ndim}"
-        )
-    devices = pool.discover(device)
+    devices = pool.discover(device.name)
     fit = [d.index for d in devices.devices if d.arch in ("", one.arch)]
     if index is not None:
         fit = [i for i in fit if i == index]
     if not fit:
         why = devices.reason() if not devices.devices else f"none of them is a {one.arch}"
-        note(f"no GPU for --device {device}: {why}")
+        note(f"no GPU for --device {device.name}: {why}")
         return 3
     job = Job(one.folder, one.name, problem, warmup, repeat)
-    with ended_like_ctrl_c(), pool.Pool(device, fit[:1], timeout) as workers:
+    with (
+        ended_like_ctrl_c(),
+        device.listening() as listener,
+        pool.Pool(device.name, fit[:1], timeout, device.options, listener) as workers,
+    ):
         ((_, outcome, info),) = workers.run([job])
     answer = report(job, str(one.config["variant"]), outcome, info)
-    click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
+    click.echo(json_text(answer, indent=2))
     return 0 if outcome.status == "ok" else 1
 
 
-def report(job: Job, variant: str, outcome: Outcome, info: DeviceInfo | None) -> dict[str, Any]:
+def report(job: Job, variant: str, outcome: RunOutcome, info: DeviceInfo | None) -> dict[str, Any]:
     """The JSON object of a run."""
     from dataclasses import asdict
 
-    from ckrules.device.store import problem_columns
+    from ckrules.kernels.families import problems_of
 
     answer: dict[str, Any] = {
-        "problem": {"text": str(job.problem), **problem_columns(job.problem, variant)},
+        "problem": {"text": str(job.problem), **problems_of(variant).row(job.problem, variant)},
         "kernel": job.name,
         "device": asdict(info) if info is not None else None,
     }

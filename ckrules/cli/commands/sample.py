@@ -1,9 +1,8 @@
-"""Draw points, each set of them equally likely."""
+"""Draw configurations uniformly."""
 
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 import click
 
@@ -15,46 +14,50 @@ from ckrules.cli.emit import (
     several_gpus,
     show_table,
     wanted_fields,
+    with_version,
 )
-from ckrules.cli.options import Request, space_options
+from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.removed import number
+from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
+from ckrules.support.tables import count
 
-_CHUNK = 1 << 16
+GROUP = "explore"
 
 
 @click.command()
 @space_options
 @listing_options
+@limit_option
 @click.option(
-    "-n", "--n", "--limit", "n", type=click.IntRange(min=0), default=10, help="How many [10]."
+    "--seed", type=int, help="The same seed draws the same configurations [a random one]."
 )
-@click.option("--seed", type=int, help="The same seed draws the same points [a random one].")
-@click.option("--no-summary", is_flag=True, help="No line on standard error at the end.")
-def command(request: Request, listing: Listing, n: int, seed: int | None, no_summary: bool) -> int:
-    """Draw points, each set of them equally likely, without repeats."""
-    if request.catalog:
+@quiet_option
+def command(
+    request: Request, listing: Listing, limit: int | None, seed: int | None, quiet: bool
+) -> int:
+    """Draw configurations uniformly, without repeats; 10 where no --limit says more."""
+    n = 10 if limit is None else limit
+    if (listed := request.listing) is not None:
         from ckrules.cli.catalog_list import CatalogList
 
         drawn_seed = secrets.randbelow(2**32) if seed is None else seed
-        return CatalogList(request).draw(listing, n, drawn_seed, no_summary)
-    from ckrules.reports.columns import Columns
+        return CatalogList(request, listed).draw(listing, n, drawn_seed, quiet)
+    from ckrules.output.columns import Columns
 
-    columns = Columns(request.selection.book, wanted_fields(listing))
-    space = request.selection.space
+    columns = Columns(request.region.book, wanted_fields(listing), listing.style)
+    space = request.region.space
     several_gpus(listing, space.domains["arch"])
     seed = secrets.randbelow(2**32) if seed is None else seed
-    indices = space.sample_indices(n, seed)
-    tables: list[dict[str, Any]] = [
-        space.compile().unrank_many(indices[at : at + _CHUNK])
-        for at in range(0, len(indices), _CHUNK)
-    ]
-    chunks = columns.chunks(tables, space.domains)
-    drawn = f"{number(len(indices))} of {number(space.count())} points"
-    if listing.to_terminal and 0 < len(indices) <= TABLE_ROWS * 10:
-        show_table(next(iter(chunks)), listing, drawn, str(space.domains["variant"][0]))
+    shown = min(n, space.count())
+    tables = (table for table, _ in space.sample_tables(n, seed))
+    made = columns.chunks(tables, space.domains)
+    chunks = with_version(made, listing, request.books.ck)
+    drawn = f"{number(shown)} of {count(space.count(), 'configuration')}"
+    if listing.to_terminal and 0 < shown <= TABLE_ROWS * 10:
+        show_table(next(iter(chunks)), listing, "", str(space.domains["variant"][0]))
     else:
-        emit(chunks, columns.fields, listing, len(indices))
-    if not no_summary:
+        emit(chunks, columns.fields, listing, shown)
+    if not quiet:
         note(f"{drawn} ({request.title()}), seed {seed}")
     return 0

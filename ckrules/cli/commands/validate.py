@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
-from ckrules.engine.errors import UsageError
+from ckrules.cli.device_options import DeviceChoice, device_options
+from ckrules.cli.options import Seconds, quiet_option
+from ckrules.cli.terminal import ended_like_ctrl_c, note, progress, say
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ckrules.build.folder import Listed
-    from ckrules.device.problem import Problem
-    from ckrules.device.session import Summary, Validation
+    from ckrules.compiling.folder import ManifestEntry
+    from ckrules.device.jobs import RunOutcome
+    from ckrules.device.session import ValidationSession, ValidationSummary
     from ckrules.device.store import Run
+    from ckrules.kernels.family import Problem
 
 _SHOWN = 20
+
+GROUP = "build"
 
 EPILOG = """\b
 WHERE is a folder that ckrules build worked on, or kernels in it: by path, or by
 name with --dir. Every kernel runs on a built-in set of problems for its
 direction, or on those given. A PROBLEM is a line such as
   N=32,C=64,K=64,H=56,W=56,Y=3,X=3,stride=2,pad=1
-where C and K are totals over the groups G; a FILE is a CSV file with such
-columns (upstream's names are understood). Results go to the builds' database as
-they come; ckrules results --runs shows them.
+where C and K are totals over the groups G; a FILE has such lines, JSON Lines, or
+CSV with such columns (upstream's names are understood). Results go to the
+builds' database as they come; ckrules results --runs shows them.
 
 \b
 Examples:
   ckrules validate out
   ckrules validate out --problems shapes.csv --timeout 20
+  ckrules validate out --device cpu --device-option order=reversed
   ckrules validate out/grouped_conv_fwd_….hsaco --problem N=1,C=8,K=8,H=9,W=9,Y=3,X=3
 
 \b
@@ -44,18 +48,18 @@ input, 3 no GPU or nothing to run.
 
 @click.command(epilog=EPILOG)
 @click.argument("where", nargs=-1, required=True, metavar="WHERE…")
-@click.option("--device", default="hip", metavar="NAME", help="hip (default) or a plug-in's name.")
+@device_options
 @click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
-@click.option("--problems", "files", multiple=True, metavar="FILE", help="CSV file. Repeatable.")
+@click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable.")
 @click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
 @click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60].")
 @click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
 @click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
-@click.option("-q", "--quiet", is_flag=True, help="Failures only.")
+@quiet_option
 def command(
     where: tuple[str, ...],
-    device: str,
+    device: DeviceChoice,
     lines: tuple[str, ...],
     files: tuple[str, ...],
     home: str | None,
@@ -66,20 +70,21 @@ def command(
     quiet: bool,
 ) -> int:
     """Run built kernels on a GPU and compare every element with a reference."""
-    from ckrules.build import folder
+    from ckrules.compiling import folder
     from ckrules.device import pool, registry
-    from ckrules.device.session import Options, Validation
+    from ckrules.device.jobs import FAILED
+    from ckrules.device.session import RunOptions, ValidationSession
     from ckrules.device.store import Runs, place_for
 
-    registry.check(device)
-    problems = _problems(lines, files)
+    registry.check(device.name)
     kernels = folder.find(where, home)
-    found = pool.discover(device)
+    problems = _problems(kernels, lines, files)
+    found = pool.discover(device.name)
     if not found.devices:
-        note(f"no GPU for --device {device}: {found.reason()}")
+        note(f"no GPU for --device {device.name}: {found.reason()}")
         return 3
-    options = Options(device, timeout, warmup, repeat)
-    validation = Validation(kernels, problems, found.devices, options)
+    options = RunOptions(device.name, timeout, warmup, repeat, device_options=device.options)
+    validation = ValidationSession(kernels, problems, found.devices, options)
     total = validation.count()
     if not total:
         _left_out(validation)
@@ -89,30 +94,33 @@ def command(
         ended_like_ctrl_c(),
         Runs(place_for(kernels, database)) as runs,
         progress("runs", total) as bar,
+        device.listening() as listener,
     ):
 
         def tell(run: Run) -> None:
             bar.advance(1)
-            if run.outcome.status in ("wrong", "error", "crash", "hang") or run.finding:
+            if run.outcome.status in FAILED or run.finding:
                 _say(run)
 
-        summary = validation.run(runs, tell)
+        summary = validation.run(runs, tell, listener)
     if not quiet:
         _left_out(validation)
         note(_counted(summary))
     return 1 if summary.failed or summary.findings else 0
 
 
-def _problems(lines: tuple[str, ...], files: tuple[str, ...]) -> list[Problem] | None:
-    """The problems given; None for the built-in sets."""
-    from ckrules.device.problem import parse
-    from ckrules.device.shapes import read_problems
+def _problems(
+    kernels: Sequence[ManifestEntry], lines: tuple[str, ...], files: tuple[str, ...]
+) -> list[Problem] | None:
+    """The problems given, as the kernels' families read them; None for the built-in sets."""
+    from ckrules.kernels import problem_files
 
     if not lines and not files:
         return None
-    found = [parse(line) for line in lines]
+    kinds = problem_files.kinds(str(k.config["variant"]) for k in kernels)
+    found = [problem for line in lines for problem in problem_files.parse(line, kinds)]
     for file in files:
-        found += read_problems(Path(file))
+        found += problem_files.read(file, kinds)
     if not found:
         raise UsageError(f"{', '.join(files)}: no problems")
     return list(dict.fromkeys(found))
@@ -123,16 +131,25 @@ def _say(run: Run) -> None:
     outcome = run.outcome
     parts = [outcome.where or "", outcome.detail]
     if outcome.wrong:
-        share = f"{outcome.wrong:,} of {outcome.elements:,} elements"
-        parts.append(f"{share}, largest error {outcome.max_abs:.3g} (allowed {outcome.atol:.3g} + "
-                     f"{outcome.rtol:.3g} relative)")  # fmt: skip
+        parts.append(f"{outcome.wrong:,} of {outcome.elements:,} elements, {_error(outcome)}")
     said = "; ".join(p for p in parts if p)
-    click.echo(f"{outcome.status}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
+    say(f"{outcome.status}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
     if run.finding:
-        click.echo(f"  finding: {run.finding}")
+        say(f"  finding: {run.finding}")
 
 
-def _left_out(validation: Validation) -> None:
+def _error(outcome: RunOutcome) -> str:
+    """How far the wrong elements of a result are off."""
+    nan, other = outcome.nan or 0, (outcome.not_finite or 0) - (outcome.nan or 0)
+    counts = [f"{n:,} {what}" for n, what in ((nan, "NaN"), (other, "infinite")) if n]
+    if outcome.max_abs is None:
+        return f"no finite error: {', '.join(counts)}"
+    allowed = f"allowed {outcome.atol:.3g} + {outcome.rtol:.3g} relative"
+    largest = f"largest error {outcome.max_abs:.3g} ({allowed})"
+    return f"{largest}, {', '.join(counts)}" if counts else largest
+
+
+def _left_out(validation: ValidationSession) -> None:
     if validation.absent:
         first = validation.absent[0]
         note(f"{_kernels(validation.absent)} left out; {first.name}: {first.missing}")
@@ -141,11 +158,11 @@ def _left_out(validation: Validation) -> None:
         note(f"{_kernels(validation.elsewhere)} for other GPUs: {', '.join(archs)}")
 
 
-def _kernels(those: Sequence[Listed]) -> str:
+def _kernels(those: Sequence[ManifestEntry]) -> str:
     return f"{len(those):,} kernel{'s' * (len(those) != 1)}"
 
 
-def _counted(summary: Summary) -> str:
+def _counted(summary: ValidationSummary) -> str:
     words = [f"{n:,} {status}" for status, n in sorted(summary.by_status.items())]
     text = f"{summary.runs:,} run{'s' * (summary.runs != 1)}: {', '.join(words)}"
     return text + (f"; {len(summary.findings):,} against the rules" if summary.findings else "")

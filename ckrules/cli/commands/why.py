@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +16,24 @@ from ckrules.cli.answers import (
     timeout_option,
     title_of,
 )
-from ckrules.cli.options import Request, space_options
-from ckrules.engine.errors import UsageError
+from ckrules.cli.request import Request, space_options
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.reasoning.why import WhyRegion
+
+GROUP = "check"
 
 EPILOG = """\b
 CONFIG is a kernel name, a file, - or a JSON object. Without it, the options
-describe a region: why no legal point is in it, or a point that is.
+describe a region: why no legal configuration is in it, or one that is. With
+--catalog: how many kernels each stage leaves, and which rules remove the rest.
 
 \b
 Examples:
   ckrules why --arch gfx1201 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
   ckrules why --where "pipeline == 'comp_async' & arch == 'gfx1201'"
+  ckrules why --catalog full --arch gfx1201 --variant bwd_weight
 
 \b
 Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
@@ -52,22 +60,57 @@ def command(
     """Say why a configuration is illegal, or why a region is empty."""
     if configs:
         return _points(configs, request, deep, timeout, write)
-    if not request.given and not request.where:
+    if deep:
+        raise UsageError("--deep needs a configuration")
+    if request.whole:
         raise UsageError("why of what? Give a configuration, or a region with --where or --arch")
+    if request.by_catalog:
+        return _listed(request, write)
     from ckrules.reasoning.why import why_region
 
-    selection = request.selection
-    found = why_region(selection.book, selection.bound, selection.where, timeout=timeout)
+    region = request.region
+    found = why_region(region.book, region.fixed, region.where, timeout=timeout)
+    write({**request.to_dict(), **found.to_dict()}, _region_lines(found))
+    return 1 if found.empty else 0
+
+
+def _region_lines(found: WhyRegion) -> Iterator[str]:
+    if found.witness is not None:
+        yield f"not empty: {name_or_text(found.witness)} on {found.witness.get('arch')}"
+    elif found.conflict is not None:
+        yield f"empty: {found.conflict.sentence()}"
+        yield from (f"  {line}" for line in found.numbers)
+        yield from source_lines(found.conflict.rules)
+
+
+def _listed(request: Request, write: Writer) -> int:
+    """What the stages leave of a catalog, and which rules remove the rest."""
+    from ckrules.constraints.catalogs import STAGES
+
+    listing = request.listing
+    assert listing is not None
+    stages = {name: listing.at(name) for name in STAGES}
+    wider = {} if listing.listed else {k: r.listed_count() for k, r in request.without_one()}
 
     def lines() -> Iterator[str]:
-        if found.witness is not None:
-            yield f"not empty: {name_or_text(found.witness)} on {found.witness.get('arch')}"
-        elif found.clash is not None:
-            yield f"empty: {found.clash.sentence()}"
-            yield from source_lines(found.clash.rules)
+        yield f"catalog {listing.catalog.name}: {request.title()}"
+        yield from (f"  {remark}" for remark in listing.catalog.data.remarks)
+        for name, staged in stages.items():
+            yield f"  {name:<10}{len(staged.points):>10,}  {STAGES[name]}"
+            for code, n in sorted(staged.removed.items(), key=lambda item: -item[1]):
+                yield f"{'':<12}{code} removes {n:,}: {listing.rule(name, code).summary}"
+        for option, n in wider.items():
+            if n:
+                yield f"without {option}: {n:,} listed"
+        if wider and not any(wider.values()):
+            yield "no option alone is to blame"
 
-    write({**request.to_dict(), **found.to_dict()}, lines())
-    return 1 if found.empty else 0
+    counts = {n: {"count": len(s.points), "removed": s.removed} for n, s in stages.items()}
+    answer: dict[str, Any] = {**request.to_dict(), "stages": counts}
+    if wider:
+        answer["without"] = wider
+    write({**answer, "empty": not listing.points}, lines())
+    return 0 if listing.points else 1
 
 
 def _points(
@@ -79,14 +122,14 @@ def _points(
 ) -> int:
     from ckrules.reasoning.why import why
 
-    extra = set(request.given) - {"arch"}
-    if request.where or extra or len(request.given.get("arch", ())) > 1:
-        raise UsageError("a configuration is asked about alone: only one --arch may go with it")
-    arch = next(iter(request.given.get("arch", ())), None)
-    items = configurations(configs, request.books, arch)
+    archs = request.only("arch", beside="a configuration").get("arch", ())
+    items = configurations(configs, request.books, archs)
     if not items:
         raise UsageError("no configurations found")
-    answers = [why(request.books.of(c.variant), c.point, deep=deep, timeout=timeout) for c in items]
+    answers = [
+        why(request.books.at(c.ck).of(c.variant), c.point, deep=deep, timeout=timeout)
+        for c in items
+    ]
 
     def lines() -> Iterator[str]:
         for config, answer in zip(items, answers, strict=True):
@@ -94,9 +137,9 @@ def _points(
             if answer.legal:
                 yield "  legal: no rule is broken"
                 continue
-            for v, clash in zip(answer.violations, answer.clashes, strict=True):
+            for v, conflict in zip(answer.violations, answer.conflicts, strict=True):
                 yield f"  {v.code} [{v.kind}] {v.message}"
-                yield f"    clash: {clash.sentence()}"
+                yield f"    clash: {conflict.sentence()}"
                 yield f"    source: {'; '.join(v.rule.sources)}"
             if answer.core is not None:
                 yield f"  core: {answer.core.sentence()}"

@@ -267,13 +267,12 @@ def _follow(layer: Layer, state: Array, codes: Array, size: int) -> Array:
     count = len(layer.starts) - 1
     width = size + 1
     if count * width <= _DENSE_CELLS:
-        matrix = layer.__dict__.get("matrix")
-        if matrix is None:
+        if layer.matrix is None:
             matrix = np.full(count * width, -1, dtype=np.int32)
             owner = np.repeat(np.arange(count), np.diff(layer.starts))
             matrix[owner * width + layer.positions + 1] = layer.targets
-            layer.__dict__["matrix"] = matrix
-        found: Array = matrix.take(state * width + (codes + 1))
+            layer.matrix = matrix
+        found: Array = layer.matrix.take(state * width + (codes + 1))
         return found
     edge = _last_not_above(layer.positions, codes, layer.starts[state], layer.starts[state + 1])
     return np.where(layer.positions[edge] == codes, layer.targets[edge], -1)

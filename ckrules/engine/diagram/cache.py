@@ -1,4 +1,4 @@
-"""Cache of compiled spaces on disk: one file a space, named by its content.
+"""Cache of compiled spaces on disk: one file a space, named by its content, and figures of them.
 
 A file is written under a temporary name and renamed, so that concurrent writers cannot mix; a
 torn or damaged file fails its checksum and the space is compiled again. Files hold arrays only
@@ -8,10 +8,13 @@ and are never unpickled. A directory that cannot be used is as good as an empty 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +26,14 @@ from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.dense import DenseBlock
 from ckrules.engine.diagram.product import Layer, trim
+from ckrules.support import files, folders, opening
 
 Array = npt.NDArray[Any]
 _MAGIC = b"ckrules space 1\n"
 _SUFFIX = ".space"
+_FIGURES = ".json"
 _ALIGN = 64
+_LARGEST = 1 << 34
 
 #: Spaces that compile faster than this many seconds are not worth a file.
 WORTH = 0.05
@@ -47,29 +53,32 @@ class Entry:
 def directory() -> Path | None:
     """Where compiled spaces are kept; None if ``CKRULES_CACHE_DIR`` is set to nothing.
 
-    That is ``$CKRULES_CACHE_DIR``, else ``$XDG_CACHE_HOME`` or ``~/.cache``, followed by
-    ``ckrules/spaces``.
+    Otherwise it is ``spaces`` in the project's folder of the user's cache.
     """
-    chosen = os.environ.get("CKRULES_CACHE_DIR")
-    if chosen == "":
-        return None
-    base = chosen or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "ckrules" / "spaces"
+    return folders.cache() / "spaces" if folders.keeps_spaces() else None
 
 
 def entries() -> list[Entry]:
     """All cached spaces, the least recently used first."""
+    return _entries((_SUFFIX,))
+
+
+def _entries(suffixes: tuple[str, ...]) -> list[Entry]:
     where = directory()
     found = []
-    for path in where.glob(f"*{_SUFFIX}") if where else ():
+    for path in where.glob("*") if where else ():
+        if path.suffix not in suffixes:
+            continue
         with contextlib.suppress(OSError):  # removed by another process
-            stat = path.stat()
-            found.append(Entry(path, stat.st_size, stat.st_mtime))
+            facts = path.stat()
+            found.append(Entry(path, facts.st_size, facts.st_mtime))
     return sorted(found, key=lambda e: (e.used, e.path.name))
 
 
 def clear() -> int:
-    """Remove every cached space and return how many there were."""
+    """Remove every cached space, with the figures, and return how many there were."""
+    for entry in _entries((_FIGURES,)):
+        _remove(entry.path)
     return sum(_remove(e.path) for e in entries())
 
 
@@ -88,41 +97,79 @@ def load(key: str) -> Compiled | None:
         return None
     path = where / (key + _SUFFIX)
     try:
-        data = path.read_bytes()
-        found = _decode(data, key)
+        found = _decode(_read(path), key)
         os.utime(path)
     except OSError:
         return None
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
         _remove(path)
         return None
     return found
 
 
+def _read(path: Path) -> bytes:
+    """A file of this user's that nobody else may change: what others wrote is as good as absent.
+
+    Raises:
+        OSError: If it is none.
+    """
+    found = os.lstat(path)
+    others = stat.S_IWGRP | stat.S_IWOTH
+    if found.st_uid != os.geteuid() or found.st_mode & others:
+        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+    return opening.read(path, _LARGEST)
+
+
+def compiled(key: Callable[[], str], work: Callable[[], Compiled]) -> Compiled:
+    """The compiled space of a content hash, from ``work`` (and then kept) if there is none."""
+    if directory() is None:
+        return work()
+    found = load(key())
+    if found is None:
+        began = time.perf_counter()
+        found = work()
+        if time.perf_counter() - began > WORTH:
+            store(key(), found)
+    return found
+
+
 def store(key: str, compiled: Compiled, limit: int = LIMIT) -> None:
     """Keep a compiled space, and drop the least recently used ones beyond ``limit`` bytes."""
-    where = directory()
     blocks = [b.layered if isinstance(b, DenseBlock) else b for b in compiled.blocks]
-    if where is None or not all(isinstance(b, Block) for b in blocks):
-        return
-    compiled = Compiled(blocks, compiled.sizes)
-    import tempfile  # slow to import, and seldom needed
+    if all(isinstance(b, Block) for b in blocks):
+        _write(key + _SUFFIX, lambda: _encode(key, Compiled(blocks, compiled.sizes)), limit)
 
-    with contextlib.suppress(OSError):
-        where.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=where, suffix=".part")
+
+def figures(key: str, count: Callable[[], list[int]], limit: int = LIMIT) -> list[int]:
+    """Some integers that are kept under a content hash, from ``count`` where there are none."""
+    where = directory()
+    path = where / (key + _FIGURES) if where else None
+    if path is not None:
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(_encode(key, compiled))
-            os.replace(name, where / (key + _SUFFIX))
-        except BaseException:
-            _remove(Path(name))
-            raise
+            found = json.loads(_read(path))
+            if isinstance(found, list) and found and all(type(n) is int for n in found):
+                os.utime(path)
+                return found
+        except (OSError, ValueError, RecursionError):  # none yet, or damaged
+            pass
+    made = count()
+    _write(key + _FIGURES, lambda: [json.dumps(made).encode()], limit)
+    return made
+
+
+def _write(name: str, content: Callable[[], list[bytes]], limit: int) -> None:
+    where = directory()
+    if where is None:
+        return
+    with contextlib.suppress(OSError):
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with files.replacing(where / name, mode=0o600) as file:
+            file.writelines(content())
         _evict(limit)
 
 
 def _evict(limit: int) -> None:
-    found = entries()
+    found = _entries((_SUFFIX, _FIGURES))
     total = sum(e.size for e in found)
     for entry in found[:-1]:  # the newest stays, however large
         if total <= limit:
@@ -176,12 +223,22 @@ def _decode(data: bytes, key: str) -> Compiled:
         for parts in item["layers"]:
             arrays = []
             for kind, count in parts:
-                array = np.frombuffer(body, dtype=np.dtype(kind), count=count, offset=at)
+                array = _array(body, kind, count, at)
                 at += array.nbytes + -array.nbytes % _ALIGN
                 arrays.append(array)
             layers.append(_layer(*arrays))
-        blocks.append(_block(item["names"], layers, item["empty"]))
+        blocks.append(_block(item["names"], layers, item["empty"], header["sizes"]))
+    if sorted(n for b in blocks for n in b.names) != sorted(header["sizes"]):
+        raise ValueError("other variables")
     return Compiled(blocks, header["sizes"])
+
+
+def _array(body: memoryview, kind: str, count: int, at: int) -> Array:
+    """Numbers of the body; none has more bytes than there are."""
+    dtype = np.dtype(kind)
+    if dtype.kind not in "iu" or not 0 <= count * dtype.itemsize <= len(body) - at:
+        raise ValueError("damaged")
+    return np.frombuffer(body, dtype=dtype, count=count, offset=at)
 
 
 def _layer(lengths: Array, positions: Array, targets: Array) -> Layer:
@@ -190,8 +247,44 @@ def _layer(lengths: Array, positions: Array, targets: Array) -> Layer:
     return Layer(starts, positions, targets)
 
 
-def _block(names: Sequence[str], layers: list[Layer], empty: bool) -> Block:
+def _block(
+    names: Sequence[str], layers: list[Layer], empty: bool, sizes: Mapping[str, int]
+) -> Block:
+    _check(names, layers, empty, sizes)
     if empty:
         none = np.zeros(0, dtype=np.int64)
         return Block(names, layers, [none for _ in range(len(layers) + 1)])
-    return Block(names, *trim(layers))
+    made = Block(names, *trim(layers))
+    if not made.count:
+        raise ValueError("damaged")
+    return made
+
+
+def _check(
+    names: Sequence[str], layers: Sequence[Layer], empty: bool, sizes: Mapping[str, int]
+) -> None:
+    """Complains about layers that are no diagram: whatever walks along them relies on it.
+
+    Raises:
+        ValueError: If edges lead nowhere, or do not rise from a state's first to its last.
+    """
+    states = [len(layer.starts) - 1 for layer in layers]
+    for name, layer, here, after in zip(names, layers, states, [*states[1:], 1], strict=True):
+        edges = len(layer.positions)
+        starts, positions, targets = layer.starts, layer.positions, layer.targets
+        sound = np.all(np.diff(starts) >= 0) and starts[-1] == edges == len(targets)
+        if empty:
+            sound = sound and not edges
+        elif sound and edges:
+            within = np.ones(edges - 1, dtype=bool)
+            first = starts[(starts > 0) & (starts < edges)]
+            within[first - 1] = False  # from one state's last edge to another's first
+            sound = (
+                0 <= positions.min() <= positions.max() < sizes[name]
+                and 0 <= targets.min() <= targets.max() < after
+                and np.all(np.diff(positions.astype(np.int64))[within] > 0)
+            )
+        if not sound or not (here or empty):
+            raise ValueError("damaged")
+    if not empty and states[:1] != [1]:
+        raise ValueError("damaged")

@@ -1,8 +1,8 @@
-"""Columns of codes and columns of values: translation both ways, and Arrow record batches."""
+"""Columns of codes and columns of values: translation both ways, and derived quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.diagram.numbering import number
-from ckrules.engine.errors import UsageError
+from ckrules.engine.evaluate.vector import Vectors, check_width, decoded, encode
+from ckrules.engine.expr import ENUM, Expr
+from ckrules.engine.rewrite.bounds import WHOLE, bounds_of
+from ckrules.engine.rewrite.lower import Lowering
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
@@ -31,7 +35,7 @@ def contains(
     if not domains:
         return np.zeros(0, dtype=np.bool_)
     coders = {n: _Coder(values) for n, values in domains.items()}
-    arrays = {n: c if isinstance(c, np.ndarray) else np.asarray(c) for n, c in columns.items()}
+    arrays = {n: coders[n].array(c) for n, c in columns.items()}
     sizes = {n: len(a) for n, a in arrays.items()}
     if len(set(sizes.values())) > 1:
         raise UsageError(f"the columns differ in length: {sizes}")
@@ -44,7 +48,7 @@ def contains(
 
 
 class _Coder:
-    """Turns values of one variable into codes; a value that is no candidate becomes -1.
+    """Turns values of one variable into codes; a value that is not a candidate becomes -1.
 
     >>> _Coder((16, 32))(np.asarray([32, 7, 16])).tolist()
     [1, -1, 0]
@@ -54,9 +58,11 @@ class _Coder:
         self.values = values
         self.place = {v: i for i, v in enumerate(values)}
         self.boolean = bool(values) and isinstance(values[0], bool)
-        self.word = bool(values) and isinstance(values[0], str)
+        self.word = bool(values) and all(isinstance(v, str) for v in values)
+        #: Values that no column of numbers holds as they are, looked up one by one.
+        self.labels = not self.word and not all(map(is_plain, values))
         self.table: Array | None = None
-        if values and not self.word:
+        if values and not self.word and not self.labels:
             self.known = np.asarray(values)
             self.order = np.argsort(self.known, kind="stable")
             if self.known.dtype.kind in "ib":
@@ -73,7 +79,7 @@ class _Coder:
         kind = array.dtype.kind
         if kind == "U" and self.word and array.dtype.isnative:
             return self._words(array)
-        if kind not in "iufb":
+        if kind not in "iufb" or self.labels or self._rounds(array):
             found = (self.place.get(v, -1) for v in array.tolist())
             return np.fromiter(found, dtype=np.int32, count=len(array))
         if not self.values or self.word or (kind == "b") != self.boolean:
@@ -85,6 +91,19 @@ class _Coder:
         at = np.minimum(np.searchsorted(self.known[self.order], array), len(self.values) - 1)
         codes = self.order[at]
         return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
+
+    def array(self, column: Sequence[Any]) -> Array:
+        """A column as an array; labels as objects, since a tuple is no row of a matrix."""
+        if isinstance(column, np.ndarray) or not self.labels:
+            return np.asarray(column)
+        return _objects(tuple(column))
+
+    def _rounds(self, array: Array) -> bool:
+        """True if floats do not tell the integers of an array apart."""
+        if array.dtype.kind not in "iu" or self.table is not None or not len(array):
+            return False
+        floats = not self.word and self.values and self.known.dtype.kind == "f"
+        return bool(floats) and max(-int(array.min()), int(array.max())) > WHOLE
 
     def _words(self, array: Array) -> Array:
         """Codes of words, found by a hash of their characters and then compared."""
@@ -101,6 +120,11 @@ class _Coder:
         place = order[np.minimum(at, len(short) - 1)]
         codes = np.asarray([self.place[v] for v in short], dtype=np.int32)
         return np.where(known[place] == array, codes[place], np.int32(-1))
+
+
+def is_plain(value: Any) -> bool:
+    """True for a number or Boolean that a numpy array holds without rounding."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) <= WHOLE)
 
 
 def to_rows(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[Row]:
@@ -157,16 +181,37 @@ def _objects(values: tuple[Any, ...]) -> Array:
     return _objects_of(tuple(map(type, values)), values)  # 1, 1.0 and True are equal as keys
 
 
-def to_arrow(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> Any:
-    """A table of codes as a record batch of values."""
-    import pyarrow as pa
+def evaluated(node: Expr, column: Callable[[str], Array], size: int) -> tuple[Array, Array | None]:
+    """A quantity for each of some rows, and where it is defined (None: everywhere).
 
-    arrays = []
-    for name, values in domains.items():
-        codes = table[name]
-        if values and isinstance(values[0], str):
-            signed = codes.astype(np.int8 if len(values) < 128 else np.int32)
-            arrays.append(pa.DictionaryArray.from_arrays(pa.array(signed), pa.array(values)))
-        else:
-            arrays.append(pa.array(np.asarray(values)[codes]))
-    return pa.RecordBatch.from_arrays(arrays, names=list(domains))
+    Args:
+        node: The quantity; words are numbers of `word_code`.
+        column: The encoded column of each variable.
+        size: The number of rows.
+    """
+    with np.errstate(all="ignore"):
+        value, defined = Lowering[Any](Vectors(column)).pair(node)
+    known = None if defined is None else np.broadcast_to(defined, (size,))
+    return np.broadcast_to(np.asarray(value), (size,)), known
+
+
+def derived(
+    nodes: Mapping[str, Expr],
+    table: Mapping[str, Array],
+    domains: Mapping[str, tuple[Any, ...]],
+    size: int,
+) -> dict[str, Array]:
+    """Derived quantities at ``size`` rows of codes, as values, masked where undefined."""
+    check_width(list(nodes.values()), bounds_of(domains))
+
+    def column(name: str) -> Array:
+        found: Array = encode(domains[name])[table[name]]
+        return found
+
+    out: dict[str, Array] = {}
+    for name, node in nodes.items():
+        values, known = evaluated(node, column, size)
+        if node.sort == ENUM:
+            values = np.asarray(decoded(values.tolist()), dtype=object)
+        out[name] = values if known is None else np.ma.masked_array(values, ~known)
+    return out

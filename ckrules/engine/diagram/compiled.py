@@ -85,7 +85,7 @@ class Compiled:
         return [c for block, d in zip(self.blocks, digits, strict=True) for c in block.unrank(d)]
 
     def rank(self, codes: Sequence[int]) -> int | None:
-        """The index of the point with these codes (in `order`), None if it is no point."""
+        """The index of the point with these codes (in `order`), None if it is not a point."""
         index = at = 0
         for block in self.blocks:
             digit = block.rank(codes[at : at + len(block.names)])

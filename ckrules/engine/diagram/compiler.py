@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ckrules.engine.diagram.block import Block
-from ckrules.engine.diagram.clause import TRUE_NODE, ClauseDiagram, from_truth
+from ckrules.engine.diagram.clause_diagram import TRUE_NODE, ClauseDiagram, from_truth
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.dense import CELLS, DenseBlock, cells, truth_table
-from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.errors import BudgetExceededError, TooHardError
 from ckrules.engine.diagram.layers import from_relation, layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
-from ckrules.engine.diagram.problem import Array, Problem, narrowed, part
-from ckrules.engine.diagram.product import Budget, Layer, forward, trim
-from ckrules.engine.diagram.search import SplitBlock
+from ckrules.engine.diagram.problem import Array, ConstraintProblem, narrowed, part
+from ckrules.engine.diagram.product import Budget, Layer, Meter, forward, trim
+from ckrules.engine.diagram.split_block import SplitBlock
 from ckrules.engine.diagram.trial import try_orders
 from ckrules.engine.diagram.truth import Grid, Table, Truth, join
 
 _TRY = 14.0  # log2 of the estimated combinations from which orders are built and compared
 
 _BUDGET = Budget()
+#: Work that compiling a space part by part may take before a question is given up.
+SEARCH = 800_000_000
+_CLAUSE = 30_000  # work that a clause of a part is taken for: it is simplified anew
 
 
-def choose_order(problem: Problem) -> list[str]:
+def choose_order(problem: ConstraintProblem) -> list[str]:
     """The order in which a problem's variables are bound; variables without clauses come last.
 
     Connected variables stay together. The order is a function of the problem alone.
@@ -51,69 +55,95 @@ def choose_order(problem: Problem) -> list[str]:
     return out + free
 
 
-def _tried(problem: Problem, candidates: list[list[str]]) -> list[str]:
+def _tried(problem: ConstraintProblem, candidates: list[list[str]]) -> list[str]:
     """The better of the declared and the estimated order, as building them shows."""
 
     def edges(order: list[str], budget: Budget) -> int:
         with np.errstate(all="ignore"):
-            block = _compile(part(problem, order), budget)
+            try:
+                block = _compile(part(problem, order), budget)
+            except (BudgetExceededError, MemoryError):
+                if budget == full:
+                    problem.built[tuple(order)] = None
+                raise
         built[tuple(order)] = block
         return block.edges
 
     built: dict[tuple[str, ...], Block] = {}
-    best = try_orders(candidates, edges, Budget())
+    full = Budget()
+    best = try_orders(candidates, edges, full)
     if tuple(best) in built:
         problem.built[tuple(best)] = built[tuple(best)]
     return best
 
 
-def compile_blocks(problem: Problem, order: Sequence[str], budget: Budget) -> list[AnyBlock]:
+def compile_blocks(
+    problem: ConstraintProblem, order: Sequence[str], budget: Budget
+) -> list[AnyBlock]:
     """The problem's points as independent blocks of consecutive variables of ``order``."""
     with np.errstate(all="ignore"):
         return [_block(part(problem, names), budget) for names in _spans(problem, order)]
 
 
-def compile_problem(problem: Problem, order: Sequence[str], budget: Budget = _BUDGET) -> Compiled:
-    """The problem's points, compiled as far as the budget allows."""
+def compile_problem(
+    problem: ConstraintProblem, order: Sequence[str], budget: Budget = _BUDGET
+) -> Compiled:
+    """The problem's points, compiled as far as the budget allows.
+
+    Raises:
+        TooHardError: When parts that must be compiled for it take more work than `SEARCH`.
+    """
     sizes = {n: len(v.values) for n, v in problem.variables.items()}
     if problem.empty:
-        return Compiled([empty(list(order))], sizes)
+        return nothing(order, sizes)
+    if budget.meter is None:
+        budget = replace(budget, meter=Meter(SEARCH))
     return Compiled(compile_blocks(problem, order, budget), sizes)
 
 
-def _block(problem: Problem, budget: Budget) -> AnyBlock:
+def _block(problem: ConstraintProblem, budget: Budget) -> AnyBlock:
     """One block, split by the values of its first open variable if it is too hard."""
     names = list(problem.variables)
-    if tuple(names) in problem.built:
-        done: Block = problem.built[tuple(names)]
+    known = tuple(names) in problem.built
+    done: Block | None = problem.built.get(tuple(names))
+    if done is not None:
         return done
     room = min(CELLS, budget.cells)
     if len(names) > 1 and not problem.clauses and cells(problem, names) <= room:
         return _dense(problem, budget)
+    open_at = [i for i, n in enumerate(names) if len(problem.variables[n].codes) > 1]
     try:
-        return _compile(problem, budget)
-    except (TooHardError, MemoryError):
-        open_at = [i for i, n in enumerate(names) if len(problem.variables[n].codes) > 1]
+        if not known:
+            return _compile(problem, budget)
+    except TooHardError:
+        raise
+    except (BudgetExceededError, MemoryError):
         if not open_at:
             raise
+        if budget.meter is not None:
+            budget.meter.charge(budget.cells)  # a clause may have taken as much
     at = open_at[0]
+    meter = budget.meter or Meter(SEARCH)
+    smaller = replace(budget.over(budget.split), split=1, meter=meter)
 
     def branch(k: int) -> Compiled:
-        return compile_problem(narrowed(problem, names[at], k), names, budget)
+        meter.parts += 1
+        meter.charge(_CLAUSE * len(problem.scopes))
+        return compile_problem(narrowed(problem, names[at], k), names, smaller)
 
-    return SplitBlock(names, problem.variables[names[at]].codes, at, branch)
+    return SplitBlock(names, problem.variables[names[at]].codes, at, branch, meter)
 
 
-def empty(names: list[str]) -> Block:
-    """The block without points."""
+def nothing(names: Sequence[str], sizes: dict[str, int]) -> Compiled:
+    """The compiled form without points."""
     starts = np.zeros(2, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.int32)
     none = np.zeros(0, dtype=np.int64)
     layers = [Layer(starts[:1], nothing.astype(np.uint8), nothing) for _ in names]
-    return Block(names, layers, [*(none for _ in names), none])
+    return Compiled([Block(names, layers, [*(none for _ in names), none])], sizes)
 
 
-def _spans(problem: Problem, order: Sequence[str]) -> list[list[str]]:
+def _spans(problem: ConstraintProblem, order: Sequence[str]) -> list[list[str]]:
     """Components as runs of ``order``; components whose runs overlap become one."""
     place = {n: i for i, n in enumerate(order)}
     spans = sorted(
@@ -128,7 +158,7 @@ def _spans(problem: Problem, order: Sequence[str]) -> list[list[str]]:
     return [list(order[low : high + 1]) for low, high in merged]
 
 
-def _compile(problem: Problem, budget: Budget) -> Block:
+def _compile(problem: ConstraintProblem, budget: Budget) -> Block:
     names = list(problem.variables)
     kept = [np.asarray(v.codes, code_type(len(v.values))) for v in problem.variables.values()]
     if len(names) == 1 and not problem.scopes:
@@ -142,7 +172,7 @@ def _compile(problem: Problem, budget: Budget) -> Block:
     return Block(names, coded, counts)
 
 
-def _dense(problem: Problem, budget: Budget) -> DenseBlock:
+def _dense(problem: ConstraintProblem, budget: Budget) -> DenseBlock:
     """The block of a problem that is small enough for one truth table."""
 
     def layers() -> Block:
@@ -161,7 +191,7 @@ def _free(names: list[str], codes: Array) -> Block:
     return Block(names, [layer], [starts[1:], np.ones(1, dtype=np.int64)])
 
 
-def clause_diagrams(problem: Problem, budget: Budget) -> list[ClauseDiagram]:
+def clause_diagrams(problem: ConstraintProblem, budget: Budget) -> list[ClauseDiagram]:
     """The diagrams of all tables and clauses of a problem, in the order of its variables."""
     names = list(problem.variables)
     grid = Grid(names, {n: v.kept for n, v in problem.variables.items()})
@@ -177,7 +207,7 @@ def clause_diagrams(problem: Problem, budget: Budget) -> list[ClauseDiagram]:
     return done
 
 
-def _projections(problem: Problem, names: frozenset[str]) -> list[Table]:
+def _projections(problem: ConstraintProblem, names: frozenset[str]) -> list[Table]:
     """What the tables say about some variables alone, for tables that share at least two."""
     found = []
     for axes, table in problem.tables:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.engine.expr import BoolExpr, Expr
-from ckrules.engine.traversal import walk
+from ckrules.engine.expr.traversal import annotate
 
-_known: dict[int, bytes] = {}
+_NOTE = "digest"
 
 
 def digest(
@@ -21,7 +21,7 @@ def digest(
 
     The engine's own source takes part, so that a changed engine finds nothing old.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m = Int("m", [16, 32])
     >>> digest({"m": (16, 32)}, [m > 16]) == digest({"m": (16, 32)}, [m > 16])
     True
@@ -39,16 +39,21 @@ def digest(
 
 def node_digest(root: Expr) -> bytes:
     """The content hash of an expression; variables count by name, derived names not at all."""
-    for node in walk(root):
-        if node.id not in _known:
-            if node.op == "named":
-                _known[node.id] = _known[node.args[0].id]
-                continue
-            text = f"{node.sort} {node.op} {_data(node)}".encode()
-            _known[node.id] = hashlib.sha256(
-                text + b"".join(_known[a.id] for a in node.args)
-            ).digest()
-    return _known[root.id]
+    found: bytes | None = root.notes.get(_NOTE)
+    if found is None:
+        known: dict[int, bytes] = {}
+        found = annotate(root, known, lambda node: _digest(node, known))
+    return found
+
+
+def _digest(node: Expr, known: Mapping[int, bytes]) -> bytes:
+    if _NOTE not in node.notes:
+        inner = [known[a.id] for a in node.args]
+        text = f"{node.sort} {node.op} {_data(node)}".encode()
+        whole = hashlib.sha256(text + b"".join(inner)).digest()
+        node.notes[_NOTE] = inner[0] if node.op == "named" else whole
+    digest: bytes = node.notes[_NOTE]
+    return digest
 
 
 def _data(node: Expr) -> str:
@@ -68,9 +73,7 @@ def _values(values: Iterable[Any]) -> str:
 @lru_cache(maxsize=1)
 def _engine() -> bytes:
     engine = Path(__file__).parent.parent
-    files = sorted(engine.glob("*.py")) + sorted(engine.glob("diagram/*.py"))
-    files += sorted(engine.glob("backends/*.py"))
     whole = hashlib.sha256()
-    for path in files:
+    for path in sorted(engine.rglob("*.py")):
         whole.update(path.read_bytes())
     return whole.digest()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.numbering import code_type
-from ckrules.engine.diagram.problem import Problem
+from ckrules.engine.diagram.problem import ConstraintProblem
 
 Array = npt.NDArray[Any]
 
@@ -140,12 +140,12 @@ class DenseBlock:
         return np.asarray(self._truth.sum(axis=lost, dtype=np.int64))
 
 
-def cells(problem: Problem, names: Sequence[str]) -> int:
+def cells(problem: ConstraintProblem, names: Sequence[str]) -> int:
     """The number of combinations of some variables."""
     return prod(len(problem.variables[n].codes) for n in names)
 
 
-def truth_table(problem: Problem) -> Array:
+def truth_table(problem: ConstraintProblem) -> Array:
     """Where all tables of a problem hold, one axis a variable in the problem's order."""
     place = {n: i for i, n in enumerate(problem.variables)}
     shape = [len(v.codes) for v in problem.variables.values()]

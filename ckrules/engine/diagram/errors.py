@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ckrules.engine.errors import CkrulesError
+from ckrules.support.errors import CkrulesError
 
 
-class TooHardError(CkrulesError, RuntimeError):
+class BudgetExceededError(CkrulesError, RuntimeError):
     """A compiled form would be larger than the memory budget allows."""
+
+
+class TooHardError(BudgetExceededError):
+    """The parts of a space took more work than a question may; none of them is tried again."""

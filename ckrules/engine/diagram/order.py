@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import or_
 
 Scope = tuple[int, ...]
 _STARTS = 4
@@ -27,31 +29,31 @@ class Orders:
         self.count = len(sizes)
         self.scopes = sorted({sum(1 << v for v in s) for s in scopes})
         self.touching = [[s for s in self.scopes if s >> v & 1] for v in range(self.count)]
+        self._weights: dict[int, float] = {}  # by bound variables: orders share most of theirs
 
     def weights(self, order: Sequence[int]) -> list[float]:
         """Log2 of the frontier's value combinations after each variable of ``order``."""
-        bound = 0
-        pending = self.scopes
-        out = []
-        for v in order:
-            bound |= 1 << v
-            pending = [s for s in pending if s & ~bound]
-            frontier = 0
-            for s in pending:
-                frontier |= s & bound
-            out.append(self._weight(frontier))
-        return out
+        return [self._weight(bound) for bound in accumulate((1 << v for v in order), or_)]
 
     def cost(self, order: Sequence[int]) -> float:
         """Log2 of the sum of the frontiers' combinations: small is good."""
         return math.log2(sum(2.0**w for w in self.weights(order)))
 
-    def _weight(self, variables: int) -> float:
+    def _weight(self, bound: int) -> float:
+        """Log2 of the value combinations of the frontier of a set of bound variables."""
+        known = self._weights.get(bound)
+        if known is not None:
+            return known
+        frontier = 0
+        for s in self.scopes:
+            if s & ~bound:
+                frontier |= s & bound
         total = 0.0
-        while variables:
-            low = variables & -variables
+        while frontier:
+            low = frontier & -frontier
             total += self.logs[low.bit_length() - 1]
-            variables ^= low
+            frontier ^= low
+        self._weights[bound] = total
         return total
 
     def greedy(self, first: int, slack: float) -> list[int]:
@@ -63,24 +65,17 @@ class Orders:
         """
         order = [first]
         bound = 1 << first
-        pending = [s for s in self.scopes if s & ~bound]
         while len(order) < self.count:
             best: tuple[float, int] | None = None
             for v in range(self.count):
                 if bound >> v & 1:
                     continue
-                now = bound | 1 << v
-                frontier = 0
-                for s in pending:
-                    if s & ~now:
-                        frontier |= s & now
-                rating = self._weight(frontier) + slack * self.logs[v]
+                rating = self._weight(bound | 1 << v) + slack * self.logs[v]
                 if best is None or rating < best[0] - 1e-9:
                     best = rating, v
             assert best is not None
             order.append(best[1])
             bound |= 1 << best[1]
-            pending = [s for s in pending if s & ~bound]
         return order
 
     def candidates(self) -> list[list[int]]:

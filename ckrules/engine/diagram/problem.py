@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.backends.vector import Vectors, check_width, encode
-from ckrules.engine.clauses import clauses
 from ckrules.engine.diagram.propagate import propagate
-from ckrules.engine.diagram.truth import Grid, Table, bounds_of, join, squeezed
-from ckrules.engine.errors import UsageError
+from ckrules.engine.diagram.truth import Grid, Table, join, squeezed
+from ckrules.engine.evaluate.vector import Vectors, check_width, encode
 from ckrules.engine.expr import FALSE, BoolExpr, all_of
-from ckrules.engine.lower import Lowering
-from ckrules.engine.simplify import Simplifier
+from ckrules.engine.rewrite.bounds import bounds_of
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.exact import exact
+from ckrules.engine.rewrite.lower import Lowering
+from ckrules.engine.rewrite.simplify import Simplifier
+from ckrules.support.errors import UsageError
 
 Array = npt.NDArray[Any]
 
 DENSE = 400_000  # cells up to which a clause is evaluated as one table
+_KEPT = 32  # candidates for which the clauses of a condition are kept
 _DIRECT = 20_000  # cells up to which a condition is evaluated rather than simplified
 
 
@@ -45,7 +48,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ConstraintProblem:
     """What must hold together: truth tables, and clauses that are too large for a table.
 
     ``tables`` belong to the codes that ``variables`` are left with; ``empty`` is true if
@@ -56,7 +59,7 @@ class Problem:
     tables: tuple[Table, ...]
     clauses: tuple[BoolExpr, ...]
     empty: bool = False
-    #: Blocks that trials of orders have built already, by order.
+    #: Blocks that trials of orders have built already, by order; None for what was too hard.
     built: dict[tuple[str, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -90,7 +93,7 @@ def prepare(
     conditions: Iterable[BoolExpr],
     kept: Mapping[str, Sequence[int]] | None = None,
     tables: Sequence[Table] = (),
-) -> Problem:
+) -> ConstraintProblem:
     """The problem of all points of ``domains`` at which every condition holds.
 
     Conditions are simplified and split; those of one variable filter its candidates, until
@@ -102,14 +105,14 @@ def prepare(
         kept: Codes to which a variable is restricted from the start.
         tables: Truth tables over these codes that must hold too.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 24, 32]), Int("w", [1, 2])
     >>> p = prepare({"m": (16, 24, 32), "w": (1, 2)}, [m % 16 == 0, m % (w * 16) == 0, w > 1])
     >>> p.variables["m"].kept, p.variables["w"].kept, p.tables
     ((32,), (2,), ())
     """
     state = _State(domains, kept or {}, tables)
-    pending = list(conditions)
+    pending = [exact(c, domains) for c in conditions]
     if state.tabulate(pending):
         return state.problem(()) if state.possible else state.nothing()
     while state.possible:
@@ -128,10 +131,21 @@ def prepare(
 def _simplified(conditions: Sequence[BoolExpr], simple: Simplifier) -> list[BoolExpr]:
     parts: dict[int, BoolExpr] = {}
     for condition in conditions:
-        for part in clauses(simple.condition(condition)):
-            again = simple.condition(part)
-            parts.setdefault(again.id, again)
+        parts.update((part.id, part) for part in _parts(condition, simple))
     return propagate(list(parts.values()), simple)
+
+
+def _parts(condition: BoolExpr, simple: Simplifier) -> tuple[BoolExpr, ...]:
+    """The simplified clauses of a condition, kept with it for other spaces of the same rules."""
+    values = [simple.candidates[n] for n in sorted(condition.support)]
+    key = tuple((type(v[0]), v) for v in values)  # 1, 1.0 and True are equal
+    known: dict[Any, tuple[BoolExpr, ...]] = condition.notes.setdefault("clauses", {})
+    if key not in known:
+        if len(known) >= _KEPT:
+            known.clear()
+        found = clauses(simple.condition(condition))
+        known[key] = tuple(simple.condition(part) for part in found)
+    return known[key]
 
 
 class _State:
@@ -159,15 +173,15 @@ class _State:
         """The values that are still possible."""
         return {n: tuple(v[c] for c in self.codes[n]) for n, v in self.domains.items()}
 
-    def problem(self, clauses: Sequence[BoolExpr]) -> Problem:
+    def problem(self, clauses: Sequence[BoolExpr]) -> ConstraintProblem:
         """What is left: the joined tables, and clauses that have none."""
         left = {n: Variable(n, tuple(v), tuple(self.codes[n])) for n, v in self.domains.items()}
-        return Problem(left, tuple(self.joined), tuple(clauses))
+        return ConstraintProblem(left, tuple(self.joined), tuple(clauses))
 
-    def nothing(self) -> Problem:
+    def nothing(self) -> ConstraintProblem:
         """The problem without points."""
         none = {n: Variable(n, tuple(v), ()) for n, v in self.domains.items()}
-        return Problem(none, (), (), empty=True)
+        return ConstraintProblem(none, (), (), empty=True)
 
     def tabulate(self, conditions: Sequence[BoolExpr]) -> bool:
         """Evaluate all conditions as they are, if that is less work than simplifying them.
@@ -274,10 +288,10 @@ def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
 
 
-def part(problem: Problem, names: Sequence[str]) -> Problem:
+def part(problem: ConstraintProblem, names: Sequence[str]) -> ConstraintProblem:
     """The problem of some of its components."""
     chosen = set(names)
-    return Problem(
+    return ConstraintProblem(
         {n: problem.variables[n] for n in names},
         tuple(t for t in problem.tables if chosen.issuperset(t[0])),
         tuple(c for c in problem.clauses if c.support <= chosen),
@@ -285,7 +299,7 @@ def part(problem: Problem, names: Sequence[str]) -> Problem:
     )
 
 
-def narrowed(problem: Problem, name: str, which: int) -> Problem:
+def narrowed(problem: ConstraintProblem, name: str, which: int) -> ConstraintProblem:
     """The problem with one variable fixed to the ``which``-th value that it is left with."""
     variables = dict(problem.variables)
     old = variables[name]

@@ -7,17 +7,50 @@ to the next is table look-up on distinct combinations only; no expression is eva
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.diagram.clause import DEAD, TRUE_NODE, ClauseDiagram
-from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.clause_diagram import DEAD, TRUE_NODE, ClauseDiagram
+from ckrules.engine.diagram.errors import BudgetExceededError, TooHardError
 from ckrules.engine.diagram.numbering import number, spread
 
 Array = npt.NDArray[Any]
+
+
+class Meter:
+    """Work that the compilations behind one question did so far, in edges and states' entries.
+
+    Args:
+        limit: Work after which the question is given up.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again: something was found, and the next thing may take as much."""
+        self.spent = self.parts = 0
+
+    def charge(self, work: int) -> None:
+        """Add work.
+
+        Raises:
+            TooHardError: When the limit is passed.
+        """
+        self.spent += work
+        if self.spent > self.limit:
+            parts = self.parts
+            self.restart()  # for the next question
+            raise TooHardError(
+                "the space is too hard: orders of its variables were tried, then "
+                f"{parts:,} parts, until they had {self.limit:,} edges and states; "
+                "fix variables to fewer values, or leave out rules that tie many together "
+                "(listing the first points takes less than counting)"
+            )
 
 
 @dataclass(frozen=True)
@@ -28,11 +61,27 @@ class Budget:
         layer: Edges of one layer.
         edges: Edges of all layers of a block.
         cells: Cells of a truth table, and states times values while a clause is evaluated.
+        entries: States of a layer times the clauses that are pending there.
+        split: How many times smaller the budget of a part is: failing must be cheap.
+        meter: Counts the work of all compilations together, if that is to be limited.
     """
 
     layer: int = 6_000_000
     edges: int = 24_000_000
     cells: int = 3_000_000
+    entries: int = 48_000_000
+    split: int = 8
+    meter: Meter | None = field(default=None, compare=False)
+
+    def over(self, part: int) -> Budget:
+        """This budget divided, but for what every small compilation needs."""
+        return replace(
+            self,
+            layer=max(self.layer // part, min(self.layer, 50_000)),
+            edges=max(self.edges // part, min(self.edges, 200_000)),
+            cells=max(self.cells // part, min(self.cells, 250_000)),
+            entries=max(self.entries // part, min(self.entries, 400_000)),
+        )
 
 
 @dataclass
@@ -40,12 +89,14 @@ class Layer:
     """The edges of one variable, grouped by the state that they leave.
 
     ``starts[s]`` to ``starts[s + 1]`` are the edges of state ``s``; each has a ``position`` of
-    the variable's value and the ``target`` state in the next layer.
+    the variable's value and the ``target`` state in the next layer. ``matrix`` is the same as
+    one flat table of targets, made by who asks for many single points.
     """
 
     starts: Array
     positions: Array
     targets: Array
+    matrix: Array | None = field(default=None, compare=False, repr=False)
 
 
 def forward(
@@ -59,7 +110,7 @@ def forward(
         budget: Limits.
 
     Raises:
-        TooHardError: When a limit is passed.
+        BudgetExceededError: When a limit is passed.
     """
     if any(d.root == DEAD for d in diagrams):
         none = np.zeros(0, dtype=np.int32)
@@ -81,7 +132,9 @@ def forward(
         layers.append(layer)
         total += len(layer.targets)
         if total > budget.edges:
-            raise TooHardError(f"more than {budget.edges:,} edges after {axis + 1} variables")
+            raise BudgetExceededError(
+                f"more than {budget.edges:,} edges after {axis + 1} variables"
+            )
     return layers
 
 
@@ -140,13 +193,14 @@ def _advance(
     np.cumsum(lengths, out=starts[1:])
     edges = int(starts[-1])
     if edges > budget.layer:
-        raise TooHardError(f"a layer has {edges:,} edges")
+        raise BudgetExceededError(f"a layer has {edges:,} edges")
     source = spread(step.starts[:-1][step.combination], lengths)
     following = step.next_id[source]
     outer = np.repeat(rest, lengths)
     targets, firsts, next_count = number(
         [outer, following], [max(rest_count, 1), max(step.next_count, 1)], edges
     )
+    _check_entries(next_count, len(others) + len(set(involved) - ends), edges, budget)
     after: dict[int, Array] = {}
     some_rest = rest_rows[outer[firsts]]
     some_next = following[firsts]
@@ -158,6 +212,15 @@ def _advance(
     after = {k: c for k, c in after.items() if c.any()}
     layer = Layer(starts, step.positions[source], targets.astype(np.int32, copy=False))
     return layer, after, next_count
+
+
+def _check_entries(states: int, pending: int, edges: int, budget: Budget) -> None:
+    """Refuse a layer whose states would take too much memory, and count the work."""
+    entries = states * pending
+    if budget.meter is not None:
+        budget.meter.charge(edges + min(entries, budget.entries))
+    if entries > budget.entries:
+        raise BudgetExceededError(f"a layer has {states:,} states of {pending} clauses")
 
 
 def _free(extent: int, count: int) -> _Step:

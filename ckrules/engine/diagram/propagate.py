@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ckrules.engine.clauses import clauses
-from ckrules.engine.connectives import negation
 from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, make
-from ckrules.engine.simplify import Simplifier
-from ckrules.engine.traversal import children, substitute, walk
+from ckrules.engine.expr.traversal import children, substitute, walk
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.connectives import negation
+from ckrules.engine.rewrite.simplify import Simplifier
 
 _ROUNDS = 3
 
@@ -38,7 +38,7 @@ class _Implication:
 def propagate(given: Sequence[BoolExpr], simple: Simplifier) -> list[BoolExpr]:
     """Clauses whose conjunction is that of ``given``, each simplified by the others.
 
-    >>> from ckrules.engine.variables import Int
+    >>> from ckrules.engine.expr.variables import Int
     >>> a, b, c = (Int(n, range(9)) for n in "abc")
     >>> fits = a % c == 0
     >>> propagate([fits, (fits & (b > 1)).implies(b < c)], Simplifier())
@@ -113,7 +113,7 @@ def _weaken(
     if not reduced:
         return body  # type: ignore[return-value]
     left = reduced[0] if len(reduced) == 1 else make(BoolExpr, "and", tuple(reduced))
-    return make(BoolExpr, "implies", (left, body))  # type: ignore[no-any-return]
+    return make(BoolExpr, "implies", (left, body))
 
 
 def _same(reduced: Sequence[Expr], guard: Mapping[int, Expr]) -> bool:

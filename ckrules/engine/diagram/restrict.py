@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ckrules.engine.diagram.block import Block
-from ckrules.engine.diagram.clause import DEAD, TRUE_NODE, ClauseDiagram
+from ckrules.engine.diagram.clause_diagram import DEAD, TRUE_NODE, ClauseDiagram
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
-from ckrules.engine.diagram.compiler import clause_diagrams
+from ckrules.engine.diagram.compiler import clause_diagrams, nothing
 from ckrules.engine.diagram.dense import DenseBlock
-from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.diagram.numbering import code_type, number, spread
-from ckrules.engine.diagram.problem import Problem, part, prepare
+from ckrules.engine.diagram.problem import ConstraintProblem, part, prepare
 from ckrules.engine.diagram.product import Budget, Layer, trim
 from ckrules.engine.expr import BoolExpr
 
@@ -41,14 +41,20 @@ def cut(
             if any(v not in place for v in values):
                 return None
             recode[name] = {place[v]: i for i, v in enumerate(values)}
+    problem = prepare(after, added)
+    if problem.empty or (compiled.whole and not compiled.count):
+        return nothing(compiled.order, {n: len(values) for n, values in after.items()})
     try:
-        return restrict(compiled, prepare(after, added), recode, Budget())
-    except TooHardError:
+        return restrict(compiled, problem, recode, Budget())
+    except BudgetExceededError:
         return None
 
 
 def restrict(
-    compiled: Compiled, problem: Problem, recode: Mapping[str, Mapping[int, int]], budget: Budget
+    compiled: Compiled,
+    problem: ConstraintProblem,
+    recode: Mapping[str, Mapping[int, int]],
+    budget: Budget,
 ) -> Compiled:
     """The points of ``compiled`` that are points of ``problem`` too.
 
@@ -60,7 +66,7 @@ def restrict(
         budget: Limits.
 
     Raises:
-        TooHardError: When the result is too large, or a block is not compiled as a whole.
+        BudgetExceededError: When the result is too large, or a block is not compiled as a whole.
     """
     sizes = {n: len(v.values) for n, v in problem.variables.items()}
     with np.errstate(all="ignore"):
@@ -71,7 +77,10 @@ def restrict(
 
 
 def _restricted(
-    run: Sequence[Block], problem: Problem, recode: Mapping[str, Mapping[int, int]], budget: Budget
+    run: Sequence[Block],
+    problem: ConstraintProblem,
+    recode: Mapping[str, Mapping[int, int]],
+    budget: Budget,
 ) -> Block:
     """Consecutive blocks as one, restricted; a block to which nothing happens stays itself."""
     names = [n for b in run for n in b.names]
@@ -92,7 +101,7 @@ def _restricted(
     return Block(names, typed, counts)
 
 
-def _runs(blocks: Sequence[AnyBlock], problem: Problem) -> list[list[Block]]:
+def _runs(blocks: Sequence[AnyBlock], problem: ConstraintProblem) -> list[list[Block]]:
     """Consecutive blocks that a table or clause connects, together."""
     owner = {n: k for k, b in enumerate(blocks) for n in b.names}
     spans = [(k, k) for k in range(len(blocks))]
@@ -110,7 +119,7 @@ def _runs(blocks: Sequence[AnyBlock], problem: Problem) -> list[list[Block]]:
         mine = (b.layered if isinstance(b, DenseBlock) else b for b in blocks[low : high + 1])
         run = [b for b in mine if isinstance(b, Block)]
         if len(run) <= high - low:
-            raise TooHardError("the space is not compiled as a whole")
+            raise BudgetExceededError("the space is not compiled as a whole")
         out.append(run)
     return out
 
@@ -151,7 +160,7 @@ def _product(
         first = layer.starts[base]
         lengths = layer.starts[base + 1] - first
         if int(lengths.sum()) > budget.layer:
-            raise TooHardError(f"a layer has {int(lengths.sum()):,} edges")
+            raise BudgetExceededError(f"a layer has {int(lengths.sum()):,} edges")
         edges = spread(first, lengths)
         source = np.repeat(np.arange(len(base)), lengths)
         alive = np.ones(len(edges), dtype=np.bool_)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ckrules.engine.diagram.errors import TooHardError
+from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.diagram.product import Budget
 
 #: Limits of successive rounds, as parts of the full budget.
@@ -27,7 +27,7 @@ def try_orders(
         full: The limits of the last round.
     """
     for part in _ROUNDS:
-        found = list(_fitting(candidates, edges, _scaled(full, part)))
+        found = list(_fitting(candidates, edges, full.over(part)))
         if found:
             return min(found, key=lambda pair: pair[0])[1]
     return candidates[0]
@@ -39,12 +39,8 @@ def _fitting(
     for order in candidates:
         try:
             size = edges(order, budget)
-        except (TooHardError, MemoryError):
+        except (BudgetExceededError, MemoryError):
             continue
         yield size, order
         if size <= _ENOUGH:
             return
-
-
-def _scaled(full: Budget, part: int) -> Budget:
-    return Budget(full.layer // part, full.edges // part, max(full.cells // part, 250_000))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.backends.vector import Vectors, check_width, encode
-from ckrules.engine.bounds import Bounds
-from ckrules.engine.expr import BoolExpr
-from ckrules.engine.lower import Lowering
+from ckrules.engine.evaluate.vector import Vectors, check_width, encode
+from ckrules.engine.expr import BoolExpr, Expr
+from ckrules.engine.rewrite.bounds import bounds_of
+from ckrules.engine.rewrite.lower import Lowering
 
 Array = npt.NDArray[Any]
 Table = tuple[tuple[str, ...], Array]  # names of the axes, truth
@@ -79,8 +79,8 @@ class Grid:
         }
         return Lowering(Vectors(arrays.__getitem__), self.bounds.never_zero)
 
-    def check(self, clauses: Iterable[BoolExpr]) -> None:
-        """Refuse clauses that 64-bit integers cannot hold (see `check_width`)."""
+    def check(self, clauses: Iterable[Expr]) -> None:
+        """Refuse expressions that 64-bit integers cannot hold (see `check_width`)."""
         check_width(list(clauses), self.bounds)
 
 
@@ -129,9 +129,3 @@ def squeezed(table: Table) -> Table:
         return table
     kept = tuple(n for n, size in zip(names, truth.shape, strict=True) if size > 1)
     return kept, truth.reshape([s for s in truth.shape if s > 1])
-
-
-def bounds_of(values: Mapping[str, Sequence[Any]]) -> Bounds:
-    """Interval bounds over the given values of each number."""
-    numbers = {n: v for n, v in values.items() if v and not isinstance(v[0], (str, bool))}
-    return Bounds({n: (min(v), max(v)) for n, v in numbers.items()})

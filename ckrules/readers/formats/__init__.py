@@ -1,6 +1,6 @@
 """The formats that configurations are read from, one module each.
 
-A module has ``TITLE``, ``SUFFIXES``, ``ORDER`` (of being asked), ``sniff(head)`` and
+A module has ``SUFFIXES``, ``ORDER`` (of being asked), ``COMMENT``, ``sniff(head)`` and
 ``read(source, context)``, as `ckrules.readers.inputs.Format` says; its name without ``_file`` is
 the format's name.
 """

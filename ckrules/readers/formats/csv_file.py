@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckrules.engine.errors import UsageError
 from ckrules.engine.expr import BOOL, ENUM, Value
 from ckrules.readers.entries import (
     Context,
@@ -18,12 +17,13 @@ from ckrules.readers.entries import (
     entry_from_mapping,
 )
 from ckrules.readers.source import Head, Line, Source
+from ckrules.support.errors import UsageError
 
-TITLE = "CSV: a header of field names, one configuration a line"
 SUFFIXES = (".csv", ".tsv")
 ORDER = 8
 COMMENT = ""
-_CELL = r'\s*(?:"(?:[^"]|"")*"|[^"{0}]*)\s*(?:{0}|$)'
+#: Blanks, then text in quotes or without any. No quantifier gives back what it took.
+_CELL = r'[^\S{0}]*+(?:"(?:[^"]++|"")*+"[^\S{0}]*+|[^"{0}]*+)(?:{0}|\Z)'
 _CELLS = {sign: re.compile(_CELL.format(sign)) for sign in (",", "\t", ";")}
 
 
@@ -55,10 +55,12 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
             sign = _sign(line.text)
             spans = _spans(line.text, sign)
             header = [_word(line.text, s) for s in spans]
+            seen: set[str] = set()
             for at, word in enumerate(header):
-                if word and word in header[:at]:
+                if word and word in seen:
                     yield Problem(_place(source.name, line, spans[at]), f"column {word!r} twice")
                     return
+                seen.add(word)
         else:
             yield _row(line, header, sign, source.name, context)
 
@@ -118,8 +120,8 @@ def _row(
 
 
 def _typed(given: Mapping[str, str], context: Context) -> dict[str, Any]:
-    """The cells as values of their fields; what is no field is left for the report."""
-    from ckrules.selection import read_value
+    """The cells as values of their fields; what is not a field is left for the report."""
+    from ckrules.kernels.selection import read_value
 
     variant = given.get("variant", "forward")
     domains = {}
@@ -133,5 +135,5 @@ def _typed(given: Mapping[str, str], context: Context) -> dict[str, Any]:
         elif domain.sort == BOOL or word.lstrip("-").isdigit():
             out[key] = read_value(domain, word)
         else:
-            out[key] = word  # the report says that it is no number
+            out[key] = word  # the report says that it is not a number
     return out

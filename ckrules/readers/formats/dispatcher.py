@@ -1,4 +1,4 @@
-"""The dispatcher's convolution JSON: ``{"variant": …, "instances": [{"tile_m": …}, …]}``.
+"""The dispatcher's JSON: ``{"variant": …, "instances": [{"tile_m": …}, …]}``.
 
 Traps of the format: ``warp_m`` counts the waves of a block and ``warp_tile_m`` is the MFMA tile;
 ``compv1`` is basic_v1; the dimensions, the type and the layout stand once beside the list.
@@ -10,41 +10,27 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckrules.engine.errors import nearest
 from ckrules.engine.expr import Value
+from ckrules.kernels.families import reader_tables, table_for
+from ckrules.kernels.reader_tables import KeyTable
+from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_mapping
 from ckrules.readers.formats import jsonl
 from ckrules.readers.json_text import LISTS, Item, Members, Repeats, items
 from ckrules.readers.source import Head, Source, SourceError, Text
+from ckrules.support.errors import nearest
 
-TITLE = "the dispatcher's convolution JSON (warp_* are waves, warp_tile_* the MFMA tile)"
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 1
 COMMENT = ""
-_WAVES = re.compile(r'"warp_[mnk]"\s*:')
-_DEPTHWISE = re.compile(r'"(?:filt|str_h|str_w)"\s*:')
-
-#: Field by key, where they differ.
-FIELDS = {
-    **{f"warp_{x}": f"wave_{x}" for x in "mnk"},
-    **{f"vector_size_{x}": f"vector_{x}" for x in "abc"},
-    "ndim_spatial": "ndim", "datatype": "dtype", "data_type": "dtype",
-    "streamk_reduction_strategy": "streamk",
-    "filt": "filter", "str_h": "stride_h", "str_w": "stride_w",
-}  # fmt: skip
-#: Keys that say nothing about a kernel's legality.
-LABELS = ("id", "block_per_cu", "memory_op", "kernel_set_name", "comment", "description")
-#: Layouts of convolutions that the rule books do not describe.
-OTHER_LAYOUTS = ("ngchw", "ngcdhw", "ngcw", "gnhwc", "gndhwc", "gnwc")
-_STREAMK = "streamk_enabled"
 
 
 def sniff(head: Head) -> bool:
-    """Whether the text is JSON with waves called ``warp_*``, or depthwise instances."""
+    """Whether the text is JSON with keys of the dispatcher's own, such as ``warp_m``."""
     if not head or not head[0].startswith(("{", "[")) or '"wave_m"' in head.text:
         return False
-    waves = '"warp_tile_' in head.text and _WAVES.search(head.text)
-    return bool(waves or _DEPTHWISE.search(head.text))
+    marks = (t.mark for t in reader_tables("dispatcher").values() if t.mark)
+    return any(re.search(mark, head.text) for mark in marks)
 
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
@@ -68,7 +54,10 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
 
 def _items(text: Text, name: str, context: Context) -> Iterator[Entry | Problem | Remark]:
     for item in items(text):
-        yield instance(item, text, name, context)
+        found = instance(item, text, name, context)
+        if isinstance(found, Problem):
+            found.pointer = item.pointer
+        yield found
 
 
 def instance(item: Item, text: Text, source: str, context: Context) -> Entry | Problem | Remark:
@@ -76,19 +65,27 @@ def instance(item: Item, text: Text, source: str, context: Context) -> Entry | P
     place = jsonl.span_place(text, source, item.offset, item.end)
     if not isinstance(item.value, dict):
         return Problem(place, f"expected an instance, found {jsonl.kind(item.value)}")
-    members = Members(text, item.offset, item.end, (), item.shared_offset if item.shared else None)
+    members = Members(text, item)
     if isinstance(item.value, Repeats):
         return jsonl.twice(item.value, members, text, source, place)
-    given = {k: v for k, v in {**item.shared, **item.value}.items() if k not in LISTS}
-    layout = given.get("layout")
-    if layout in OTHER_LAYOUTS and "filt" not in given:
-        at = _at(members, "layout", text, source) or place
-        return Remark(at, "CFG006", f"layout {layout} is not covered by the rules")
-    fields, spelt = _fields(given)
+    given = {k: v for k, v in {**item.around.values, **item.value}.items() if k not in LISTS}
+    table: KeyTable = table_for("dispatcher", given.get("variant"))
+    fields, spelt = _fields(given, table)
+    for name, values in table.outside.items():
+        if fields.get(name) in values:
+            at = _at(members, spelt_as(name, spelt), text, source) or place
+            return Remark(at, "CFG006", f"{name} {fields[name]} is not covered by the rules")
     keys = {field: key for key, field in spelt.items()}
     known = _known(fields, context)
-    ignored = [] if known is None else [k for k in given if _ignored(k, spelt.get(k, k), known)]
-    remarks = tuple(_remark(k, given, known or (), members, text, source, place) for k in ignored)
+    own = {*table.labels, *table.joined}
+    ignored = (
+        [] if known is None else [k for k in given if k not in own and spelt.get(k, k) not in known]
+    )
+    names = _names(table, known or (), given) if ignored else []
+    remarks = tuple(
+        _remark(key, names if n < MOST else [], members, text, source, place)
+        for n, key in enumerate(ignored)
+    )
     for key in ignored:
         fields.pop(key, None)
 
@@ -96,10 +93,9 @@ def instance(item: Item, text: Text, source: str, context: Context) -> Entry | P
         return _at(members, keys.get(field, field), text, source, at_key)
 
     def spell(field: str, value: Value) -> tuple[str, Value] | None:
-        if field.startswith("streamk"):
-            return None
-        own = next((k for k, f in FIELDS.items() if f == field and k not in ("data_type",)), field)
-        return keys.get(field, own), value
+        if any(field.startswith(joined) for joined in table.joined.values()):
+            return None  # several keys say it
+        return keys.get(field, table.key(field)), value
 
     label = f"id {given['id']}" if isinstance(given.get("id"), (int, str)) else ""
     edits = jsonl.rewriter(members, text, source, spell)
@@ -109,28 +105,29 @@ def instance(item: Item, text: Text, source: str, context: Context) -> Entry | P
     )  # fmt: skip
 
 
+def spelt_as(name: str, spelt: Mapping[str, str]) -> str:
+    """The key that writes a field."""
+    return next((k for k, f in spelt.items() if f == name), name)
+
+
 def _at(members: Members, key: str, text: Text, source: str, at_key: bool = False) -> Place | None:
     span = members.span(key, at_key)
     return None if span is None else jsonl.span_place(text, source, *span)
 
 
-def _fields(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _fields(given: Mapping[str, Any], table: KeyTable) -> tuple[dict[str, Any], dict[str, str]]:
     """The fields that the keys mean, and the field of each key."""
     fields: dict[str, Any] = {}
     spelt: dict[str, str] = {}
     for key, value in given.items():
-        if key in LABELS or key == _STREAMK:
-            continue
-        field = FIELDS.get(key, key)
-        spelt[key] = field
-        fields[field] = value
-    enabled = given.get(_STREAMK)
-    strategy = fields.get("streamk")
-    if "streamk" in fields or enabled is not None:
-        fields["streamk"] = (strategy or "linear") if enabled else "off"
-        if enabled is None and strategy:
-            fields["streamk"] = strategy
-        spelt.setdefault(_STREAMK, "streamk")
+        if key not in table.labels and key not in table.joined:
+            spelt[key] = table.fields.get(key, key)
+            fields[spelt[key]] = value
+    if table.join is not None:
+        table.join(given, fields)
+        for key, name in table.joined.items():
+            if name in fields:
+                spelt.setdefault(key, name)
     return fields, spelt
 
 
@@ -142,22 +139,17 @@ def _known(fields: Mapping[str, Any], context: Context) -> tuple[str, ...] | Non
     return tuple(context.books.of(variant).fields)
 
 
-def _ignored(key: str, field: str, known: tuple[str, ...]) -> bool:
-    return field not in known and key not in LABELS and key != _STREAMK
+def _names(table: KeyTable, known: tuple[str, ...], given: Mapping[str, Any]) -> list[str]:
+    """The keys that the instance could have and has not."""
+    names = [k for k, f in table.fields.items() if f in known]
+    names += [k for k in known if k not in table.fields.values()] + list(table.labels)
+    return [n for n in names if n not in given]
 
 
 def _remark(
-    key: str,
-    given: Mapping[str, Any],
-    known: tuple[str, ...],
-    members: Members,
-    text: Text,
-    source: str,
-    place: Place,
+    key: str, names: list[str], members: Members, text: Text, source: str, place: Place
 ) -> Remark:
-    names = [k for k, f in FIELDS.items() if f in known]
-    names += [k for k in known if k not in FIELDS.values()] + list(LABELS)
-    hits = nearest(key[:80], [n for n in names if n not in given], n=1)
+    hits = nearest(key[:80], names, n=1)
     near = f": did you mean {hits[0]!r}?" if hits else ""
     at = _at(members, key, text, source, at_key=True) or place
     return Remark(at, "CFG004", f"the dispatcher does not read the key {key[:80]!r}{near}")

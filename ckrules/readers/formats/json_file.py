@@ -13,7 +13,6 @@ from ckrules.readers.formats.jsonl import entry
 from ckrules.readers.json_text import items
 from ckrules.readers.source import Source
 
-TITLE = "JSON: an object, a list, or an object with a list named kernels or instances"
 SUFFIXES = (".json",)
 ORDER = 4
 COMMENT = ""

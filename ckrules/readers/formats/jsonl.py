@@ -20,7 +20,6 @@ from ckrules.readers.entries import (
 from ckrules.readers.json_text import Item, Members, Repeats, items
 from ckrules.readers.source import Source, SourceError, Text
 
-TITLE = "JSON Lines: one configuration a line"
 SUFFIXES = (".jsonl", ".ndjson")
 ORDER = 3
 COMMENT = ""
@@ -33,7 +32,9 @@ def sniff(head: list[str]) -> bool:
     try:
         return isinstance(json.loads(head[0], parse_int=str), dict)
     except (ValueError, RecursionError):
-        return len(head) > 1 and all(line.startswith('{"') for line in head[:2])
+        # A line that ends in an open bracket begins a document of several lines.
+        open_ = head[0].rstrip().endswith(("[", "{"))
+        return len(head) > 1 and not open_ and all(line.startswith('{"') for line in head[:2])
 
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
@@ -52,25 +53,27 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
 
 def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
     """The configuration that a decoded value describes."""
+    found = _entry(item, text, source, context)
+    if not found.pointer:
+        found.pointer = item.pointer
+    return found
+
+
+def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
     place = span_place(text, source, item.offset, item.end)
     value = item.value
     inner: tuple[str, ...] = ()
     if isinstance(value, str):
-        start = text.place(item.offset + 1)
         plain = "\\" not in text.text[item.offset : item.end]
-
-        def at(column: int) -> Place:
-            return Place(source, start[0], start[1] + column - 1) if plain else place
-
-        named = entry_from_name(value, context, place, at)
+        begin = Place(source, *text.place(item.offset + 1)) if plain else place
+        named = entry_from_name(value, context, begin, spread=plain)
         named.place = place
         return named
     if not isinstance(value, dict):
         return Problem(place, f"expected an object of fields, found {kind(value)}")
-    if isinstance(value.get("config"), dict):
+    if isinstance(value.get("config"), dict) and not isinstance(value, Repeats):
         value, inner = value["config"], ("config",)
-    shared = item.shared_offset if item.shared else None
-    members = Members(text, item.offset, item.end, inner, shared)
+    members = Members(text, item, inner)
     if isinstance(value, Repeats):
         return twice(value, members, text, source, place)
 
@@ -78,7 +81,7 @@ def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Prob
         span = members.span(key, at_key)
         return None if span is None else span_place(text, source, *span)
 
-    given = {**item.shared, **value} if item.shared else value
+    given = {**item.around.values, **value} if item.around.values else value
     pointer = item.pointer + "".join(f"/{k}" for k in inner)
     edits = rewriter(members, text, source, lambda field, value: (field, value))
     if "name" in given:
@@ -115,7 +118,7 @@ def twice(value: Repeats, members: Members, text: Text, source: str, place: Plac
         for key in value.twice:
             span = members.span(key, True, 1)
             at = place if span is None else span_place(text, source, *span)
-            found.append((at, f"the key {key!r} stands twice"))
+            found.append((at, f"duplicate key {key!r}"))
         return found
 
     return Problem(place, lines)

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckrules.engine.errors import nearest
 from ckrules.engine.expr import Value
+from ckrules.kernels.families import table_for
+from ckrules.kernels.reader_tables import KeyTable
+from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import (
     Context,
     Edit,
@@ -22,19 +24,15 @@ from ckrules.readers.entries import (
     entry_from_mapping,
 )
 from ckrules.readers.formats import jsonl
-from ckrules.readers.formats.dispatcher import FIELDS, OTHER_LAYOUTS
-from ckrules.readers.json_text import Item, Members, items
-from ckrules.readers.source import Head, Source
+from ckrules.readers.json_text import Item, Members, Repeats, items
+from ckrules.readers.source import Head, Source, Text
+from ckrules.support.errors import nearest
 
-TITLE = "a registry: JSON with signature and algorithm"
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
 COMMENT = ""
-#: Keys that hold several fields: ``wave`` counts waves, ``warp`` is the MFMA tile.
-TRIPLES = {"wave": "wave_mnk", "warp": "warp_tile_mnk", "vector_sizes": "vector_abc"}
 PARTS = ("signature", "algorithm")
 _GEMM = ("tile_shape", "wave_shape", "dtypes")
-_NOTES = ("block_per_cu", "memory_op", "block_size")
 _TRIPLE = re.compile(r"\d{1,9}x\d{1,9}x\d{1,9}")
 
 
@@ -54,14 +52,29 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
         yield Problem(Place(source.name), "empty: there is no configuration in it")
         return
     for item in items(text):
-        place = jsonl.span_place(text, source.name, item.offset, item.end)
-        value = item.value
-        if not isinstance(value, dict):
-            yield Problem(place, f"expected an entry, found {jsonl.kind(value)}")
-        elif not all(isinstance(value.get(part), dict) for part in PARTS):
-            yield _other(value, place)
-        else:
-            yield _Reader(item, text, source.name, place).entry(context)
+        found = _entry(item, text, source.name, context)
+        if isinstance(found, Problem):
+            found.pointer = item.pointer
+        yield found
+
+
+def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem | Remark:
+    place = jsonl.span_place(text, source, item.offset, item.end)
+    value = item.value
+    if not isinstance(value, dict):
+        return Problem(place, f"expected an entry, found {jsonl.kind(value)}")
+    if not all(isinstance(value.get(part), dict) for part in PARTS):
+        return _other(value, place)
+    if (part := _repeating(value)) is not None:
+        repeats, inner = part
+        return jsonl.twice(repeats, Members(text, item, inner), text, source, place)
+    return _Reader(item, text, source, place).entry(context)
+
+
+def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | None:
+    """The entry, or the first of its parts, if it has a key twice, and the way to it."""
+    parts = [(value, ()), *((value[p], (p,)) for p in PARTS)]
+    return next(((v, way) for v, way in parts if isinstance(v, Repeats)), None)
 
 
 def _other(value: Mapping[str, Any], place: Place) -> Problem | Remark:
@@ -77,10 +90,8 @@ class _Reader:
 
     def __init__(self, item: Item, text: Any, source: str, place: Place) -> None:
         self.item, self.text, self.source, self.place = item, text, source, place
-        self.members = {
-            part: Members(text, item.offset, item.end, (part,) if part else ())
-            for part in ("", *PARTS)
-        }
+        self.members = {part: Members(text, item, (part,) if part else ()) for part in ("", *PARTS)}
+        self.table: KeyTable = table_for("registry", item.value["signature"].get("variant"))
         self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
 
     def entry(self, context: Context) -> Entry | Problem | Remark:
@@ -93,18 +104,18 @@ class _Reader:
         remarks: list[Remark] = []
         for part in PARTS:
             for key, given in value[part].items():
-                if key in TRIPLES:
+                if key in self.table.triples:
                     fault = self._triple(part, key, given, fields)
                     if fault is not None:
                         return fault
                     continue
-                field = FIELDS.get(key, key)
+                field = self.table.fields.get(key, key)
                 fields[field] = given
                 self.home[field] = part, key, -1
-        layout = fields.get("layout")
-        if layout in OTHER_LAYOUTS and fields.get("variant") != "forward_depthwise":
-            at = self._place("layout") or self.place
-            return Remark(at, "CFG006", f"layout {layout} is not covered by the rules")
+        for name, values in self.table.outside.items():
+            if fields.get(name) in values:
+                at = self._place(name) or self.place
+                return Remark(at, "CFG006", f"{name} {fields[name]} is not covered by the rules")
         remarks += self._ignored(fields, context)
         label = value.get("name")
         return entry_from_mapping(
@@ -114,7 +125,6 @@ class _Reader:
         )  # fmt: skip
 
     def _triple(self, part: str, key: str, given: Any, fields: dict[str, Any]) -> Problem | None:
-        stem, letters = TRIPLES[key].rsplit("_", 1)
         numbers = given
         if isinstance(given, str) and _TRIPLE.fullmatch(given):
             numbers = [int(n) for n in given.split("x")]
@@ -122,8 +132,7 @@ class _Reader:
             span = self.members[part].span(key)
             at = self.place if span is None else jsonl.span_place(self.text, self.source, *span)
             return Problem(at, f'{key} is not three numbers, as in "2x2x1"')
-        for index, letter in enumerate(letters):
-            field = f"{stem}_{letter}"
+        for index, field in enumerate(self.table.triples[key]):
             fields[field] = numbers[index]
             self.home[field] = part, key, index
         return None
@@ -133,12 +142,12 @@ class _Reader:
         if not isinstance(variant, str) or variant not in context.books.variants:
             return
         known = context.books.of(variant).fields
-        for field in [f for f in fields if f not in known]:
+        for n, field in enumerate([f for f in fields if f not in known]):
             part, key, _ = self.home[field]
             del fields[field]
-            if key in _NOTES:
+            if key in self.table.labels:
                 continue
-            hits = nearest(key[:80], [*known, *FIELDS], n=1)
+            hits = nearest(key[:80], [*known, *self.table.fields], n=1) if n < MOST else []
             near = f": did you mean {hits[0]!r}?" if hits else ""
             at = self._place(field, at_key=True) or self.place
             yield Remark(at, "CFG004", f"no field of {part} is called {key[:80]!r}{near}")
@@ -164,7 +173,6 @@ class _Reader:
             inside = at is not None and isinstance(self.item.value[home[0]].get(home[1]), str)
             return Edit(at, str(value)) if at is not None and inside else None
         part = home[0] if home else "algorithm"
-        back = {f: k for k, f in FIELDS.items()}
-        key = home[1] if home else back.get(field, field)
+        key = home[1] if home else self.table.key(field)
         edit = jsonl.rewriter(self.members[part], self.text, self.source, lambda f, v: (key, v))
         return edit(field, value)

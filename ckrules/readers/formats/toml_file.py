@@ -1,14 +1,13 @@
 """TOML: fields at the top, or tables named ``kernels`` or ``instances``; the rest holds for all.
 
-Values are decoded by the standard library, which tells no places; a lexer of plain
-``key = value`` lines finds them. What it does not find is placed at its table.
+Values are decoded by the standard library; `ckrules.support.locate` finds their places.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ckrules.engine.expr import Value
@@ -23,20 +22,17 @@ from ckrules.readers.entries import (
     entry_from_name,
 )
 from ckrules.readers.formats.jsonl import kind
-from ckrules.readers.json_text import LISTS
+from ckrules.readers.json_text import LISTS, MOST_AROUND, TOO_MANY
 from ckrules.readers.source import Head, Source, SourceError
+from ckrules.support.locate import Locator
+from ckrules.support.toml_path import TomlPath
+from ckrules.support.toml_text import TomlTextError, parse
 
-TITLE = "TOML: fields, or tables named kernels or instances"
 SUFFIXES = (".toml",)
-ORDER = 5
+ORDER = 2
 COMMENT = "#"
-_TABLE = re.compile(r"\s*\[\[\s*\"?([A-Za-z0-9_-]+)\"?\s*\]\]\s*(?:#.*)?")
-_OTHER = re.compile(r"\s*\[[^\[\]]+\]\s*(?:#.*)?")
-_PAIR = re.compile(
-    r"\s*(\"?)(?P<key>[A-Za-z0-9_-]+)\1\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s#,\[{]+)"
-)
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
-_FIRST = re.compile(r"\[\[\s*\w|[A-Za-z0-9_-]+\s*=\s*\S")
+#: A header of bare words, which is no JSON, or a key and a value.
+_FIRST = re.compile(r"\[\[?\s*+[A-Za-z_][\w.-]*+\s*+\]|[A-Za-z0-9_-]++\s*+=\s*+\S")
 
 Places = dict[str, tuple[Place, Place]]
 
@@ -48,18 +44,13 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
     """Every configuration of the document."""
-    import tomllib
-
     text = source.text()
     try:
-        document = tomllib.loads(text.text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        said = str(error) or "nested too deeply"
-        at = _AT.search(said)
-        line, column = (int(at[1]), int(at[2])) if at else text.place(len(text.text))
-        what = said[: at.start()].strip() if at else said.replace(" (at end of document)", "")
-        raise SourceError(f"not TOML: {what[:1].lower()}{what[1:]}", line, column) from None
-    tables, shared = _positions(text.text, source.name)
+        document = parse(text.text)
+    except TomlTextError as error:
+        raise SourceError(f"not TOML: {error.what}", error.line, error.column) from None
+    found = Locator(text.text)
+    shared = _places(found, (), document, source.name)
     lists = [k for k in LISTS if isinstance(document.get(k), list)]
     if len(lists) > 1:
         raise SourceError(f"a second list {lists[1]!r}", 1, 1)
@@ -69,26 +60,34 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
             yield _entry(document, shared, shared, start, context)
         return
     beside = {k: v for k, v in document.items() if k not in LISTS}
-    own = tables.get(lists[0], [])
+    if len(beside) > MOST_AROUND:
+        raise SourceError(TOO_MANY, *found.key((list(beside)[MOST_AROUND],)))
     for index, value in enumerate(document[lists[0]]):
-        place, places = own[index] if index < len(own) else (Place(source.name, 1, 1), {})
+        at = (lists[0], index)
+        span = found.value_span(at)
+        place = Place(source.name, 1, 1) if span is None else Place(source.name, *span)
+        made: Entry | Problem
         if isinstance(value, str):
-            yield entry_from_name(value, context, place, _always(place))
+            made = entry_from_name(value, context, place)
         elif not isinstance(value, dict):
-            yield Problem(place, f"expected a table of fields, found {kind(value)}")
+            made = Problem(place, f"expected a table of fields, found {kind(value)}")
         else:
-            given = {**beside, **value}
-            yield _entry(
-                given, places, {**shared, **places}, place, context, f"/{lists[0]}/{index}"
-            )
-
-
-def _always(place: Place) -> Callable[[int], Place]:
-    return lambda column: place
+            own = _places(found, at, value, source.name)
+            between = ", " if found.key_span(at) is None else "\n"
+            made = _entry(
+                {**beside, **value}, own, {**shared, **own}, place, context, between
+            )  # fmt: skip
+        made.pointer = f"/{lists[0]}/{index}"
+        yield made
 
 
 def _entry(
-    given: dict[str, Any], own: Places, places: Places, place: Place, context: Context, at: str = ""
+    given: dict[str, Any],
+    own: Places,
+    places: Places,
+    place: Place,
+    context: Context,
+    between: str = "\n",
 ) -> Entry | Problem:
     def locate(key: str, at_key: bool) -> Place | None:
         return places[key][0 if at_key else 1] if key in places else None
@@ -100,30 +99,16 @@ def _entry(
             return None
         last = max((p[1] for p in own.values()), key=lambda p: (p.line, p.column))
         end = Place(last.source, last.end_line, last.end_column, last.end_line, last.end_column)
-        return Edit(end, f"\n{field} = {json.dumps(value)}")
+        return Edit(end, f"{between}{field} = {json.dumps(value)}")
 
-    return entry_from_mapping(
-        given, context, place, locate, None if "name" in given else rewrite, pointer=at
-    )
+    return entry_from_mapping(given, context, place, locate, None if "name" in given else rewrite)
 
 
-def _positions(text: str, source: str) -> tuple[dict[str, list[tuple[Place, Places]]], Places]:
-    """Places of keys and values in each ``[[table]]`` and at the top."""
-    shared: Places = {}
-    tables: dict[str, list[tuple[Place, Places]]] = {}
-    current: Places | None = shared
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.rstrip("\r")
-        if (table := _TABLE.fullmatch(line)) is not None:
-            start = len(line) - len(line.lstrip()) + 1
-            current = {}
-            place = Place(source, number, start, number, len(line.rstrip()) + 1)
-            tables.setdefault(table[1], []).append((place, current))
-        elif _OTHER.fullmatch(line):
-            current = None
-        elif current is not None and (pair := _PAIR.match(line)) is not None:
-            key = pair["key"]
-            spans = [pair.span("key"), pair.span("value")]
-            found = [Place(source, number, a + 1, number, b + 1) for a, b in spans]
-            current.setdefault(key, (found[0], found[1]))
-    return tables, shared
+def _places(found: Locator, at: TomlPath, table: dict[str, Any], source: str) -> Places:
+    """Places of key and value of everything in a table."""
+    spans = {key: (found.key_span((*at, key)), found.value_span((*at, key))) for key in table}
+    return {
+        key: (Place(source, *name), Place(source, *value))
+        for key, (name, value) in spans.items()
+        if name is not None and value is not None
+    }

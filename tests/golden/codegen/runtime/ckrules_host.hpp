@@ -50,33 +50,29 @@ int guarded(const Body& body)
     return -1;
 }
 
-// The problem, if it is one of the kernel's dimensions and has an output.
-inline const ckrules_problem& checked(const ckrules_problem* problem, const int32_t ndim)
+// The problem, which the family lays out as a Layout.
+template <typename Layout>
+Layout unpacked(const ckrules_problem* problem)
 {
-    if(problem == nullptr || problem->size < sizeof(ckrules_problem))
+    if(problem == nullptr || problem->size < sizeof(ckrules_problem) || problem->data == nullptr)
         throw std::invalid_argument("ckrules_problem is missing or of another version");
-    if(problem->ndim != ndim)
-        throw Refused("the kernel has " + std::to_string(ndim) + " spatial dimensions");
-    const auto small = [](const int64_t value, const int64_t least) {
-        if(value < least || value > INT32_MAX)
-            throw std::invalid_argument(std::to_string(value) + " is out of range");
-    };
-    for(const auto value :
-        {problem->groups, problem->batch, problem->out_channels, problem->in_channels})
-        small(value, 1);
-    small(problem->k_batch, 1);
-    for(int32_t i = 0; i < ndim; ++i)
-    {
-        for(const auto value :
-            {problem->input[i], problem->filter[i], problem->stride[i], problem->dilation[i]})
-            small(value, 1);
-        small(problem->left_pad[i], 0);
-        small(problem->right_pad[i], 0);
-        const int64_t reach = (problem->filter[i] - 1) * problem->dilation[i] + 1;
-        if(problem->input[i] + problem->left_pad[i] + problem->right_pad[i] < reach)
-            throw Refused("the filter is larger than the padded image");
-    }
-    return *problem;
+    if(problem->bytes != sizeof(Layout))
+        throw std::invalid_argument("the problem has " + std::to_string(problem->bytes) +
+                                    " bytes, expected " + std::to_string(sizeof(Layout)));
+    Layout found;
+    std::memcpy(&found, problem->data, sizeof(Layout));
+    return found;
+}
+
+// The addresses of so many tensors.
+inline const uint64_t* checked(const ckrules_buffers* buffers, const uint32_t count)
+{
+    if(buffers == nullptr || buffers->size < sizeof(ckrules_buffers) || buffers->tensors == nullptr)
+        throw std::invalid_argument("ckrules_buffers is missing or of another version");
+    if(buffers->tensor_count != count)
+        throw std::invalid_argument(std::to_string(buffers->tensor_count) + " tensors, expected " +
+                                    std::to_string(count));
+    return buffers->tensors;
 }
 
 // What a stream-K kernel has to be told of the GPU.
@@ -88,24 +84,6 @@ inline const ckrules_room& checked(const ckrules_room* room)
     if(room->compute_units < 1 || room->blocks_per_cu < 1)
         throw std::invalid_argument("ckrules_room: no compute units, or no blocks on them");
     return *room;
-}
-
-inline ck_tile::conv::ConvParam conv_param(const ckrules_problem& problem, const int32_t ndim)
-{
-    const auto lengths = [ndim](const int64_t* first) {
-        return std::vector<ck_tile::long_index_t>(first, first + ndim);
-    };
-    return ck_tile::conv::ConvParam(static_cast<ck_tile::long_index_t>(ndim),
-                                    static_cast<ck_tile::long_index_t>(problem.groups),
-                                    static_cast<ck_tile::long_index_t>(problem.batch),
-                                    static_cast<ck_tile::long_index_t>(problem.out_channels),
-                                    static_cast<ck_tile::long_index_t>(problem.in_channels),
-                                    lengths(problem.filter),
-                                    lengths(problem.input),
-                                    lengths(problem.stride),
-                                    lengths(problem.dilation),
-                                    lengths(problem.left_pad),
-                                    lengths(problem.right_pad));
 }
 
 // The kernel's own answer; its reason is the last message that it has for users.

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CKRULES_ABI_VERSION 2
+#define CKRULES_ABI_VERSION 3
 
 #if defined(_WIN32)
 #define CKRULES_API __declspec(dllexport)
@@ -33,24 +33,14 @@
 extern "C" {
 #endif
 
-/* One grouped convolution. Channels are those of one group. Of the arrays the first ndim members
-   count, slowest dimension first: width; height, width; depth, height, width. */
+/* A problem of the kernel's family: bytes whose layout the family says, in ckrules_conv.h for the
+   families conv and depthwise. They need not be aligned. */
 typedef struct ckrules_problem
 {
     uint32_t size; /* sizeof(ckrules_problem) */
-    int32_t ndim;
-    int64_t groups;
-    int64_t batch;
-    int64_t out_channels;
-    int64_t in_channels;
-    int64_t input[3];
-    int64_t filter[3];
-    int64_t stride[3];
-    int64_t dilation[3];
-    int64_t left_pad[3];
-    int64_t right_pad[3];
-    int32_t k_batch; /* parts that the sum is split into; 1: not split */
-    int32_t reserved;
+    uint32_t reserved;
+    uint64_t bytes; /* of data */
+    const void* data;
 } ckrules_problem;
 
 /* What the GPU has room for. A stream-K kernel shares its work out over as many blocks as run at
@@ -64,17 +54,28 @@ typedef struct ckrules_room
     int32_t reserved;
 } ckrules_room;
 
-/* Device addresses. Which of them are read and written follows from the direction: forward writes
-   output, bwd_data writes input, bwd_weight writes weight. */
+/* Device addresses of the tensors, in the order of ckrules_info.tensors, and of the workspace. */
 typedef struct ckrules_buffers
 {
     uint32_t size; /* sizeof(ckrules_buffers) */
-    uint32_t reserved;
-    uint64_t input;
-    uint64_t weight;
-    uint64_t output;
+    uint32_t tensor_count;
+    const uint64_t* tensors;
     uint64_t workspace;
 } ckrules_buffers;
+
+enum
+{
+    CKRULES_IN    = 1, /* the kernel reads it */
+    CKRULES_OUT   = 2, /* the kernel writes it */
+    CKRULES_INOUT = 3  /* the kernel reads and writes it */
+};
+
+typedef struct ckrules_tensor
+{
+    const char* name;
+    uint32_t direction;
+    uint32_t reserved;
+} ckrules_tensor;
 
 /* What the kernel is. The strings live as long as the library is loaded. */
 typedef struct ckrules_info
@@ -84,15 +85,17 @@ typedef struct ckrules_info
     const char* name;
     const char* ck;      /* CK release, such as 2025.11 */
     const char* arch;    /* GPU, such as gfx942 */
-    const char* variant; /* forward, forward_depthwise, bwd_data or bwd_weight */
+    const char* family;  /* such as conv: says the layout of problems */
+    const char* variant; /* such as forward */
     const char* config;  /* the whole configuration as JSON */
-    int32_t ndim;
     uint32_t wave_size;
     uint32_t block_size; /* threads of a block */
     uint32_t lds_bytes;  /* static LDS of a block; nothing has to be given at the launch */
     uint32_t entry_count;
     uint32_t needs_room; /* 1: workspace and plan take a ckrules_room */
+    uint32_t tensor_count;
     const char* const* entries; /* the code object's kernels */
+    const ckrules_tensor* tensors;
 } ckrules_info;
 
 enum

@@ -1,4 +1,4 @@
-// {"variant": "forward", "arch": "gfx942", "dtype": "bf16", "ndim": 1, "layout": "nwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": true, "streamk": "off", "streamk_persistent": false}
+// {"variant": "forward", "arch": "gfx942", "dtype": "bf16", "ndim": 1, "layout": "nwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": true, "streamk": "off", "streamk_persistent": false, "block_per_cu": 0}
 // ckrules 0.0.0, rule book test, grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor
 // Host library: what the kernel supports and how it is launched, without a GPU runtime.
 // The interface is that of runtime/ckrules_kernel.h.
@@ -7,7 +7,7 @@
 
 #include "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor.hpp"
 
-#include "runtime/ckrules_host.hpp"
+#include "runtime/ckrules_conv.hpp"
 
 namespace {
 
@@ -19,22 +19,30 @@ constexpr const char* entry_names[] = {
     "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor__cold_even_set",
 };
 
+constexpr ckrules_tensor tensors[] = {
+    {"input", CKRULES_IN, 0},
+    {"weight", CKRULES_IN, 0},
+    {"output", CKRULES_OUT, 0},
+};
+
 const ckrules_info info = {
     sizeof(ckrules_info),
     CKRULES_ABI_VERSION,
     "grouped_conv_fwd_bf16_nhwgc_1d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_large_tensor",
     "2025.11",
     "gfx942",
+    "conv",
     "forward",
-    "{\"variant\": \"forward\", \"arch\": \"gfx942\", \"dtype\": \"bf16\", \"ndim\": 1, \"layout\": \"nwgc\", \"tile_m\": 128, \"tile_n\": 128, \"tile_k\": 64, \"wave_m\": 2, \"wave_n\": 2, \"wave_k\": 1, \"warp_tile_m\": 32, \"warp_tile_n\": 32, \"warp_tile_k\": 16, \"pipeline\": \"compv3\", \"scheduler\": \"intrawave\", \"epilogue\": \"cshuffle\", \"vector_a\": 8, \"vector_b\": 8, \"vector_c\": 8, \"double_smem_buffer\": false, \"num_wave_groups\": 1, \"num_groups_to_merge\": 1, \"pad_m\": true, \"pad_n\": true, \"pad_k\": true, \"specialization\": \"default\", \"two_stage\": false, \"explicit_gemm\": false, \"split_image\": true, \"streamk\": \"off\", \"streamk_persistent\": false}",
-    1,
+    "{\"variant\": \"forward\", \"arch\": \"gfx942\", \"dtype\": \"bf16\", \"ndim\": 1, \"layout\": \"nwgc\", \"tile_m\": 128, \"tile_n\": 128, \"tile_k\": 64, \"wave_m\": 2, \"wave_n\": 2, \"wave_k\": 1, \"warp_tile_m\": 32, \"warp_tile_n\": 32, \"warp_tile_k\": 16, \"pipeline\": \"compv3\", \"scheduler\": \"intrawave\", \"epilogue\": \"cshuffle\", \"vector_a\": 8, \"vector_b\": 8, \"vector_c\": 8, \"double_smem_buffer\": false, \"num_wave_groups\": 1, \"num_groups_to_merge\": 1, \"pad_m\": true, \"pad_n\": true, \"pad_k\": true, \"specialization\": \"default\", \"two_stage\": false, \"explicit_gemm\": false, \"split_image\": true, \"streamk\": \"off\", \"streamk_persistent\": false, \"block_per_cu\": 0}",
     64,
     // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
     static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
     32768, // by the rule book; the code object's own figure decides
     3,
     0,
+    3,
     entry_names,
+    tensors,
 };
 
 // The entry for a number of K steps and a memory operation.
@@ -58,13 +66,15 @@ const char* entry_for(const kernel::HostArgs& args)
     return found;
 }
 
-kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+kernel::HostArgs host_args(const ckrules_problem* given, const ckrules::ConvPlaces& places = {})
 {
-    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
-                            ckrules::pointer(buffers.input),
-                            ckrules::pointer(buffers.weight),
+    constexpr int32_t ndim = 1;
+    const auto problem     = ckrules::convolution(given, ndim);
+    return kernel::HostArgs(ckrules::conv_param(problem, ndim),
+                            ckrules::pointer(places.input),
+                            ckrules::pointer(places.weight),
                             {},
-                            ckrules::pointer(buffers.output),
+                            ckrules::pointer(places.output),
                             problem.k_batch);
 }
 
@@ -79,8 +89,7 @@ CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().
 CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
 {
     return ckrules::guarded([&]() {
-        const ckrules_buffers none{};
-        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        const auto args = host_args(problem);
         return ckrules::supported(kernel::supported, kernel::prepare(args).kargs);
     });
 }
@@ -97,9 +106,10 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
                                     ckrules_plan** plan)
 {
     return ckrules::guarded([&]() {
-        if(buffers == nullptr || plan == nullptr)
-            throw ckrules::Refused("a null pointer");
-        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        if(plan == nullptr)
+            throw std::invalid_argument("there is no place for the plan");
+        const auto places = ckrules::conv_places(buffers);
+        auto args         = host_args(problem, places);
         const auto prepared = kernel::prepare(args);
         if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;

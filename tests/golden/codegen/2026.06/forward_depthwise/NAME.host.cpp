@@ -11,7 +11,7 @@
 
 #include "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8.hpp"
 
-#include "runtime/ckrules_host.hpp"
+#include "runtime/ckrules_conv.hpp"
 
 namespace {
 
@@ -21,22 +21,30 @@ constexpr const char* entry_names[] = {
     "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8__main",
 };
 
+constexpr ckrules_tensor tensors[] = {
+    {"input", CKRULES_IN, 0},
+    {"weight", CKRULES_IN, 0},
+    {"output", CKRULES_OUT, 0},
+};
+
 const ckrules_info info = {
     sizeof(ckrules_info),
     CKRULES_ABI_VERSION,
     "grouped_conv_fwd_depthwise_fp16_ngchw_2d_16x16_f3_s1x1_p1x1_nb8_sub4x8_vec8_8",
     "2026.06",
     "gfx942",
+    "depthwise",
     "forward_depthwise",
     "{\"variant\": \"forward_depthwise\", \"arch\": \"gfx942\", \"dtype\": \"fp16\", \"ndim\": 2, \"layout\": \"ngchw\", \"tile_h\": 16, \"tile_w\": 16, \"filter\": 3, \"stride_h\": 1, \"stride_w\": 1, \"pad_h\": 1, \"pad_w\": 1, \"nbatch\": 8, \"sub_h\": 4, \"sub_w\": 8, \"in_vec\": 8, \"out_vec\": 8}",
-    2,
     64,
     // The host pass takes a wave for 64 lanes (core/arch/arch.hpp, get_warp_size).
     static_cast<uint32_t>(kernel::Reference::kBlockSize / (64 / 64)),
     32768, // by the rule book; the code object's own figure decides
     1,
     0,
+    3,
     entry_names,
+    tensors,
 };
 
 const char* entry_for(const kernel::HostArgs& args)
@@ -44,13 +52,15 @@ const char* entry_for(const kernel::HostArgs& args)
     return entry_names[0];
 }
 
-kernel::HostArgs host_args(const ckrules_problem& problem, const ckrules_buffers& buffers)
+kernel::HostArgs host_args(const ckrules_problem* given, const ckrules::ConvPlaces& places = {})
 {
-    return kernel::HostArgs(ckrules::conv_param(problem, info.ndim),
-                            ckrules::pointer(buffers.input),
-                            ckrules::pointer(buffers.weight),
+    constexpr int32_t ndim = 2;
+    const auto problem     = ckrules::convolution(given, ndim);
+    return kernel::HostArgs(ckrules::conv_param(problem, ndim),
+                            ckrules::pointer(places.input),
+                            ckrules::pointer(places.weight),
                             {},
-                            ckrules::pointer(buffers.output),
+                            ckrules::pointer(places.output),
                             problem.k_batch);
 }
 
@@ -65,8 +75,7 @@ CKRULES_API const char* ckrules_last_error(void) { return ckrules::last_error().
 CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
 {
     return ckrules::guarded([&]() {
-        const ckrules_buffers none{};
-        const auto args = host_args(ckrules::checked(problem, info.ndim), none);
+        const auto args = host_args(problem);
         return ckrules::supported(kernel::supported, kernel::prepare(args).kargs);
     });
 }
@@ -83,9 +92,10 @@ CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
                                     ckrules_plan** plan)
 {
     return ckrules::guarded([&]() {
-        if(buffers == nullptr || plan == nullptr)
-            throw ckrules::Refused("a null pointer");
-        auto args = host_args(ckrules::checked(problem, info.ndim), *buffers);
+        if(plan == nullptr)
+            throw std::invalid_argument("there is no place for the plan");
+        const auto places = ckrules::conv_places(buffers);
+        auto args         = host_args(problem, places);
         const auto prepared = kernel::prepare(args);
         if(!ckrules::supported(kernel::supported, prepared.kargs))
             return false;

@@ -1,0 +1,117 @@
+"""How good picks of kernels are, beside upstream's model on the same kind of problems.
+
+python benchmarks/selection.py MEASUREMENTS [--leave-out]
+
+MEASUREMENTS is a CSV of measured times as `ckrules evaluate` reads it, with the column ``set``:
+models are trained on folds of its problems, each together with all problems of the set
+``training``, and judged on the rest of the set ``validation``. ``--leave-out`` also leaves out
+each block tile and each pipeline in turn.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ckrules.kernels.books import Books
+from ckrules.ranking.evaluation import Figures, Pick, figures, judge
+from ckrules.ranking.measurements import Measured, kernels_of, read
+from ckrules.ranking.ranker import Ranker
+from ckrules.ranking.training import Samples, train
+
+FOLDS = 5
+#: Upstream's LightGBM model, 48,845 measurements of 1,372 problems, judged on 231 others:
+#: comparison_summary_300.csv of tile_engine/ops/grouped_conv (rocm-libraries, dd655392).
+UPSTREAM = (93.05, 79.2, 96.8, 21.6)
+
+
+def main() -> None:
+    """Measures and prints a table."""
+    books = Books("2026.06")
+    samples = Samples.of(read(sys.argv[1], books), books)
+    print(f"{'':34}{'mean':>8}{'p10':>8}{'median':>8}{'top-1':>8}{'problems':>10}")
+    show("upstream's model, published", *UPSTREAM, 231)
+    row("always the best single kernel", figures(single(samples)))
+    row("estimates alone", samples.estimated())
+    began = time.perf_counter()
+    row(f"models, {FOLDS} folds", figures(folded(samples, books)))
+    print(f"{time.perf_counter() - began:.0f} s for {FOLDS} models; ", end="")
+    print(f"1,000 kernels ranked in {1e3 * ranking_time(samples):.0f} ms")
+    if "--leave-out" in sys.argv:
+        leave_out(samples, books)
+
+
+def row(title: str, f: Figures) -> None:
+    """One line of the table."""
+    show(title, f.mean, f.p10, f.median, f.top1, f.problems)
+
+
+def show(title: str, mean: float, p10: float, median: float, top1: float, problems: int) -> None:
+    """One line of the table, of numbers."""
+    print(f"{title:34}{mean:8.2f}{p10:8.2f}{median:8.2f}{top1:8.1f}{problems:10,}")
+
+
+def folded(
+    samples: Samples, books: Books, left_out: Callable[[Any], bool] | None = None
+) -> Iterator[Pick]:
+    """The picks of models that saw neither the problem nor the kernels left out."""
+    held = sorted({str(m.problem) for m in samples.measured if _validation(m)})
+    order = np.random.default_rng(1).permutation(len(held))
+    fold = {held[i]: place % FOLDS for place, i in enumerate(order)}
+    for f in range(FOLDS):
+        # A problem of both sets counts as one that was held out.
+        known = samples.only(lambda m, f=f: fold.get(str(m.problem)) != f)
+        asked = samples.only(lambda m, f=f: _validation(m) and fold[str(m.problem)] == f)
+        model = train(known, books, left_out=left_out)
+        for m, t, e in zip(asked.measured, asked.tables, asked.estimates, strict=True):
+            yield judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
+
+
+def _validation(m: Measured) -> bool:
+    return not m.label.startswith("training")
+
+
+def single(samples: Samples) -> Iterator[Pick]:
+    """The picks of whoever always takes the kernel that is best in the mean."""
+    held = [m for m in samples.measured if _validation(m)]
+    shares = np.mean([m.best / np.asarray(m.microseconds) for m in held], axis=0)
+    for m in held:
+        yield judge(-shares, m.microseconds)
+
+
+def ranking_time(samples: Samples) -> float:
+    """Seconds to rank 1,000 kernels, everything being loaded."""
+    from ckrules.ranking.kernels import KernelTable
+
+    points = (list(samples.measured[-1].points) * 34)[:1000]
+    table = KernelTable.of_points(points, samples.tables[0].books)
+    ranker = Ranker()
+    ranker.times(table, samples.measured[0].problem)
+    began = time.perf_counter()
+    for m in samples.measured[1:6]:
+        ranker.times(table, m.problem)
+    return (time.perf_counter() - began) / 5
+
+
+def leave_out(samples: Samples, books: Books) -> None:
+    """The figures without each tile, and without each pipeline, in training."""
+    kernels = kernels_of(samples.measured)
+    for names in (("tile_m", "tile_n", "tile_k"), ("pipeline",)):
+        found = []
+        for values in dict.fromkeys(tuple(p[n] for n in names) for p in kernels):
+
+            def gone(p: Any, names: Any = names, values: Any = values) -> bool:
+                return tuple(p[n] for n in names) == values
+
+            f = figures(folded(samples, books, gone))
+            found.append(f.mean)
+            row(f"without {'x'.join(map(str, values))}", f)
+        print(f"{'mean of these':34}{np.mean(found):8.2f}")
+
+
+if __name__ == "__main__":
+    main()

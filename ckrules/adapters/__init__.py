@@ -1,0 +1,1 @@
+"""Spaces and restrictions as other tools write them."""

@@ -1,1 +1,0 @@
-"""What needs a C++ compiler: the toolchain on this machine and the compile oracle."""

@@ -1,0 +1,1 @@
+"""The rules held against the compiler: sample, predict, ask, compare."""

@@ -1,0 +1,137 @@
+"""Kernels to run: legal ones of every kind, and ones that break a single rule.
+
+Spaces are exact, so what breaks one rule and no other is a space like any other and is drawn from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ckrules.engine.expr import BOOL, ENUM, INT, Value
+from ckrules.engine.expr.variables import Domain, Role, domain_of
+from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.space import Space
+from ckrules.support.errors import UsageError
+
+Point = dict[str, Value]
+
+KINDS = ("wrong-result", "launch")
+"""The kinds of rules that running a kernel can confirm or refute."""
+
+#: Points of a space that are looked at for each one that is kept.
+_SURPLUS = 300
+_MOST = 20_000
+_MANY = 16
+_TILE = "tile"
+
+
+@dataclass
+class Drawn:
+    """What was drawn.
+
+    Args:
+        points: The configurations, the legal ones first.
+        alone: How many configurations of the space break only this rule, by code: those with none
+            cannot be drawn here.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    alone: dict[str, int] = field(default_factory=dict)
+
+
+def draw(
+    book: RuleBook,
+    fixed: Mapping[str, Sequence[Value]],
+    n: int,
+    seed: int,
+    where: Sequence[str] = (),
+    broken: float = 1 / 3,
+) -> Drawn:
+    """Configurations to run, of which a share breaks one rule of `KINDS` each, in turn.
+
+    Of the legal ones each combination of words (pipeline, dtype, epilogue …) gives its share.
+    Within a combination a configuration is drawn the rarer the larger its block tile is: with a
+    quarter of the weight for twice the volume, since it takes twice the time and more.
+
+    Args:
+        book: The rules.
+        fixed: Fields that are not free, such as the GPU.
+        n: How many.
+        seed: The same seed gives the same configurations.
+        where: Conditions of ``--where``.
+        broken: The share that breaks a rule.
+
+    Raises:
+        UsageError: If nothing can be drawn.
+    """
+    dice, found = random.Random(seed), Drawn()
+    # Warnings hold, too: what does nothing has no kernel of its own, and often no name.
+    every = list(book.rules)
+    wanted = round(n * broken)
+    pools: dict[str, Iterator[Point]] = {}
+    for target in (r for r in every if r.kind in KINDS and r.severity == "error"):
+        space = _alone(book, target, fixed).where(*where)
+        found.alone[target.code] = len(space)
+        if wanted and len(space):
+            pools[target.code] = iter(spread(space, book, wanted, seed, dice))
+    rows = list(pools.values())
+    dice.shuffle(rows)  # else few draws would always be of the first codes
+    against = list(itertools.islice(_in_turn(rows), wanted))
+    legal = book.space_of(every, fixed).where(*where)
+    found.points = spread(legal, book, n - len(against), seed, dice) + against
+    if not found.points:
+        raise UsageError("no configuration to draw from")
+    return found
+
+
+def _alone(book: RuleBook, target: Rule, fixed: Mapping[str, Sequence[Value]]) -> Space:
+    """The space of what breaks one rule and meets the others."""
+    others = (r for r in book.rules if r is not target)
+    return book.space_of([*others, ~target.condition], fixed)
+
+
+def spread(space: Space, book: RuleBook, n: int, seed: int, dice: random.Random) -> list[Point]:
+    """Different points of a space: each kind of kernel in turn, the small ones rather."""
+    if n <= 0 or not len(space):
+        return []
+    domains = [domain_of(node) for node in book.fields.values()]
+    words = [d.name for d in domains if _tells_kinds(d)]
+    sides = [d.name for d in domains if d.group == _TILE and d.sort == INT]
+    kinds: dict[tuple[Value, ...], list[tuple[float, Point]]] = {}
+    unique = {tuple(p.items()): dict(p) for p in space.sample(_surplus(space, n), seed=seed)}
+    for point in unique.values():
+        # Of independent exponential times with these rates the first ones are a weighted draw.
+        volume = math.prod(int(str(point[s])) for s in sides)
+        late = -math.log(1 - dice.random()) * volume**2
+        kinds.setdefault(tuple(point[w] for w in words), []).append((late, point))
+    rows = [kinds[k] for k in sorted(kinds, key=str)]
+    dice.shuffle(rows)
+    ordered = ([p for _, p in sorted(row, key=lambda pair: pair[0])] for row in rows)
+    return list(itertools.islice(_in_turn(ordered), n))
+
+
+def _surplus(space: Space, n: int) -> int:
+    return min(len(space), max(n, min(_MOST, _SURPLUS * n)))
+
+
+def _tells_kinds(domain: Domain) -> bool:
+    """Whether a field's words make kinds of kernels: its purpose and method."""
+    few = domain.sort in (ENUM, BOOL) and len(domain.values) <= _MANY
+    return few and domain.role in (Role.METHOD, Role.PURPOSE)
+
+
+def _in_turn(rows: Iterable[Iterable[Point]]) -> Iterator[Point]:
+    """One of each row in turn, until all are at their end."""
+    waiting = [iter(r) for r in rows]
+    while waiting:
+        left = []
+        for each in waiting:
+            if (point := next(each, None)) is not None:
+                yield point
+                left.append(each)
+        waiting = left

@@ -1,0 +1,209 @@
+"""Certification: predict, ask the compiler, compare, rule by rule.
+
+The points come from `ckrules.certify.sampling` or from files, the answers from an `Oracle` or from
+the verdicts of earlier runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+
+from ckrules.certify.oracle import CompilerError, Oracle, Verdict
+from ckrules.certify.verdicts import VerdictStore
+from ckrules.engine.expr import Value
+from ckrules.engine.rules import Violation
+from ckrules.engine.rules.book import RuleBook
+
+Point = Mapping[str, Value]
+Answer = Verdict | CompilerError
+"""A verdict, or why the compiler gave none."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration: what the rules predict and what the compiler says."""
+
+    point: Point
+    broken: tuple[Violation, ...]
+    """The violations of kind ``compile``."""
+    verdict: Verdict | None
+    """None where the compiler itself failed (see ``failure``)."""
+    failure: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """True if prediction and compiler say the same."""
+        return self.verdict is not None and self.verdict.ok is not bool(self.broken)
+
+
+@dataclass
+class RuleScore:
+    """How often a rule's rejections were confirmed by the compiler."""
+
+    code: str
+    confirmed: int = 0
+    refuted: int = 0
+    alone: int = 0
+    """Confirmed rejections in which no other compile rule was broken."""
+
+
+@dataclass
+class Matrix:
+    """Predictions against verdicts: a confusion matrix, in all and per rule."""
+
+    cases: list[Case] = field(default_factory=list)
+
+    def count(self, *, predicted: bool, compiled: bool) -> int:
+        """How many cases were predicted and judged so."""
+        return sum(
+            1
+            for c in self.cases
+            if c.verdict is not None
+            and bool(c.broken) is not predicted
+            and c.verdict.ok is compiled
+        )
+
+    @property
+    def recall(self) -> float | None:
+        """Of the configurations that compile, the share that is not rejected."""
+        good = self.count(predicted=True, compiled=True)
+        lost = self.count(predicted=False, compiled=True)
+        return good / (good + lost) if good + lost else None
+
+    @property
+    def precision(self) -> float | None:
+        """Of the configurations that are not rejected, the share that compiles."""
+        good = self.count(predicted=True, compiled=True)
+        bad = self.count(predicted=True, compiled=False)
+        return good / (good + bad) if good + bad else None
+
+    @property
+    def disagreements(self) -> list[Case]:
+        """The cases in which the rules and the compiler differ."""
+        return [c for c in self.cases if c.verdict is not None and not c.agrees]
+
+    @property
+    def failures(self) -> list[Case]:
+        """The cases on which the compiler gave no verdict."""
+        return [c for c in self.cases if c.verdict is None]
+
+    def by_rule(self, codes: Iterable[str]) -> list[RuleScore]:
+        """Confirmed and refuted rejections of each rule."""
+        scores = {code: RuleScore(code) for code in codes}
+        for case in self.cases:
+            if case.verdict is None:
+                continue
+            for v in case.broken:
+                score = scores[v.code]
+                if case.verdict.ok:
+                    score.refuted += 1
+                else:
+                    score.confirmed += 1
+                    score.alone += len(case.broken) == 1
+        return list(scores.values())
+
+
+def predict(book: RuleBook, point: Point) -> tuple[Violation, ...]:
+    """The violations that say that the compiler will reject the point."""
+    return tuple(v for v in book.violations(point) if v.kind == "compile")
+
+
+def certify(
+    book: RuleBook,
+    points: Sequence[Point],
+    oracle: Oracle,
+    store: VerdictStore,
+    *,
+    jobs: int = 2,
+    batch: int = 6,
+    progress: Callable[[Case], None] | None = None,
+) -> Matrix:
+    """Asks the compiler about every point and sets its answer beside the prediction.
+
+    Points that are predicted to compile go to the compiler up to ``batch`` at once: a run without
+    an error settles them all, another is halved until each point has its own verdict. Verdicts
+    are taken from the store where it has them and written to it as they come, so an interrupted
+    run goes on where it was. The order of the cases is that of the points.
+    """
+    inquiry = _Inquiry(points, oracle, store)
+    broken = [predict(book, p) for p in points]
+    cases: dict[int, Case] = {}
+
+    def settle(answers: Mapping[int, Answer]) -> None:
+        for i, answer in answers.items():
+            cases[i] = _case(points[i], broken[i], answer)
+            if progress is not None:
+                progress(cases[i])
+
+    settle(inquiry.known)
+    open_questions = [i for i in range(len(points)) if i not in inquiry.known]
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        waiting = [pool.submit(inquiry.ask, unit) for unit in _units(open_questions, broken, batch)]
+        try:
+            for future in as_completed(waiting):
+                settle(future.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Matrix([cases[i] for i in range(len(points))])
+
+
+def _case(point: Point, broken: tuple[Violation, ...], answer: Answer) -> Case:
+    if isinstance(answer, CompilerError):
+        return Case(point, broken, None, str(answer))
+    return Case(point, broken, answer)
+
+
+def _units(
+    indexes: Iterable[int], broken: Sequence[tuple[Violation, ...]], batch: int
+) -> list[list[int]]:
+    """The compiler runs to begin with: batches of expected successes between single failures.
+
+    They take turns, so that an interrupted run has seen both.
+    """
+    good: list[int] = []
+    bad: list[list[int]] = []
+    for i in indexes:
+        if broken[i]:
+            bad.append([i])
+        else:
+            good.append(i)
+    size = max(1, batch)
+    batches = [good[i : i + size] for i in range(0, len(good), size)]
+    turns = itertools.zip_longest(batches, bad)
+    return [unit for turn in turns for unit in turn if unit is not None]
+
+
+class _Inquiry:
+    """The questions of one certification: what the store knows, and how the rest is asked."""
+
+    def __init__(self, points: Sequence[Point], oracle: Oracle, store: VerdictStore) -> None:
+        self._points, self._oracle, self._store = points, oracle, store
+        self._keys = [oracle.key(p) for p in points]
+        stored = ((i, store.get(key)) for i, key in enumerate(self._keys))
+        self.known: dict[int, Answer] = {i: v for i, v in stored if v is not None}
+
+    def ask(self, unit: Sequence[int]) -> dict[int, Answer]:
+        """The compiler's answer on each of some points."""
+        points = [self._points[i] for i in unit]
+        if len(unit) == 1:
+            try:
+                return self._keep(unit, [self._oracle.check(points[0])])
+            except CompilerError as error:
+                return {unit[0]: error}
+        try:
+            verdicts = self._oracle.check_batch(points)
+        except CompilerError:
+            verdicts = None
+        if verdicts is not None:
+            return self._keep(unit, verdicts)
+        half = len(unit) // 2
+        return {**self.ask(unit[:half]), **self.ask(unit[half:])}
+
+    def _keep(self, unit: Sequence[int], verdicts: Sequence[Verdict]) -> dict[int, Answer]:
+        for i, verdict in zip(unit, verdicts, strict=True):
+            self._store.put(self._keys[i], verdict)
+        return dict(zip(unit, verdicts, strict=True))

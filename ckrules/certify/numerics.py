@@ -1,0 +1,200 @@
+"""Rules held against what kernels compute: cases, their verdicts, and scores of rules.
+
+The rules of a configuration are judged by all runs of its kernel but those in which a problem rule
+says that they compute wrong; these are evidence for or against that problem rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ckrules.certify.draws import KINDS
+from ckrules.certify.experiment import RuleScore
+from ckrules.certify.trials import Trial
+
+if TYPE_CHECKING:
+    from ckrules.certify.bench import Answer
+    from ckrules.device.prediction import Prediction
+    from ckrules.engine.rules import Violation
+    from ckrules.engine.rules.book import RuleBook
+    from ckrules.kernels.family import Point
+
+Said = tuple[Trial, "Prediction | None"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where the rules and a kernel differ."""
+
+    case: NumericCase
+    trial: Trial | None
+    text: str
+
+
+@dataclass(frozen=True)
+class NumericCase:
+    """One configuration: what the rules say, and what its kernel did."""
+
+    point: Point
+    name: str
+    broken: tuple[Violation, ...]
+    """The violations of `KINDS` that make the configuration illegal."""
+    trials: tuple[Said, ...]
+    failure: str = ""
+
+    @property
+    def own(self) -> list[Trial]:
+        """The runs that judge the configuration's own rules."""
+        return [t for t, said in self.trials if said is None or (said.supported and not said.wrong)]
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the kernel computes right; None: it gave no verdict.
+
+        What the kernel refuses is no wrong result, unless it refuses all that it should take.
+        """
+        if any(t.miscomputed or t.unlaunched for t in self.own):
+            return False
+        if any(t.right for t in self.own):
+            return None if self.failure else True
+        refused_all = bool(self.own) and all(t.refused for t in self.own)
+        return False if refused_all and not self.failure else None
+
+    @property
+    def agrees(self) -> bool:
+        """True if the configuration's rules and its kernel say the same."""
+        return self.right is not None and self.right is not bool(self.broken)
+
+    def by_problem(self) -> Iterator[tuple[str, int, bool, Trial]]:
+        """What runs of a legal kernel say of problem rules.
+
+        Gives code, how many problem rules the problem breaks, whether the run confirms it, and the
+        run.
+        """
+        if self.broken:
+            return
+        for trial, said in self.trials:
+            if said is None or trial.unlaunched:
+                continue
+            if not said.supported:
+                for code in said.codes:
+                    yield code, len(said.codes), trial.refused, trial
+            elif trial.right or trial.miscomputed:
+                for code in said.wrong:
+                    yield code, len(said.wrong), trial.miscomputed, trial
+
+    def differences(self) -> Iterator[Difference]:
+        """Where rules and kernel differ, with the run that shows it."""
+        if self.right is not None and not self.agrees:
+            bad = [t for t in self.own if t.miscomputed or t.unlaunched]
+            shown = next(iter([*bad, *(t for t in self.own if t.refused)]), None)
+            if self.broken:
+                codes = ", ".join(v.code for v in self.broken)
+                yield Difference(
+                    self, None, f"right on {len(self.own)} problems, refused by {codes}"
+                )
+            else:
+                yield Difference(self, shown, f"legal, {shown.told if shown else 'refuses'}")
+        if self.broken:
+            return
+        for trial, said in self.trials:
+            if said is not None and said.supported and trial.refused and self.right:
+                yield Difference(self, trial, f"supported by the rules, {trial.told}")
+        for code, _, confirmed, trial in self.by_problem():
+            if not confirmed:
+                yield Difference(self, trial, f"{code} expects another end: {trial.told}")
+
+
+@dataclass
+class NumericMatrix:
+    """Predictions against what kernels computed."""
+
+    cases: list[NumericCase] = field(default_factory=list)
+
+    def count(self, *, predicted: bool, right: bool) -> int:
+        """How many cases were predicted and judged so."""
+        return sum(1 for c in self.cases if bool(c.broken) is not predicted and c.right is right)
+
+    @property
+    def recall(self) -> float | None:
+        """Of the configurations that compute right, the share that is not rejected."""
+        good, lost = self.count(predicted=True, right=True), self.count(predicted=False, right=True)
+        return good / (good + lost) if good + lost else None
+
+    @property
+    def precision(self) -> float | None:
+        """Of the configurations that are not rejected, the share that computes right."""
+        good, bad = self.count(predicted=True, right=True), self.count(predicted=True, right=False)
+        return good / (good + bad) if good + bad else None
+
+    @property
+    def differences(self) -> list[Difference]:
+        """Where rules and kernels differ."""
+        return [d for c in self.cases for d in c.differences()]
+
+    @property
+    def failures(self) -> list[NumericCase]:
+        """The cases on which something other than the kernel failed, or nothing could be run."""
+        return [c for c in self.cases if c.failure or c.right is None]
+
+    def statuses(self) -> dict[str, int]:
+        """How many runs ended how."""
+        found: dict[str, int] = {}
+        for case in self.cases:
+            for trial, _ in case.trials:
+                found[trial.status] = found.get(trial.status, 0) + 1
+        return dict(sorted(found.items()))
+
+    def by_rule(self, codes: Iterable[str]) -> list[RuleScore]:
+        """Confirmed and refuted rejections of rules on configurations, in kernels."""
+        scores = {code: RuleScore(code) for code in codes}
+        for case in self.cases:
+            if case.right is None:
+                continue
+            for v in case.broken:
+                _add(scores[v.code], not case.right, len(case.broken) == 1)
+        return list(scores.values())
+
+    def by_problem_rule(self) -> list[RuleScore]:
+        """Confirmed and refuted predictions of problem rules, in runs of legal kernels."""
+        scores: dict[str, RuleScore] = {}
+        for case in self.cases:
+            for code, beside, confirmed, _ in case.by_problem():
+                score = scores.setdefault(code, RuleScore(code))
+                _add(score, confirmed, beside == 1)
+        return [scores[code] for code in sorted(scores)]
+
+
+def _add(score: RuleScore, confirmed: bool, alone: bool) -> None:
+    if confirmed:
+        score.confirmed += 1
+        score.alone += alone
+    else:
+        score.refuted += 1
+
+
+def judged(book: RuleBook, points: Sequence[Point], answers: Sequence[Answer]) -> NumericMatrix:
+    """The matrix of configurations and what their kernels did."""
+    return NumericMatrix(
+        [
+            NumericCase(point, a.name, _broken(book, point), tuple(a.trials), a.failure)
+            for point, a in zip(points, answers, strict=True)
+        ]
+    )
+
+
+def _broken(book: RuleBook, point: Point) -> tuple[Violation, ...]:
+    errors = (v for v in book.violations(point) if v.rule.severity == "error")
+    return tuple(v for v in errors if v.kind in KINDS)
+
+
+def applicable(book: RuleBook, points: Iterable[Point]) -> tuple[list[Point], list[Point]]:
+    """Configurations that running can judge, and those that break rules of other kinds."""
+    inside: list[Point] = []
+    outside: list[Point] = []
+    for point in points:
+        errors = (v for v in book.violations(point) if v.rule.severity == "error")
+        (outside if any(v.kind not in KINDS for v in errors) else inside).append(point)
+    return inside, outside

@@ -1,0 +1,74 @@
+"""What a run of ``ckrules certify`` adds to the evidence of a family's rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckrules.certify.experiment import Matrix, RuleScore
+from ckrules.certify.numerics import NumericMatrix
+from ckrules.kernels import evidence
+from ckrules.kernels.evidence import CertifyRun, Tally
+from ckrules.kernels.families import family_of
+from ckrules.support import files
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.kernels.family import Point
+
+
+def of_compiler(
+    matrix: Matrix, variant: str, arch: str, ck: str, tool: str, asked: str
+) -> CertifyRun:
+    """The record of a run against the compiler."""
+    prints = _prints(variant, ck)
+    agreed = matrix.count(predicted=True, compiled=True)
+    differed = matrix.count(predicted=True, compiled=False)
+    rules = _rules(matrix.by_rule(prints), prints)
+    return CertifyRun(evidence.COMPILER, arch, ck, tool, asked, agreed, differed, rules)
+
+
+def of_numerics(
+    matrix: NumericMatrix, variant: str, arch: str, ck: str, tool: str, asked: str
+) -> CertifyRun:
+    """The record of a run of kernels."""
+    prints = _prints(variant, ck)
+    agreed = matrix.count(predicted=True, right=True)
+    differed = matrix.count(predicted=True, right=False)
+    scores = [*matrix.by_rule(prints), *matrix.by_problem_rule()]
+    rules = _rules(scores, prints)
+    return CertifyRun(evidence.NUMERICS, arch, ck, tool, asked, agreed, differed, rules)
+
+
+def _prints(variant: str, ck: str) -> dict[str, str]:
+    return {r.code: evidence.fingerprint(r) for r in evidence.rules_of(family_of(variant), ck)}
+
+
+def _rules(scores: Iterable[RuleScore], prints: Mapping[str, str]) -> dict[str, tuple[Tally, str]]:
+    found: dict[str, tuple[Tally, str]] = {}
+    for s in scores:
+        tally = Tally(s.confirmed, s.alone, s.refuted)
+        if tally:
+            found[s.code] = (tally, prints[s.code])
+    return found
+
+
+def add(path: Path, run: CertifyRun) -> None:
+    """Adds a run to a file, in the place of one that asked for the same.
+
+    Raises:
+        UsageError: If the file cannot be written, or is something else.
+    """
+    try:
+        files.replace(path, evidence.text(evidence.merged(evidence.read(path), run)))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+def points_id(points: Sequence[Point]) -> str:
+    """What stands for configurations that somebody gave, in the place of a seed."""
+    rows = sorted(json.dumps(dict(p), sort_keys=True) for p in points)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:12]

@@ -1,0 +1,167 @@
+"""Trials: what became of a kernel on a problem, kept so that nothing is run twice."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ckrules.compiling.database import DatabaseTable
+from ckrules.device.interface import UNLAUNCHABLE
+from ckrules.device.jobs import RunOutcome, RunStatus
+
+BUILD = ""
+"""Stands for the problem of a trial that never came to one: the build was refused."""
+
+UNBUILT = "unbuilt"
+"""The status of such a trial."""
+
+_EXECUTOR = ("ckrules.emulator", "ckrules.device.cpu", "ckrules.device.execute",
+             "ckrules.device.tensors", "ckrules.device.tolerance")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a kernel on a problem."""
+
+    problem: str
+    status: str
+    detail: str = ""
+    """Faults with their place, the reason of a refusal, or the message of an error."""
+    where: str = ""
+    """What the wrong elements have in common."""
+    first: str = ""
+    """The first wrong element."""
+    wrong: int = 0
+    elements: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, problem: str, outcome: RunOutcome) -> Trial:
+        """The trial that a job's outcome makes."""
+        first = "" if not outcome.first else f"({', '.join(map(str, outcome.first))})"
+        return cls(
+            problem, str(outcome.status), outcome.detail, outcome.where or "", first,
+            outcome.wrong or 0, outcome.elements or 0, outcome.seconds,
+        )  # fmt: skip
+
+    @property
+    def right(self) -> bool:
+        """Whether every element was right and nothing else was seen."""
+        return self.status == RunStatus.OK
+
+    @property
+    def miscomputed(self) -> bool:
+        """Whether the kernel computed something else, or did what a GPU may let pass."""
+        return self.status in (RunStatus.WRONG, RunStatus.FAULT)
+
+    @property
+    def unlaunched(self) -> bool:
+        """Whether there is no kernel to launch, or a GPU would not launch it."""
+        return self.status == UNBUILT or self.detail.startswith(UNLAUNCHABLE)
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it says something about the kernel, and not about the executor or the machine."""
+        return self.right or self.miscomputed or self.refused or self.unlaunched
+
+    @property
+    def refused(self) -> bool:
+        """Whether the kernel said itself that it does not take the problem."""
+        return self.status == RunStatus.REFUSED
+
+    @property
+    def told(self) -> str:
+        """What went wrong, in one line."""
+        count = f"{self.wrong:,} of {self.elements:,} elements" if self.wrong else ""
+        first = f"first {self.first}" if self.first else ""
+        parts = [p for p in (self.where, count, first, self.detail) if p]
+        return f"{self.status}: {'; '.join(parts)}" if parts else self.status
+
+
+class TrialStore(DatabaseTable):
+    """Trials by the hash of what they depend on; use it as a context manager.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as d, TrialStore(Path(d) / "t.sqlite") as store:
+    ...     store.put("k", Trial("N=1", "ok", elements=64))
+    ...     store.get("k").right
+    True
+    """
+
+    NAME = "trial"
+    COLUMNS = {  # noqa: RUF012
+        "key": "enum", "problem": "enum", "status": "enum", "detail": "enum", "where_wrong": "enum",
+        "first_wrong": "enum", "wrong": "int", "elements": "int", "seconds": "real",
+    }  # fmt: skip
+    IDENTITY = ("key",)
+    FAILED = "status NOT IN ('ok', 'refused')"
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self.cannot_open(path, error) from None
+        super().__init__(path)
+
+    def get(self, key: str) -> Trial | None:
+        """The stored trial, or None."""
+        row = next(self.records(where="key = ?", values=[key]), None)
+        if row is None:
+            return None
+        del row["key"]
+        row["where"], row["first"] = row.pop("where_wrong"), row.pop("first_wrong")
+        return Trial(**row)
+
+    def put(self, key: str, trial: Trial) -> None:
+        """Stores a trial at once, so that an interrupted run loses none.
+
+        Raises:
+            ResultsError: For instance if the disk is full.
+        """
+        row: dict[str, Any] = {f.name: getattr(trial, f.name) for f in fields(trial)}
+        row["where_wrong"], row["first_wrong"] = row.pop("where"), row.pop("first")
+        self.store({"key": key, **row})
+
+
+def trial_key(*parts: str) -> str:
+    """What a trial depends on as one hash: kernel, problem, orders, executor."""
+    digest = hashlib.sha256()
+    for part in (*parts, executor_digest()):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def executor_digest() -> str:
+    """A hash of the executor's own code; comments and documentation do not count.
+
+    What the references are is not in it: a problem's text stands for what it should give.
+    """
+    digest = hashlib.sha256()
+    for path in _sources():
+        tree = ast.parse(path.read_bytes())
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [s for s in body if not _is_text(s)]  # type: ignore[attr-defined]
+        digest.update(f"{path.name} {ast.dump(tree)}".encode())
+    return digest.hexdigest()
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _sources() -> Iterator[Path]:
+    for name in _EXECUTOR:
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        path = Path(spec.origin)
+        yield from sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]

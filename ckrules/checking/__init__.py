@@ -1,0 +1,1 @@
+"""`ckrules check`: settings, diagnostics, baseline, suppressions, repairs and report formats."""

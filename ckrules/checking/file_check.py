@@ -1,0 +1,288 @@
+"""What a file is checked with, and the check of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckrules.checking.baseline import Baseline, Run
+from ckrules.checking.codes import CodeFilter
+from ckrules.checking.diagnostics import Diagnostic, of_finding, of_violation
+from ckrules.checking.findings import FINDINGS
+from ckrules.checking.settings import Settings
+from ckrules.checking.sightings import Sightings
+from ckrules.checking.verdict import ItemVerdict
+from ckrules.engine.rules.batch import BatchChecker
+from ckrules.engine.rules.repairs import Repairs
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
+from ckrules.kernels.families import family_of
+from ckrules.kernels.library import profiles
+from ckrules.readers import Context, Edit, Entry, Place, Problem, Reading, Remark
+from ckrules.support.errors import unknown
+
+if TYPE_CHECKING:
+    from ckrules.kernels.applicability import Applicability
+
+
+class CheckContext:
+    """What files with the same settings share: rule books, compiled rules, codes, baseline."""
+
+    def __init__(self, settings: Settings, problem: str | None = None) -> None:
+        self.settings = settings
+        files = [Path(p) for p in settings["arch-paths"]]
+        for key in ("ck", "profile"):
+            with settings.blamed(key):
+                Books(**{key: settings[key]})
+        self.books = Books(settings["ck"], settings["profile"], files)
+        arch = settings["arch"]
+        from ckrules.readers.formats.macros import READINGS
+
+        reading = settings["tile-reading"]
+        if reading not in READINGS:
+            raise settings.error(
+                str(unknown("tile-reading", str(reading), READINGS)), "tile-reading"
+            )
+        with settings.blamed("arch"):
+            plain = self.books.plain_arch(arch) if arch is not None else None
+        self.reading = Context(self.books, plain, reading)
+        self.applicability: Applicability | None = None
+        if problem is not None:
+            from ckrules.kernels.applicability import Applicability
+
+            self.applicability = Applicability(problem, self.books)
+        self.codes = CodeFilter(settings, self.known)
+        path = settings["baseline"]
+        self.baseline: Baseline | None = None
+        if path is not None:
+            self.baseline = Baseline.load(Path(path))
+        self._by_book: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
+        self._judges: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
+        self.run = Run(plain or "", self.books.ck)
+
+    def known(self) -> set[str]:
+        """Every code that exists."""
+        books = [self.books.advised(f.variants[0]) for f in self.books.families]
+        rules = {r.code for book in books for r in book.rules}
+        everywhere = {r.code for b in Books(self.settings["ck"]).every() for r in b.rules}
+        found = rules | everywhere | set(FINDINGS)
+        return found | self.applicability.codes if self.applicability is not None else found
+
+    def looks_at(self, code: str, source: str) -> bool:
+        """Whether all findings of a code in a file are looked for.
+
+        Not those of ignored codes, nor of rules that another profile or ``--problem`` has. A code
+        that does not exist any more counts as looked for.
+        """
+        if not self.codes.looks_at(code, source):
+            return False
+        return code in self._judged or code not in self._elsewhere
+
+    @cached_property
+    def _judged(self) -> set[str]:
+        rules = {r.code for book in self.books.every() for r in book.rules}
+        asked = set() if self.applicability is None else self.applicability.codes
+        return rules | set(FINDINGS) | asked
+
+    @cached_property
+    def _elsewhere(self) -> set[str]:
+        books = [b for name in profiles() for b in Books(self.settings["ck"], name).every()]
+        books += Books(self.settings["ck"]).problems()
+        return {r.code for book in books for r in book.rules}
+
+    def judges(self, config: Config) -> tuple[BatchChecker, Repairs]:
+        """The checker and the repairs by the book of a configuration's variant and CK version."""
+        asked = config.variant, config.ck
+        found = self._judges.get(asked)
+        if found is None:
+            books = self.books.at(config.ck)
+            book = books.of(config.variant)
+            key = book.name, books.ck
+            if key not in self._by_book:
+                advised = books.advised(config.variant)
+                self._by_book[key] = BatchChecker(advised, in_range=True), Repairs(book)
+            found = self._judges[asked] = self._by_book[key]
+        return found
+
+    def added(self, entry: Entry | None) -> Run:
+        """What the run says of an entry and its text does not."""
+        if entry is None:
+            return Run()
+        arch = "" if entry.written("arch") is not None else self.run.arch
+        return Run(arch, "" if entry.config.ck else self.run.ck)
+
+
+class _Owners:
+    """The configuration that a word was first given to."""
+
+    def __init__(self) -> None:
+        self._lines, self._identities = Sightings(), Sightings()
+
+    def other(self, word: str, line: int, identity: int) -> int:
+        """The line of the other configuration that the word belongs to; 0 if there is none."""
+        key = hash(word)
+        first = self._lines.first(key, line)
+        return first if self._identities.first(key, identity) != identity else 0
+
+
+class FileCheck:
+    """One source being checked."""
+
+    def __init__(self, context: CheckContext, reading: Reading, resources: bool) -> None:
+        self._context, self._reading, self._resources = context, reading, resources
+        self._seen, self._labels, self._short = Sightings(), _Owners(), _Owners()
+        if context.baseline is not None and not reading.pointer:
+            context.baseline.seen(
+                reading.name, lambda c: context.looks_at(c, reading.name), context.run
+            )
+
+    def verdicts(self) -> Iterator[ItemVerdict]:
+        """The verdict on each item, then on the comments."""
+        codes = self._context.codes
+        for item in self._reading:
+            if isinstance(item, Problem):
+                if self._context.baseline is not None:
+                    self._context.baseline.unseen(self._reading.name)
+                yield ItemVerdict(item)
+            elif isinstance(item, Remark):
+                if codes.selected(item.code, FINDINGS[item.code].default):
+                    made = self._filtered(of_finding(item.code, item.message, item.place))
+                    yield ItemVerdict(item, diagnostics=made)
+            else:
+                yield self._judged(item)
+        yield from self._comments()
+
+    def edits(self, *, unsafe: bool = False) -> Iterator[Edit]:
+        """The safe repairs of each configuration, or ``unsafe`` ones as well."""
+        for item in self._reading:
+            if not isinstance(item, Entry):
+                continue
+            config, point = item.config, item.config.point
+            checker, repairs = self._context.judges(config)
+            broken = [v.code for v in checker(point)]
+            wanted = [c for c in broken if self._wanted(c, item)]
+            if not wanted:
+                continue
+            for change in repairs.every(point, wanted, unsafe=unsafe):
+                edit = item.rewrite(change.field, change.value)
+                if edit is not None and edit.place.end_line:
+                    yield edit
+
+    def _wanted(self, code: str, item: Entry) -> bool:
+        codes, suppressions = self._context.codes, self._reading.suppressions
+        if not codes.selected(code) or codes.ignored_in(code, self._reading.name, item.pointer):
+            return False
+        return suppressions is None or suppressions.find(code, [item.place.line]) is None
+
+    def _judged(self, entry: Entry) -> ItemVerdict:
+        context, config = self._context, entry.config
+        point = config.point
+        checker, repairs = context.judges(config)
+        violations = checker(point)
+        made: list[Diagnostic] = []
+        if violations:
+            together = frozenset([v.rule.code for v in violations])
+            plain = self._is_plain()
+            for v in violations:
+                if context.codes.reported[v.rule.code]:
+                    d = of_violation(v, entry, together, repairs)
+                    if plain:
+                        made.append(d)
+                    else:
+                        made += self._filtered(d, entry)
+        for code, message, place in self._oddities(entry):
+            if context.codes.selected(code, FINDINGS[code].default):
+                d = of_finding(code, message, place, entry)
+                made += self._filtered(d, entry)
+        values = None
+        if self._resources:
+            values = context.books.at(config.ck).of(config.variant).resources(point)
+        applicability = context.applicability
+        refused = applicability(point) if applicability is not None else None
+        if applicability is None or refused is None:
+            return ItemVerdict(entry, violations, values, made)
+        for v in refused:
+            if context.codes.selected(v.code):
+                d = of_violation(v, entry, frozenset(), None)
+                made += self._filtered(d, entry)
+        accepted = applicability.to_dict(config.variant, refused)
+        return ItemVerdict(entry, violations, values, made, accepted)
+
+    def _oddities(self, entry: Entry) -> Iterator[tuple[str, str, Place]]:
+        """What is odd about an entry beside the rules: code, message, place."""
+        for remark in entry.remarks:
+            yield remark.code, remark.message, remark.place
+        if not entry.place.line:
+            return
+        line, identity = entry.place.line, hash(tuple(entry.config.point.values()))
+        here = line << 32 | entry.place.column
+        first = self._seen.first(identity, here)
+        if first != here:
+            where = f"line {first >> 32}"
+            if first >> 32 == line:
+                where = f"column {first & 0xFFFFFFFF}"
+            yield "CFG001", f"the same configuration as in {where}", entry.place
+        if entry.label and entry.label != entry.config.read_from:  # which says everything
+            other = self._labels.other(entry.label, line, identity)
+            if other:
+                message = f"{entry.label} is another configuration in line {other}"
+                yield "CFG002", message, entry.place
+        if self._context.codes.selected("CFG003", False):
+            short = family_of(entry.config.variant).short_name(entry.config.point)
+            if short is None:
+                return
+            other = self._short.other(short, line, identity)
+            if other:
+                message = f"upstream's Python name {short} is also that of line {other}"
+                yield "CFG003", message, entry.place
+
+    def _is_plain(self) -> bool:
+        """Whether findings stay as they are: so far nothing hides any or changes its severity."""
+        context, suppressions = self._context, self._reading.suppressions
+        hides = context.codes.changes or context.baseline is not None
+        return not (hides or (suppressions is not None and suppressions.all))
+
+    def _filtered(self, d: Diagnostic, entry: Entry | None = None) -> list[Diagnostic]:
+        """The diagnostic with its severity, suppressed or not; nothing if it is ignored."""
+        lines = () if entry is None else (entry.place.line,)
+        codes, suppressions = self._context.codes, self._reading.suppressions
+        d.severity = codes.severity(d.code, d.severity)
+        if codes.ignored_in(d.code, d.place.source, d.pointer):
+            return []
+        if suppressions is not None and suppressions.all:
+            found = suppressions.find(d.code, (d.place.line, *lines))
+            if found is not None:
+                d.suppressor, d.suppressed = "comment", found.reason
+                return [d]
+        baseline = self._context.baseline
+        if baseline is not None and baseline.meet(d, self._context.added(entry)):
+            d.suppressor = d.suppressed = "baseline"
+        return [d]
+
+    def _comments(self) -> Iterator[ItemVerdict]:
+        suppressions, codes = self._reading.suppressions, self._context.codes
+        if suppressions is None or not suppressions.all:
+            return
+        known = self._context.known()
+        found: list[tuple[str, str, Place]] = []
+        for s in suppressions.all:
+            place = Place(self._reading.name, s.line, s.column, s.line, s.end)
+            if not s.reason:
+                found.append(("SUP002", "the suppression gives no reason", place))
+        for s, code in suppressions.unused():
+            place = Place(self._reading.name, s.line, s.column, s.line, s.end)
+            if not code:
+                message = "the suppression names no code, and there is no blanket form"
+            elif code not in known:
+                message = str(unknown("code", code, sorted(known)))
+            else:
+                message = f"nothing breaks {code} here: the suppression is not used"
+            found.append(("SUP001", message, place))
+        for code, message, place in found:
+            if codes.selected(code):
+                made = of_finding(code, message, place)
+                made.severity = codes.severity(code, made.severity)
+                if not codes.ignored_in(code, place.source, ""):
+                    yield ItemVerdict(Remark(place, code, message), diagnostics=[made])

@@ -1,0 +1,68 @@
+"""Reports of ``ckrules check``, one module a format.
+
+A module has ``SHOWS_PROBLEMS`` and ``render(verdicts, write, options)``, which writes text as
+verdicts come; a new file here is found by itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from ckrules.checking.verdict import ItemVerdict
+from ckrules.readers.entries import Remark
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """How a report is written: one object a configuration (``verdicts``), and colours.
+
+    ``texts`` are those of sources that are no files, by name, for excerpts; ``docs_url`` goes
+    before the pages of rules.
+    """
+
+    verdicts: bool = False
+    color: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
+    docs_url: str = ""
+
+
+class ReportFormat(Protocol):
+    """A module of this package."""
+
+    #: Whether the report itself says what cannot be read; else standard error does.
+    SHOWS_PROBLEMS: bool
+
+    def render(
+        self,
+        verdicts: Iterable[ItemVerdict],
+        write: Callable[[str], object],
+        options: ReportOptions,
+    ) -> None:
+        """Writes the report piece by piece while the verdicts come."""
+
+
+def available() -> list[str]:
+    """The formats that exist.
+
+    >>> available()
+    ['concise', 'full', 'github', 'gitlab', 'json', 'jsonl', 'junit', 'sarif']
+    """
+    return sorted(m.name.removesuffix("_list") for m in pkgutil.iter_modules(__path__))
+
+
+def objects(verdict: ItemVerdict, options: ReportOptions) -> list[dict[str, Any]]:
+    """What JSON says about a verdict: the whole of it, or each finding."""
+    if not options.verdicts:
+        return verdict.findings()
+    return [] if isinstance(verdict.item, Remark) else [verdict.to_dict()]
+
+
+def report(name: str) -> ReportFormat:
+    """The module of a format, imported now and not before."""
+    found = [m.name for m in pkgutil.iter_modules(__path__)]
+    module = name if name in found else f"{name}_list"
+    return cast(ReportFormat, importlib.import_module(f"{__name__}.{module}"))

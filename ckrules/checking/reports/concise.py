@@ -1,0 +1,49 @@
+"""``place: CODE kind: message``, one line a violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from ckrules.checking.diagnostics import Diagnostic
+from ckrules.checking.reports import ReportOptions
+from ckrules.checking.verdict import ItemVerdict
+from ckrules.readers.entries import Entry
+from ckrules.support.visible import visible
+
+SHOWS_PROBLEMS = False
+_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
+TINTS = {"error": "\x1b[31m", "warning": "\x1b[33m", "note": "\x1b[36m"}
+
+
+def render(
+    verdicts: Iterable[ItemVerdict], write: Callable[[str], object], options: ReportOptions
+) -> None:
+    """Writes each violation as it is found; with ``verdicts`` legal configurations too."""
+    for verdict in verdicts:
+        found = [line(d, options.color) + "\n" for d in verdict.diagnostics if not d.suppressor]
+        if found:
+            write("".join(found))
+        if options.verdicts and isinstance(verdict.item, Entry) and not verdict.violations:
+            write(f"{visible(str(verdict.item.place))}: legal\n")
+        for name, value in (verdict.resources or {}).items():
+            shown = "undefined" if value is None else value
+            write(f"{visible(str(verdict.item.place))}: {name} = {shown}\n")
+
+
+def line(d: Diagnostic, color: bool) -> str:
+    """The line of one diagnostic."""
+    place = visible(str(d.place))
+    if color:
+        place = f"{_BOLD}{place}{_RESET}"
+    return place + _said(d.code, d.kind, d.severity, d.message, color)
+
+
+@lru_cache(maxsize=1 << 13)
+def _said(code: str, kind: str, severity: str, message: str, color: bool) -> str:
+    """What a line says behind the place; files of millions of kernels say the same again."""
+    if severity != "error":
+        kind = f"{kind} ({severity})"
+    if color:
+        code = f"{TINTS[severity]}{code}{_RESET}"
+    return f": {code} {kind}: {visible(message)}"

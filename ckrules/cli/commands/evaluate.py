@@ -1,0 +1,97 @@
+"""Hold predicted times against measured ones."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckrules.cli.formats import output_options
+from ckrules.cli.options import quiet_option, rule_options
+from ckrules.cli.output import text_output
+from ckrules.cli.ranked import model_option, product_option
+from ckrules.cli.terminal import note
+from ckrules.support.tables import aligned
+
+if TYPE_CHECKING:
+    from ckrules.kernels.books import Books
+
+GROUP = "build"
+
+EPILOG = """\b
+FILE is CSV: the columns of a problem, latency_us or latency_ms, and the kernel by
+its name (kernel) or by tile_m, tile_n, tile_k and pipeline as in upstream's
+benchmarks. For each problem the kernel with the shortest predicted time is picked;
+its efficiency is the shortest measured time over the measured time of the pick.
+
+\b
+Examples:
+  ckrules evaluate --measurements times.csv
+  ckrules evaluate --measurements times.csv --model none
+  ckrules evaluate --measurements times.csv --folds 5 --format json
+
+\b
+Exit codes: 0 done, 2 usage or bad input.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@model_option
+@click.option(
+    "--folds", type=click.IntRange(2, 100), metavar="N",
+    help="Train on these measurements instead, N times without a part of the problems.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=1, help="Of the folds [1].")
+@click.option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
+@product_option
+@output_options({"table": (".txt",), "json": (".json",)})
+@quiet_option
+@rule_options
+def command(
+    books: Books,
+    file: str,
+    model: str | None,
+    folds: int | None,
+    seed: int,
+    arch: str,
+    product: str | None,
+    form: str,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Hold predicted times against measured ones."""
+    from ckrules.ranking.measurements import read
+    from ckrules.ranking.ranker import Ranker, chosen
+    from ckrules.ranking.training import Samples, cross_validated
+    from ckrules.support.errors import UsageError
+
+    if folds and model:
+        raise UsageError("--folds trains models of its own: leave out --model")
+    samples = Samples.of(read(file, books, arch), books, product)
+    if folds:
+        found, source = cross_validated(samples, books, folds, seed), f"{folds} folds"
+    else:
+        ranker = Ranker(chosen(model))
+        found = samples.judged(ranker)
+        source = ranker.said()
+    with text_output(output) as stream:
+        if form == "json":
+            stream.write(json.dumps({**found.as_dict(), "source": source}) + "\n")
+        else:
+            stream.write(_table(found.as_dict()))
+    if not quiet:
+        note(f"{found.problems:,} problems of {file}: {source}")
+    return 0
+
+
+_TITLES = {
+    "mean": "mean", "p10": "10th percentile", "median": "median", "min": "worst",
+    "top1": "best kernel picked", "top5": "best among first 5",
+}  # fmt: skip
+
+
+def _table(figures: dict[str, Any]) -> str:
+    rows = [[_TITLES[k], f"{v:.2f} %"] for k, v in figures.items() if k in _TITLES]
+    return aligned(rows, right={1})

@@ -1,0 +1,88 @@
+"""Search a whole space for the kernel that is predicted fastest."""
+
+from __future__ import annotations
+
+import click
+
+from ckrules.cli.formats import output_options
+from ckrules.cli.options import Seconds, limit_option, quiet_option
+from ckrules.cli.output import text_output
+from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
+from ckrules.cli.request import Request, space_options
+from ckrules.cli.terminal import note
+from ckrules.support.errors import UsageError
+
+GROUP = "explore"
+
+EPILOG = """\b
+The search begins with a uniform sample of the kernels that accept the problem, and
+goes on to kernels that differ from the best ones in a field, as long as any of them
+is among the best. Nothing runs: times are predicted as by ckrules rank.
+
+\b
+Examples:
+  ckrules search --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1 \\
+    --variant bwd_weight --arch gfx942 --dtype fp16
+  ckrules search --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --variant forward \\
+    --arch gfx950 --dtype bf16 --where "pipeline == 'compv3'" -n 3 --explain
+
+\b
+Exit codes: 0 kernels were found, 2 usage or bad input, 3 no kernel accepts it.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
+@space_options
+@model_option
+@product_option
+@draw_option
+@click.option("--kernels", type=click.IntRange(min=1), metavar="N", help="Look at so many at most.")
+@click.option("--seconds", type=Seconds(), help="Go on for so long at most.")
+@click.option("--seed", type=int, default=1, help="Of the sample [1].")
+@click.option("--explain", is_flag=True, help="What each time is made of.")
+@limit_option
+@output_options(FORMS)
+@quiet_option
+def command(
+    request: Request,
+    line: str,
+    model: str | None,
+    product: str | None,
+    draw: int,
+    kernels: int | None,
+    seconds: float | None,
+    seed: int,
+    explain: bool,
+    limit: int | None,
+    form: str,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Search a whole space for the kernel that is predicted fastest."""
+    from ckrules.kernels import problem_files
+    from ckrules.ranking.candidates import Candidates
+    from ckrules.ranking.ranker import Ranker, chosen
+    from ckrules.ranking.search import Search
+
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit}: nothing would be found")
+    variants = [str(v) for v in request.region.space.domains["variant"]]
+    problem = problem_files.parse(line, problem_files.kinds(variants))[0]
+    candidates = Candidates(request.region, request.books, problem)
+    search = Search(
+        candidates, Ranker(chosen(model)), product=product, seed=seed, limit=limit or 10
+    )
+    found = search.run(draw, kernels, seconds)
+    if not found.ranking.kernels:
+        note(f"no kernel accepts {problem}")
+        return 3
+    with text_output(output) as stream:
+        stream.write(render(found.ranking, form, explain=explain))
+    if not quiet:
+        looked = f"{found.ranking.looked_at:,} of {candidates.space.count():,} kernels"
+        note(f"{looked} in {found.rounds} rounds, ended: {found.ended}; seed {seed};"
+             f" {found.ranking.source}")  # fmt: skip
+        for what, said in found.ranking.assumed.items():
+            note(f"never measured: {what} (assumed: {said})")
+    return 0

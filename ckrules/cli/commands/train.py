@@ -1,0 +1,67 @@
+"""Learn a model of times from measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckrules.cli.options import quiet_option, rule_options
+from ckrules.cli.ranked import product_option
+from ckrules.cli.terminal import note
+
+if TYPE_CHECKING:
+    from ckrules.kernels.books import Books
+
+GROUP = "build"
+
+EPILOG = """\b
+FILE is as for `ckrules evaluate`. All its kernels are of one variant, dtype and GPU.
+The same measurements and seed give the same model, byte for byte. Needs LightGBM:
+pip install 'ckrules[rank]'.
+
+\b
+Examples:
+  ckrules train --measurements times.csv -o mine.model.gz
+  ckrules rank --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3 --model mine.model.gz \\
+    --variant forward --arch gfx950 --dtype bf16
+
+\b
+Exit codes: 0 done, 2 usage or bad input.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
+@click.option("--seed", type=int, default=1, help="Of the random parts [1].")
+@click.option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
+@product_option
+@click.option("--note", "remark", metavar="TEXT", default="", help="A line for the model's card.")
+@quiet_option
+@rule_options
+def command(
+    books: Books,
+    file: str,
+    output: str,
+    seed: int,
+    arch: str,
+    product: str | None,
+    remark: str,
+    quiet: bool,
+) -> int:
+    """Learn a model of times from measurements."""
+    from ckrules.ranking.measurements import read
+    from ckrules.ranking.training import Samples, train
+
+    samples = Samples.of(read(file, books, arch), books, product)
+    card = {"note": remark, "ck": books.ck} if remark else {"ck": books.ck}
+    model = train(samples, books, seed=seed, card=card)
+    model.save(Path(output))
+    if not quiet:
+        about = model.card["about"]
+        what = f"{about['variant']} {about['dtype']} on {about['arch']}"
+        size = f"{about['measurements']:,} measurements of {about['problems']:,} problems"
+        note(f"{output}: {what}, {size}; how good it is: ckrules evaluate --folds 5")
+    return 0

@@ -1,0 +1,99 @@
+"""How `ckrules rank` and `ckrules search` show kernels with predicted times."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckrules.cli.formats import Forms
+from ckrules.support.errors import CkrulesError
+from ckrules.support.tables import aligned
+from ckrules.support.visible import json_text
+
+if TYPE_CHECKING:
+    from ckrules.ranking.ranker import Ranked, Ranking
+
+model_option = click.option(
+    "--model",
+    metavar="FILE|none",
+    help="A model of `ckrules train`, or none: estimates alone [the package's model].",
+)
+product_option = click.option(
+    "--product", metavar="NAME", help="Product of the GPU, such as MI355X [its first]."
+)
+draw_option = click.option(
+    "--draw",
+    default=20_000,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Look at so many drawn ones where there are more [20000].",
+)
+
+FORMS: Forms = {"table": (".txt",), "json": (".json",), "jsonl": (".jsonl",), "names": ()}
+
+
+def render(ranking: Ranking, form: str, *, explain: bool) -> str:
+    """The kernels in one of `FORMS`; ``explain`` adds to a table what times are made of."""
+    if form == "json":
+        return _json(ranking)
+    if form == "jsonl":
+        return "".join(json_text(_object(r)) + "\n" for r in ranking.kernels)
+    if form == "names":
+        return "".join(_name(r) + "\n" for r in ranking.kernels)
+    return _table(ranking, explain)
+
+
+def _table(ranking: Ranking, explain: bool) -> str:
+    rows = [["us", "range", "TFLOPS", "of peak", "limited by", "kernel"]]
+    for r in ranking.kernels:
+        rows.append(
+            [
+                f"{r.microseconds:.1f}", f"{r.low:.1f}-{r.high:.1f}",
+                f"{r.figures['tflops']:.1f}", f"{r.figures['of_peak']:.1%}", r.limit, _name(r),
+            ]
+        )  # fmt: skip
+    text = aligned(rows, right={0, 1, 2, 3})
+    if not explain:
+        return text
+    return text + "".join(f"\n{_name(r)}\n{_parts(r)}" for r in ranking.kernels)
+
+
+def _parts(r: Ranked) -> str:
+    rows = [[name, f"{us:.1f} us"] for name, us in sorted(r.bounds.items(), key=lambda b: -b[1])]
+    f = r.figures
+    rows += [
+        ["blocks", f"{f['blocks']:,.0f} in {f['rounds']:,.0f} rounds"],
+        ["blocks of a CU at once", f"{f['blocks_per_cu']:.0f}"],
+        ["useful multiplications", f"{f['useful']:.1%}"],
+        ["busy compute units", f"{f['busy']:.1%}"],
+    ]
+    return aligned(rows, right={1}, indent="  ")
+
+
+def _name(r: Ranked) -> str:
+    from ckrules.kernels.names import format_name
+
+    try:
+        return format_name(r.point)
+    except CkrulesError:
+        return json.dumps(dict(r.point))
+
+
+def _object(r: Ranked) -> dict[str, Any]:
+    return {
+        "name": _name(r), "microseconds": r.microseconds, "low": r.low, "high": r.high,
+        "limited_by": r.limit, "learned": r.learned, **r.figures, "bounds": dict(r.bounds),
+        "config": dict(r.point),
+    }  # fmt: skip
+
+
+def _json(ranking: Ranking) -> str:
+    found = {
+        "source": ranking.source,
+        "looked_at": ranking.looked_at,
+        "assumed": dict(ranking.assumed),
+        "kernels": [_object(r) for r in ranking.kernels],
+    }
+    return json_text(found, indent=2) + "\n"

@@ -1,0 +1,347 @@
+"""What the options of a space command select: one object, of which no part can be left out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ckrules.cli.options import (
+    F,
+    OneOf,
+    ParamType,
+    Words,
+    known_archs,
+    known_fields,
+    known_values,
+    known_variants,
+    rule_options,
+)
+from ckrules.cli.terminal import note
+from ckrules.engine.rules.region import Region
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import families
+from ckrules.kernels.selection import accepted, select, spelled, variants_of
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.constraints.catalogs.listing import CatalogListing
+
+#: The fields that have options of their own; a family may lack some, ``--set`` reaches all others.
+LISTED = ("variant", "arch", "dtype", "ndim", "layout")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the options of a space command ask for.
+
+    The options themselves cannot be read: a command takes the `region` or the `listing`, in which
+    all of them count, splits the request (`each`), or says which few it understands (`only`), and
+    every other one is refused.
+    """
+
+    books: Books
+    _given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    _where: tuple[str, ...] = ()
+    _catalog: str = ""
+    _stage: str = ""
+    _family: str | None = None
+
+    # -- what is selected ------------------------------------------------------------------
+
+    @functools.cached_property
+    def region(self) -> Region:
+        """The selected part of the space; of a catalog only what it has at the stage."""
+        if self.listing is not None:
+            return self.listing.region
+        return select(self.books, self._given, self._where, self._family)
+
+    @functools.cached_property
+    def listing(self) -> CatalogListing | None:
+        """What the catalog lists of the selected part, in its order; None without a catalog."""
+        if not self._catalog:
+            return None
+        from ckrules.constraints.catalogs.listing import CatalogListing
+        from ckrules.readers.catalogs import load_catalog
+
+        given = dict(self._given)
+        if variants := variants_of(given.get("variant", ()), self._family):
+            given["variant"] = tuple(variants)
+        catalog = load_catalog(self._catalog, self.books, given.get("arch"))
+        return CatalogListing(catalog, self.books, given, self._where, self._at_stage())
+
+    def _at_stage(self) -> str:
+        from ckrules.constraints.catalogs.stages import PROFILES
+
+        profile = self.books.profile
+        if profile == "legal":
+            return self._stage or "listed"
+        stage = next((s for s, p in PROFILES.items() if p == profile), None)
+        if stage is None:
+            raise UsageError(f"--catalog takes --stage instead of --profile {profile}")
+        if self._stage not in ("", stage):
+            raise UsageError(f"--profile {profile} is --stage {stage}, not {self._stage}")
+        return stage
+
+    @property
+    def whole(self) -> bool:
+        """Whether no option restricts the space."""
+        return not (self._given or self._where or self._catalog or self._family)
+
+    @property
+    def by_catalog(self) -> bool:
+        """Whether a catalog is selected."""
+        return bool(self._catalog)
+
+    # -- other requests --------------------------------------------------------------------
+
+    def each(self, name: str) -> dict[str, Request]:
+        """One request for each value that is asked of a field, in the order of the options."""
+        family = self._own_family()
+        book = self.books.of(family.variants[0])
+        words = self._given.get(name, ())
+        values = dict.fromkeys(str(accepted(self.books, family, book, name, w)) for w in words)
+        return {v: self.changed(given={name: (v,)}) for v in values}
+
+    def _own_family(self) -> Any:
+        from ckrules.kernels.families import family_of, named
+
+        if self._family is not None:
+            return named(self._family)
+        return family_of(next(iter(self._given.get("variant", ())), None))
+
+    def changed(
+        self,
+        *,
+        books: Books | None = None,
+        given: Mapping[str, tuple[str, ...]] | None = None,
+        catalog: str | None = None,
+        stage: str | None = None,
+    ) -> Request:
+        """The request with other rules, values of fields, catalog or stage."""
+        return replace(
+            self,
+            books=books or self.books,
+            _given={**self._given, **(given or {})},
+            _catalog=self._catalog if catalog is None else catalog,
+            _stage=self._stage if stage is None else stage,
+        )
+
+    def without_one(self) -> Iterator[tuple[str, Request]]:
+        """Each option that holds a field or is a condition, and the request without it."""
+        for name, words in self._given.items():
+            left = {k: v for k, v in self._given.items() if k != name}
+            option = f"--{name} " if name in LISTED else f"--set {name}="
+            yield option + ",".join(words), replace(self, _given=left)
+        for i, text in enumerate(self._where):
+            rest = (*self._where[:i], *self._where[i + 1 :])
+            yield f'--where "{text}"', replace(self, _where=rest)
+
+    def listed_count(self) -> int:
+        """How many kernels the catalog lists, before any stage."""
+        return len(self.listing.listed) if self.listing is not None else 0
+
+    def said(self, name: str) -> str:
+        """The option that says a field, the catalog, its stage or the rules; "" if none does."""
+        if name in self._given:
+            return f"--{name}" if name in LISTED else f"--set {name}"
+        usual = Books()
+        asked = {
+            "catalog": bool(self._catalog),
+            "stage": bool(self._stage),
+            "ck": self.books.ck != usual.ck,
+            "profile": self.books.profile != usual.profile,
+        }
+        return f"--{name}" if asked.get(name) else ""
+
+    def only(self, *names: str, beside: str) -> dict[str, tuple[str, ...]]:
+        """The values that the options ask of these fields, where only these have a meaning.
+
+        Raises:
+            UsageError: For any other option, which does not go with ``beside``.
+        """
+        options = [self.said(k) for k in (*self._given, "catalog") if k not in names]
+        options += ["--where" if self._where else "", "--family" if self._family else ""]
+        options = [o for o in options if o]
+        if options:
+            raise UsageError(f"{options[0]} does not go with {beside}")
+        return {k: self._given[k] for k in names if k in self._given}
+
+    def region_of(self, book: Any) -> Region:
+        """The part of another rule book's space, such as a user's own.
+
+        Raises:
+            UsageError: With a catalog, which has points of its own.
+        """
+        from ckrules.kernels.selection import select_of
+
+        if self._catalog or self._family:
+            option = "--catalog" if self._catalog else "--family"
+            raise UsageError(f"{option} does not go with a rule book of your own")
+        return select_of(book, self._given, self._where)
+
+    # -- in words --------------------------------------------------------------------------
+
+    def title(self) -> str:
+        """The part in words, for summaries: ``bwd_weight on gfx1201, fp16``."""
+        words = {k: "|".join(v) for k, v in self._given.items()}
+        text = words.pop("variant", self._family or "all directions")
+        if "arch" in words:
+            text += f" on {words.pop('arch')}"
+        rest = [v if k == "dtype" else f"{k} {v}" for k, v in words.items()]
+        return ", ".join([text, *rest, *self._where])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The request by option; one value stands alone, several are a list."""
+        out: dict[str, Any] = {"ck": self.books.ck}
+        if self._catalog:
+            values: Mapping[str, Sequence[Any]] = self._given
+            out |= {"catalog": self._catalog, "stage": self._at_stage()}
+        else:
+            values = self.region.fixed
+            out["profile"] = self.books.profile
+        out |= {k: v[0] if len(v) == 1 else list(v) for k, v in values.items()}
+        return {**out, "where": list(self._where)} if self._where else out
+
+
+# -- the options ---------------------------------------------------------------------------
+
+
+def _stages() -> Sequence[str]:
+    from ckrules.constraints.catalogs import STAGES
+
+    return tuple(STAGES)
+
+
+def _catalogs() -> Sequence[str]:
+    from ckrules.constraints.catalogs import names
+
+    return names()
+
+
+def _families() -> Sequence[str]:
+    return list(families())
+
+
+class Setting(ParamType):
+    """``FIELD=V[,V…]``: a field and the values that it is held to."""
+
+    name = "FIELD=V[,V…]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[str, ...]]:
+        """The field and its values."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, values = str(value).partition("=")
+        if not sign or not name.strip() or not values:
+            raise UsageError(f"--set {value!r} is not of the form FIELD=VALUE")
+        words = Words().convert(values, param, ctx)
+        second = next((w for w in words if "=" in w), None)
+        if second is not None:
+            raise UsageError(
+                f"--set {value!r} sets two fields: repeat --set, as in "
+                f"--set {name}={words[0]} --set {second}"
+            )
+        return name.strip(), words
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The fields of every family."""
+        name, sign, values = incomplete.partition("=")
+        if sign:
+            done, comma, last = values.rpartition(",")
+            return [
+                CompletionItem(f"{name}={done}{comma}{v}")
+                for v in known_values(name)
+                if v.startswith(last)
+            ]
+        return [CompletionItem(f"{f}=") for f in known_fields() if f.startswith(name)]
+
+
+class Catalogs(ParamType):
+    """A catalog of the package, or the path of a file."""
+
+    name = "NAME|FILE"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The package's catalogs; else the shell completes a path."""
+        found = [CompletionItem(n) for n in _catalogs() if n.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def space_options(function: F) -> F:
+    """The options that select a part of a space, given to the command as one `Request`."""
+
+    @click.option(
+        "--family",
+        type=OneOf(_families, "family"),
+        metavar="NAME",
+        help="Kind of kernel, where no variant says it [conv].",
+    )
+    @click.option("--variant", type=Words(known_variants), help="Operator variants.")
+    @click.option("--arch", type=Words(known_archs), help="GPUs, such as gfx942 or gfx942:xnack-.")
+    @click.option("--dtype", type=Words(), help="Data types.")
+    @click.option("--ndim", type=Words(), help="Numbers of spatial dimensions.")
+    @click.option("--layout", type=Words(), help="Layouts.")
+    @click.option(
+        "--set",
+        "settings",
+        type=Setting(),
+        multiple=True,
+        help="Hold any field to one value or several. Repeatable.",
+    )
+    @click.option(
+        "--where",
+        multiple=True,
+        metavar="EXPR",
+        help="A condition over fields and derived quantities, as in"
+        " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
+    )
+    @click.option(
+        "--catalog",
+        type=Catalogs(),
+        default="",
+        metavar="NAME|FILE",
+        help="Only what a catalog or a file of kernels lists: see `ckrules catalogs`.",
+    )
+    @click.option(
+        "--stage",
+        type=OneOf(_stages, "stage"),
+        metavar="STAGE",
+        help="Of the catalog: listed (default), generated (survives upstream's dispatcher filter),"
+        " builder (survives its instance builder) or legal.",
+    )
+    @rule_options
+    @functools.wraps(function)
+    def wrapped(*args: Any, **rest: Any) -> Any:
+        return function(*args, request=_request(rest), **rest)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _request(options: dict[str, Any]) -> Request:
+    """The request of a command's options, which are taken out."""
+    where, catalog = options.pop("where"), options.pop("catalog")
+    stage = options.pop("stage") or ""
+    if stage and not catalog:
+        raise UsageError("--stage needs --catalog")
+    given = {k: words for k in LISTED if (words := options.pop(k)) is not None}
+    for name, values in options.pop("settings"):
+        if name in given:
+            raise UsageError(f"{name} is given twice")
+        given[name] = values
+    books, family = options.pop("books"), options.pop("family")
+    asked = spelled(given, books, family)
+    for gpu in books.gpus:
+        if gpu.name in asked.get("arch", ()) and (lacking := gpu.lacking(books.ck)):
+            note(f"note: {lacking}")
+    return Request(books, asked, where, catalog, stage, family)

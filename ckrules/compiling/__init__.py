@@ -1,0 +1,1 @@
+"""Generated kernels become code objects; results go to one SQLite file."""

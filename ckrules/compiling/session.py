@@ -1,0 +1,395 @@
+"""A build: the kernels of a folder compiled, each result stored as it comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ckrules import arch as gpu_facts
+from ckrules.codegen.model import generation_of
+from ckrules.codegen.project import runtime
+from ckrules.compiling import tasks as work
+from ckrules.compiling import toolchain
+from ckrules.compiling.artifacts import RUNNABLE, Artifact
+from ckrules.compiling.compile_commands import Recipe, commands, flags
+from ckrules.compiling.database import ResultsError
+from ckrules.compiling.failures import REFUSALS, TRANSIENT, Failure, FailureClass, shorten
+from ckrules.compiling.folder import ManifestEntry, manifests
+from ckrules.compiling.known_options import taken
+from ckrules.compiling.results import BuildStatus, Known, Result, Results, digest, lacks
+from ckrules.kernels.families import family_of
+from ckrules.support import files, opening
+from ckrules.support.errors import UsageError
+
+_RUNTIME = "runtime"
+_SCRATCH = ".ckrules-tmp"
+_LARGEST_SOURCE = 64 << 20
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What a build is to do."""
+
+    artifacts: tuple[Artifact, ...] = RUNNABLE
+    compiler: str | None = None
+    include: Path | None = None
+    optimize: str = "-O3"
+    flags: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
+    timeout: float = 900.0
+    retry: bool = False
+    """Compile again what failed before, not only what failed for a transient reason."""
+
+
+@dataclass
+class BuildSummary:
+    """What a build did."""
+
+    total: int = 0
+    built: int = 0
+    known: int = 0
+    failed: int = 0
+    findings: list[Result] = field(default_factory=list)
+    transient: int = 0
+    failed_before: int = 0
+    """Known to fail from an earlier build, and not tried again."""
+
+
+@dataclass
+class _Running:
+    """The artifacts that a build waits for."""
+
+    pool: Executor
+    summary: BuildSummary
+    progress: Callable[[Result | None], None]
+    waiting: dict[Future[work.BuildOutcome], tuple[ManifestEntry, work.Task, str]] = field(
+        default_factory=dict
+    )
+
+    def start(self, kernel: ManifestEntry, task: work.Task, key: str) -> None:
+        """Gives a task to the executor."""
+        self.waiting[self.pool.submit(work.run, task)] = (kernel, task, key)
+
+    def is_known(self, found: Known) -> None:
+        """Counts an artifact that is there already, or is known to fail."""
+        if found.status == BuildStatus.OK:
+            self.summary.known += 1
+        else:
+            self.summary.failed_before += 1
+        self.progress(None)
+
+    def done(self, result: Result) -> None:
+        """Counts a stored result."""
+        if result.status == BuildStatus.OK:
+            self.summary.built += 1
+        else:
+            self.summary.failed += 1
+            self.summary.transient += result.error_class in TRANSIENT
+        if result.finding is not None:
+            self.summary.findings.append(result)
+        self.progress(result)
+
+    def cancel(self) -> None:
+        """Gives up what has not been started."""
+        for future in self.waiting:
+            future.cancel()
+
+
+class BuildSession:
+    """One run over one folder.
+
+    Args:
+        folder: What `ckrules generate` wrote.
+        options: What to build and how.
+    """
+
+    def __init__(self, folder: Path, options: BuildOptions) -> None:
+        self.folder, self.options = folder, options
+        self.kernels = manifests(folder)
+        self._toolchains: dict[tuple[str, str], toolchain.Toolchain] = {}
+        self._sources: dict[Path, str] = {}
+
+    @cached_property
+    def scratch(self) -> Path:
+        """A folder for temporary files, on the disk that the artifacts go to."""
+        base = self.folder / _SCRATCH
+        own = base / str(os.getpid())
+        for place in (base, own):
+            if place.is_symlink():  # whatever is in the folder that it names is not ours
+                raise UsageError(f"{place}: a link, expected a folder of ckrules build: remove it")
+            place.mkdir(exist_ok=True)
+        for left in base.iterdir():  # of builds that were killed
+            if left.name.isdecimal() and not _alive(int(left.name)):
+                shutil.rmtree(left, ignore_errors=True)
+        return own.resolve()
+
+    def run(
+        self,
+        results: Results,
+        pool: Executor,
+        width: int,
+        progress: Callable[[Result | None], None] | None = None,
+    ) -> BuildSummary:
+        """Builds what is not known yet; results are stored in the order in which they come.
+
+        Raises:
+            MissingToolError: If the toolchain is not there.
+            ResultsError: If a result cannot be stored.
+        """
+        known = results.known()
+        running = _Running(pool, BuildSummary(), progress or (lambda _: None))
+        try:
+            for kernel, task in self.tasks():
+                running.summary.total += 1
+                key = work.task_key(task, self.tools_for(task))
+                if found := self.already(kernel, task, known, key):
+                    running.is_known(found)
+                    continue
+                running.start(kernel, task, key)
+                while len(running.waiting) >= 2 * width:
+                    self._wait(results, running)
+            while running.waiting:
+                self._wait(results, running)
+        finally:
+            running.cancel()
+            shutil.rmtree(self.scratch, ignore_errors=True)
+        return running.summary
+
+    def _wait(self, results: Results, running: _Running) -> None:
+        """Stores the results of the artifacts that are done next."""
+        done, _ = wait(running.waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            kernel, task, key = running.waiting.pop(future)
+            running.done(self.stored(results, kernel, task, key, _outcome(future)))
+
+    def count(self) -> int:
+        """How many artifacts the build is about."""
+        return len(self.kernels) * len(self.options.artifacts)
+
+    def tasks(self) -> Iterator[tuple[ManifestEntry, work.Task]]:
+        """What there is to compile, kernel by kernel.
+
+        Raises:
+            UsageError: If a source is missing.
+        """
+        o = self.options
+        for kernel in self.kernels:
+            recipe = Recipe(kernel.ck, kernel.arch, kernel.defines, o.optimize, o.flags, o.launcher)
+            for artifact in o.artifacts:
+                yield (
+                    kernel,
+                    work.Task(
+                        name=kernel.name,
+                        artifact=artifact,
+                        recipe=recipe,
+                        sources=self._read_sources(kernel, artifact),
+                        compiler=o.compiler,
+                        include=str(o.include) if o.include else None,
+                        timeout=o.timeout,
+                        scratch=str(self.scratch),
+                    ),
+                )
+
+    def _read_sources(self, kernel: ManifestEntry, artifact: Artifact) -> dict[str, str]:
+        generation = generation_of(family_of(str(kernel.config["variant"])))
+        headers = (h.format(name=kernel.name) for h in generation.headers)
+        names = [kernel.source(artifact).name, *headers]
+        shared = [f"{_RUNTIME}/{name}" for name in runtime(artifact, generation)]
+        sources = {name: _text(kernel.folder, name) for name in names}
+        for name in shared:
+            path = kernel.folder / name
+            if path not in self._sources:
+                self._sources[path] = _text(kernel.folder, name)
+            sources[name] = self._sources[path]
+        return sources
+
+    def tools_for(self, task: work.Task) -> toolchain.Toolchain:
+        """The toolchain that compiles a task on this machine.
+
+        Raises:
+            MissingToolError: With the remedy.
+            UsageError: If the release cannot be compiled for the GPU.
+        """
+        wanted = (task.recipe.ck, task.recipe.arch)
+        if wanted not in self._toolchains:
+            _refuse_unknown(*wanted)
+            self._toolchains[wanted] = work.tools_for(task)
+        return self._toolchains[wanted]
+
+    @property
+    def compilers(self) -> dict[str, str]:
+        """The compiler of each GPU that the build has come to."""
+        return {arch: tools.kind for (_, arch), tools in self._toolchains.items()}
+
+    def already(
+        self,
+        kernel: ManifestEntry,
+        task: work.Task,
+        known: Mapping[tuple[str, ...], Known],
+        key: str,
+    ) -> Known | None:
+        """What an earlier build came to, if it need not be repeated."""
+        found = known.get((kernel.name, kernel.arch, task.artifact, kernel.ck))
+        if found is None or found.key != key:
+            return None
+        if found.status == BuildStatus.OK:
+            holds = found.is_artifact(kernel.result(task.artifact))
+        else:
+            holds = not self.options.retry and found.error_class not in TRANSIENT
+        return found if holds else None
+
+    def stored(
+        self,
+        results: Results,
+        kernel: ManifestEntry,
+        task: work.Task,
+        key: str,
+        outcome: work.BuildOutcome,
+    ) -> Result:
+        """The row of an outcome, stored; the artifact is written beside its sources.
+
+        Raises:
+            ResultsError: If one of them cannot be written.
+        """
+        if outcome.failure is None:
+            outcome = self._keep(kernel, task, outcome)
+        result = self._row(kernel, task, key, outcome)
+        results.put(result)
+        return result
+
+    def _keep(
+        self, kernel: ManifestEntry, task: work.Task, outcome: work.BuildOutcome
+    ) -> work.BuildOutcome:
+        """Writes the artifact, whole or not at all."""
+        target = kernel.result(task.artifact)
+        mode = 0o755 if task.artifact is Artifact.HOST else None
+        try:
+            # By way of the scratch folder, which is emptied after a build that was killed.
+            files.replace(target, outcome.data, folder=self.scratch, mode=mode)
+        except OSError as error:
+            raise ResultsError(f"{target}: cannot write: {error.strerror}") from None
+        return outcome
+
+    def _row(
+        self, kernel: ManifestEntry, task: work.Task, key: str, outcome: work.BuildOutcome
+    ) -> Result:
+        failure, entries = outcome.failure, outcome.entries
+
+        def most(name: str) -> int | None:
+            return max((getattr(e, name) for e in entries), default=None)
+
+        lds = most("lds_bytes")
+        tools = self.tools_for(task)
+        given = shlex.join(flags(task.recipe, task.artifact, tools))
+        return Result(
+            name=kernel.name,
+            arch=kernel.arch,
+            artifact=task.artifact,
+            ck=kernel.ck,
+            rules=kernel.rules,
+            legal=kernel.legal,
+            status=BuildStatus.OK if failure is None else BuildStatus.FAILED,
+            error_class=failure.kind if failure else None,
+            diagnostic=failure.diagnostic if failure else None,
+            finding=_finding(kernel, outcome, lds),
+            seconds=round(outcome.seconds, 3),
+            peak_mb=outcome.peak_mb or None,
+            lds_bytes=lds,
+            predicted_lds_bytes=kernel.lds_bytes,
+            vgprs=most("vgprs"),
+            agprs=most("agprs"),
+            sgprs=most("sgprs"),
+            vgpr_spills=most("vgpr_spills"),
+            sgpr_spills=most("sgpr_spills"),
+            scratch_bytes=most("scratch_bytes"),
+            kernarg_bytes=most("kernarg_bytes"),
+            entries=len(entries) or None,
+            tool=outcome.tool or tools.kind,
+            tool_version=outcome.tool_version,
+            flags=given,
+            lacks=lacks(taken(tools.compiler, kernel.ck), given),
+            command=self._shell(kernel, task, tools),
+            config=json.dumps(kernel.config),
+            finished=time.time(),
+            key=key,
+            artifact_bytes=len(outcome.data) if failure is None else None,
+            artifact_digest=digest(outcome.data) if failure is None else None,
+        )
+
+    def _shell(self, kernel: ManifestEntry, task: work.Task, tools: toolchain.Toolchain) -> str:
+        steps = commands(task.recipe, task.artifact, kernel.name, tools)
+        home = shlex.quote(str(kernel.folder.resolve()))
+        return " && ".join([f"cd {home}", *map(shlex.join, steps)])
+
+
+def _refuse_unknown(ck: str, arch: str) -> None:
+    """Says at once that a release does not know a GPU, where a file of the package says so.
+
+    Raises:
+        UsageError: In that case.
+    """
+    if arch in gpu_facts.known() and (lacking := gpu_facts.load(arch).lacking(ck)):
+        raise UsageError(lacking)
+
+
+def _text(folder: Path, name: str) -> str:
+    """A source of a generated folder.
+
+    Raises:
+        UsageError: If it is missing, leads out of the folder or is no text.
+    """
+    try:
+        return opening.read(opening.inside(folder, name), _LARGEST_SOURCE).decode()
+    except FileNotFoundError:
+        raise UsageError(f"{folder / name}: missing: generate the folder again") from None
+    except OSError as error:
+        raise UsageError(f"{folder / name}: cannot read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{folder / name}: not a text in UTF-8: generate it again") from None
+
+
+def _outcome(future: Future[work.BuildOutcome]) -> work.BuildOutcome:
+    """What became of a task; a worker that ended under it costs this task alone."""
+    try:
+        return future.result()
+    except Exception as error:  # whatever the executor's own code raises
+        message = " ".join(str(error).split())
+        return work.BuildOutcome(
+            Failure(FailureClass.INTERNAL, shorten(f"{type(error).__name__}: {message}")), 0.0
+        )
+
+
+def _finding(kernel: ManifestEntry, outcome: work.BuildOutcome, lds: int | None) -> str | None:
+    """What the compiler says against the rule book, if it does.
+
+    The back end may add LDS of its own (it moves small private arrays there), so that only less
+    than predicted speaks against the prediction.
+    """
+    failure = outcome.failure
+    if failure is not None:
+        if failure.kind not in REFUSALS or not kernel.legal:
+            return None
+        return f"legal by the rules, refused by the compiler ({failure.kind})"
+    if not kernel.legal:
+        return None
+    if lds is not None and kernel.lds_bytes is not None and lds < kernel.lds_bytes:
+        return f"predicted {kernel.lds_bytes} bytes of LDS, found {lds}"
+    return None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,235 @@
+"""One compilation: a task that any machine with the toolchain can carry out, and its outcome.
+
+A task holds the sources as text and no path of the machine that made it, so that workers need no
+shared folder; the outcome carries the artifact's bytes back.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ckrules.compiling import codeobject, toolchain
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.compile_commands import LINK, Recipe, commands, flags
+from ckrules.compiling.compilers import portable
+from ckrules.compiling.failures import Failure, FailureClass, classify
+from ckrules.kernels.names import plain
+from ckrules.support.errors import CkrulesError, UsageError
+
+_TAIL = 1 << 20  # bytes of the compiler's output that are read
+_POLL = 0.02
+_SOURCE = re.compile(r"(?:[A-Za-z]\w*/)?[A-Za-z]\w*(?:\.\w+)*", re.ASCII)
+"""Where a source is, relative to the folder that it is compiled in."""
+_running: set[subprocess.Popen[bytes]] = set()
+"""The compilers that threads of this process wait for."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One artifact of one kernel.
+
+    Raises:
+        UsageError: For names that lead out of the folder of the compilation.
+    """
+
+    name: str
+    artifact: Artifact
+    recipe: Recipe
+    sources: Mapping[str, str] = field(repr=False)
+    compiler: str | None = None
+    include: str | None = None
+    """A CK tree that ``ckrules`` does not fetch itself; the same path on every worker."""
+    timeout: float = 900.0
+    scratch: str | None = None
+    """Folder for temporary files; None: the system's own."""
+
+    def __post_init__(self) -> None:
+        plain(self.name)
+        for relative in self.sources:
+            if not _SOURCE.fullmatch(relative):
+                raise UsageError(f"{relative[:60]!r} is not a file of a generated folder")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By way of the constructor, so that what comes over a network is checked as well.
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))
+
+
+@dataclass(frozen=True)
+class BuildOutcome:
+    """What became of a task."""
+
+    failure: Failure | None
+    seconds: float
+    peak_mb: int = 0
+    data: bytes = field(default=b"", repr=False)
+    entries: tuple[codeobject.EntryFigures, ...] = ()
+    tool: str = ""
+    tool_version: str = ""
+
+
+def tools_for(task: Task) -> toolchain.Toolchain:
+    """The toolchain on this machine that the task asks for.
+
+    Raises:
+        MissingToolError: With the remedy.
+    """
+    tree = Path(task.include) if task.include else None
+    return toolchain.require(task.recipe.ck, task.compiler, tree, task.recipe.arch)
+
+
+def run(task: Task) -> BuildOutcome:
+    """Carries out a task; every failure is an outcome and none is raised."""
+    start = time.perf_counter()
+    try:
+        tools = tools_for(task)
+        with tempfile.TemporaryDirectory(prefix="ckrules-", dir=task.scratch) as folder:
+            return _compile(task, tools, Path(folder), start)
+    except OSError as error:
+        full = error.errno == errno.ENOSPC
+        kind = FailureClass.NO_SPACE if full else FailureClass.INTERNAL
+        return BuildOutcome(Failure(kind, str(error)), time.perf_counter() - start)
+    except CkrulesError as error:
+        missing = isinstance(error, toolchain.MissingToolError)
+        kind = FailureClass.TOOLCHAIN if missing else FailureClass.INTERNAL
+        return BuildOutcome(Failure(kind, str(error)), time.perf_counter() - start)
+
+
+def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float) -> BuildOutcome:
+    for relative, text in task.sources.items():
+        path = folder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    status, output, peak = _execute_all(
+        commands(task.recipe, task.artifact, task.name, tools), folder, task.timeout
+    )
+    seconds = time.perf_counter() - start
+    version = tools.version
+    result = folder / task.artifact.result(task.name)
+    failure: Failure | None = None
+    data = b""
+    entries: tuple[codeobject.EntryFigures, ...] = ()
+    if status is None:
+        failure = Failure(FailureClass.TIMEOUT, f"not done after {task.timeout:g} s")
+    elif status != 0:
+        failure = classify(status, output)
+    else:
+        data = result.read_bytes()
+        if task.artifact is Artifact.DEVICE:
+            try:
+                entries = tuple(e for e in codeobject.parse(data) if e.name.startswith(task.name))
+            except codeobject.CodeObjectError as error:
+                failure = Failure(FailureClass.INTERNAL, str(error))
+    return BuildOutcome(failure, seconds, peak, data, entries, tools.kind, version)
+
+
+def _execute_all(
+    steps: Sequence[list[str]], folder: Path, timeout: float
+) -> tuple[int | None, str, int]:
+    """Exit status, output and peak memory of commands, up to the first that fails."""
+    deadline = time.monotonic() + timeout
+    status: int | None = 0
+    output, peak = "", 0
+    for words in steps:
+        status, output, used = execute(words, folder, deadline - time.monotonic())
+        peak = max(peak, used)
+        if status != 0:
+            break
+    return status, output, peak
+
+
+def execute(words: list[str], folder: Path, timeout: float) -> tuple[int | None, str, int]:
+    """Exit status (None: timed out), output and peak memory in MB of one command."""
+    log = folder / "compiler.log"
+    temporary = folder / "tmp"
+    temporary.mkdir(exist_ok=True)
+    env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        _running.add(process)
+        try:
+            status, peak = _wait(process, timeout)
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            _running.discard(process)
+    with log.open("rb") as stream:
+        output = stream.read(_TAIL).decode("utf-8", errors="replace")
+    return status, output, peak
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int | None, int]:
+    """The exit status, None after the time limit, and the peak memory in MB."""
+    deadline = time.monotonic() + timeout
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_maxrss >> 10
+        if time.monotonic() > deadline:
+            _kill(process)
+            return None, 0
+        time.sleep(_POLL)
+
+
+def stop() -> None:
+    """Ends every compiler that runs in this process; the threads that wait for one go on."""
+    for process in list(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the compiler and what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+
+
+def task_key(task: Task, tools: toolchain.Toolchain) -> str:
+    """Everything that a result depends on, as one hash: sources, flags, compiler, release.
+
+    The comments at the head of a source, which name the versions of ckrules and its rule book,
+    are left out: they do not change what is compiled.
+    """
+    digest = hashlib.sha256()
+    anywhere = replace(tools, include=Path("ck"), rocm=Path("rocm"))
+    parts = [
+        *(task.artifact, task.recipe.ck, task.include or ""),
+        *(tools.kind, tools.version),
+        *portable(flags(task.recipe, task.artifact, anywhere)),
+        *(LINK if task.artifact is Artifact.HOST else ()),
+    ]
+    for path in sorted(task.sources):
+        parts += [path, _without_head(task.sources[path])]
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _without_head(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+    return "".join(lines[first:])

@@ -1,0 +1,141 @@
+"""Element types: the bits of floats and integers, and reproducible data in them.
+
+numpy has no bf16, so bf16 tensors are arrays of ``uint16``: the upper half of an fp32 value,
+rounded to nearest, ties to even. 8-bit floats are arrays of ``uint8``, which tables decode
+(`ckrules.device.small_floats`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.device import small_floats
+from ckrules.support.errors import unknown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Bits = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element type."""
+
+    name: str
+    bytes: int
+    mantissa: int
+    """Bits after the point, as ``ck_tile::numeric_traits`` counts them."""
+
+
+ELEMENTS = {
+    e.name: e
+    for e in (
+        *(Element("fp32", 4, 23), Element("fp16", 2, 10), Element("bf16", 2, 7)),
+        *(Element("fp8", 1, 3), Element("bf8", 1, 2)),
+        *(Element("fp8_fnuz", 1, 3), Element("bf8_fnuz", 1, 2)),
+        *(Element("int8", 1, 7), Element("int32", 4, 31)),
+    )
+}
+"""8-bit floats have the OCP encodings, or the FNUZ ones by the name."""
+
+_INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32}
+_LARGEST = 5
+"""The largest magnitude of integer samples."""
+
+
+def element(name: str) -> Element:
+    """The type of this name.
+
+    Raises:
+        UnknownNameError: If there is none.
+    """
+    if name not in ELEMENTS:
+        raise unknown("data type", name, ELEMENTS)
+    return ELEMENTS[name]
+
+
+def encode(values: Floats, dtype: str) -> Bits:
+    """Values rounded to a type, in the form in which they go to a device.
+
+    >>> encode(np.array([1.0, -2.0, 0.1]), "bf16").tolist()
+    [16256, 49152, 15821]
+    """
+    element(dtype)
+    if dtype == "bf16":
+        return _bf16(values)
+    if dtype in small_floats.FORMATS:
+        return small_floats.encode(values, dtype)
+    if dtype in _INTEGERS:
+        bounds = np.iinfo(_INTEGERS[dtype])
+        return np.clip(np.rint(values), bounds.min, bounds.max).astype(_INTEGERS[dtype])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.astype(np.float16 if dtype == "fp16" else np.float32)
+
+
+def decode(bits: Bits, dtype: str) -> Floats:
+    """The values of an encoded array, as fp32.
+
+    >>> decode(encode(np.array([0.1, 3.0]), "bf16"), "bf16").tolist()
+    [0.10009765625, 3.0]
+    """
+    element(dtype)
+    if dtype == "bf16":
+        return (bits.astype(np.uint32) << 16).view(np.float32)
+    if dtype in small_floats.FORMATS:
+        return small_floats.decode(bits, dtype)
+    return bits.astype(np.float32)
+
+
+def rounded(values: Floats, dtype: str) -> Floats:
+    """The nearest values that a type has, as fp32."""
+    return decode(encode(values, dtype), dtype)
+
+
+def from_bytes(data: bytes, dtype: str) -> Bits:
+    """The encoded array in a buffer that came from a device."""
+    kinds = {"fp32": np.float32, "fp16": np.float16, "bf16": np.uint16, **_INTEGERS}
+    element(dtype)
+    return np.frombuffer(data, dtype=kinds.get(dtype, np.uint8))
+
+
+def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
+    """Values between -1 and 1 that a type has exactly, the same for the same ``seed``.
+
+    Integers lie between -5 and 5.
+
+    >>> bool((sample((3, 4), "fp16", "x") == sample((3, 4), "fp16", "x")).all())
+    True
+    """
+    generator = np.random.default_rng(zlib.crc32(seed.encode()))
+    most = _LARGEST if dtype in _INTEGERS else 1.0
+    return rounded(generator.uniform(-most, most, size=tuple(shape)), dtype)
+
+
+def _bf16(values: Floats) -> Bits:
+    single = _odd(values) if values.dtype == np.float64 else values.astype(np.float32)
+    bits = np.ascontiguousarray(single).view(np.uint32)
+    even = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)
+    return np.where(np.isnan(single), quiet, even).astype(np.uint16)
+
+
+def _odd(values: Floats) -> Floats:
+    """fp64 rounded to fp32 *to odd*, so that a second rounding is as good as one.
+
+    What fp32 does not have exactly gets the neighbour whose last bit is set, which no tie of a
+    shorter type has.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = values.astype(np.float32)
+    past = np.abs(near.astype(np.float64)) > np.abs(values)
+    inexact = (near.astype(np.float64) != values) & np.isfinite(values)
+    toward = np.where(past, np.nextafter(near, np.float32(0)), near)
+    bits = np.ascontiguousarray(toward).view(np.uint32)
+    return np.where(inexact, bits | np.uint32(1), bits).astype(np.uint32).view(np.float32)

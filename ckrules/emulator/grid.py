@@ -1,0 +1,212 @@
+"""Whole grids: which blocks run, in which order, on how many processes."""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing
+import os
+import pickle
+import random
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
+from ckrules.emulator.launch import Launch, prepared
+from ckrules.emulator.machine import ATOMIC, Block, Order, Shared, who
+from ckrules.emulator.memory import BASE, Memory
+
+Writers = NDArray[np.int32]
+
+_LANES = 1 << 14
+"""Threads that run together: enough for long arrays, few enough for the caches."""
+
+
+@dataclass
+class GridOutcome:
+    """What became of a launch."""
+
+    steps: int = 0
+    """Wave instructions."""
+    faults: dict[FaultKind, Fault] = field(default_factory=dict)
+
+    def add(self, other: GridOutcome) -> None:
+        """Takes in another part of the launch."""
+        self.steps += other.steps
+        for kind, fault in other.faults.items():
+            self.faults.setdefault(kind, fault)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How grids are run.
+
+    Args:
+        orders: A launch is run once in each; later runs must give what the first gave.
+        seed: Of random orders and samples.
+        sample: Columns of blocks to run, None for all. Blocks that differ only along z belong
+            together, since they may add to the same results.
+        jobs: Processes.
+    """
+
+    orders: tuple[Order, ...] = (Order.FORWARD,)
+    seed: int = 0
+    sample: int | None = None
+    jobs: int = 1
+
+
+def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writers]:
+    """Runs a launch; memory holds the results of its first order.
+
+    Returns:
+        What became of it, and who wrote each part of two bytes of memory.
+
+    Raises:
+        EmulatorError: If an instruction has no semantics or a wave does not end.
+    """
+    blocks = sampled(launch.blocks(), plan)
+    before = memory.bytes[: memory.top].copy() if len(plan.orders) > 1 else None
+    outcome, writers = _once(launch, memory, blocks, plan, plan.orders[0])
+    if before is None:
+        return outcome, writers
+    after = memory.bytes[: memory.top].copy()
+    for order in plan.orders[1:]:
+        memory.bytes[: memory.top] = before
+        again, others = _once(launch, memory, blocks, plan, order)
+        outcome.add(again)
+        _compare(outcome, after, memory, (writers == ATOMIC) | (others == ATOMIC), order)
+    memory.bytes[: memory.top] = after
+    return outcome, writers
+
+
+def _compare(
+    outcome: GridOutcome,
+    first: NDArray[np.uint8],
+    memory: Memory,
+    atomic: NDArray[np.bool_],
+    order: Order,
+) -> None:
+    """Reports what came out otherwise than in the first order; sums of atomics may round."""
+    parts = len(first) // 2
+    differs = (first.view(np.uint16) != memory.bytes[: 2 * parts].view(np.uint16)) & ~atomic[:parts]
+    if differs.any() and FaultKind.ORDER not in outcome.faults:
+        address = BASE + 2 * int(differs.argmax())
+        detail = f"{int(differs.sum()):,} values differ in {order} order, first at 0x{address:x}"
+        outcome.faults[FaultKind.ORDER] = Fault(FaultKind.ORDER, detail)
+
+
+def sampled(blocks: Sequence[Block], plan: Plan) -> list[Block]:
+    """The blocks that are run: all, or the columns at the edges of the grid and some others."""
+    columns = sorted({b[:2] for b in blocks}, key=lambda c: (c[1], c[0]))
+    if plan.sample is None or len(columns) <= plan.sample:
+        return list(blocks)
+    ends = tuple({0, max(c[axis] for c in columns)} for axis in range(2))
+    edges = [c for c in columns if c[0] in ends[0] and c[1] in ends[1]]
+    rest = [c for c in columns if c not in set(edges)]
+    dice = random.Random(plan.seed)
+    chosen = {*edges, *dice.sample(rest, max(0, min(len(rest), plan.sample - len(edges))))}
+    return [b for b in blocks if b[:2] in chosen]
+
+
+def _once(
+    launch: Launch, memory: Memory, blocks: Sequence[Block], plan: Plan, order: Order
+) -> tuple[GridOutcome, Writers]:
+    ordered = list(blocks)
+    if order is Order.REVERSED:
+        ordered.reverse()
+    elif order is Order.RANDOM:
+        random.Random(plan.seed).shuffle(ordered)
+    size = max(1, min(_LANES // launch.threads, -(-len(ordered) // plan.jobs)))
+    groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
+    jobs = min(plan.jobs, len(groups))
+    if jobs == 1:
+        writers = np.zeros((memory.top >> 1) + 1, np.int32)
+        return _part(launch, Shared(memory, writers), groups, order, plan.seed), writers
+    return _spread(launch, memory, groups, order, plan.seed, jobs)
+
+
+def _part(
+    launch: Launch, shared: Shared, groups: Sequence[Sequence[Block]], order: Order, seed: int
+) -> GridOutcome:
+    outcome = GridOutcome()
+    for i, group in enumerate(groups):
+        chunk = prepared(launch, shared, group)
+        chunk.run(order, seed + i)
+        outcome.add(GridOutcome(chunk.steps, chunk.faults))
+    return outcome
+
+
+def _spread(
+    launch: Launch,
+    memory: Memory,
+    groups: Sequence[Sequence[Block]],
+    order: Order,
+    seed: int,
+    jobs: int,
+) -> tuple[GridOutcome, Writers]:
+    """Runs groups of blocks on processes, which share memory."""
+    length = (memory.top >> 1) + 1
+    lock: AbstractContextManager[object] = multiprocessing.get_context("fork").Lock()
+    shares = [_shared_numbers(length) for _ in range(jobs)]
+    pipes = []
+    for i in range(jobs):
+        shared = Shared(memory, shares[i], lock)
+        pipes.append(_forked(launch, shared, groups[i::jobs], order, seed + i))
+    outcome = GridOutcome()
+    errors = []
+    for pid, pipe in pipes:
+        with os.fdopen(pipe, "rb") as stream:
+            data = stream.read()
+        os.waitpid(pid, 0)
+        part = pickle.loads(data) if data else EmulatorError("a process of the executor ended")
+        if isinstance(part, GridOutcome):
+            outcome.add(part)
+        else:
+            errors.append(part)
+    if errors:
+        raise errors[0]
+    return outcome, _merged(outcome, shares, launch.waves)
+
+
+def _shared_numbers(length: int) -> Writers:
+    return np.frombuffer(mmap.mmap(-1, 4 * length), dtype=np.int32)
+
+
+def _forked(
+    launch: Launch, shared: Shared, groups: Sequence[Sequence[Block]], order: Order, seed: int
+) -> tuple[int, int]:
+    """A child that runs groups and writes its outcome, or its error, into a pipe."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(write)
+        return pid, read
+    try:
+        os.close(read)
+        try:
+            result: object = _part(launch, shared, groups, order, seed)
+        except EmulatorError as error:
+            result = EmulatorError(str(error))
+        except BaseException as error:
+            result = EmulatorError(f"{type(error).__name__}: {error}")
+        with os.fdopen(write, "wb") as stream:
+            stream.write(pickle.dumps(result))
+    finally:
+        os._exit(0)
+
+
+def _merged(outcome: GridOutcome, shares: Sequence[Writers], waves: int) -> Writers:
+    """Who wrote what, over all processes; reports what two of them wrote."""
+    merged = shares[0].copy()
+    for share in shares[1:]:
+        clash = (merged != 0) & (share != 0) & ~((merged == ATOMIC) & (share == ATOMIC))
+        if clash.any() and FaultKind.WRITE_CONFLICT not in outcome.faults:
+            at = int(clash.argmax())
+            both = f"{who(int(merged[at]), waves)} and {who(int(share[at]), waves)}"
+            detail = f"address 0x{BASE + 2 * at:x} was written by {both}"
+            outcome.faults[FaultKind.WRITE_CONFLICT] = Fault(FaultKind.WRITE_CONFLICT, detail)
+        np.copyto(merged, share, where=share != 0)
+    return merged

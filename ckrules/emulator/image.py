@@ -1,0 +1,184 @@
+"""Code objects as a loader sees them: segments, kernel descriptors, relocations, arguments.
+
+Source: LLVM, "User Guide for AMDGPU Backend", sections "Kernel Descriptor", "Code Object V5
+Metadata" and "Relocation Records".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckrules.compiling.codeobject import CodeObjectError, metadata
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELA = struct.Struct("<QQq")
+_LOAD, _SYMTAB, _STRTAB, _RELOCATIONS, _DYNSYM = 1, 2, 3, 4, 11
+_ABS64, _RELATIVE64 = 3, 13
+
+MACHINES = {
+    0x30: "gfx908", 0x3F: "gfx90a", 0x4C: "gfx942", 0x4F: "gfx950",
+    0x41: "gfx1100", 0x46: "gfx1101", 0x47: "gfx1102", 0x44: "gfx1103",
+    0x43: "gfx1150", 0x4A: "gfx1151", 0x55: "gfx1152", 0x48: "gfx1200", 0x4E: "gfx1201",
+}  # fmt: skip
+"""GPUs by the low byte of the ELF header's flags (EF_AMDGPU_MACH of the guide)."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bytes to be loaded at an address, relative to the image's base."""
+
+    address: int
+    data: bytes = field(repr=False)
+    size: int
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """What a kernel wants to find in its registers, from the 64 bytes of ``NAME.kd``."""
+
+    lds_bytes: int
+    scratch_bytes: int
+    kernarg_bytes: int
+    entry: int
+    """The address of the first instruction, relative to the image's base."""
+    rsrc1: int
+    rsrc2: int
+    rsrc3: int
+    properties: int
+    preload: int
+
+    @property
+    def wave_size(self) -> int:
+        """Lanes of a wave."""
+        return 32 if self.properties >> 10 & 1 else 64
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument of the metadata."""
+
+    offset: int
+    size: int
+    kind: str
+    """Such as ``by_value`` or ``hidden_block_count_x``."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of an image."""
+
+    name: str
+    descriptor: Descriptor
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Image:
+    """A parsed code object."""
+
+    arch: str
+    segments: tuple[Segment, ...]
+    kernels: Mapping[str, Kernel]
+    relocations: tuple[tuple[int, int], ...]
+    """Places of 8 bytes that get the image's base plus a number."""
+
+    @property
+    def size(self) -> int:
+        """Bytes from the base to the end of the last segment."""
+        return max(s.address + s.size for s in self.segments)
+
+
+def parse(data: bytes) -> Image:
+    """The image of a code object.
+
+    Raises:
+        CodeObjectError: If it is damaged, of an unknown GPU, or asks for what is not supported.
+    """
+    try:
+        return _parsed(data)
+    except (struct.error, IndexError, KeyError, ValueError) as error:
+        if isinstance(error, CodeObjectError):
+            raise
+        raise CodeObjectError(f"damaged code object: {error}") from None
+
+
+def _parsed(data: bytes) -> Image:
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise CodeObjectError("not a 64-bit ELF file")
+    header = _HEADER.unpack_from(data)
+    flags = header[7] & 0xFF
+    if flags not in MACHINES:
+        raise CodeObjectError(f"unknown GPU: machine 0x{flags:x} in the ELF header")
+    segments = tuple(_segments(data, header[5], header[10]))
+    sections = [_SECTION.unpack_from(data, header[6] + i * header[11]) for i in range(header[12])]
+    symbols = dict(_symbols(data, sections))
+    kernels = {}
+    for meta in metadata(data)["amdhsa.kernels"]:
+        at = symbols[meta[".symbol"]]
+        kernels[meta[".name"]] = Kernel(
+            meta[".name"], _descriptor(_bytes_at(segments, at, 64), at), _arguments(meta)
+        )
+    return Image(MACHINES[flags], segments, kernels, tuple(_relocations(data, sections)))
+
+
+def _segments(data: bytes, start: int, count: int) -> Iterator[Segment]:
+    for i in range(count):
+        kind, _, offset, address, _, stored, size, _ = _SEGMENT.unpack_from(data, start + 56 * i)
+        if kind == _LOAD:
+            yield Segment(address, data[offset : offset + stored], size)
+
+
+def _symbols(data: bytes, sections: list[tuple[int, ...]]) -> Iterator[tuple[str, int]]:
+    for section in sections:
+        if section[1] not in (_SYMTAB, _DYNSYM):
+            continue
+        names = sections[section[6]]
+        for at in range(section[4], section[4] + section[5], _SYMBOL.size):
+            name, _, _, _, value, _ = _SYMBOL.unpack_from(data, at)
+            start = names[4] + name
+            yield data[start : data.index(b"\0", start)].decode(), value
+
+
+def _relocations(data: bytes, sections: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+    for section in sections:
+        if section[1] != _RELOCATIONS:
+            continue
+        for at in range(section[4], section[4] + section[5], _RELA.size):
+            place, info, addend = _RELA.unpack_from(data, at)
+            kind, symbol = info & 0xFFFFFFFF, info >> 32
+            if kind == _RELATIVE64:
+                yield place, addend
+            elif kind == _ABS64:
+                table = sections[section[6]]
+                entry = _SYMBOL.unpack_from(data, table[4] + symbol * _SYMBOL.size)
+                yield place, entry[4] + addend
+            else:
+                raise CodeObjectError(f"relocation of type {kind}, which is not supported")
+
+
+def _bytes_at(segments: tuple[Segment, ...], address: int, size: int) -> bytes:
+    for segment in segments:
+        if segment.address <= address < segment.address + segment.size:
+            start = address - segment.address
+            return segment.data[start : start + size]
+    raise CodeObjectError(f"nothing is loaded at 0x{address:x}")
+
+
+def _descriptor(raw: bytes, at: int) -> Descriptor:
+    lds, scratch, kernarg = struct.unpack_from("<III", raw)
+    (entry,) = struct.unpack_from("<q", raw, 16)
+    rsrc3, rsrc1, rsrc2 = struct.unpack_from("<III", raw, 44)
+    properties, preload = struct.unpack_from("<HH", raw, 56)
+    return Descriptor(lds, scratch, kernarg, at + entry, rsrc1, rsrc2, rsrc3, properties, preload)
+
+
+def _arguments(meta: dict[str, Any]) -> tuple[Argument, ...]:
+    return tuple(
+        Argument(a[".offset"], a[".size"], a[".value_kind"]) for a in meta.get(".args", ())
+    )

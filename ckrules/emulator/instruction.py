@@ -1,0 +1,61 @@
+"""An instruction with its meaning: what the machine calls, and which registers it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ckrules.emulator.disassembly import Line
+from ckrules.emulator.operands import Operands
+
+if TYPE_CHECKING:
+    from ckrules.emulator.wave import Cohort
+
+Run = Callable[["Cohort"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The GPU that a program was compiled for."""
+
+    arch: str
+    wave_size: int
+
+    @property
+    def generation(self) -> int:
+        """9 for GCN and CDNA, 10 to 12 for RDNA.
+
+        >>> Target("gfx942", 64).generation, Target("gfx1201", 32).generation
+        (9, 12)
+        """
+        number = self.arch.removeprefix("gfx")
+        return int(number[:-2])
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a group of instructions gets to make a meaning of."""
+
+    line: Line
+    name: str
+    """The mnemonic without the suffix of its encoding."""
+    encoding: str
+    """Such as ``e32``, ``sdwa`` or ``dpp``; empty if the mnemonic says none."""
+    operands: Operands
+    target: Target
+    jumps: dict[int, int]
+    """Instruction numbers by address."""
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a program."""
+
+    line: Line
+    run: Run
+    touched: frozenset[int]
+    """Registers read or written, which no outstanding load may own."""
+    leaves: bool = False
+    """Whether the cohort may be elsewhere or blocked afterwards."""

@@ -1,0 +1,208 @@
+"""The LDS of many blocks, and who touched each part of it since the last barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckrules.emulator.errors import FaultKind
+from ckrules.emulator.wave import Cohort, Mask
+
+Numbers = NDArray[np.int64]
+Report = Callable[[FaultKind, Cohort, Numbers, str], None]
+
+_WAVES = 64
+_MANY = _WAVES - 1
+"""Stands for several waves that read, or that wrote the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An access whose wait has not come: its parts belong to what comes after a barrier, too."""
+
+    rows: Numbers
+    units: Numbers
+    writes: bool
+
+
+@dataclass
+class Lds:
+    """LDS of a chunk of blocks, one row each.
+
+    Args:
+        blocks: How many.
+        size: Bytes of each block.
+        unit: Bytes of the parts that accesses are told apart by: 1, 2 or 4.
+        report: Told of faults.
+        fill: What the LDS holds beforehand.
+    """
+
+    blocks: int
+    size: int
+    unit: int
+    report: Report
+    fill: int = 0xFF
+    epoch: int = 1
+    bytes: NDArray[np.uint8] = field(init=False)
+    _written: NDArray[np.int32] = field(init=False)
+    _read: NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._stride = -(-self.size // 16) * 16 + 16
+        self.bytes = np.full((self.blocks, self._stride), self.fill, np.uint8)
+        parts = self._stride // self.unit
+        self._written = np.zeros((self.blocks, parts), np.int32)
+        self._read = np.zeros((self.blocks, parts), np.int32)
+
+    def load(self, c: Cohort, address: Numbers, size: int) -> NDArray[np.uint32]:
+        """What active lanes read: (block, lane, dword); zero for others and outside of the LDS."""
+        rows, places, where = self._active(c, address, size)
+        result = np.zeros((*c.exec.shape, max(1, size // 4)), np.uint32)
+        if not len(rows):
+            return result
+        units = self._touched(places, size)
+        stamps = self._written[rows[:, None], units]
+        mine = self.epoch * _WAVES + c.wave
+        if (stamps == 0).any():
+            self._tell(FaultKind.LDS_UNWRITTEN, c, where, places, (stamps == 0).any(axis=1))
+        # Who reads what several waves have written alike is one of them, as far as is known here.
+        bad = self._by_others(stamps, mine) & (stamps % _WAVES != _MANY)
+        if bad.any():
+            self._tell(FaultKind.LDS_RACE, c, where, places, bad.any(axis=1), stamps, "reads")
+        self._note_read(rows, units, mine)
+        result[where] = self._gather(rows, places, size)
+        return result
+
+    def store(self, c: Cohort, address: Numbers, data: NDArray[np.uint32], size: int) -> None:
+        """Writes what active lanes give: (block, lane, dword).
+
+        What holds the same already may be written by several waves: tiles with fewer rows than
+        threads are loaded and stored twice.
+        """
+        rows, places, where = self._active(c, address, size)
+        if not len(rows):
+            return
+        units = self._touched(places, size)
+        mine = self.epoch * _WAVES + c.wave
+        at = rows[:, None], units
+        values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))[where]
+        each = np.ascontiguousarray(values).view(np.uint8)[:, :size]
+        written, read = self._written[at], self._read[at]
+        alike, seen = self._by_others(written, mine), self._by_others(read, mine)
+        if alike.any() or seen.any():
+            differs = self._differs(rows, places, each)
+            for touched, stamps in ((alike, written), (seen, read)):
+                bad = touched.any(axis=1) & differs
+                if bad.any():
+                    self._tell(FaultKind.LDS_RACE, c, where, places, bad, stamps, "writes after")
+            self._written[at] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
+        else:
+            self._written[at] = mine
+        if size >= 4 and not (places & 3).any():
+            words = (places >> 2)[:, None] + np.arange(size // 4)
+            self.bytes.view(np.uint32)[rows[:, None], words] = values
+        else:
+            self.bytes[rows[:, None], places[:, None] + np.arange(size)] = each
+
+    def _by_others(self, stamps: NDArray[np.int32], mine: int) -> Mask:
+        """Which parts other waves have touched since the last barrier."""
+        found: Mask = (stamps // _WAVES == self.epoch) & (stamps != mine)
+        return found
+
+    def _differs(self, rows: Numbers, places: Numbers, each: NDArray[np.uint8]) -> Mask:
+        """Which accesses would change what is there."""
+        size = each.shape[1]
+        there = self.bytes[rows[:, None], places[:, None] + np.arange(size)]
+        found: Mask = (there != each).any(axis=1)
+        return found
+
+    def combine(
+        self,
+        c: Cohort,
+        address: Numbers,
+        data: NDArray[np.uint32],
+        compute: Callable[[NDArray[np.uint32], NDArray[np.uint32]], NDArray[np.uint32]],
+    ) -> NDArray[np.uint32]:
+        """Read-modify-write of a dword by each active lane in turn; what was there before."""
+        rows, places, where = self._active(c, address, 4)
+        old = np.zeros(c.exec.shape, np.uint32)
+        words = self.bytes.view(np.uint32)
+        for row, place, block, lane in zip(rows, places >> 2, *where, strict=True):
+            before = words[row, place : place + 1].copy()
+            old[block, lane] = before[0]
+            words[row, place] = compute(before, data[block, lane : lane + 1])[0]
+        return old
+
+    def touch(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> list[Touch]:
+        """What an access leaves behind until its wait."""
+        rows, places, _ = self._active(c, address, size, quiet=True)
+        return [Touch(rows, self._touched(places, size), writes)]
+
+    def carry(self, c: Cohort, touches: list[Touch]) -> None:
+        """Marks accesses that were not waited for before a barrier as made after it."""
+        mine = self.epoch * _WAVES + c.wave
+        for each in touches:
+            own = np.isin(each.rows, c.slots)
+            rows, units = each.rows[own], each.units[own]
+            if each.writes:
+                self._written[rows[:, None], units] = mine
+            else:
+                self._note_read(rows, units, mine)
+
+    def _active(
+        self, c: Cohort, address: Numbers, size: int, *, quiet: bool = False
+    ) -> tuple[Numbers, Numbers, tuple[Numbers, ...]]:
+        places = np.broadcast_to(address, c.exec.shape)
+        inside = c.exec & (places >= 0) & (places + size <= self.size)
+        if not quiet and (inside != c.exec).any():
+            lost = (c.exec & ~inside).nonzero()
+            self._tell(FaultKind.LDS_OUTSIDE, c, lost, places[lost], np.ones(len(lost[0]), bool))
+        where = inside.nonzero()
+        return c.slots[where[0]], places[where], where
+
+    def _touched(self, places: Numbers, size: int) -> Numbers:
+        count = max(1, size // self.unit)
+        return (places // self.unit)[:, None] + np.arange(count)
+
+    def _note_read(self, rows: Numbers, units: Numbers, mine: int) -> None:
+        at = rows[:, None], units
+        before = self._read[at]
+        several = (before // _WAVES == self.epoch) & (before != mine)
+        self._read[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
+
+    def _gather(self, rows: Numbers, places: Numbers, size: int) -> NDArray[np.uint32]:
+        if size >= 4:
+            if not (places & 3).any():
+                words = self.bytes.view(np.uint32)
+                found: NDArray[np.uint32] = words[
+                    rows[:, None], (places >> 2)[:, None] + np.arange(size // 4)
+                ]
+                return found
+            each = self.bytes[rows[:, None], places[:, None] + np.arange(size)]
+            return np.ascontiguousarray(each).view(np.uint32)
+        value = self.bytes[rows, places].astype(np.uint32)
+        if size == 2:
+            value |= self.bytes[rows, places + 1].astype(np.uint32) << np.uint32(8)
+        return value[:, None]
+
+    def _tell(
+        self,
+        kind: FaultKind,
+        c: Cohort,
+        where: tuple[Numbers, ...],
+        places: Numbers,
+        bad: Mask,
+        stamps: NDArray[np.int32] | None = None,
+        word: str = "",
+    ) -> None:
+        first = int(bad.argmax())
+        detail = f"LDS offset {int(places[first])}"
+        if stamps is not None:
+            others = stamps[first][(stamps[first] // _WAVES == self.epoch)] % _WAVES
+            other = next((int(w) for w in others if w != c.wave), _MANY)
+            name = "several waves" if other == _MANY else f"wave {other}"
+            detail += f": {word} {name} without a barrier between"
+        self.report(kind, c, np.array([where[0][first], where[1][first]]), detail)

@@ -1,0 +1,283 @@
+"""Running blocks: which wave goes next, barriers, faults, writes that collide."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
+from ckrules.emulator.kinds import Values
+from ckrules.emulator.lds import Lds
+from ckrules.emulator.memory import BASE, Memory
+from ckrules.emulator.ops.global_ import read_parts
+from ckrules.emulator.program import Program
+from ckrules.emulator.wave import Cohort, Mask, Places, State
+
+Block = tuple[int, int, int]
+
+
+class Order(StrEnum):
+    """In which order the waves of a block run between barriers, and blocks one after the other."""
+
+    FORWARD = "forward"
+    REVERSED = "reversed"
+    RANDOM = "random"
+
+
+ATOMIC = -1
+"""Stands for an atomic operation among those who wrote a part of memory."""
+
+
+@dataclass
+class Shared:
+    """What all blocks of a launch share.
+
+    Args:
+        memory: The device's memory.
+        writers: Who wrote each part of two bytes of memory: one more than the wave's number in the
+            whole grid, `ATOMIC`, or 0.
+        lock: Held while memory is read and written in one go.
+    """
+
+    memory: Memory
+    writers: NDArray[np.int32]
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+
+@dataclass
+class Chunk:
+    """Blocks that run together."""
+
+    program: Program
+    shared: Shared
+    base: int
+    """The address of the code object's image."""
+    blocks: Sequence[Block]
+    numbers: NDArray[np.int64]
+    """Of the blocks in the whole grid."""
+    waves: int
+    """Of each block."""
+    lds: Lds = field(init=False)
+    ended: NDArray[np.bool_] = field(init=False)
+    """Waves that have ended: (wave, block)."""
+    limit: int = 50_000_000
+    """Instructions of a wave after which it counts as endless."""
+    faults: dict[FaultKind, Fault] = field(default_factory=dict)
+    steps: int = 0
+    """Wave instructions so far."""
+    cohorts: list[Cohort] = field(default_factory=list)
+    current: int = 0
+    """The instruction under way."""
+
+    def __post_init__(self) -> None:
+        self.ended = np.zeros((self.waves, len(self.blocks)), bool)
+
+    @property
+    def memory(self) -> Memory:
+        """The device's memory."""
+        return self.shared.memory
+
+    def add(self, cohort: Cohort) -> None:
+        """Takes in a cohort."""
+        self.cohorts.append(cohort)
+
+    def report(self, kind: FaultKind, c: Cohort, where: Values, detail: str) -> None:
+        """Keeps the first fault of each kind."""
+        if kind not in self.faults:
+            row, lane = int(where[0]), int(where[1])
+            line = self.program.instructions[self.current].line
+            block = self.blocks[int(c.slots[row])]
+            self.faults[kind] = Fault(kind, detail, str(line), block, c.wave, lane)
+
+    def note_writes(self, c: Cohort, there: Mask, offsets: Values, data: Values, unit: int) -> None:
+        """Remembers who writes global memory, and reports what somebody else has written.
+
+        Waves of a block may write the same values, as wave groups do.
+        """
+        rows, lanes = there.nonzero()[:2]
+        mine = (self.numbers[c.slots[rows]] * self.waves + c.wave + 1).astype(np.int32)
+        parts = (offsets >> 1)[:, None] + np.arange(max(1, unit // 2))
+        before = self.shared.writers[parts]
+        self.shared.writers[parts] = mine[:, None]
+        # Others that write by this very instruction count as much as those before it.
+        after = self.shared.writers[parts]
+        before = np.where((before == 0) | (before == mine[:, None]), after, before)
+        clash = before != mine[:, None]
+        if clash.any():
+            kept = self.memory.gather(offsets, unit)[:, 0] ^ data
+            kept = kept & np.uint32((1 << 8 * min(unit, 4)) - 1) == 0
+            beside = (before - 1) // self.waves == (mine[:, None] - 1) // self.waves
+            clash &= ~(beside & (before != ATOMIC) & kept[:, None])
+        if clash.any() and unit > 1:
+            at = int(clash.any(axis=1).argmax())
+            other = who(int(before[at][clash[at]][0]), self.waves)
+            detail = f"address 0x{int(offsets[at]) + BASE:x} was written by {other}"
+            self.report(FaultKind.WRITE_CONFLICT, c, np.array([rows[at], lanes[at]]), detail)
+
+    def atomic(
+        self, c: Cohort, places: Places, data: Values, combine: Callable[[Values, Values], Values]
+    ) -> Values:
+        """Read-modify-write by each lane in turn; what was there before."""
+        words = places.offsets.shape[2]
+        with self.shared.lock:
+            old = read_parts(c, places, 4 * words)
+            flat = places.offsets[..., 0][places.there[..., 0]]
+            alone = len(np.unique(flat)) == len(flat)
+            if alone and words == 1 and data.shape[2] == 1:
+                write = combine(np.ascontiguousarray(old), np.ascontiguousarray(data))
+                self._set(places.there, places, write)
+                return old
+            reachable = places.there & ~self.memory.outside(places.offsets, 4)
+            for block, lane in np.argwhere(reachable.all(axis=2)):
+                where = Places(
+                    places.offsets[block : block + 1, lane : lane + 1],
+                    places.there[block : block + 1, lane : lane + 1],
+                )
+                offsets = where.offsets[0, 0]
+                before = self.memory.gather(offsets, 4)[:, 0]
+                old[block, lane] = before
+                after = np.ascontiguousarray(
+                    combine(before, np.ascontiguousarray(data[block, lane]))
+                )
+                self.memory.scatter(offsets, after[:, None], 4)
+                self._mark(offsets)
+        return old
+
+    def _set(self, there: Mask, places: Places, words: Values) -> None:
+        offsets = places.offsets[there]
+        if offsets.size:
+            bad = self.memory.outside(offsets, 4)
+            self.memory.scatter(offsets[~bad], words[there][~bad][:, None], 4)
+            self._mark(offsets[~bad])
+
+    def _mark(self, offsets: Values) -> None:
+        self.shared.writers[(offsets >> 1)[:, None] + np.arange(2)] = ATOMIC
+
+    # The schedule
+
+    def run(self, order: Order, seed: int = 0) -> None:
+        """Runs all waves to their end.
+
+        Raises:
+            EmulatorError: If an instruction has no semantics, or a wave does not end.
+        """
+        dice = random.Random(seed)
+        while True:
+            ready = [c for c in self.cohorts if c.state is State.RUNNING]
+            if not ready:
+                if not self._released():
+                    return
+                continue
+            chosen = _chosen(ready, order, dice)
+            burst = dice.randint(1, 40) if order is Order.RANDOM else None
+            self._advance(chosen, burst)
+
+    def _advance(self, c: Cohort, burst: int | None) -> None:
+        """Runs a cohort until it is blocked, parted, meets another part of its wave, or is late."""
+        instructions = self.program.instructions
+        meeting = {o.pc for o in self.cohorts if o is not c and _may_join(o, c)}
+        left = burst if burst is not None else 1 << 60
+        count = len(c.slots)
+        done = 0
+        with np.errstate(all="ignore"):
+            while True:
+                self.current = number = c.pc
+                instruction = instructions[number]
+                if c.pending and not c.pending.isdisjoint(instruction.touched):
+                    self._too_early(c, instruction.touched)
+                c.pc = number + 1
+                instruction.run(c)
+                done += 1
+                if instruction.leaves and (c.state is not State.RUNNING or len(c.slots) != count):
+                    break
+                if c.pc in meeting or done >= left:
+                    break
+                if done > self.limit:
+                    raise EmulatorError(f"a wave did not end within {self.limit:,} instructions")
+        self.steps += done * count
+        if c.state is State.ENDED:
+            self.cohorts.remove(c)
+            self.ended[c.wave, c.slots] = True
+        if c.pc in meeting:
+            self._join(c)
+
+    def _join(self, c: Cohort) -> None:
+        for other in self.cohorts:
+            if other is not c and _may_join(other, c) and c.join(other):
+                self.cohorts.remove(other)
+                return
+
+    def _too_early(self, c: Cohort, touched: frozenset[int]) -> None:
+        number = min(c.pending & touched)
+        name = {0: "s", 1: "v", 2: "a"}[number // 1000] + str(number % 1000)
+        self.report(FaultKind.NOT_WAITED, c, np.array([0, -1]), f"{name} is still being loaded")
+
+    def _released(self) -> bool:
+        """Lets waves go on behind a barrier; False if none waits."""
+        waiting = [c for c in self.cohorts if c.state is State.BARRIER]
+        if not waiting:
+            return False
+        self._check_barrier(waiting)
+        self.lds.epoch += 1
+        for c in waiting:
+            for queue in c.queues.values():
+                for operation in queue:
+                    if operation.stamp:
+                        self.lds.carry(c, operation.stamp)
+            c.state = State.RUNNING
+        self._merge(waiting)
+        return True
+
+    def _check_barrier(self, waiting: Sequence[Cohort]) -> None:
+        arrived = np.zeros_like(self.ended)
+        for c in waiting:
+            arrived[c.wave, c.slots] = True
+        lacking = arrived.any(axis=0) & ~arrived.all(axis=0)
+        if lacking.any():
+            slot = int(lacking.argmax())
+            missing = np.flatnonzero(~arrived[:, slot])
+            c = next(c for c in waiting if slot in c.slots)
+            row = int(np.flatnonzero(c.slots == slot)[0])
+            detail = f"wave {', '.join(map(str, missing))} has ended"
+            self.current = c.pc - 1
+            self.report(FaultKind.BARRIER, c, np.array([row, -1]), detail)
+
+    def _merge(self, waiting: Sequence[Cohort]) -> None:
+        """Joins parts of a wave that wait at the same barrier."""
+        kept: list[Cohort] = []
+        for c in waiting:
+            if not any(k.join(c) for k in kept if _may_join(k, c)):
+                kept.append(c)
+            else:
+                self.cohorts.remove(c)
+
+
+def who(number: int, waves: int) -> str:
+    """Who a number among the writers of memory stands for.
+
+    >>> who(6, 4)
+    'wave 1 of block 1'
+    """
+    if number == ATOMIC:
+        return "an atomic operation"
+    return f"wave {(number - 1) % waves} of block {(number - 1) // waves}"
+
+
+def _may_join(one: Cohort, other: Cohort) -> bool:
+    return one.wave == other.wave and one.state is other.state is State.RUNNING
+
+
+def _chosen(ready: Sequence[Cohort], order: Order, dice: random.Random) -> Cohort:
+    """The next cohort: of the wave whose turn it is, the one that is furthest behind."""
+    waves = sorted({c.wave for c in ready})
+    if order is Order.RANDOM:
+        wave = dice.choice(waves)
+    else:
+        wave = waves[0] if order is Order.FORWARD else waves[-1]
+    return min((c for c in ready if c.wave == wave), key=lambda c: c.pc)

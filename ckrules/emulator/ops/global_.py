@@ -1,0 +1,300 @@
+"""Vector and scalar memory instructions: buffer, global, flat, scratch, and scalar loads.
+
+Sources: AMD, "Instinct MI300 ISA", chapters 8 and 9 (buffer resources: 9.1.5) and 12.5, 12.15;
+"RDNA4 ISA", chapters 8 to 10.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ckrules.emulator.errors import FaultKind, UnknownInstructionError
+from ckrules.emulator.instruction import Decoded, Run
+from ckrules.emulator.kinds import U32, U64, Values, scalar_get, scalar_put
+from ckrules.emulator.memory import BASE
+from ckrules.emulator.operands import Operand, Special
+from ckrules.emulator.ops.addresses import WHERE
+from ckrules.emulator.ops.atomics import ATOMICS
+from ckrules.emulator.ops.local import data_of, loaded_into, put_dwords, put_part, registers
+from ckrules.emulator.wave import Cohort, Mask, Outstanding, Places
+
+_ACCESS = re.compile(r"(buffer|global|flat|scratch)_(load|store)_(.+)$")
+_ATOMIC = re.compile(r"(buffer|global|flat)_atomic_(.+)$")
+_SCALAR = re.compile(r"s_(?:buffer_)?load_(?:dword(x\d+)?|b(\d+)|([ui])(8|16))$")
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """What a load or store moves."""
+
+    size: int
+    signed: bool = False
+    keeps: bool = False
+    high: bool = False
+
+
+_WIDTHS = {
+    "dword": Width(4), "dwordx2": Width(8), "dwordx3": Width(12), "dwordx4": Width(16),
+    "b32": Width(4), "b64": Width(8), "b96": Width(12), "b128": Width(16),
+    "ubyte": Width(1), "sbyte": Width(1, signed=True), "ushort": Width(2),
+    "sshort": Width(2, signed=True), "u8": Width(1), "i8": Width(1, signed=True),
+    "u16": Width(2), "i16": Width(2, signed=True), "byte": Width(1), "short": Width(2),
+    "b8": Width(1), "b16": Width(2),
+    "short_d16": Width(2, keeps=True), "short_d16_hi": Width(2, keeps=True, high=True),
+    "ubyte_d16": Width(1, keeps=True), "ubyte_d16_hi": Width(1, keeps=True, high=True),
+    "sbyte_d16": Width(1, signed=True, keeps=True),
+    "sbyte_d16_hi": Width(1, signed=True, keeps=True, high=True),
+    "d16_b16": Width(2, keeps=True), "d16_hi_b16": Width(2, keeps=True, high=True),
+    "d16_i8": Width(1, signed=True, keeps=True),
+    "d16_hi_i8": Width(1, signed=True, keeps=True, high=True),
+    "d16_u8": Width(1, keeps=True), "d16_hi_u8": Width(1, keeps=True, high=True),
+    "byte_d16_hi": Width(1, high=True), "d16_hi_b8": Width(1, high=True),
+}  # fmt: skip
+
+
+def decode(d: Decoded) -> Run | None:
+    """The meaning of a memory instruction; None if it is none."""
+    if hit := _ACCESS.match(d.name):
+        lds = "lds" in d.operands.flags or hit[3].startswith("lds_")
+        width = _WIDTHS.get(hit[3].removeprefix("lds_"))
+        if width is None:
+            return None
+        return _load(d, hit[1], width, lds) if hit[2] == "load" else _store(d, hit[1], width)
+    if hit := _ATOMIC.match(d.name):
+        return _atomic(d, hit[1], hit[2])
+    if hit := _SCALAR.match(d.name):
+        return _scalar_load(d, hit)
+    return None
+
+
+# Loads and stores
+
+
+def _counters(d: Decoded, unit: str, *, store: bool, returns: bool = True) -> list[str]:
+    if d.target.generation >= 12:
+        found = ["store" if store or not returns else "load"]
+        return [*found, "ds"] if unit == "flat" else found
+    written = (store or not returns) and d.target.generation >= 10
+    found = ["vs" if written else "vm"]
+    return [*found, "lgkm"] if unit == "flat" else found
+
+
+def read_parts(c: Cohort, places: Places, size: int) -> Values:
+    """What is at places: (block, lane, dword), zero where nothing may be read."""
+    unit = 4 if size >= 4 else size
+    result = np.zeros(places.offsets.shape, np.uint32)
+    if places.private:
+        at, within = _private(c, places, unit)
+        for i in range(unit):
+            byte = c.scratch[at[0], at[1], within + i].astype(np.uint32)
+            result[at] |= byte << np.uint32(8 * i)
+        return result
+    there = places.there
+    wanted = places.offsets if there.all() else places.offsets[there]
+    if not wanted.size:
+        return result
+    outside = c.chunk.memory.outside(wanted, unit)
+    if outside.any():
+        there = _reported(c, places, unit)
+        wanted = places.offsets[there]
+        if not wanted.size:
+            return result
+    values = c.chunk.memory.gather(wanted, unit)[..., 0]
+    if wanted is places.offsets:
+        return values
+    result[there] = values
+    return result
+
+
+def _private(c: Cohort, places: Places, unit: int) -> tuple[tuple[Values, ...], Values]:
+    """Lanes that access their private memory, and the offsets into it."""
+    at = places.there.nonzero()
+    within = places.offsets[at]
+    if len(within) and (within.min() < 0 or within.max() + unit > c.scratch.shape[2]):
+        raise UnknownInstructionError("private memory outside of what the kernel asked for")
+    return at, within
+
+
+def _reported(c: Cohort, places: Places, unit: int) -> Mask:
+    """Reports accesses outside of all allocations, and leaves them out."""
+    bad = c.chunk.memory.outside(places.offsets, unit) & places.there
+    block, lane, part = (int(n[0]) for n in bad.nonzero())
+    address = int(places.offsets[block, lane, part]) + BASE
+    c.chunk.report(FaultKind.MEMORY_OUTSIDE, c, np.array([block, lane]), f"address 0x{address:x}")
+    return places.there & ~bad
+
+
+def write_parts(c: Cohort, places: Places, data: Values, size: int) -> None:
+    """Stores dwords or smaller parts at places."""
+    unit = 4 if size >= 4 else size
+    data = np.broadcast_to(data, places.offsets.shape)
+    if places.private:
+        at, within = _private(c, places, unit)
+        for i in range(unit):
+            c.scratch[at[0], at[1], within + i] = (data[at] >> np.uint32(8 * i)).astype(np.uint8)
+        return
+    there = places.there
+    if c.chunk.memory.outside(places.offsets[there], unit).any():
+        there = _reported(c, places, unit)
+    offsets = places.offsets[there]
+    if not offsets.size:
+        return
+    c.chunk.note_writes(c, there, offsets, data[there], unit)
+    c.chunk.memory.scatter(offsets, data[there][:, None], unit)
+
+
+def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
+    items = list(d.operands.items)
+    if to_lds:
+        return _load_to_lds(d, unit, width, items)
+    target = items.pop(0)
+    where, size = WHERE[unit](d, items), width.size
+    loaded = loaded_into(target)
+    counters, ordered = _counters(d, unit, store=False), unit != "flat"
+
+    def run(c: Cohort) -> None:
+        data = read_parts(c, where(c, size), size)
+        if size >= 4:
+            put_dwords(c, target, data)
+        else:
+            put_part(
+                c, target, data[..., 0], size,
+                signed=width.signed, keeps=width.keeps, high=width.high,
+            )  # fmt: skip
+        for counter in counters:
+            c.issue(counter, Outstanding(loaded, ordered))
+
+    return run
+
+
+def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> Run:
+    """Loads whose data go to LDS: lane by lane from the address in M0 on."""
+    where, size = WHERE[unit](d, items), width.size
+    # The offset counts for both addresses (LLVM: IntrinsicsAMDGPU.td, llvm.amdgcn.global.load.lds).
+    step = d.operands.number("offset")
+    (counter, *_) = _counters(d, unit, store=False)
+    stride = max(4, size)
+
+    def run(c: Cohort) -> None:
+        data = read_parts(c, where(c, size), size)
+        start = c.s[Special.M0].astype(np.int64)[:, None] + step
+        place = start + np.arange(c.lanes) * stride
+        lds = c.chunk.lds
+        lds.store(c, place, data, max(4, size))
+        touched = lds.touch(c, place, max(4, size), writes=True)
+        c.issue(counter, Outstanding(frozenset(), stamp=touched))
+
+    return run
+
+
+def _store(d: Decoded, unit: str, width: Width) -> Run:
+    items = list(d.operands.items)
+    source = items.pop(0) if unit == "buffer" else items.pop(1)
+    where, size = WHERE[unit](d, items), width.size
+    data = data_of(source, max(1, size // 4))
+    counters, ordered = _counters(d, unit, store=True), unit != "flat"
+
+    def run(c: Cohort) -> None:
+        values = data(c)
+        write_parts(c, where(c, size), values >> np.uint32(16) if width.high else values, size)
+        for counter in counters:
+            c.issue(counter, Outstanding(frozenset(), ordered))
+
+    return run
+
+
+def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
+    atomic = ATOMICS.get(name)
+    if atomic is None:
+        return None
+    words, combine = atomic.words, atomic.combine
+    items = list(d.operands.items)
+    returns = bool(d.operands.flags & {"glc", "sc0"}) or "RETURN" in d.operands.values.get("th", "")
+    if unit == "buffer":
+        source = target = items.pop(0)
+    else:
+        target = items.pop(0) if returns else items[0]
+        source = items.pop(1)
+    where, data = WHERE[unit](d, items), data_of(source, atomic.given)
+    loaded = loaded_into(target, words) if returns else frozenset()
+    counters, ordered = _counters(d, unit, store=False, returns=returns), unit != "flat"
+
+    def run(c: Cohort) -> None:
+        places = where(c, 4 * words)
+        old = c.chunk.atomic(c, places, data(c), combine)
+        if returns:
+            put_dwords(c, target, old)
+        for counter in counters:
+            c.issue(counter, Outstanding(loaded, ordered))
+
+    return run
+
+
+# Scalar loads
+
+
+def _scalar_load(d: Decoded, hit: re.Match[str]) -> Run:
+    target, base, *rest = d.operands.items
+    size = int(hit[4]) // 8 if hit[4] else 4 * target.count
+    where = _scalar_places(d, base, rest, size)
+    buffer = d.name.startswith("s_buffer")
+    loaded = registers(target)
+    counter = "km" if d.target.generation >= 12 else "lgkm"
+    put = [scalar_put(Operand("s", target.index + i), U32) for i in range(target.count)]
+
+    def run(c: Cohort) -> None:
+        place, there = where(c)
+        memory, unit = c.chunk.memory, min(size, 4)
+        outside = there & memory.outside(place, unit)
+        # What is loaded beyond the end of an allocation may be there only to fill the registers.
+        outside[:, 1:] &= buffer
+        if outside.any():
+            block, part = (int(n[0]) for n in outside.nonzero())
+            detail = f"address 0x{int(place[block, part]) + BASE:x}"
+            c.chunk.report(FaultKind.MEMORY_OUTSIDE, c, np.array([block, -1]), detail)
+        data = np.zeros(place.shape, np.uint32)
+        good = there & ~memory.outside(place, unit)
+        data[good] = memory.gather(place[good], unit)[..., 0]
+        if hit[3] == "i":
+            sign = np.uint32(1 << (8 * size - 1))
+            data = (data ^ sign) - sign
+        for i, each in enumerate(put):
+            each(c, data[:, i])
+        c.issue(counter, Outstanding(loaded, ordered=False))
+
+    return run
+
+
+def _scalar_places(
+    d: Decoded, base: Operand, rest: list[Operand], size: int
+) -> Callable[[Cohort], tuple[Values, Mask]]:
+    """Offsets from `BASE` of each dword, and whether a buffer reaches so far: (block, dword)."""
+    step = d.operands.number("offset")
+    gets = []
+    for op in rest:
+        if op.is_constant:
+            step += int(op.value)
+        else:
+            gets.append(scalar_get(op, U32))
+    buffer = d.name.startswith("s_buffer")
+    pair = scalar_get(Operand("s", base.index, 2), U64)
+    parts = np.arange(0, size, 4)
+
+    def where(c: Cohort) -> tuple[Values, Mask]:
+        offset = np.full(c.slots.shape, step, np.int64)
+        for get in gets:
+            offset = offset + get(c).astype(np.int64)
+        address = (pair(c) & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64) - BASE
+        if size >= 4:
+            address, offset = address & ~np.int64(3), offset & ~np.int64(3)
+        there = np.ones((len(offset), len(parts)), bool)
+        if buffer:
+            records = c.s[base.index + 2].astype(np.int64)
+            there = offset[:, None] + parts + min(size, 4) <= records[:, None]
+        return (address + offset)[:, None] + parts, there
+
+    return where

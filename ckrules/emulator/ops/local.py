@@ -1,0 +1,329 @@
+"""LDS instructions.
+
+Sources: AMD, "Instinct MI300 ISA", 12.13; "CDNA4 ISA" for the transposing reads; "RDNA4 ISA",
+16.15.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.instruction import Decoded, Run
+from ckrules.emulator.kinds import U32, Get, Values, raw, store, vector_get, vector_put
+from ckrules.emulator.lds import Touch
+from ckrules.emulator.operands import Operand
+from ckrules.emulator.ops.atomics import ATOMICS, LOCAL
+from ckrules.emulator.wave import Cohort, Outstanding
+
+_LOAD = re.compile(r"ds_(?:read|load)_([ui]?)(b?)(8|16|32|64|96|128)(_d16)?(_hi)?$")
+_STORE = re.compile(r"ds_(?:write|store)_b(8|16|32|64|96|128)(_d16_hi)?$")
+_TWO = re.compile(r"ds_(read2|write2|load_2addr|store_2addr)(st64|_stride64)?_b(32|64)$")
+_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(4|6|8|16)$")
+
+
+def counter(d: Decoded) -> str:
+    """The counter of LDS instructions."""
+    return "ds" if d.target.generation >= 12 else "lgkm"
+
+
+def decode(d: Decoded) -> Run | None:
+    """The meaning of an LDS instruction; None if it is none."""
+    if not d.name.startswith("ds_"):
+        return None
+    if "gds" in d.operands.flags:
+        raise UnknownInstructionError(f"{d.line}: GDS")
+    if hit := _LOAD.match(d.name):
+        return _load(d, int(hit[3]) // 8, hit[1] == "i", bool(hit[4]), bool(hit[5]))
+    if hit := _STORE.match(d.name):
+        return _store(d, int(hit[1]) // 8, bool(hit[2]))
+    if hit := _TWO.match(d.name):
+        stride = int(hit[3]) // 8 * (64 if hit[2] else 1)
+        make = _load_two if hit[1] in ("read2", "load_2addr") else _store_two
+        return make(d, int(hit[3]) // 8, stride)
+    if hit := _TRANSPOSED.match(d.name):
+        return _load_transposed(d, int(hit[2]))
+    maker = _MAKERS.get(d.name)
+    return maker(d) if maker else None
+
+
+def registers(op: Operand, count: int | None = None) -> frozenset[int]:
+    """The numbers of an operand's registers."""
+    found = op.registers()
+    return frozenset(found if count is None else found[:count])
+
+
+def loaded_into(op: Operand, count: int | None = None) -> frozenset[int]:
+    """The numbers of the vector registers that a load writes."""
+    if op.file not in "va" or op.half is not None:
+        raise UnknownInstructionError(f"a load into {op.file}{op.index}")
+    return registers(op, count)
+
+
+def _address(op: Operand, offset: int) -> Callable[[Cohort], Values]:
+    get = vector_get(op, U32)
+    step = np.int64(offset)
+    return lambda c: get(c).astype(np.int64) + step
+
+
+def _issued(c: Cohort, d: Decoded, loaded: frozenset[int], touched: list[Touch]) -> None:
+    if c.signalled:
+        raise UnknownInstructionError(f"{d.line}: LDS between the halves of a barrier")
+    c.issue(counter(d), Outstanding(loaded, stamp=touched))
+
+
+def _load(d: Decoded, size: int, signed: bool, keeps: bool, high: bool) -> Run:
+    target, source = d.operands.items
+    address = _address(source, d.operands.number("offset"))
+    loaded = loaded_into(target)
+
+    def run(c: Cohort) -> None:
+        place = address(c)
+        lds = c.chunk.lds
+        data = lds.load(c, place, size)
+        _issued(c, d, loaded, lds.touch(c, place, size, writes=False))
+        if size >= 4:
+            put_dwords(c, target, data)
+        else:
+            put_part(c, target, data[..., 0], size, signed=signed, keeps=keeps, high=high)
+
+    return run
+
+
+def put_dwords(c: Cohort, target: Operand, data: Values) -> None:
+    """Writes dwords to consecutive registers of the active lanes."""
+    for i in range(data.shape[-1]):
+        store(c, target.file, target.index + i, data[..., i])
+
+
+def put_part(
+    c: Cohort, target: Operand, value: Values, size: int, *, signed: bool, keeps: bool, high: bool
+) -> None:
+    """Writes 8 or 16 bits: extended to a dword, or into one half of it (``d16``)."""
+    if signed:
+        sign = np.uint32(1 << (8 * size - 1))
+        value = (value ^ sign) - sign
+    if keeps:
+        old = raw(c, target.file, target.index)
+        half = value & np.uint32(0xFFFF)
+        if high:
+            value = (old & np.uint32(0xFFFF)) | (half << np.uint32(16))
+        else:
+            value = (old & np.uint32(0xFFFF0000)) | half
+    store(c, target.file, target.index, value)
+
+
+def data_of(op: Operand, count: int) -> Callable[[Cohort], Values]:
+    """The dwords of consecutive registers: (block, lane, dword)."""
+    if op.file not in "va" or op.half is not None:
+        raise UnknownInstructionError(f"data from {op.file}{op.index}")
+
+    def get(c: Cohort) -> Values:
+        file = c.v if op.file == "v" else c.a
+        return np.moveaxis(file[op.index : op.index + count], 0, -1)
+
+    return get
+
+
+def _store(d: Decoded, size: int, high: bool) -> Run:
+    where, source = d.operands.items
+    address = _address(where, d.operands.number("offset"))
+    data = data_of(source, max(1, size // 4))
+
+    def run(c: Cohort) -> None:
+        place, values = address(c), data(c)
+        lds = c.chunk.lds
+        lds.store(c, place, values >> np.uint32(16) if high else values, size)
+        _issued(c, d, frozenset(), lds.touch(c, place, size, writes=True))
+
+    return run
+
+
+def _load_two(d: Decoded, size: int, stride: int) -> Run:
+    target, source = d.operands.items
+    places = [_address(source, d.operands.number(f"offset{i}") * stride) for i in range(2)]
+    loaded, words = loaded_into(target), size // 4
+
+    def run(c: Cohort) -> None:
+        lds, touched, both = c.chunk.lds, [], []
+        for address in places:
+            place = address(c)
+            both.append(lds.load(c, place, size))
+            touched += lds.touch(c, place, size, writes=False)
+        _issued(c, d, loaded, touched)
+        for i, data in enumerate(both):
+            put_dwords(c, Operand(target.file, target.index + i * words), data)
+
+    return run
+
+
+def _store_two(d: Decoded, size: int, stride: int) -> Run:
+    where, *sources = d.operands.items
+    places = [_address(where, d.operands.number(f"offset{i}") * stride) for i in range(2)]
+    data = [data_of(op, size // 4) for op in sources]
+
+    def run(c: Cohort) -> None:
+        lds, touched = c.chunk.lds, []
+        for address, get in zip(places, data, strict=True):
+            place = address(c)
+            lds.store(c, place, get(c), size)
+            touched += lds.touch(c, place, size, writes=True)
+        _issued(c, d, frozenset(), touched)
+
+    return run
+
+
+def _load_transposed(d: Decoded, bits: int) -> Run:
+    """Reads of gfx950 that transpose: 16 lanes exchange the elements of what each has read."""
+    if bits not in (8, 16):
+        raise UnknownInstructionError(f"{d.line}: transposing reads of {bits} bits")
+    target, source = d.operands.items
+    address = _address(source, d.operands.number("offset"))
+    loaded = loaded_into(target)
+
+    def run(c: Cohort) -> None:
+        place = address(c)
+        lds = c.chunk.lds
+        data = lds.load(c, place, 8)
+        _issued(c, d, loaded, lds.touch(c, place, 8, writes=False))
+        put_dwords(c, target, transposed(data, bits))
+
+    return run
+
+
+def transposed(data: Values, bits: int) -> Values:
+    """What 16 lanes hold after a transposing read of 64 bits each.
+
+    Lane ``i`` of 16 gets, as its element ``j``, element ``i % n`` of what lane
+    ``n * … + j`` has read, where ``n`` is the number of elements in 64 bits.
+    """
+    dtype, each = (np.uint16, 4) if bits == 16 else (np.uint8, 8)
+    elements = np.ascontiguousarray(data).view(dtype)
+    blocks, lanes, _ = elements.shape
+    groups = elements.reshape(blocks, lanes // 16, 16, each)
+    # The 16 x n elements of a group, lane after lane, are a matrix of n rows by 16 columns.
+    matrix = groups.reshape(blocks, lanes // 16, each, 16)
+    turned = matrix.swapaxes(2, 3)
+    return np.ascontiguousarray(turned).reshape(blocks, lanes, each).view(np.uint32)
+
+
+def _permute(backward: bool) -> Callable[[Decoded], Run]:
+    """DS_BPERMUTE reads from the lane of an address, DS_PERMUTE sends there."""
+
+    def make(d: Decoded) -> Run:
+        target, where, source = d.operands.items
+        address, get = vector_get(where, U32), vector_get(source, U32)
+        offset, put = d.operands.number("offset"), vector_put(target, U32)
+        loaded = loaded_into(target)
+
+        def run(c: Cohort) -> None:
+            lane = ((address(c) + np.uint32(offset)) >> np.uint32(2)) % np.uint32(c.lanes)
+            data = np.broadcast_to(get(c), c.exec.shape)
+            blocks = np.arange(len(data))[:, None]
+            if backward:
+                moved = np.where(c.exec[blocks, lane], data[blocks, lane], np.uint32(0))
+            else:
+                moved = np.zeros_like(data)
+                here = np.broadcast_to(blocks, data.shape)[c.exec]
+                moved[here, np.broadcast_to(lane, data.shape)[c.exec]] = data[c.exec]
+            put(c, moved)
+            c.issue(counter(d), Outstanding(loaded))
+
+        return run
+
+    return make
+
+
+def _swizzle(d: Decoded) -> Run:
+    target, source = d.operands.items
+    get, put, loaded = vector_get(source, U32), vector_put(target, U32), registers(target)
+    lane = _swizzled(d)
+
+    def run(c: Cohort) -> None:
+        data = np.broadcast_to(get(c), c.exec.shape)
+        put(c, np.where(c.exec[:, lane], data[:, lane], np.uint32(0)))
+        c.issue(counter(d), Outstanding(loaded))
+
+    return run
+
+
+def _swizzled(d: Decoded) -> Values:
+    """From which lane each lane reads."""
+    text = d.operands.values.get("offset", "0")
+    lanes = np.arange(d.target.wave_size)
+    if text.startswith("swizzle"):
+        words = re.findall(r"\w+", text)[1:]
+        if words[0] in _SWIZZLES:
+            return _SWIZZLES[words[0]](lanes, *words[1:])
+        raise UnknownInstructionError(f"{d.line}: swizzle without semantics here")
+    number = int(text, 0)
+    if number >> 8 == 0x80:
+        return lanes // 4 * 4 + (number >> 2 * (lanes % 4)) % 4
+    if number & 0x8000:
+        raise UnknownInstructionError(f"{d.line}: swizzle without semantics here")
+    and_, or_, xor = number & 31, number >> 5 & 31, number >> 10 & 31
+    return lanes // 32 * 32 + (((lanes % 32 & and_) | or_) ^ xor)
+
+
+def _bitmask(lanes: Values, letters: str) -> Values:
+    """From the highest of five bits on: 0, 1, ``p`` for the lane's own, ``i`` for its inverse."""
+    result = lanes // 32 * 32
+    for bit, letter in zip(range(4, -1, -1), letters, strict=True):
+        own = lanes >> bit & 1
+        result = result + (
+            ({"0": 0 * own, "1": 0 * own + 1, "p": own, "i": 1 - own}[letter]) << bit
+        )
+    return result
+
+
+_SWIZZLES: dict[str, Callable[..., Values]] = {
+    "QUAD_PERM": lambda lanes, *order: (
+        lanes // 4 * 4 + np.array([int(n) for n in order])[lanes % 4]
+    ),
+    "SWAP": lambda lanes, size: lanes ^ int(size),
+    "REVERSE": lambda lanes, size: lanes ^ (int(size) - 1),
+    "BROADCAST": lambda lanes, size, which: lanes // int(size) * int(size) + int(which),
+    "BITMASK_PERM": _bitmask,
+}
+
+
+def _atomic(combine: Callable[[Values, Values], Values], returns: bool) -> Callable[[Decoded], Run]:
+    """Read-modify-write of one dword, lane after lane."""
+
+    def make(d: Decoded) -> Run:
+        items = list(d.operands.items)
+        target = items.pop(0) if returns else None
+        address = _address(items[0], d.operands.number("offset"))
+        get: Get = vector_get(items[1], U32)
+        loaded = loaded_into(target) if target is not None else frozenset()
+
+        def run(c: Cohort) -> None:
+            place, data = address(c), np.broadcast_to(get(c), c.exec.shape)
+            old = c.chunk.lds.combine(c, np.broadcast_to(place, c.exec.shape), data, combine)
+            c.issue(counter(d), Outstanding(loaded))
+            if target is not None:
+                put_dwords(c, target, old[..., None])
+
+        return run
+
+    return make
+
+
+def _returning(name: str) -> str:
+    word, _, kind = name.rpartition("_")
+    return f"ds_{word}_rtn_{kind}"
+
+
+_MAKERS: dict[str, Callable[[Decoded], Run]] = {
+    "ds_bpermute_b32": _permute(True),
+    "ds_permute_b32": _permute(False),
+    "ds_swizzle_b32": _swizzle,
+    **{f"ds_{name}": _atomic(ATOMICS[of].combine, False) for name, of in LOCAL.items()},
+    **{_returning(name): _atomic(ATOMICS[of].combine, True) for name, of in LOCAL.items()},
+    "ds_wrxchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
+    "ds_storexchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
+    "ds_nop": lambda d: lambda c: None,
+}

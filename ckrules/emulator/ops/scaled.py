@@ -1,0 +1,92 @@
+"""Matrix instructions of gfx950 whose operands are of 8 or 4 bits, with scales (F8F6F4).
+
+Sources: AMD, "CDNA4 ISA", 7.1 and 7.2; A. Salykov and others, "Introduction to Matrix Core
+Programming on AMD CDNA3 and CDNA4 architecture" (layouts of operands of 8 and of 4 bits); OCP,
+"Microscaling Formats (MX) Specification" (E2M1, E8M0). Operands of 6 bits have no semantics here.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.instruction import Decoded, Run
+from ckrules.emulator.kinds import U32, Get, Values, vector_get
+from ckrules.emulator.operands import Operand
+from ckrules.emulator.ops.matrix import (
+    accumulator_of,
+    check_modifiers,
+    elements,
+    mfma_shape,
+    place,
+    words_of,
+    write,
+)  # fmt: skip
+from ckrules.emulator.wave import Cohort
+
+_NAME = re.compile(r"v_mfma_(scale_)?f32_(16x16x128|32x32x64)_f8f6f4$")
+_KINDS = {0: "fp8_ocp", 1: "bf8_ocp", 4: "fp4"}
+_EACH = 32
+"""Elements of K that each lane holds, and that share a scale."""
+_MODIFIERS = {"cbsz", "blgp"}
+
+
+def decode(d: Decoded) -> Run | None:
+    """The meaning of an instruction of this group; None if it is none."""
+    hit = _NAME.match(d.name)
+    if hit is None:
+        return None
+    kinds = [_KINDS.get(d.operands.number(word)) for word in ("cbsz", "blgp")]
+    a_kind, b_kind = kinds
+    if a_kind is None or b_kind is None:
+        raise UnknownInstructionError(f"{d.line}: operands of 6 bits")
+    check_modifiers(d, _MODIFIERS | {"op_sel", "op_sel_hi"} if hit[1] else _MODIFIERS)
+    target, a_op, b_op, c_op, *scales = d.operands.items
+    shape = mfma_shape(f"v_mfma_f32_{hit[2]}_f16")
+    assert shape is not None
+    rows, k = shape.m, shape.k
+    _, row, column = place(shape)
+    gets = [_scale(d, i, op) for i, op in enumerate(scales)]
+
+    def run(c: Cohort) -> None:
+        a, b = _operand(c, a_op, a_kind, rows, k), _operand(c, b_op, b_kind, rows, k)
+        if gets:
+            a, b = (_scaled(x, get(c), rows, c) for x, get in zip((a, b), gets, strict=True))
+        total = (a @ b.swapaxes(1, 2))[:, row, column]
+        value = accumulator_of(c, c_op, row.shape[1], "f32") + total
+        write(c, target, words_of(value.astype(np.float32)))
+
+    return run
+
+
+def _operand(c: Cohort, op: Operand, kind: str, rows: int, k: int) -> Values:
+    """A or B as matrices: (block, row, k).
+
+    Of 4 bits each group of lanes holds 32 consecutive elements of K, of 8 bits 16 of the lower and
+    16 of the upper half.
+    """
+    each = elements(c, op, kind, _EACH).astype(np.float64)
+    groups = k // _EACH
+    split = each.reshape(-1, groups, rows, *((1, 32) if kind == "fp4" else (2, 16)))
+    return split.transpose(0, 2, 3, 1, 4).reshape(-1, rows, k)
+
+
+def _scale(d: Decoded, i: int, op: Operand) -> Get:
+    """The byte of a register that is the exponent of a scale; 255 is NaN."""
+    low, high = d.operands.bits("op_sel", (0, 0, 0)), d.operands.bits("op_sel_hi", (1, 1, 1))
+    get, shift = vector_get(op, U32), np.uint32(8 * (low[i] + 2 * high[i]))
+
+    def scale(c: Cohort) -> Values:
+        byte = (get(c) >> shift) & np.uint32(0xFF)
+        return np.where(byte == 255, np.nan, np.ldexp(1.0, byte.astype(np.int32) - 127))
+
+    return scale
+
+
+def _scaled(matrix: Values, scale: Values, rows: int, c: Cohort) -> Values:
+    """Each 32 elements of a row times the scale that their lane holds."""
+    each = np.broadcast_to(scale, c.exec.shape).reshape(len(matrix), -1, rows)
+    found: Values = matrix * np.repeat(each.swapaxes(1, 2), _EACH, axis=2)
+    return found

@@ -1,0 +1,171 @@
+"""Vector ALU instructions on real numbers, and conversions: one row for each.
+
+Sources: AMD, "Instinct MI300 ISA", chapter 12.6 to 12.14; "RDNA4 ISA", chapter 16. Denormal numbers
+are kept, results are rounded to nearest even; functions such as V_EXP_F32, which GPUs compute to
+about one unit in the last place, are exact but for their rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ckrules.emulator.kinds import F16, F32, F64, I16, I32, U16, U32, Kind, Values
+from ckrules.emulator.ops.exact import (
+    bf16_bits,
+    fused,
+    greater,
+    half_towards_zero,
+    lesser,
+    middle,
+    strict_greatest,
+    strict_least,
+)  # fmt: skip
+from ckrules.emulator.ops.rows import Function, Row
+
+
+def to_integer(kind: Kind) -> Function:
+    """Conversion of a real towards zero; NaN becomes zero and the rest is kept in range."""
+    low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+
+    def convert(a: Values) -> Values:
+        whole = np.trunc(np.nan_to_num(a.astype(np.float64), nan=0.0, posinf=high, neginf=low))
+        return np.clip(whole, low, high).astype(kind.dtype)
+
+    return convert
+
+
+def _to(dtype: Any) -> Function:
+    return lambda a: a.astype(dtype)
+
+
+def _wide(compute: Function) -> Function:
+    """A function computed in fp64 and rounded once more."""
+    return lambda a: compute(a.astype(np.float64)).astype(a.dtype)
+
+
+def _legacy_product(a: Values, b: Values) -> Values:
+    """Zero times anything is zero."""
+    return np.where((a == 0) | (b == 0), np.float32(0), a * b)
+
+
+def _fraction(a: Values) -> Values:
+    """Below one also where the difference would be rounded to it."""
+    found: Values = np.minimum(a - np.floor(a), np.nextafter(a.dtype.type(1), a.dtype.type(0)))
+    return found
+
+
+def _exponent(dtype: Any) -> Function:
+    """Of a mantissa below one; zero of what is not finite."""
+    return lambda a: np.where(np.isfinite(a), np.frexp(a)[1], 0).astype(dtype)
+
+
+def _pack(low: Values, high: Values) -> Values:
+    return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))
+
+
+def _pack_rtz(a: Values, b: Values) -> Values:
+    """Two reals as fp16, rounded towards zero, in one dword."""
+    return _pack(*(half_towards_zero(x).view(np.uint16) for x in (a, b)))
+
+
+def _clipped(low: int, high: int) -> Function:
+    """Two whole numbers kept in the range of 16 bits, in one dword."""
+
+    def pack(a: Values, b: Values) -> Values:
+        return _pack(*(np.clip(x, low, high).astype(np.uint16) for x in (a, b)))
+
+    return pack
+
+
+def _byte(number: int) -> Function:
+    shift = np.uint32(8 * number)
+    return lambda a: ((a >> shift) & np.uint32(0xFF)).astype(np.float32)
+
+
+def _of_kind(kind: Kind) -> dict[str, Row]:
+    """What fp16, fp32 and fp64 share."""
+    one, two, three = (kind,), (kind, kind), (kind, kind, kind)
+    rows = {
+        "v_add": Row(kind, two, lambda a, b: a + b),
+        "v_sub": Row(kind, two, lambda a, b: a - b),
+        "v_subrev": Row(kind, two, lambda a, b: b - a),
+        "v_mul": Row(kind, two, lambda a, b: a * b),
+        "v_min": Row(kind, two, lesser),
+        "v_max": Row(kind, two, greater),
+        "v_minimum": Row(kind, two, strict_least),
+        "v_maximum": Row(kind, two, strict_greatest),
+        "v_min3": Row(kind, three, lambda a, b, c: lesser(lesser(a, b), c)),
+        "v_max3": Row(kind, three, lambda a, b, c: greater(greater(a, b), c)),
+        "v_minmax": Row(kind, three, lambda a, b, c: greater(lesser(a, b), c)),
+        "v_maxmin": Row(kind, three, lambda a, b, c: lesser(greater(a, b), c)),
+        "v_minimum3": Row(kind, three, lambda a, b, c: strict_least(strict_least(a, b), c)),
+        "v_maximum3": Row(kind, three, lambda a, b, c: strict_greatest(strict_greatest(a, b), c)),
+        "v_med3": Row(kind, three, middle),
+        "v_fma": Row(kind, three, fused),
+        "v_fmac": Row(kind, three, fused, accumulates=True),
+        "v_fmamk": Row(kind, three, fused),
+        "v_fmaak": Row(kind, three, fused),
+        "v_rcp": Row(kind, one, lambda a: a.dtype.type(1) / a),
+        "v_rsq": Row(kind, one, _wide(lambda a: 1 / np.sqrt(a))),
+        "v_sqrt": Row(kind, one, np.sqrt),
+        "v_trunc": Row(kind, one, np.trunc),
+        "v_floor": Row(kind, one, np.floor),
+        "v_ceil": Row(kind, one, np.ceil),
+        "v_rndne": Row(kind, one, np.rint),
+        "v_fract": Row(kind, one, _fraction),
+        "v_frexp_mant": Row(kind, one, lambda a: np.frexp(a)[0].astype(a.dtype)),
+    }
+    return {f"{name}_{kind.name}": row for name, row in rows.items()}
+
+
+REALS: dict[str, Row] = {
+    **_of_kind(F16),
+    **_of_kind(F32),
+    **_of_kind(F64),
+    "v_mul_legacy_f32": Row(F32, (F32, F32), _legacy_product),
+    "v_mad_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_mac_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
+    "v_rcp_iflag_f32": Row(F32, (F32,), lambda a: np.float32(1) / a),
+    "v_exp_f32": Row(F32, (F32,), _wide(np.exp2)),
+    "v_log_f32": Row(F32, (F32,), _wide(np.log2)),
+    "v_exp_f16": Row(F16, (F16,), _wide(np.exp2)),
+    "v_log_f16": Row(F16, (F16,), _wide(np.log2)),
+    "v_ldexp_f16": Row(F16, (F16, I16), lambda a, n: np.ldexp(a, n.astype(np.int32))),
+    "v_ldexp_f32": Row(F32, (F32, I32), np.ldexp),
+    "v_ldexp_f64": Row(F64, (F64, I32), np.ldexp),
+    "v_frexp_exp_i16_f16": Row(I16, (F16,), _exponent(np.int16)),
+    "v_frexp_exp_i32_f32": Row(I32, (F32,), _exponent(np.int32)),
+    "v_frexp_exp_i32_f64": Row(I32, (F64,), _exponent(np.int32)),
+    # Between whole numbers and reals
+    "v_cvt_f32_u32": Row(F32, (U32,), _to(np.float32)),
+    "v_cvt_f32_i32": Row(F32, (I32,), _to(np.float32)),
+    "v_cvt_u32_f32": Row(U32, (F32,), to_integer(U32)),
+    "v_cvt_i32_f32": Row(I32, (F32,), to_integer(I32)),
+    "v_cvt_f64_u32": Row(F64, (U32,), _to(np.float64)),
+    "v_cvt_f64_i32": Row(F64, (I32,), _to(np.float64)),
+    "v_cvt_u32_f64": Row(U32, (F64,), to_integer(U32)),
+    "v_cvt_i32_f64": Row(I32, (F64,), to_integer(I32)),
+    "v_cvt_f16_u16": Row(F16, (U16,), _to(np.float16)),
+    "v_cvt_f16_i16": Row(F16, (I16,), _to(np.float16)),
+    "v_cvt_u16_f16": Row(U16, (F16,), to_integer(U16)),
+    "v_cvt_i16_f16": Row(I16, (F16,), to_integer(I16)),
+    "v_cvt_u32_u16": Row(U32, (U16,), _to(np.uint32)),
+    "v_cvt_i32_i16": Row(I32, (I16,), _to(np.int32)),
+    **{f"v_cvt_f32_ubyte{i}": Row(F32, (U32,), _byte(i)) for i in range(4)},
+    # Between reals
+    "v_cvt_f16_f32": Row(F16, (F32,), _to(np.float16)),
+    "v_cvt_f32_f16": Row(F32, (F16,), _to(np.float32)),
+    "v_cvt_f64_f32": Row(F64, (F32,), _to(np.float64)),
+    "v_cvt_f32_f64": Row(F32, (F64,), _to(np.float32)),
+    "v_cvt_pkrtz_f16_f32": Row(U32, (F32, F32), _pack_rtz),
+    "v_cvt_pk_bf16_f32": Row(U32, (F32, F32), lambda a, b: _pack(bf16_bits(a), bf16_bits(b))),
+    "v_cvt_pk_u16_u32": Row(U32, (U32, U32), _clipped(0, 0xFFFF)),
+    "v_cvt_pk_i16_i32": Row(U32, (I32, I32), _clipped(-0x8000, 0x7FFF)),
+    "v_pack_b32_f16": Row(U32, (F16, F16), lambda a, b: _pack(_bits(a), _bits(b))),
+}
+
+
+def _bits(a: Values) -> Values:
+    return np.ascontiguousarray(a).view(np.uint16)

@@ -1,0 +1,145 @@
+"""A code object ready to run: every instruction decoded and given its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckrules.emulator import modifiers
+from ckrules.emulator.disassembly import Line, disassemble
+from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.image import Image, parse
+from ckrules.emulator.instruction import Decoded, Instruction, Run, Target
+from ckrules.emulator.operands import BASES, Operands
+from ckrules.emulator.operands import parse as parse_operands
+from ckrules.emulator.ops import (
+    eighths,
+    flow,
+    global_,
+    local,
+    matrix,
+    packed,
+    scalar,
+    scaled,
+    vector_decode,
+    vector_special,
+    wmma,
+)  # fmt: skip
+from ckrules.emulator.wave import Cohort
+
+_GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
+    ("flow", flow.decode), ("scalar", scalar.decode), ("vector", vector_decode.decode),
+    ("special", vector_special.decode), ("packed", packed.decode), ("eighths", eighths.decode),
+    ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
+    ("local", local.decode), ("memory", global_.decode),
+)  # fmt: skip
+_ENCODINGS = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
+
+
+@dataclass(frozen=True)
+class Program:
+    """The instructions of a code object."""
+
+    image: Image
+    instructions: Sequence[Instruction]
+    numbers: dict[int, int]
+    """Instruction numbers by address, relative to the image's base."""
+    vectors: int
+    """Vector registers in use."""
+    accumulators: int
+    lds_unit: int
+    """Bytes of the smallest access to LDS."""
+
+
+def load(code: bytes, objdump: Path) -> Program:
+    """The program of a code object.
+
+    An instruction without semantics is an error only when it is reached.
+
+    Raises:
+        CodeObjectError: If the code object is damaged.
+        EmulatorError: If it cannot be disassembled.
+    """
+    image = parse(code)
+    lines = disassemble(code, objdump)
+    numbers = {line.address: i for i, line in enumerate(lines)}
+    sizes = {k.descriptor.wave_size for k in image.kernels.values()}
+    target = Target(image.arch, sizes.pop() if len(sizes) == 1 else 64)
+    instructions = [_instruction(line, i, target, numbers) for i, line in enumerate(lines)]
+    used = [
+        max(
+            (i for line in instructions for i in line.touched if base <= i < base + 1000),
+            default=base,
+        )
+        - base
+        + 1
+        for base in (BASES["v"], BASES["a"])
+    ]
+    return Program(image, instructions, numbers, used[0], used[1], _unit(lines))
+
+
+def _unit(lines: Sequence[Line]) -> int:
+    names = {line.mnemonic for line in lines if line.mnemonic.startswith("ds_")}
+    if any("8" in n.replace("128", "") for n in names):
+        return 1
+    return 2 if any("16" in n for n in names) else 4
+
+
+def _instruction(line: Line, number: int, target: Target, jumps: dict[int, int]) -> Instruction:
+    try:
+        run, touched = _meaning(line, number, target, jumps)
+    except UnknownInstructionError as error:
+        message = str(error)
+        named = message if line.mnemonic in message else f"{line}: {message}"
+        run, touched = _fails(named), frozenset[int]()
+    except (LookupError, ValueError):
+        run, touched = _fails(f"{line}: operands without semantics here"), frozenset[int]()
+    return Instruction(line, run, touched, line.mnemonic.startswith(flow.LEAVING))
+
+
+def _fails(message: str) -> Run:
+    def run(c: Cohort) -> None:
+        raise UnknownInstructionError(message)
+
+    return run
+
+
+def _meaning(
+    line: Line, number: int, target: Target, jumps: dict[int, int]
+) -> tuple[Run, frozenset[int]]:
+    if "::" in line.operands:
+        first, _, rest = line.operands.partition(" :: ")
+        name, _, second = rest.partition(" ")
+        halves = [
+            _decoded(line, mnemonic.replace("v_dual_", "v_"), text, target, jumps, number)
+            for mnemonic, text in ((line.mnemonic, first), (name, second))
+        ]
+        for half in halves:
+            modifiers.check(half, "pair")
+        return vector_special.decode_pair(*halves), _touched(halves[0].operands) | _touched(
+            halves[1].operands
+        )
+    d = _decoded(line, line.mnemonic, line.operands, target, jumps, number)
+    for name, group in _GROUPS:
+        run = group(d)
+        if run is not None:
+            modifiers.check(d, name)
+            return run, _touched(d.operands)
+    raise UnknownInstructionError(f"{line}: no semantics for this instruction on {target.arch}")
+
+
+def _decoded(
+    line: Line, mnemonic: str, text: str, target: Target, jumps: dict[int, int], number: int
+) -> Decoded:
+    encoding = next((e for e in _ENCODINGS if mnemonic.endswith(e)), "")
+    name = mnemonic.removesuffix(encoding)
+    return Decoded(line, name, encoding[1:], _operands(text), target, jumps, number)
+
+
+def _operands(text: str) -> Operands:
+    return parse_operands(text)
+
+
+def _touched(operands: Operands) -> frozenset[int]:
+    return frozenset(r for op in operands.items for r in op.registers())

@@ -1,0 +1,1 @@
+"""Conditions as text: the language of ``--where`` and that of Python restrictions."""

@@ -1,0 +1,1 @@
+"""Expressions made simpler, bounded and lowered to total ones."""

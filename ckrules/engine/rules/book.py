@@ -1,0 +1,298 @@
+"""Rule books: fields, derived quantities and rules of one operator, checked when they are built."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from ckrules.engine.codec import completed
+from ckrules.engine.evaluate.pointwise import At, MissingFieldError
+from ckrules.engine.expr import BoolExpr, Expr, Value, named
+from ckrules.engine.expr.variables import COSTS, domain_of
+from ckrules.engine.rules.rule import Example, Examples, Rule, RuleDef
+from ckrules.engine.rules.violation import Violation, violation
+from ckrules.support.errors import CkrulesError, RuleBookError, unknown
+
+if TYPE_CHECKING:
+    from ckrules.engine.space import Space
+
+N = TypeVar("N", bound=Expr)
+
+
+class quantity(Generic[N]):  # noqa: N801 - used as a decorator, like property
+    """Makes a method of a vocabulary a named derived quantity, built once.
+
+    The method's docstring is the quantity's one-line meaning; messages and outputs show the name.
+    """
+
+    def __init__(self, function: Callable[[Any], N], unit: str = "") -> None:
+        self.function, self.unit = function, unit
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> quantity[N]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> N: ...
+    def __get__(self, instance: object | None, owner: type) -> quantity[N] | N:
+        if instance is None:
+            return self
+        doc = (self.__doc__ or "").split("\n")[0]
+        node: N = named(self.name, self.function(instance), unit=self.unit, doc=doc)
+        instance.__dict__[self.name] = node
+        return node
+
+
+def quantity_in(unit: str) -> Callable[[Callable[[Any], N]], quantity[N]]:
+    """`quantity` with a unit: ``@quantity_in("bytes")``."""
+    return lambda function: quantity(function, unit)
+
+
+class Vocabulary:
+    """The fields and derived quantities that rules read, as attributes.
+
+    Args:
+        variables: The fields, in the order in which points show them.
+
+    >>> from ckrules.engine.expr.variables import Int
+    >>> class Gemm(Vocabulary):
+    ...     @quantity
+    ...     def waves(self):
+    ...         "Waves of a block."
+    ...         return self.wave_m * self.wave_n
+    >>> c = Gemm([Int("wave_m", [1, 2]), Int("wave_n", [1, 2])])
+    >>> c.waves <= 4
+    waves <= 4
+    """
+
+    #: A full point on which the examples of rules are built.
+    baseline: Mapping[str, Value] = {}
+    #: An order of the fields in which the space compiles well (see `Space`).
+    order: Sequence[str] = ()
+    #: What changing a field costs in a repair, by the field's name or group.
+    costs: Mapping[str, int] = {}
+    #: The version that the rules are for; an example for another is left out.
+    ck: str = ""
+
+    def __init__(self, variables: Iterable[Expr]) -> None:
+        self.variables: dict[str, Expr] = {}
+        for node in variables:
+            name = domain_of(node).name
+            if name in self.variables:
+                raise RuleBookError(f"field {name} is declared twice")
+            self.variables[name] = node
+            setattr(self, name, node)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise unknown("field", name, [*self.__dict__.get("variables", {}), *self.quantity_names()])
+
+    def cost(self, name: str) -> int:
+        """What changing a field costs in a repair: its own, its group's or its role's cost.
+
+        >>> from ckrules.constraints import book
+        >>> words = book("forward").vocabulary
+        >>> words.cost("double_smem_buffer"), words.cost("pipeline") > words.cost("wave_m")
+        (1, True)
+        """
+        domain = domain_of(self.variables[name])
+        costs = self.costs
+        return costs.get(name) or costs.get(domain.group) or COSTS[domain.role]
+
+    @classmethod
+    def quantity_names(cls) -> list[str]:
+        """The derived quantities' names, base classes first."""
+        found = [
+            k
+            for base in reversed(cls.__mro__)
+            for k, v in vars(base).items()
+            if isinstance(v, quantity)
+        ]
+        return list(dict.fromkeys(found))
+
+    @property
+    def quantities(self) -> dict[str, Expr]:
+        """Every derived quantity by name."""
+        return {name: getattr(self, name) for name in self.quantity_names()}
+
+    def names(self) -> dict[str, Expr]:
+        """Fields and derived quantities by name: what ``--where`` may use."""
+        return {**self.variables, **self.quantities}
+
+
+class RuleBook:
+    """The rules of one operator over one vocabulary.
+
+    Args:
+        name: The operator.
+        vocabulary: Its fields and derived quantities.
+        rules: Built rules or declared ones (`RuleDef`).
+
+    Raises:
+        RuleBookError: For a code or name used twice, an example that a rule does not decide as
+            declared, or a field name that does not exist.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        rules: Iterable[Rule | RuleDef],
+        *,
+        check: bool = True,
+    ) -> None:
+        self.name = name
+        self.vocabulary = vocabulary
+        built = [r.build(vocabulary) if isinstance(r, RuleDef) else r for r in rules]
+        self.rules: tuple[Rule, ...] = tuple(sorted(built, key=lambda r: r.code))
+        self._check_unique()
+        if check:
+            for r in self.rules:
+                self.check_examples(r)
+
+    def __repr__(self) -> str:
+        return f"RuleBook({self.name!r}: {len(self.fields)} fields, {len(self.rules)} rules)"
+
+    @property
+    def fields(self) -> dict[str, Expr]:
+        """The variables by name."""
+        return self.vocabulary.variables
+
+    def __getitem__(self, code: str) -> Rule:
+        for r in self.rules:
+            if code in (r.code, r.name):
+                return r
+        raise unknown("rule", code, [r.code for r in self.rules])
+
+    def select(self, keep: Callable[[Rule], bool]) -> RuleBook:
+        """The book with only the rules that ``keep`` answers true for."""
+        return RuleBook(self.name, self.vocabulary, [r for r in self.rules if keep(r)], check=False)
+
+    def space(self, **bindings: Any) -> Space:
+        """The space of the points that meet every rule, with some fields bound."""
+        return self.space_of(self.rules, bindings)
+
+    def space_of(self, rules: Iterable[Rule | BoolExpr], fixed: Mapping[str, Any]) -> Space:
+        """The space of the book's fields under some rules or conditions, with some fields bound."""
+        from ckrules.engine.space import Space
+
+        return Space(
+            self.fields.values(),
+            rules,
+            names=self.vocabulary.names(),
+            fixed=fixed,
+            order=self.vocabulary.order,
+        )
+
+    def point(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """``given`` checked field by field, in the order of the fields.
+
+        Raises:
+            UnknownNameError: For a field or word that does not exist, with near matches.
+            UsageError: For a missing field or a value of the wrong sort or out of range.
+        """
+        given = completed(given, self.fields)
+        return {k: domain_of(v).accept(given[k]) for k, v in self.fields.items()}
+
+    def violations(self, point: Mapping[str, Value]) -> list[Violation]:
+        """Every rule that the point breaks, in the order of the codes.
+
+        Raises:
+            UnknownNameError: For a field that does not exist, with near matches.
+            UsageError: For fields that are missing.
+        """
+        point = completed(point, self.fields)
+        at = At(point)
+        return [v for r in self.rules if (v := violation(r, at, point))]
+
+    def resources(self, point: Mapping[str, Value], names: Sequence[str] = ()) -> dict[str, Any]:
+        """The values of derived quantities at a point (None where one is undefined).
+
+        Raises:
+            UnknownNameError: For a quantity that does not exist, with near matches.
+        """
+        at = At(completed(point, self.fields))
+        quantities = self.vocabulary.quantities
+        for n in names:
+            if n not in quantities:
+                raise unknown("quantity", n, quantities)
+        return {n: at.value(quantities[n]) for n in names or quantities}
+
+    def example(self, overrides: Mapping[str, Value]) -> dict[str, Value]:
+        """The baseline point with some fields changed."""
+        for key in overrides:
+            if key not in self.fields:
+                raise unknown("field", key, self.fields)
+        return {**self.vocabulary.baseline, **overrides}
+
+    def declared(self, r: Rule, *, accepted: bool) -> list[Example]:
+        """What the rule declares as accepted or rejected for this version."""
+        examples = r.accepts if accepted else r.rejects
+        return [e for e in examples if e.ck in (None, self.vocabulary.ck)]
+
+    def examples(self, r: Rule, *, accepted: bool) -> list[dict[str, Value]]:
+        """The full points that the rule declares as accepted or rejected, for this version."""
+        return [self.example(e.fields) for e in self.declared(r, accepted=accepted)]
+
+    def check_examples(self, r: Rule) -> None:
+        """Evaluates a rule's examples; each must be decided as declared, with the guard true.
+
+        Raises:
+            RuleBookError: If one is not, or the rule's sentences cannot be said of it.
+        """
+        for verdict, said in ((True, "accepted"), (False, "rejected")):
+            try:
+                points = self.examples(r, accepted=verdict)
+                for name, value in ((n, v) for p in points for n, v in p.items()):
+                    domain_of(self.fields[name]).accept(value)
+                decided = [(At(p).holds(r.applies), At(p).holds(r.expr)) for p in points]
+            except MissingFieldError as error:
+                raise RuleBookError(
+                    f"rule {r.code}: {said} example: lacks the field {error.args[0]}"
+                ) from None
+            except CkrulesError as error:
+                raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None
+            if not points:
+                raise RuleBookError(f"rule {r.code}: no {said} example for {self.vocabulary.ck}")
+            for n, (guard, holds) in enumerate(decided, 1):
+                if not guard:
+                    raise RuleBookError(f"rule {r.code}: does not apply to {said} example {n}")
+                if holds is not verdict:
+                    raise RuleBookError(f"rule {r.code}: example {n} is not {said}")
+
+    def _check_unique(self) -> None:
+        for what in ("code", "name"):
+            seen: dict[str, Rule] = {}
+            for r in self.rules:
+                word = getattr(r, what)
+                if word in seen:
+                    raise RuleBookError(f"two rules have the {what} {word!r}")
+                seen[word] = r
+
+
+def collect(
+    *packages: ModuleType, examples: Mapping[str, Examples] = MappingProxyType({})
+) -> list[RuleDef]:
+    """Every rule declared in the modules of the packages; a new module is found by itself.
+
+    Args:
+        packages: Those that are inherited first.
+        examples: More examples by code.
+
+    Raises:
+        RuleBookError: For examples of a rule that the packages do not declare.
+    """
+    found: list[RuleDef] = []
+    for package in packages:
+        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            found.extend(v for v in vars(module).values() if isinstance(v, RuleDef))
+    for code in examples.keys() - {r.code for r in found}:
+        raise RuleBookError(f"examples of rule {code}, which is not declared")
+    return [r.with_examples(examples[r.code]) if r.code in examples else r for r in found]

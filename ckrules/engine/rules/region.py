@@ -1,0 +1,62 @@
+"""Regions: parts of a rule book's space, from which the space is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ckrules.engine.expr import BoolExpr
+from ckrules.engine.rules.book import RuleBook
+
+if TYPE_CHECKING:
+    from ckrules.engine.space import Space
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rule book, the values that some fields are fixed to, and further conditions.
+
+    Args:
+        book: The rules. A set of kernels has a book too: its rules say what the set holds.
+        fixed: A value, or a list, tuple, set or range of values, by field.
+        where: Conditions that points meet besides the rules.
+        title: What outputs call it (default: the book's name).
+
+    >>> from ckrules.engine.expr.variables import Int
+    >>> from ckrules.engine.rules import Rule
+    >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
+    >>> words = Vocabulary([Int("m", [16, 32, 64]), Int("w", [1, 2, 4])])
+    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
+    >>> book = RuleBook("toy", words, [fits], check=False)
+    >>> region = Region(book, {"w": 2}, (words.m > 16,))
+    >>> region.space.count(), region.candidates().count(), region.title
+    (2, 3, 'toy')
+    """
+
+    book: RuleBook
+    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    where: tuple[BoolExpr, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        given: Mapping[str, Any] = self.fixed
+        object.__setattr__(self, "fixed", {n: _listed(v) for n, v in given.items()})
+        object.__setattr__(self, "where", tuple(self.where))
+        object.__setattr__(self, "title", self.title or self.book.name)
+
+    @cached_property
+    def space(self) -> Space:
+        """The points of the region that meet every rule."""
+        space = self.book.space_of(self.book.rules, self.fixed)
+        return space.where(*self.where) if self.where else space
+
+    def candidates(self) -> Space:
+        """Every combination of the candidate values, legal or not."""
+        return self.book.space_of((), self.fixed)
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    many = isinstance(given, (list, tuple, set, frozenset, range))
+    return tuple(given) if many else (given,)

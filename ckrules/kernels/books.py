@@ -1,0 +1,132 @@
+"""The rule books of one CK version, profile and set of GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckrules import arch as gpu_facts
+from ckrules.kernels import library
+from ckrules.kernels.families import families, family_of, variants
+from ckrules.kernels.schema import Schema
+from ckrules.support.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.rules.book import RuleBook
+    from ckrules.kernels.family import Family
+
+
+class Books:
+    """The rule books of one CK version, profile and set of GPUs, each built when it is needed.
+
+    Args:
+        ck: The CK headers, ``2026.06`` where none are named.
+        profile: The rule set, ``legal`` where none is named.
+        arch_files: GPU files, or folders of them, that add to the package's own.
+
+    Raises:
+        UnknownNameError: For an unknown version or profile, with near matches.
+
+    >>> Books().of("bwd_weight").name
+    'grouped_conv'
+    """
+
+    def __init__(
+        self,
+        ck: str | None = None,
+        profile: str | None = None,
+        arch_files: Sequence[Path] = (),
+    ) -> None:
+        #: Whether the version was named, and is not only the default.
+        self.ck_asked = ck is not None
+        ck, profile = ck or library.DEFAULT_CK, profile or "legal"
+        if ck not in gpu_facts.CK_VERSIONS:
+            raise unknown("CK version", ck, gpu_facts.CK_VERSIONS)
+        if profile not in library.profiles():
+            raise unknown("profile", profile, library.profiles())
+        self.ck, self.profile, self.arch_files = ck, profile, tuple(arch_files)
+        self.variants: tuple[str, ...] = variants()
+        self._books: dict[str, RuleBook] = {}
+        self._schemas: dict[str, Schema] = {}
+        self._others: dict[str, Books] = {}
+
+    @cached_property
+    def archs(self) -> tuple[str, ...]:
+        """The GPUs that points may name."""
+        return gpu_facts.known(self.arch_files)
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The facts of these GPUs."""
+        return gpu_facts.load_all(self.arch_files)
+
+    def plain_arch(self, name: str) -> str:
+        """The name of a known GPU without target features; a product means the GPU in it.
+
+        Raises:
+            UnknownNameError: With near matches.
+            UsageError: For a product with several GPUs.
+
+        >>> Books().plain_arch("gfx942:xnack-"), Books().plain_arch("MI300X")
+        ('gfx942', 'gfx942')
+        """
+        base = gpu_facts.normalize(name)
+        if base in self.archs:
+            return base
+        found = gpu_facts.sold_as(base, self.arch_files)
+        if len(found) > 1:
+            raise UsageError(f"arch {name!r} is in products with {' and '.join(found)}: name one")
+        if not found:
+            products = {p.split()[-1].lower(): p.split()[-1] for g in self.gpus for p in g.products}
+            raise unknown("arch", base, [*self.archs, *products])
+        return found[0]
+
+    def at(self, ck: str) -> Books:
+        """The books of another CK version, otherwise the same; these for ``""``."""
+        if ck in ("", self.ck):
+            return self
+        if ck not in self._others:
+            self._others[ck] = Books(ck, self.profile, self.arch_files)
+        return self._others[ck]
+
+    @property
+    def families(self) -> list[Family]:
+        """The families that this CK version has."""
+        return [f for f in families().values() if library.available(f, self.ck)]
+
+    def of(self, variant: str | None = None) -> RuleBook:
+        """The book of a variant's family; that of the first family for None."""
+        family = family_of(variant)
+        if family.name not in self._books:
+            self._books[family.name] = library.book(
+                family.variants[0], ck=self.ck, profile=self.profile, gpus=self.gpus
+            )
+        return self._books[family.name]
+
+    def advised(self, variant: str) -> RuleBook:
+        """The book of a variant's family with the warnings that `ckrules check` gives beside it."""
+        profile = library.ADVISED.get(self.profile, self.profile)
+        return library.book(
+            family_of(variant).variants[0], ck=self.ck, profile=profile, gpus=self.gpus
+        )
+
+    def every(self) -> list[RuleBook]:
+        """The book of each family that this CK version has."""
+        return [self.of(family.variants[0]) for family in self.families]
+
+    def problems(self) -> list[RuleBook]:
+        """The books of problem applicability, one a family."""
+        from ckrules.kernels import problem_books
+
+        profiles = (self.profile, library.WIDER.get(self.profile))
+        return problem_books.books(self.ck) if "legal" in profiles else []
+
+    def schema(self, variant: str) -> Schema:
+        """The fields and defaults of a variant's configurations."""
+        if variant not in self._schemas:
+            follows = family_of(variant).follows
+            self._schemas[variant] = Schema(self.of(variant), library.defaults(variant), follows)
+        return self._schemas[variant]

@@ -1,0 +1,224 @@
+"""How well rules are founded: what runs of ``ckrules certify`` have said of them.
+
+A family keeps its evidence in ``evidence.toml`` beside its module, one table a run. A rule that has
+changed since is told by a fingerprint of its condition, and the run no longer counts for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from ckrules.engine.expr.printer import to_text
+from ckrules.engine.rules import Rule
+from ckrules.kernels import library, problem_books
+from ckrules.kernels.families import families
+from ckrules.kernels.family import Family
+from ckrules.support import opening
+from ckrules.support.errors import UsageError
+from ckrules.support.toml_text import TomlTextError, parse
+
+FILE = "evidence.toml"
+"""The file's name in a family's folder."""
+
+COMPILER, NUMERICS = "compiler", "numerics"
+METHODS = (COMPILER, NUMERICS)
+"""What rules are held against: the compiler's front end, and kernels run on the device cpu."""
+
+READ_ONLY = "read only"
+"""Said of a rule that follows from reading sources alone."""
+
+_HEAD = """\
+# Made by `ckrules certify … --record`, run by run; do not edit.
+# A rule's line: confirmed, of these without another broken rule, refuted, its condition's print.
+"""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often a rule's rejections were confirmed, alone, and refuted."""
+
+    confirmed: int = 0
+    alone: int = 0
+    refuted: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.confirmed + other.confirmed,
+            self.alone + other.alone,
+            self.refuted + other.refuted,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.confirmed or self.refuted)
+
+
+@dataclass(frozen=True)
+class CertifyRun:
+    """One run of ``ckrules certify`` as it is kept."""
+
+    method: str
+    arch: str
+    ck: str
+    tool: str
+    """The compiler's version."""
+    drawn: str
+    """What was asked for: number, conditions, seed, manner of the runs."""
+    agreed: int = 0
+    """Configurations that no rule rejects and that came out well."""
+    differed: int = 0
+    """Configurations that no rule rejects and that did not."""
+    rules: Mapping[str, tuple[Tally, str]] = field(default_factory=dict)
+    """By code: the tally, and the fingerprint of the condition."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What a later run replaces."""
+        return self.method, self.arch, self.ck, self.tool, self.drawn
+
+
+@dataclass(frozen=True)
+class RuleEvidence:
+    """What is known about one rule: tallies by method, GPU and CK version."""
+
+    tallies: Mapping[tuple[str, str, str], Tally] = field(default_factory=dict)
+
+    def total(self, method: str) -> Tally:
+        """The tally of a method over all GPUs and versions."""
+        return sum((t for (m, _, _), t in self.tallies.items() if m == method), Tally())
+
+    @property
+    def proven(self) -> bool:
+        """Whether something confirmed the rule."""
+        return any(self.total(m).confirmed for m in METHODS)
+
+    def __str__(self) -> str:
+        parts = []
+        for method in METHODS:
+            total = self.total(method)
+            if total:
+                refuted = f", {total.refuted} refuted" if total.refuted else ""
+                parts.append(f"{method}: {total.confirmed} confirmed{refuted}")
+        return "; ".join(parts) or READ_ONLY
+
+
+def fingerprint(rule: Rule) -> str:
+    """A short hash of a rule's condition; derived quantities count by their names.
+
+    >>> from ckrules.constraints import book
+    >>> len(fingerprint(book("forward")["TILE001"]))
+    8
+    """
+    text = f"{to_text(rule.applies)} -> {to_text(rule.expr)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+@cache
+def evidence() -> Mapping[str, RuleEvidence]:
+    """What the files of all families say, by code of a rule; codes without any are left out."""
+    tallies: dict[str, dict[tuple[str, str, str], Tally]] = {}
+    for family in families().values():
+        for run in read(place(family)):
+            prints = _prints(family.name, run.ck)
+            for code, (tally, known) in run.rules.items():
+                if tally and prints.get(code) == known:
+                    key = (run.method, run.arch, run.ck)
+                    own = tallies.setdefault(code, {})
+                    own[key] = own.get(key, Tally()) + tally
+    return {code: RuleEvidence(found) for code, found in tallies.items()}
+
+
+def of(code: str) -> RuleEvidence:
+    """What is known about a rule."""
+    return evidence().get(code, RuleEvidence())
+
+
+def place(family: Family) -> Path:
+    """Where a family's evidence is, if it has any."""
+    return Path(inspect.getfile(type(family))).parent / FILE
+
+
+@lru_cache(maxsize=16)
+def _prints(name: str, ck: str) -> Mapping[str, str]:
+    """The fingerprints of a family's rules in a CK version."""
+    return {r.code: fingerprint(r) for r in rules_of(families()[name], ck)}
+
+
+def rules_of(family: Family, ck: str) -> list[Rule]:
+    """The rules of a family for a CK version, those on problems among them."""
+    if not library.available(family, ck):
+        return []
+    books = [library.book(family.variants[0], ck=ck)]
+    if family.problems is not None:
+        books.append(problem_books.book(family.variants[0], ck=ck))
+    return [r for book in books for r in book.rules]
+
+
+# The file
+
+
+def read(path: Path) -> list[CertifyRun]:
+    """The runs of a file; none if there is no file.
+
+    Raises:
+        UsageError: If it is not such a file.
+    """
+    try:
+        text = opening.read(path).decode()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        return [_run(table) for table in parse(text).get("run", [])]
+    except TomlTextError as error:
+        raise UsageError(f"{path}:{error.line}:{error.column}: {error.what}") from None
+    except (KeyError, ValueError, TypeError, AttributeError):
+        raise UsageError(f"{path}: not a file that ckrules certify --record wrote") from None
+
+
+def _run(table: Mapping[str, Any]) -> CertifyRun:
+    words = {name: str(table[name]) for name in ("method", "arch", "ck", "tool", "drawn")}
+    rules = {}
+    for code, (confirmed, alone, refuted, known) in table["rules"].items():
+        rules[str(code)] = (Tally(int(confirmed), int(alone), int(refuted)), str(known))
+    return CertifyRun(
+        **words, agreed=int(table["agreed"]), differed=int(table["differed"]), rules=rules
+    )
+
+
+def merged(before: Iterable[CertifyRun], new: CertifyRun) -> list[CertifyRun]:
+    """The runs with a new one, which takes the place of one of the same identity."""
+    kept = [r for r in before if r.identity != new.identity]
+    return sorted([*kept, new], key=lambda r: r.identity)
+
+
+def text(runs: Sequence[CertifyRun]) -> str:
+    """The content of a file.
+
+    >>> run = CertifyRun("compiler", "gfx942", "2025.11", "clang 19", "n=1", 1, 0,
+    ...                  {"TILE001": (Tally(2, 1, 0), "0123abcd")})
+    >>> print(text([run]).splitlines()[-1])
+    TILE001 = [2, 1, 0, "0123abcd"]
+    """
+    parts = [_HEAD]
+    for run in runs:
+        lines = ["[[run]]"]
+        for name in ("method", "arch", "ck", "tool", "drawn"):
+            lines.append(f"{name} = {_quoted(getattr(run, name))}")
+        lines += [f"agreed = {run.agreed}", f"differed = {run.differed}", "[run.rules]"]
+        for code, (t, known) in sorted(run.rules.items()):
+            if t:
+                lines.append(f'{code} = [{t.confirmed}, {t.alone}, {t.refuted}, "{known}"]')
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _quoted(value: str) -> str:
+    plain = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else " " for c in plain) + '"'

@@ -1,0 +1,173 @@
+"""The families that there are: folders of `ckrules.constraints`, and plug-ins.
+
+A plug-in is an entry point of the group ``ckrules.families`` that names a `Family` object or class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ckrules.kernels.family import Family, Problems
+from ckrules.support.errors import RuleBookError, UsageError, unknown
+
+GROUP = "ckrules.families"
+"""The entry-point group of plug-ins."""
+_HOME = "ckrules.constraints"
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Every family by name, in the order of their ranks.
+
+    Raises:
+        RuleBookError: If two families share a name or a variant, or a plug-in is not a family.
+
+    >>> list(families())[:2]
+    ['conv', 'depthwise']
+    """
+    found = [*_own(), *_plugins()]
+    out: dict[str, Family] = {}
+    owner: dict[str, str] = {}
+    for family in sorted(found, key=lambda f: (f.rank, f.name)):
+        if family.name in out:
+            raise RuleBookError(f"two families are called {family.name!r}")
+        out[family.name] = family
+        for variant in family.variants:
+            if variant in owner:
+                twins = f"{owner[variant]} and {family.name}"
+                raise RuleBookError(f"the families {twins} both have a variant {variant!r}")
+            owner[variant] = family.name
+    return out
+
+
+def _own() -> list[Family]:
+    home = importlib.import_module(_HOME)
+    # By the files: importing the other sub-packages to look into them would cost every start.
+    found = sorted(f.parent.name for p in home.__path__ for f in Path(p).glob("*/family.py"))
+    return [importlib.import_module(f"{_HOME}.{name}.family").FAMILY for name in found]
+
+
+def _plugins() -> list[Family]:
+    if not _mentioned():
+        return []
+    from importlib.metadata import entry_points
+
+    out = []
+    for entry in entry_points(group=GROUP):
+        try:
+            found = entry.load()
+        except Exception as error:  # whatever the plug-in's own code raises
+            raise UsageError(
+                f"the plug-in {entry.value} ({GROUP}) cannot be loaded: {error}"
+            ) from error
+        made = found() if isinstance(found, type) else found
+        if not isinstance(made, Family):
+            raise RuleBookError(f"the plug-in {entry.value} ({GROUP}) is not a Family")
+        out.append(made)
+    return out
+
+
+def _mentioned() -> bool:
+    """Whether some distribution has entry points of the group.
+
+    Most installations have none, and importing importlib.metadata takes longer than looking.
+    """
+    for folder in sys.path:
+        for path in Path(folder or ".").glob("*.*-info/entry_points.txt"):
+            try:
+                if GROUP.encode() in path.read_bytes():
+                    return True
+            except OSError:
+                return True  # importlib.metadata says what is the matter
+    return False
+
+
+def variants() -> tuple[str, ...]:
+    """Every variant of every family.
+
+    >>> variants()[:4]
+    ('forward', 'bwd_data', 'bwd_weight', 'forward_depthwise')
+    """
+    return tuple(v for family in families().values() for v in family.variants)
+
+
+def family_of(variant: str | None) -> Family:
+    """The family of a variant; the first one where none is given.
+
+    Raises:
+        UnknownNameError: With near matches.
+
+    >>> family_of("forward_depthwise")
+    <family depthwise>
+    """
+    if variant is None:
+        return next(iter(families().values()))
+    for family in families().values():
+        if variant in family.variants:
+            return family
+    raise unknown("variant", variant, variants())
+
+
+def plain_variant(word: str) -> str:
+    """The variant that a word means in some family; the word itself where it means none.
+
+    >>> plain_variant("fwd"), plain_variant("BwdWeight")
+    ('forward', 'bwd_weight')
+    """
+    for family in families().values():
+        found = family.canonical("variant", word, family.variants)
+        if found in family.variants:
+            return found
+    return word
+
+
+def named(name: str) -> Family:
+    """The family of a name.
+
+    Raises:
+        UnknownNameError: With near matches.
+    """
+    found = families().get(name)
+    if found is None:
+        raise unknown("family", name, families())
+    return found
+
+
+def problems_of(variant: str | None) -> Problems:
+    """The problems that kernels of a variant compute; those of the first family for None.
+
+    Raises:
+        UnknownNameError: With near matches.
+        UsageError: If nothing is known of them.
+
+    >>> problems_of("forward_depthwise").name
+    'convolution'
+    """
+    family = family_of(variant)
+    found = family.problems
+    if found is None:
+        raise UsageError(f"ckrules knows nothing of the problems of {family.name} kernels")
+    return found
+
+
+def reader_tables(form: str) -> Mapping[str, Any]:
+    """The tables that families add to an input format, by family.
+
+    >>> list(reader_tables("macros"))
+    ['conv']
+    """
+    found = ((f.name, f.readers.get(form)) for f in families().values())
+    return {name: table for name, table in found if table is not None}
+
+
+def table_for(form: str, variant: object) -> Any:
+    """The table of a variant's family; that of the first family with one for an unknown variant."""
+    tables = reader_tables(form)
+    family = family_of(variant) if isinstance(variant, str) and variant in variants() else None
+    own = None if family is None else tables.get(family.name)
+    return next(iter(tables.values())) if own is None else own

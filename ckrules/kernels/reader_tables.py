@@ -1,0 +1,185 @@
+"""What a family adds to input formats: the format is the syntax, the family the meaning.
+
+`Family.readers` has one of these tables by the name of the format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """The keys of a JSON format whose words are not those of the fields."""
+
+    fields: Mapping[str, str]
+    """Field by key, where they differ."""
+    labels: tuple[str, ...] = ()
+    """Keys that say nothing about a kernel's legality."""
+    triples: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Keys that hold three fields."""
+    mark: str = ""
+    """A regular expression by which a text of the family is recognised; empty: by nothing."""
+    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By field, values of real kernels that the rules do not describe."""
+    joined: Mapping[str, str] = field(default_factory=dict)
+    """Further keys, each with the field that `join` makes of it and others."""
+    join: Callable[[Mapping[str, Any], Fields], None] | None = None
+    """Makes the fields of `joined` from the object and the fields so far, in place."""
+
+    def key(self, name: str) -> str:
+        """The usual key of a field."""
+        return next((k for k, f in self.fields.items() if f == name), name)
+
+
+@dataclass(frozen=True)
+class MacroTable:
+    """A C++ macro that declares kernels with chains of setters."""
+
+    macro: str
+    setters: Mapping[str, tuple[str, ...]]
+    """Fields by setter, in the order of its arguments."""
+    readings: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Setters that tools read in several ways, by reading; an empty name is not a field."""
+    others: tuple[str, ...]
+    """Setters that say nothing about legality."""
+    fill: Callable[[Mapping[str, Any]], Fields]
+    """What upstream's tools take for the fields that a declaration leaves out."""
+    short: tuple[str, ...]
+    """The fields of the numbers in the short form, of which the first may be left out."""
+    infer: Callable[[Fields], None] = lambda fields: None
+    """Adds what the short form says without a number, in place."""
+    words: Callable[[str, Any], Any] = lambda _, value: value
+    """The value of a field for the word that a declaration writes."""
+    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """As in `KeyTable`."""
+
+
+class LineError(Exception):
+    """A line that cannot be read; ``argument`` says which argument, -1 the line as a whole."""
+
+    def __init__(self, message: str, argument: int = -1) -> None:
+        super().__init__(message)
+        self.message, self.argument = message, argument
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One kind of instance: its variant, its numbers of arguments and where what is."""
+
+    variant: str
+    counts: tuple[int, ...]
+    at: Mapping[str, int]
+    native: bool = False
+    """Whether a line says every field itself."""
+
+
+_NUMBER = re.compile(r"\d{1,9}")
+_ARGUMENT = re.compile(r"\s*+((?:[^,()]++|\([^()]*+\))*+)(?:,|\Z)")
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of a line with their columns, and the fields that they say."""
+
+    instance: Instance
+    texts: Sequence[str]
+    spans: Sequence[tuple[int, int]]
+    fields: Fields = field(default_factory=dict)
+    home: dict[str, int] = field(default_factory=dict)
+    """The argument of each field that one argument says as it is."""
+    made_from: dict[str, int] = field(default_factory=dict)
+    """The arguments that a derived field is made from, the first for its place."""
+
+    def word(self, key: str) -> str | None:
+        """The text of an argument, None if the instance has none such."""
+        at = self.instance.at.get(key, -1)
+        return self.texts[at] if 0 <= at < len(self.texts) else None
+
+    def number(self, key: str) -> int:
+        """An integer."""
+        text, at = self.word(key), self.instance.at.get(key, -1)
+        if text is None or not _NUMBER.fullmatch(text):
+            raise LineError(f"argument {at} is {text!r}, expected an integer", at)
+        return int(text)
+
+    def flag(self, key: str) -> bool:
+        """A truth value: ``true`` and ``false``, or 1 and 0."""
+        text, at = self.word(key), self.instance.at.get(key, -1)
+        if text is None or text.lower() not in ("0", "1", "true", "false"):
+            raise LineError(f"argument {at} is {text!r}, expected true or false", at)
+        return text.lower() in ("1", "true")
+
+    def put(self, name: str, key: str, value: Any) -> None:
+        """A field that one argument says as it is."""
+        self.fields[name] = value
+        self.home[name] = self.instance.at[key]
+
+
+def split_arguments(text: str, start: int) -> tuple[list[str], list[tuple[int, int]]]:
+    """Arguments and their columns (from 0), ``Seq(…)`` as one.
+
+    Raises:
+        LineError: If parentheses do not close.
+
+    >>> split_arguments("1,Seq(2,3), 4", 0)
+    (['1', 'Seq(2,3)', '4'], [(0, 1), (2, 10), (12, 13)])
+    """
+    texts, spans = [], []
+    pos = 0
+    while pos <= len(text):
+        match = _ARGUMENT.match(text, pos)
+        if match is None:
+            raise LineError("parentheses do not close")
+        word = match[1].rstrip()
+        texts.append(word)
+        spans.append((start + match.start(1), start + match.start(1) + len(word)))
+        if match.end() == len(text) and not text.endswith(",", pos, match.end()):
+            break
+        pos = match.end()
+    return texts, spans
+
+
+@dataclass(frozen=True)
+class LineTable:
+    """Instances that a line declares with arguments by position."""
+
+    names: tuple[str, ...]
+    """The names before ``<``; those of other lines are nobody's."""
+    bare: re.Pattern[str] | None
+    """Lines without a name that are the family's."""
+    split: Callable[[str], Arguments]
+    """The arguments of a line. Raises `LineError`, and KeyError for a form that says too little."""
+    read: Callable[[Arguments, str, int | None], None]
+    """Fills in the fields, given the line's name and the GPU's wave size; raises `LineError`."""
+    finish: Callable[[Arguments, str], str | None]
+    """Adds what the file's name says (type and layout); what is missing, in words, else None."""
+    outside: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    """By field, whether a value of real kernels is one that the rules do not describe."""
+    fixed: frozenset[str] = frozenset()
+    """Fields that no edit can change where the line does not say every field itself."""
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """Files of ranges, of which a tool lists what passes its own checks."""
+
+    tool: str
+    """What messages call the tool."""
+    profile: str
+    """The rule set of its checks."""
+    sections: Mapping[str, Mapping[str, str]]
+    """Fields by key, in sections; the first key is the outermost loop."""
+    ranges: tuple[str, ...]
+    """Keys that may be ranges with a step instead of lists."""
+    scalars: Mapping[str, str] = field(default_factory=dict)
+    """Fields by key beside the sections."""
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By variant the fields that the tool says for every kernel."""
+    derive: Callable[[Fields], None] = lambda fields: None
+    """Adds what the tool makes of the other fields, in place."""

@@ -1,0 +1,81 @@
+"""What a family says of the time of its kernels: work, bounds and where the time goes.
+
+Arrays have an element for each kernel. Nothing here is a measurement; `ckrules.ranking` holds
+estimates against measurements and corrects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ckrules.arch import Gpu
+    from ckrules.arch.performance import Product
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimated times of kernels on one problem, and what they are made of."""
+
+    microseconds: Floats
+    """The whole time of a launch."""
+    bounds: Mapping[str, Floats]
+    """By what could limit a kernel, the microseconds that it would take if nothing else did."""
+    figures: Mapping[str, Floats]
+    """Blocks, blocks of a compute unit at once, useful shares: what `rank --explain` prints."""
+    features: Mapping[str, Floats]
+    """Numbers without a unit that say how kernel and problem fit: what models learn from."""
+    situation: Mapping[str, float]
+    """The same of the problem alone."""
+    assumed: Mapping[str, str]
+    """Values of fields whose effect was never measured, by ``field = value``, with what was
+    assumed of them."""
+
+    def limits(self) -> list[str]:
+        """What limits each kernel: the bound that takes longest."""
+        import numpy as np
+
+        names = list(self.bounds)
+        longest = np.argmax(np.stack([self.bounds[n] for n in names]), axis=0)
+        return [names[i] for i in longest]
+
+
+class Timing(Protocol):
+    """How long the kernels of a family take."""
+
+    @property
+    def quantities(self) -> Sequence[str]:
+        """The fields and derived quantities that `estimate` reads of each kernel."""
+
+    def estimate(
+        self, kernels: Mapping[str, Any], problem: Any, gpu: Gpu, product: Product
+    ) -> Estimate:
+        """The times of kernels on a problem.
+
+        Args:
+            kernels: A `ckrules.output.columns.Column` for each of `quantities`.
+            problem: A problem of the family that all kernels fit.
+            gpu: The GPU of all kernels.
+            product: The product that carries it.
+
+        Raises:
+            UsageError: If nothing is known of the GPU's speeds.
+        """
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns by which upstream's measurements say a kernel, beside its name."""
+
+    def measured(self, row: Mapping[str, str], gpu: str) -> Mapping[str, Any] | None:
+        """The configuration that a row of upstream's measurements means; None: it says none.
+
+        Raises:
+            UsageError: If the row names a kernel that does not exist.
+        """

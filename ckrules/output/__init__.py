@@ -1,0 +1,1 @@
+"""Points, counts, tables and pages as text, CSV, JSON and Parquet."""

@@ -1,0 +1,113 @@
+"""The folder of rule pages: one Markdown page a rule and an index, made from the rule books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ckrules.arch import CK_VERSIONS
+from ckrules.engine.rules import KINDS, Rule
+from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels import library
+from ckrules.kernels.books import Books
+from ckrules.output.rule_page import rule_page
+from ckrules.support import files
+from ckrules.support.errors import CkrulesError
+
+INDEX = "README.md"
+#: Pages of the folder that people write; they are neither made nor removed.
+WRITTEN = frozenset({"not-modelled.md"})
+
+
+def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
+    """Every rule of every version and profile by code, in the newest and plainest book of it.
+
+    A rule that families share is that of the first.
+    """
+    found: dict[str, tuple[RuleBook, Rule]] = {}
+    for ck in CK_VERSIONS:
+        for profile in reversed(list(library.profiles())):  # legal last: it wins
+            books = Books(ck, profile)
+            for book in reversed(books.every() + books.problems()):
+                found.update({r.code: (book, r) for r in book.rules})
+    return dict(sorted(found.items()))
+
+
+def index(rules: Mapping[str, tuple[RuleBook, Rule]]) -> str:
+    """The index: a table per family."""
+    out = [
+        "# Rules",
+        "",
+        "Made by `ckrules docs`; do not edit. `ckrules explain CODE` prints the same pages.",
+        "What the book leaves out is in [not-modelled.md](not-modelled.md).",
+        "",
+        "| kind | meaning |",
+        "| --- | --- |",
+        *(f"| {kind} | {text} |" for kind, text in KINDS.items()),
+        "",
+    ]
+    for letters, title in library.topics().items():
+        own = {c: r for c, (_, r) in rules.items() if r.topic == letters}
+        if own:
+            out += [
+                f"## {letters}: {title}",
+                "",
+                "| rule | name | kind | CK | every configuration meets |",
+            ]
+            out += ["| --- | --- | --- | --- | --- |"]
+            out += [
+                f"| [{c}]({c}.md) | {r.name} | {r.kind} | {_versions(r)} | {r.summary} |"
+                for c, r in own.items()
+            ]
+            out += [""]
+    return "\n".join(out)
+
+
+def _versions(rule: Rule) -> str:
+    since = "" if rule.since == "0" else f"since {rule.since}"
+    until = "" if rule.until is None else f"until {rule.until}"
+    return " ".join(filter(None, (since, until))) or "all"
+
+
+def pages() -> dict[str, str]:
+    """Every made file of the folder by name."""
+    rules = every_rule()
+    made = {f"{code}.md": rule_page(*found) for code, found in rules.items()}
+    return {INDEX: index(rules), **made}
+
+
+def stale(folder: Path, made: Mapping[str, str]) -> list[str]:
+    """The files that differ from what would be made, are missing, or belong to no rule."""
+    out = [n for n, text in made.items() if _read(folder / n) != text]
+    return sorted({*out, *_orphans(folder, made)})
+
+
+def write(folder: Path, made: Mapping[str, str]) -> list[str]:
+    """Writes what changed, removes pages of rules that are gone, and names both.
+
+    Raises:
+        CkrulesError: If the folder cannot be written.
+    """
+    changed = stale(folder, made)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in changed:
+            if name in made:
+                files.replace(folder / name, made[name])
+            else:
+                (folder / name).unlink()
+    except OSError as error:
+        raise CkrulesError(f"{folder}: cannot write the pages: {error.strerror}") from None
+    return changed
+
+
+def _orphans(folder: Path, made: Iterable[str]) -> set[str]:
+    there = {p.name for p in folder.glob("*.md")} if folder.is_dir() else set()
+    return there - set(made) - WRITTEN
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

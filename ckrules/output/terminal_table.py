@@ -1,0 +1,161 @@
+"""The table that a terminal gets: the columns that vary, and the others in one line above."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ckrules.engine.expr import Value
+from ckrules.output.columns import Column
+from ckrules.output.points.table import cell
+from ckrules.support.tables import line
+from ckrules.support.visible import visible
+
+_FEATURES = "features"
+NOTHING = "-"
+"""What a cell shows that has nothing to say."""
+LEAST = 16
+"""The width to which a column is shortened, where its title is not longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a shortened table of one family's points needs to know.
+
+    Args:
+        defaults: The values that the fields of a row have where nothing else is said.
+        groups: By field, the group that it is shown in: see `Domain.group`.
+    """
+
+    defaults: Callable[[Mapping[str, Any]], Mapping[str, Value]]
+    groups: Mapping[str, str]
+
+
+def show(
+    chunk: Mapping[str, Column],
+    title: str,
+    *,
+    color: bool,
+    brief: Brief | None = None,
+    wide: bool = False,
+) -> None:
+    """Prints a chunk as a table.
+
+    Args:
+        chunk: The rows.
+        title: The line below the table, or nothing.
+        color: Whether to use colours.
+        brief: Shortens the table: the fields of a group share a column, fields with a default
+            are named in one column where they differ from it, and what is the same in all rows
+            stands above. Without it every column is shown as it is.
+        wide: Whether lines may be longer than the terminal is wide.
+    """
+    from rich.console import Console
+
+    console = Console(
+        color_system="auto" if color else None, highlight=False, soft_wrap=True, emoji=False
+    )
+    if brief is None:
+        shown = {name: column.texts(cell) for name, column in chunk.items()}
+        same: dict[str, str] = {}
+    else:
+        shown = _short(chunk, brief)
+        same = {n: r[0] for n, r in shown.items() if len(set(r)) == 1}
+        same = {} if len(same) == len(shown) else same
+    words = ", ".join(f"{name} {value}" for name, value in same.items() if value != NOTHING)
+    for text in textwrap.wrap(
+        visible(f"In all rows: {words}") if words else "", max(console.width - 1, 40)
+    ):
+        console.print(text, style="dim", markup=False)
+    vary = {visible(n): r for n, r in shown.items() if n not in same}
+    fitted, left_out = (vary, []) if wide else fit(vary, console.width)
+    widths = [max(len(n), *map(len, r)) for n, r in fitted.items()]
+    for row in [list(fitted), *zip(*fitted.values(), strict=True)]:
+        style = "bold" if row == list(fitted) else None
+        console.print(line(row, widths), style=style, markup=False)
+    if left_out:
+        console.print(f"not shown: {', '.join(left_out)} (--wide)", style="dim", markup=False)
+    if title:
+        console.print(title, markup=False)
+
+
+def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns within a width, and the names of the last ones, for which there is no room.
+
+    The widest are shortened first, in the middle; none below `LEAST`.
+
+    >>> fit({"name": ["a" * 20 + "b" * 20], "n": ["1"]}, 24)
+    ({'name': ['aaaaaaaaaa…bbbbbbbbbb'], 'n': ['1']}, [])
+    >>> fit({"name": ["a" * 40], "other": ["b" * 40]}, 24)[1]
+    ['other']
+    """
+    kept = dict(columns)
+    left_out: list[str] = []
+    while True:
+        widths = {n: max(len(n), *map(len, r)) for n, r in kept.items()}
+        least = {n: min(w, max(LEAST, len(n))) for n, w in widths.items()}
+        gaps = 2 * (len(kept) - 1)
+        if sum(least.values()) + gaps <= width or len(kept) == 1:
+            break
+        left_out.insert(0, next(reversed(kept)))
+        del kept[left_out[0]]
+    while sum(widths.values()) + gaps > width:
+        longest = max(widths, key=lambda n: widths[n] - least[n])
+        if widths[longest] <= least[longest]:
+            break
+        widths[longest] -= 1
+    return {n: [shortened(t, widths[n]) for t in r] for n, r in kept.items()}, left_out
+
+
+def shortened(text: str, width: int) -> str:
+    """A text in so many characters, without its middle where it is longer.
+
+    >>> shortened("abcdefgh", 5), shortened("abc", 5)
+    ('ab…gh', 'abc')
+    """
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+
+
+def _short(chunk: Mapping[str, Column], brief: Brief) -> dict[str, list[str]]:
+    """The columns with groups and features joined."""
+    rows = [dict(zip(chunk, row, strict=True))
+            for row in zip(*(c.rows() for c in chunk.values()), strict=True)]  # fmt: skip
+    defaults = [brief.defaults(row) for row in rows]
+    features = [n for n in chunk if any(n in d for d in defaults)]
+    out: dict[str, list[str]] = {}
+    for name, column in chunk.items():
+        group = brief.groups.get(name)
+        if name in features or group in out:
+            continue
+        if not group:
+            out[name] = column.texts(cell)
+            continue
+        parts = [chunk[n].texts(cell) for n in chunk if brief.groups.get(n) == group]
+        out[group] = ["x".join(sizes) for sizes in zip(*parts, strict=True)]
+    if features:
+        own = ({n: row[n] for n in features} for row in rows)
+        out[_FEATURES] = [_features(v, d) for v, d in zip(own, defaults, strict=True)]
+    return out
+
+
+def _features(values: Mapping[str, Any], defaults: Mapping[str, Value]) -> str:
+    """The fields that are not at their default.
+
+    >>> _features({"two_stage": True, "pad_m": False, "streamk": "off"},
+    ...           {"two_stage": False, "pad_m": True, "streamk": "off"})
+    'two_stage no-pad_m'
+    """
+    words = []
+    for name, value in values.items():
+        if name in defaults and value == defaults[name]:
+            continue
+        if isinstance(value, bool):
+            words.append(name if value else f"no-{name}")
+        else:
+            words.append(visible(f"{name}={value}"))
+    return " ".join(words) or NOTHING

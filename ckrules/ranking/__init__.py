@@ -1,0 +1,1 @@
+"""Which kernel is fast: estimates, models learned from measurements, ranking and search."""

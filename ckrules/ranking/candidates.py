@@ -1,0 +1,109 @@
+"""Kernels to choose from: all or a sample of a part of a space that a problem leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from ckrules.arch import load_all
+from ckrules.engine.rewrite.simplify import Simplifier
+from ckrules.kernels import problem_books
+from ckrules.kernels.families import problems_of
+from ckrules.output.columns import Column, Columns
+from ckrules.ranking.kernels import KernelTable, timing
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.engine.rules.region import Region
+    from ckrules.engine.space import Space
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.family import Point
+
+
+_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The kernels of a region that accept a problem.
+
+    Args:
+        region: A part of the space of one variant and GPU.
+        books: The rule books of its version.
+        problem: A problem of the variant.
+
+    Raises:
+        UsageError: If the region has several variants or GPUs, or nothing is known of times.
+    """
+
+    region: Region
+    books: Books
+    problem: Any
+
+    @cached_property
+    def variant(self) -> str:
+        """The variant of every kernel."""
+        return self._one("variant")
+
+    @cached_property
+    def arch(self) -> str:
+        """The GPU of every kernel."""
+        return self._one("arch")
+
+    def _one(self, name: str) -> str:
+        values = self.region.space.domains[name]
+        if len(values) != 1:
+            known = ", ".join(map(str, values[:4]))
+            raise UsageError(f"kernels of one {name} are ranked: give --{name}, such as {known}")
+        return str(values[0])
+
+    @cached_property
+    def space(self) -> Space:
+        """The region's kernels that accept the problem, whatever rules say of both."""
+        problems = problems_of(self.variant)
+        values = problem_books.accepted(problems, self.problem)
+        gpus = load_all(self.books.arch_files) if self.books.arch_files else None
+        book = problem_books.book(self.variant, ck=self.books.ck, gpus=gpus)
+        known = Simplifier(values)
+        conditions = [known.condition(r.condition) for r in book.rules]
+        return self.region.space.where(*conditions)
+
+    def tables(self, limit: int, seed: int) -> Iterator[Mapping[str, Any]]:
+        """All kernels if there are no more than ``limit``, else so many drawn uniformly."""
+        if self.space.count() <= limit:
+            yield from (table for table, _ in self.space.tables(_CHUNK))
+        else:
+            yield from (table for table, _ in self.space.sample_tables(limit, seed, _CHUNK))
+
+    def kernels(
+        self, limit: int, seed: int, product: str | None = None
+    ) -> Iterator[tuple[KernelTable, Sequence[Point]]]:
+        """Tables of kernels with their configurations, a chunk at a time."""
+        wanted = dict.fromkeys([*self.region.book.fields, *timing(self.variant).quantities])
+        columns = Columns(self.region.book, tuple(wanted))
+        for chunk in columns.chunks(self.tables(limit, seed), self.space.domains):
+            made = KernelTable.of_columns(chunk, self.books, self.variant, self.arch, product)
+            yield made, PointRows(chunk, tuple(self.region.book.fields))
+
+
+class PointRows(Sequence[Mapping[str, Any]]):
+    """Rows of columns as configurations, made when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Column], fields: tuple[str, ...]) -> None:
+        self.columns, self.fields = columns, fields
+
+    def __len__(self) -> int:
+        return len(self.columns[self.fields[0]])
+
+    @overload
+    def __getitem__(self, i: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, i: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        return {f: self.columns[f].values[self.columns[f].codes[i]] for f in self.fields}

@@ -1,0 +1,156 @@
+"""Measured times of kernels on problems, as CSV files hold them.
+
+Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``, and the kernel:
+``kernel`` or ``name`` with its name, or the columns that the family knows, such as block tile and
+pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
+missing. ``set`` and ``problem`` keep repeated problems apart; other columns mean nothing. Rows
+with a ``status`` other than ok, or without a time, are passed over: so runs that
+`ckrules results --runs` exports are measurements.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ckrules.kernels.config import config_from_mapping, config_from_name
+from ckrules.kernels.families import family_of
+from ckrules.ranking.kernels import timing
+from ckrules.support import opening
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.family import Point
+
+_TIMES = {"latency_us": 1.0, "latency_ms": 1e3}
+_LARGEST = 1 << 28
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The kernels measured on one problem, with their times in microseconds."""
+
+    label: str
+    """Set and number of the problem in the file."""
+    problem: Any
+    points: Sequence[Point]
+    microseconds: Sequence[float]
+
+    @property
+    def best(self) -> float:
+        """The shortest time."""
+        return min(self.microseconds)
+
+
+def read(
+    path: Path | str, books: Books, arch: str = "gfx950", variant: str = "forward"
+) -> list[Measured]:
+    """The measurements of a file, by problem, in the file's order.
+
+    Args:
+        path: A CSV file.
+        books: What the fields of kernels may be; measured kernels need not be legal.
+        arch: The GPU of rows that name none.
+        variant: The variant of rows that name none.
+
+    Raises:
+        UsageError: For a row that is no measurement, with its line.
+    """
+    books.of(variant)  # a fault in a GPU file is none of a row
+    try:
+        text = opening.read(path, _LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not a text file in UTF-8") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    return list(
+        _grouped(csv.DictReader(io.StringIO(text)), str(path), _Reader(books, arch, variant))
+    )
+
+
+def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[Measured]:
+    names = rows.fieldnames or ()
+    unit = next((u for u in _TIMES if u in names), None)
+    if unit is None:
+        raise UsageError(f"{where}:1:1: no column {' or '.join(_TIMES)}")
+    found: dict[tuple[str, str], tuple[Any, list[Point], list[float]]] = {}
+    for row in rows:
+        place = f"{where}:{rows.line_num}:1"
+        if None in row or None in row.values():
+            raise UsageError(f"{place}: {len(names)} columns were expected")
+        if "status" in row and (row["status"] != "ok" or not row[unit]):
+            continue
+        try:
+            problem, point = reader.problem(row), reader.point(row)
+            time = _time(row[unit]) * _TIMES[unit]
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from None
+        key = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
+        entry = found.setdefault(key, (problem, [], []))
+        if entry[0] != problem:
+            raise UsageError(f"{place}: problem {' '.join(key)} was {entry[0]} before")
+        entry[1].append(point)
+        entry[2].append(time)
+    for key, (problem, points, times) in found.items():
+        yield Measured(" ".join(filter(None, key)), problem, points, times)
+
+
+class _Reader:
+    """Reads rows; a kernel that many rows name is made once."""
+
+    def __init__(self, books: Books, arch: str, variant: str) -> None:
+        self.books, self.arch, self.variant = books, arch, variant
+        self._points: dict[tuple[str, ...], Point] = {}
+
+    def problem(self, row: Mapping[str, str]) -> Any:
+        variant = self._variant(row)
+        problems = family_of(variant).problems
+        if problems is None:
+            raise UsageError(f"nothing is known of the problems of {variant} kernels")
+        # The number of the problem is not one of its sizes.
+        return problems.from_row({k: v for k, v in row.items() if k != "problem"})
+
+    def point(self, row: Mapping[str, str]) -> Point:
+        variant, arch = self._variant(row), row.get("arch") or self.arch
+        name = row.get("kernel") or row.get("name")
+        known = timing(variant)
+        key = (arch, name) if name else (arch, variant, *(row.get(c, "") for c in known.columns))
+        if key not in self._points:
+            self._points[key] = self._read(row, name, arch, variant)
+        return self._points[key]
+
+    def _variant(self, row: Mapping[str, str]) -> str:
+        return row.get("variant") or row.get("op_type") or self.variant
+
+    def _read(self, row: Mapping[str, str], name: str | None, arch: str, variant: str) -> Point:
+        if name:
+            return config_from_name(name, self.books, arch=arch).point
+        given = timing(variant).measured(row, arch)
+        if given is None:
+            columns = ", ".join(timing(variant).columns)
+            raise UsageError(f"no kernel: expected a column kernel, or {columns}")
+        return config_from_mapping(given, self.books).point
+
+
+def _time(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{text[:40]!r} is not a time") from None
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{text} is not a time above 0")
+    return value
+
+
+def kernels_of(measured: Iterable[Measured]) -> list[Point]:
+    """Every kernel that was measured, once, in order."""
+    seen: dict[str, Point] = {}
+    for each in measured:
+        for point in each.points:
+            seen.setdefault(repr(sorted(point.items())), point)
+    return list(seen.values())

@@ -1,0 +1,197 @@
+"""Kernels in the order of their predicted times on a problem, and where each time comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.ranking import learned as models
+from ckrules.ranking.learned import NoLightGBMError, TimeModel, load
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.kernels.family import Point
+    from ckrules.ranking.kernels import KernelTable
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One kernel with its predicted time."""
+
+    point: Point
+    microseconds: float
+    low: float
+    high: float
+    """Between these the time lies in two of three cases, as far as is known."""
+    limit: str
+    """What limits it: a name of `Estimate.bounds`."""
+    figures: Mapping[str, float]
+    bounds: Mapping[str, float]
+    learned: bool
+    """Whether a model that has seen such kernels says so, and not the estimate alone."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best kernels of all that were looked at, fastest first."""
+
+    kernels: Sequence[Ranked]
+    looked_at: int
+    source: str
+    """Where the times come from, in words."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """What estimates assume of the kernels that were looked at: see `Estimate.assumed`."""
+
+
+CAUTION = 1.25
+"""So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
+
+
+class Ranker:
+    """Predicts times by a model where one speaks of the kernels, else by estimates.
+
+    Args:
+        model: The model; None for the package's own where there is one, False for none.
+
+    A model that needs LightGBM is left out without it, and `Ranking.source` says so.
+    """
+
+    def __init__(self, model: TimeModel | bool | None = None) -> None:
+        self.model = model
+        self.why_not = ""
+
+    def rank(
+        self,
+        tables: Iterable[tuple[KernelTable, Sequence[Point]]],
+        problem: Any,
+        limit: int = 10,
+    ) -> Ranking:
+        """The fastest kernels on a problem.
+
+        Raises:
+            UsageError: If nothing is known of their times.
+        """
+        best: list[Ranked] = []
+        looked_at = 0
+        assumed: dict[str, str] = {}
+        for table, points in tables:
+            found, said = self._some(table, points, problem, limit)
+            looked_at += len(table)
+            assumed |= said
+            best = sorted([*best, *found], key=self.order)[:limit]
+        return Ranking(best, looked_at, self._source(best), assumed)
+
+    def times(self, table: KernelTable, problem: Any) -> Any:
+        """The predicted microseconds of every kernel of a table."""
+        estimate = table.estimate(problem)
+        model = self._model(table)
+        if model is None:
+            return estimate.microseconds
+        return model.predict(table, problem, estimate).microseconds
+
+    def _some(
+        self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
+    ) -> tuple[list[Ranked], Mapping[str, str]]:
+        estimate = table.estimate(problem)
+        model = self._model(table)
+        times = low = high = estimate.microseconds
+        seen = np.zeros(len(table), dtype=np.bool_)
+        if model is None:
+            # What estimates of measured kernels are off by, half of the time (docs/ranking.md).
+            low, high = times / 1.3, times * 1.3
+        else:
+            p = model.predict(table, problem, estimate)
+            times, low, high = p.microseconds, p.low, p.high
+            seen = model.measured(table)
+        first = np.argsort(np.where(seen, times, times * CAUTION), kind="stable")[:limit]
+        limits = estimate.limits()
+        found = [
+            Ranked(
+                points[int(i)],
+                float(times[i]),
+                float(low[i]),
+                float(high[i]),
+                limits[i],
+                {n: float(v[i]) for n, v in estimate.figures.items()},
+                {n: float(v[i]) for n, v in estimate.bounds.items()},
+                bool(seen[i]),
+            )
+            for i in first
+        ]
+        return found, estimate.assumed
+
+    def _model(self, table: KernelTable) -> TimeModel | None:
+        if self.model is False:
+            return None
+        if isinstance(self.model, TimeModel):
+            if said := self.model.why_not(table):
+                raise UsageError(f"the model does not speak of these kernels: {said}")
+            return self.model
+        values = (table.columns[n].used() for n in ("variant", "dtype"))
+        try:
+            variant, dtype = (str(v[0]) if len(v) == 1 else "" for v in values)
+            model = shipped(variant, dtype, table.gpu.name)
+            if model is not None:
+                models.lightgbm()
+            return model
+        except NoLightGBMError as error:
+            self.why_not = str(error)
+            return None
+
+    @staticmethod
+    def order(ranked: Ranked) -> float:
+        """What kernels are sorted by: the time, with `CAUTION` for unmeasured kinds."""
+        return ranked.microseconds * (1.0 if ranked.learned else CAUTION)
+
+    def said(self) -> str:
+        """Where times come from, without looking at a kernel."""
+        if self.model is False:
+            return "estimates alone, as asked"
+        if self.why_not:
+            return f"estimates alone: {self.why_not}"
+        return "the model given" if self.model else "the package's model"
+
+    def _source(self, best: Sequence[Ranked]) -> str:
+        if self.model is False:
+            return "estimated from the facts of the GPU, as asked"
+        if self.why_not:
+            return f"estimated from the facts of the GPU: {self.why_not}"
+        learned = sum(r.learned for r in best)
+        if not learned:
+            return "estimated from the facts of the GPU: such kernels were not measured"
+        rest = len(best) - learned
+        return "learned from measurements" + (
+            f"; {rest} of these kernels are unlike the measured ones: estimated" if rest else ""
+        )
+
+
+def chosen(word: str | None) -> TimeModel | bool | None:
+    """What ``--model`` says: a file's model, False for ``none``, None where it is left out."""
+    if word is None:
+        return None
+    return False if word == "none" else load(word)
+
+
+def names() -> list[str]:
+    """The models of the package, as ``forward_bf16_gfx950``."""
+    folder = files(__package__) / "models"
+    found = (p.name.removesuffix(_SUFFIX) for p in folder.iterdir() if p.name.endswith(_SUFFIX))
+    return sorted(found)
+
+
+_SUFFIX = ".model.gz"
+
+
+@cache
+def shipped(variant: str, dtype: str, arch: str) -> TimeModel | None:
+    """The package's model of such kernels; None if it has none."""
+    name = f"{variant}_{dtype}_{arch}"
+    if name not in names():
+        return None
+    with as_file(files(__package__) / "models" / f"{name}{_SUFFIX}") as path:
+        return load(path)

@@ -1,0 +1,128 @@
+"""The kernel of a whole space that is predicted fastest: a sample, then ever better neighbours.
+
+Billions of kernels cannot be looked at one by one. A uniform sample finds good regions; from the
+best of it the search goes to kernels that differ in one field, as long as any is among the best.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.ranker import Ranked, Ranker, Ranking
+
+if TYPE_CHECKING:
+    from ckrules.kernels.family import Point
+    from ckrules.ranking.candidates import Candidates
+
+SAMPLE = 20_000
+KEPT = 16
+_FROM_EACH = 4096
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found, and how it went there."""
+
+    ranking: Ranking
+    rounds: int
+    seconds: float
+    ended: str
+    """Why it ended: ``no neighbour is faster``, ``time`` or ``kernels``."""
+
+
+class Search:
+    """One search.
+
+    Args:
+        candidates: The kernels that accept the problem.
+        ranker: What predicts times.
+        product: The product of the GPU.
+        seed: Of the sample: the same seed finds the same kernel.
+        limit: How many of the fastest kernels are kept for the answer.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        ranker: Ranker,
+        *,
+        product: str | None = None,
+        seed: int = 1,
+        limit: int = 10,
+    ) -> None:
+        self.candidates, self.ranker, self.product = candidates, ranker, product
+        self.seed, self.limit = seed, limit
+        self.looked_at = 0
+        self._seen: set[tuple[Any, ...]] = set()
+        self._assumed: dict[str, str] = {}
+        self._source = ""
+
+    def run(
+        self, sample: int = SAMPLE, kernels: int | None = None, seconds: float | None = None
+    ) -> Found:
+        """Searches until no neighbour is faster, or a budget is used up.
+
+        Raises:
+            UsageError: If nothing is known of the kernels' times.
+        """
+        began = time.monotonic()
+        best = self._rank(self.candidates.kernels(sample, self.seed, self.product))
+        rounds, ended = 0, "no neighbour is faster"
+        while best:
+            if seconds is not None and time.monotonic() - began > seconds:
+                ended = "time"
+                break
+            if kernels is not None and self.looked_at >= kernels:
+                ended = "kernels"
+                break
+            found = self._rank(self._table(self._around(best[:KEPT])))
+            rounds += 1
+            best = self._merged(best, found)
+            if not any(f is b for f in found for b in best[:KEPT]):
+                break
+        ranking = Ranking(best[: self.limit], self.looked_at, self._source, self._assumed)
+        return Found(ranking, rounds, time.monotonic() - began, ended)
+
+    def _around(self, best: Sequence[Ranked]) -> list[Point]:
+        """Kernels that differ from one of the best in one field and were not looked at."""
+        space = self.candidates.space
+        found: list[Point] = []
+        for ranked in best:
+            near = space.neighbors(dict(ranked.point), "Hamming")
+            found += [p for p in islice(near, _FROM_EACH) if self._new(p)]
+        return found
+
+    def _new(self, point: Mapping[str, Any]) -> bool:
+        key = tuple(point[n] for n in self.candidates.space.names)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _table(self, points: list[Point]) -> Iterable[tuple[KernelTable, Sequence[Point]]]:
+        if points:
+            books = self.candidates.books
+            yield KernelTable.of_points(points, books, self.product), points
+
+    def _rank(self, tables: Iterable[tuple[KernelTable, Sequence[Point]]]) -> list[Ranked]:
+        ranking = self.ranker.rank(tables, self.candidates.problem, max(KEPT, self.limit) * 4)
+        self.looked_at += ranking.looked_at
+        self._assumed |= ranking.assumed
+        self._source = ranking.source or self._source
+        return list(ranking.kernels)
+
+    def _merged(self, old: Sequence[Ranked], new: Sequence[Ranked]) -> list[Ranked]:
+        """The fastest of both, with as many different times as can be: equal ones are alike."""
+        every = sorted([*old, *new], key=self.ranker.order)
+        times = np.round(np.log2([r.microseconds for r in every]), 3)
+        first = {t: i for i, t in reversed(list(enumerate(times.tolist())))}
+        leading = [every[i] for i in sorted(first.values())]
+        rest = [r for i, r in enumerate(every) if i not in set(first.values())]
+        return [*leading, *rest][: max(KEPT, self.limit) * 4]

@@ -1,0 +1,271 @@
+"""Training models of times, and holding them against measurements they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.ranking.evaluation import Figures, figures, judge
+from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.learned import AGAINST, TimeModel, lightgbm, matrix
+from ckrules.ranking.measurements import Measured, kernels_of
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.family import Point
+    from ckrules.kernels.timing import Estimate
+    from ckrules.ranking.ranker import Ranker
+
+    Floats = NDArray[np.float64]
+
+MEMBERS = 5
+_RELATIVE = {
+    "objective": "huber", "alpha": 0.2, "learning_rate": 0.05, "num_leaves": 15,
+    "min_child_samples": 20, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.6,
+}  # fmt: skip
+_LEVEL = {
+    "objective": "huber", "alpha": 0.3, "learning_rate": 0.05, "num_leaves": 6,
+    "min_child_samples": 8, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7,
+}  # fmt: skip
+_ROUNDS, _LEVEL_ROUNDS = 300, 150
+#: Fields of which a model speaks only where their value was measured, and whose range counts.
+_VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to_merge")
+_RANGES = ("tile_m", "tile_n", "tile_k", "waves")
+_PROPERTIES = {"deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Measurements as numbers: what a model learns from and is held against."""
+
+    measured: Sequence[Measured]
+    tables: Sequence[KernelTable]
+    estimates: Sequence[Estimate]
+
+    @classmethod
+    def of(cls, measured: Sequence[Measured], books: Books, product: str | None = None) -> Samples:
+        """The measurements with the estimates of their kernels."""
+        made: dict[tuple[int, ...], KernelTable] = {}
+        tables = []
+        for each in measured:
+            key = tuple(map(id, each.points))
+            if key not in made:
+                made[key] = KernelTable.of_points(each.points, books, product)
+            tables.append(made[key])
+        found = [t.estimate(m.problem) for t, m in zip(tables, measured, strict=True)]
+        return cls(measured, tables, found)
+
+    def __len__(self) -> int:
+        return len(self.measured)
+
+    def only(self, wanted: Callable[[Measured], bool]) -> Samples:
+        """The problems that meet a condition."""
+        kept = [i for i, m in enumerate(self.measured) if wanted(m)]
+        return Samples(
+            [self.measured[i] for i in kept],
+            [self.tables[i] for i in kept],
+            [self.estimates[i] for i in kept],
+        )
+
+    def estimated(self) -> Figures:
+        """The figures of picks by the estimates alone."""
+        pairs = zip(self.estimates, self.measured, strict=True)
+        return figures(judge(e.microseconds, m.microseconds) for e, m in pairs)
+
+    def predicted(self, model: TimeModel) -> Figures:
+        """The figures of a model's picks."""
+        return figures(
+            judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
+            for m, t, e in zip(self.measured, self.tables, self.estimates, strict=True)
+        )
+
+    def judged(self, ranker: Ranker) -> Figures:
+        """The figures of a ranker's picks."""
+        return figures(
+            judge(ranker.times(t, m.problem), m.microseconds)
+            for m, t in zip(self.measured, self.tables, strict=True)
+        )
+
+
+def train(
+    samples: Samples,
+    books: Books,
+    *,
+    seed: int = 1,
+    members: int = MEMBERS,
+    card: Mapping[str, Any] | None = None,
+    left_out: Callable[[Point], bool] | None = None,
+) -> TimeModel:
+    """A model of these measurements.
+
+    Args:
+        samples: Measurements of kernels of one variant, dtype and GPU.
+        books: The rule books by which the kernels were read.
+        seed: The same seed and measurements give the same model.
+        members: Ensembles that are trained, each on another part of the problems.
+        card: What else its card says.
+        left_out: Kernels that are not learned from.
+
+    Raises:
+        UsageError: If there are fewer than ten problems.
+        NoLightGBMError: If LightGBM is not installed.
+    """
+    if len(samples) < 10:
+        raise UsageError(f"{len(samples)} problems are too few to learn from: at least 10")
+    return _Training(samples, books, seed, members, left_out).model(card or {})
+
+
+class _Training:
+    """One training under way: targets and rows, by problem."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        books: Books,
+        seed: int,
+        members: int,
+        left_out: Callable[[Point], bool] | None,
+    ) -> None:
+        self.samples, self.seed, self.members = samples, seed, members
+        keep = left_out or (lambda _: False)
+        self.points = [p for p in kernels_of(samples.measured) if not keep(p)]
+        everywhere = [p for p in self.points if all(_has(m.points, p) for m in samples.measured)]
+        self.reference = everywhere or self.points
+        self.features = (AGAINST, *samples.estimates[0].features)
+        self.situation = tuple(samples.estimates[0].situation)
+        empty = TimeModel({}, self.reference, self.features, self.situation, (), ())
+        self.bases = [
+            empty.base(t, m.problem) for t, m in zip(samples.tables, samples.measured, strict=True)
+        ]
+        self.kept = [np.asarray([not keep(p) for p in m.points]) for m in samples.measured]
+
+    def model(self, card: Mapping[str, Any]) -> TimeModel:
+        levels = np.asarray([self._level(i) for i in range(len(self.samples))])
+        rows = [self._rows(i) for i in range(len(self.samples))]
+        targets = [self._targets(i, levels[i]) for i in range(len(self.samples))]
+        situations = np.asarray(
+            [[e.situation[n] for n in self.situation] for e in self.samples.estimates]
+        )
+        above = levels - np.asarray(self.bases)
+        relative, level, seen = [], [], []
+        for member, part in enumerate(self._parts()):
+            seed = self.seed * 1000 + member
+            x, y = np.vstack([rows[i] for i in part]), np.hstack([targets[i] for i in part])
+            weights = np.hstack([_weights(targets[i]) for i in part])
+            relative.append(_fit(x, y, _RELATIVE, _ROUNDS, seed, weights))
+            level.append(_fit(situations[part], above[part], _LEVEL, _LEVEL_ROUNDS, seed))
+            rest = np.setdiff1d(np.arange(len(self.samples)), part)
+            missed = [relative[-1].predict(rows[i]) - targets[i] for i in rest]
+            seen.append((np.hstack(missed), level[-1].predict(situations[rest]) - above[rest]))
+        outside = np.hstack([r[:, 0] - t for r, t in zip(rows, targets, strict=True)])
+        errors = {
+            "relative": _spread(np.hstack([r for r, _ in seen])),
+            "level": _spread(np.hstack([v for _, v in seen])),
+            "outside": _spread(outside),
+        }
+        return TimeModel(
+            {**card, "about": self._about(), "errors": errors, "seed": self.seed},
+            self.reference, self.features, self.situation,
+            [b.model_to_string() for b in relative], [b.model_to_string() for b in level],
+        )  # fmt: skip
+
+    def _parts(self) -> Iterator[NDArray[np.int64]]:
+        """For each member the problems that it learns from; the rest say how good it is."""
+        rng = np.random.default_rng(self.seed)
+        order = rng.permutation(len(self.samples))
+        for member in range(self.members):
+            out = order[member :: max(self.members, 2) * 2]
+            yield np.sort(np.setdiff1d(order, out))
+
+    def _level(self, i: int) -> float:
+        """The measured time of the reference kernels: the mean of logarithms to base 2.
+
+        Where not all of them were measured, the estimates say how those that were compare.
+        """
+        m, estimate = self.samples.measured[i], self.samples.estimates[i]
+        inside = np.asarray([_has(self.reference, p) for p in m.points]) & self.kept[i]
+        if not inside.any():
+            inside = self.kept[i]
+        times = np.log2(np.asarray(m.microseconds))[inside]
+        against = np.log2(estimate.microseconds)[inside] - self.bases[i]
+        return float((times - (against if inside.sum() != len(self.reference) else 0.0)).mean())
+
+    def _rows(self, i: int) -> Floats:
+        x = matrix(self.samples.estimates[i], self.bases[i], self.features, self.situation)
+        return np.asarray(x[self.kept[i]])
+
+    def _targets(self, i: int, level: float) -> Floats:
+        times = np.log2(np.asarray(self.samples.measured[i].microseconds))
+        return np.asarray((times - level)[self.kept[i]])
+
+    def _about(self) -> dict[str, Any]:
+        """What the kernels have in common, and the values and ranges that were measured."""
+        about: dict[str, Any] = {n: str(self.points[0][n]) for n in ("arch", "variant", "dtype")}
+        table = self.samples.tables[0]
+        about["product"] = table.product.name
+        values: dict[str, set[Any]] = {n: set() for n in (*_VALUES, *_RANGES)}
+        for t in self.samples.tables:
+            for name, found in values.items():
+                found.update(t.columns[name].values)
+        about["values"] = {n: sorted(values[n]) for n in _VALUES}
+        about["ranges"] = {n: [min(values[n]), max(values[n])] for n in _RANGES}
+        about["problems"] = len(self.samples)
+        about["measurements"] = sum(len(m.points) for m in self.samples.measured)
+        return about
+
+
+def cross_validated(
+    samples: Samples, books: Books, folds: int = 5, seed: int = 1, members: int = MEMBERS
+) -> Figures:
+    """The figures of models on problems that they were not trained on (folds of problems).
+
+    Problems that the file has several times are always in one fold.
+    """
+    texts = sorted({str(m.problem) for m in samples.measured})
+    order = np.random.default_rng(seed).permutation(len(texts))
+    fold = {texts[i]: place % folds for place, i in enumerate(order)}
+    picks = []
+    for f in range(folds):
+        model = train(
+            samples.only(lambda m, f=f: fold[str(m.problem)] != f),  # type: ignore[misc]
+            books, seed=seed, members=members,
+        )  # fmt: skip
+        held = samples.only(lambda m, f=f: fold[str(m.problem)] == f)  # type: ignore[misc]
+        picks += [
+            judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
+            for m, t, e in zip(held.measured, held.tables, held.estimates, strict=True)
+        ]
+    return figures(picks)
+
+
+def _has(points: Sequence[Point], point: Point) -> bool:
+    return any(p is point or p == point for p in points)
+
+
+def _weights(targets: Floats) -> Floats:
+    """How much each kernel of a problem counts: the faster the more, as they are what is picked."""
+    return np.asarray(np.exp(-1.5 * (targets - targets.min())))
+
+
+def _fit(
+    x: Floats,
+    y: Floats,
+    settings: Mapping[str, Any],
+    rounds: int,
+    seed: int,
+    weights: Floats | None = None,
+) -> Any:
+    lgb = lightgbm()
+    data = lgb.Dataset(x, y, weight=weights)
+    return lgb.train({**settings, **_PROPERTIES, "seed": seed}, data, rounds)
+
+
+def _spread(errors: Floats) -> float:
+    """The half range that two of three errors fall into; outliers do not count."""
+    return float(np.quantile(np.abs(errors), 0.68))

@@ -1,0 +1,130 @@
+"""Catalogs by name or file: the package's, a file of tables, or any file of configurations."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules import arch as gpu_facts
+from ckrules.constraints import catalogs
+from ckrules.constraints.catalogs.catalog import Catalog
+from ckrules.constraints.catalogs.model import CatalogData, Rows
+from ckrules.kernels.families import family_of
+from ckrules.readers.entries import Context, Problem, Remark
+from ckrules.readers.inputs import Reading
+from ckrules.readers.sweeps import is_sweep, read_sweep
+from ckrules.support import opening
+from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import count
+
+if TYPE_CHECKING:
+    from ckrules.kernels.books import Books
+
+Point = Mapping[str, Any]
+
+
+def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) -> Catalog:
+    """The catalog of this name, or the one that a file makes.
+
+    A file of configurations (`ckrules.readers.formats`) is the catalog of its kernels, each listed
+    once; one of ranges (`ckrules.readers.sweeps`) of what its tool lists. ``data.remarks`` of the
+    catalog says what else the file holds.
+
+    Args:
+        name: One of `ckrules.constraints.catalogs.names`, or the path of a file.
+        books: CK version and GPUs.
+        archs: The GPUs of configurations that name none, in any spelling.
+
+    Raises:
+        UnknownNameError: For what is neither, with near matches.
+        UsageError: With file, line and column, for what cannot be read, or names no GPU.
+    """
+    gpus = gpu_facts.load_all(books.arch_files) if books.arch_files else None
+    if name in catalogs.names() or _has_tables(name):
+        return catalogs.load(name, ck=books.ck, gpus=gpus)
+    if is_sweep(name):
+        return Catalog(read_sweep(name, books), ck=books.ck, gpus=gpus)
+    if not os.path.lexists(name):
+        if os.sep in name or os.path.splitext(name)[1]:
+            raise UsageError(f"{name}: no such file")
+        raise unknown("catalog", name, catalogs.names())
+    read = _File(name, books, list(dict.fromkeys(map(books.plain_arch, archs or ()))))
+    return Catalog(read.data(), ck=books.ck, gpus=gpus)
+
+
+def _has_tables(name: str) -> bool:
+    """Whether a file is a catalog's own TOML, and not configurations in TOML."""
+    if not name.lower().endswith(".toml") or not os.path.isfile(name):
+        return False
+    try:
+        with opening.binary(name) as stream:
+            return "kernels" not in (data := tomllib.load(stream)) or "catalog" in data
+    except (OSError, ValueError, RecursionError):
+        return True  # whose reader says what is wrong
+
+
+class _File:
+    """The kernels of a file, once for each GPU that is asked about."""
+
+    def __init__(self, name: str, books: Books, archs: Sequence[str]) -> None:
+        self.name, self._books = name, books
+        self.points: dict[tuple[Any, ...], Point] = {}
+        for arch in archs:
+            self._read(arch)
+        if not archs:
+            self._read(None)
+        if not self.points:
+            raise UsageError(f"{name}: empty: there is no configuration in it")
+
+    def _read(self, arch: str | None) -> None:
+        faults: list[Problem] = []
+        found: dict[tuple[Any, ...], Point] = {}
+        self._left_out: Counter[str] = Counter()
+        self._repeated = 0
+        for item in Reading(self.name, Context(self._books, arch)):
+            if isinstance(item, Problem):
+                faults.append(item)
+            elif isinstance(item, Remark):
+                self._left_out[item.code] += 1
+            else:
+                point = item.config.point
+                self._repeated += tuple(point.values()) in found
+                found[tuple(point.values())] = point
+        if faults:
+            raise _fault(faults)
+        self.points |= found
+
+    def data(self) -> CatalogData:
+        """What the file says, in the form of a catalog's tables."""
+        by_family: dict[str, list[Point]] = {}
+        for point in self.points.values():
+            by_family.setdefault(family_of(str(point["variant"])).name, []).append(point)
+        own = next(iter(by_family), family_of(None).name)
+        first = next(iter(by_family.get(own, ())), None)
+        near = {} if first is None else {"variant": (first["variant"],)}
+        return CatalogData(
+            name=os.path.basename(self.name),
+            title=f"the kernels of {self.name}",
+            source=self.name,
+            family=own,
+            rows=tuple(
+                Rows(family, tuple(rows), {}, {} if family == own else near, ())
+                for family, rows in by_family.items()
+            ),
+            remarks=tuple(self._remarks()),
+        )
+
+    def _remarks(self) -> Iterable[str]:
+        if self._repeated:
+            yield f"{count(self._repeated, 'entry')} repeated"
+        for code, number in sorted(self._left_out.items()):
+            yield f"{count(number, 'entry')} left out ({code})"
+
+
+def _fault(faults: Sequence[Problem]) -> UsageError:
+    place, message = faults[0].lines()[0]
+    more = f" ({len(faults) - 1:,} more cannot be read)" if len(faults) > 1 else ""
+    return UsageError(f"{place}: {message}{more}")

@@ -1,0 +1,208 @@
+"""Kernels that C++ macros declare, as configurations; what is left out is filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckrules.engine.expr import Value
+from ckrules.kernels.families import reader_tables
+from ckrules.kernels.reader_tables import MacroTable
+from ckrules.readers.entries import (
+    Context,
+    Edit,
+    Entry,
+    Place,
+    Problem,
+    Remark,
+    entry_from_mapping,
+)
+from ckrules.readers.formats.jsonl import span_place
+from ckrules.readers.formats.macros.cpp_calls import Argument, Call, Code
+from ckrules.readers.formats.macros.readings import READINGS
+from ckrules.readers.source import Source, Text
+from ckrules.support.errors import nearest
+
+_MACRO = re.compile(r"DECL_(?:[A-Z]++_)*KERNEL(?:_SET|_SIMPLE|_ALL)?")
+#: What declares kernels of which there are no rules, by a word of the macro's name.
+_OTHERS = {"FMHA": "attention", "": "GEMM"}
+
+
+def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+    """Every declared kernel of the file."""
+    text = source.text()
+    code = Code(text.text)
+    tables: dict[str, MacroTable] = {t.macro: t for t in reader_tables("macros").values()}
+    read_as = False
+    for found in code.calls(_MACRO):
+        if isinstance(found, tuple):
+            yield Problem(Place(source.name, *text.place(found[0])), found[1])
+        elif found.name not in tables:
+            what = next(w for word, w in _OTHERS.items() if word in found.name)
+            place = span_place(text, source.name, found.start, found.start + len(found.name))
+            said = f"{what} configurations are not covered by the convolution rules"
+            yield Remark(place, "CFG006", said)
+        else:
+            for item in _set(found, code, text, source.name, context, tables[found.name]):
+                if isinstance(item, Remark) and item.code == "CFG007":
+                    if read_as:
+                        continue
+                    read_as = True
+                yield item
+
+
+def _set(
+    macro: Call, code: Code, text: Text, source: str, context: Context, table: MacroTable
+) -> Iterator[Entry | Problem | Remark]:
+    if len(macro.arguments) < 2:
+        place = span_place(text, source, macro.start, macro.end)
+        yield Problem(place, "expected a name and .add(…) calls")
+        return
+    adds = code.chain(macro.arguments[1].start, macro.arguments[-1].end, headed=False)
+    if adds is None:
+        first = macro.arguments[1]
+        yield Problem(span_place(text, source, first.start, first.end), "expected .add(…) calls")
+        return
+    for add in adds:
+        place = span_place(text, source, add.start, add.end)
+        if add.name == "add" and add.arguments and isinstance(add.arguments[0].value(), str):
+            yield _Declared(text, source, table, "mnk").short(place, add.arguments, context)
+            continue
+        chains = [code.chain(a.start, a.end, headed=True) for a in add.arguments[:2]]
+        if add.name != "add" or len(chains) < 2 or None in chains:
+            what = "expected .add(GroupedConvSig()…, GroupedConvAlgo()…[, arch])"
+            yield Problem(place, what)
+            continue
+        setters = [s for c in chains if c is not None for s in c]
+        yield from _Declared(text, source, table, context.tile_reading).entry(
+            place, setters, add.arguments[2:3], context
+        )
+
+
+@dataclass
+class _Declared:
+    """One kernel being read: its fields and the arguments that say them."""
+
+    text: Text
+    source: str
+    table: MacroTable
+    reading: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    at: dict[str, Argument] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+
+    def place(self, part: Argument | Call) -> Place:
+        """Where an argument or the name of a call stands."""
+        end = part.end if isinstance(part, Argument) else part.start + len(part.name)
+        return span_place(self.text, self.source, part.start, end)
+
+    def entry(
+        self, place: Place, setters: list[Call], arch: tuple[Argument, ...], context: Context
+    ) -> Iterator[Entry | Problem | Remark]:
+        """The kernel, after the remark that says how its tile was read."""
+        for setter in setters:
+            fault = self._setter(setter)
+            if fault is not None:
+                yield fault
+                return
+            if setter.name in self.table.readings:
+                said = f".{setter.name}(a, b, c) is read as {READINGS[self.reading]}"
+                yield Remark(self.place(setter), "CFG007", said)
+        for argument in arch:
+            if (name := argument.value()) not in ("*", None):
+                self.fields["arch"], self.at["arch"] = name, argument
+        outside = self._outside()
+        if outside is not None:
+            yield outside
+            return
+        self._fill(place)
+        yield entry_from_mapping(
+            self.fields, context, place, self._locate, self._rewrite, remarks=tuple(self.remarks)
+        )
+
+    def short(
+        self, place: Place, given: tuple[Argument, ...], context: Context
+    ) -> Entry | Problem | Remark:
+        """``.add("fp16", "nhwgc", "forward", 128, 128, 32)``: words, then the tile."""
+        numbers = [a for a in given if type(a.value()) is int]
+        words = [a for a in given if isinstance(a.value(), str)]
+        most = len(self.table.short)
+        names = self.table.short[most - len(numbers) :]
+        if len(numbers) not in (most - 1, most) or len(numbers) + len(words) != len(given):
+            return Problem(place, 'expected .add("fp16", "nhwgc", "forward", M, N, K)')
+        for argument in words:
+            word = argument.value()
+            name = "dtype" if argument is words[0] else "layout"
+            if self.table.words("variant", word) in context.books.variants:
+                name = "variant"
+            elif str(word).startswith("gfx"):
+                name = "arch"
+            self.fields[name], self.at[name] = self.table.words(name, word), argument
+        for name, argument in zip(names, numbers, strict=True):
+            self.fields[name], self.at[name] = argument.value(), argument
+        outside = self._outside()
+        if outside is not None:
+            return outside
+        self.table.infer(self.fields)
+        self._fill(place)
+        return entry_from_mapping(
+            self.fields, context, place, self._locate, self._rewrite, remarks=tuple(self.remarks)
+        )
+
+    def _setter(self, setter: Call) -> Problem | None:
+        names: tuple[str, ...]
+        known = {
+            **self.table.setters,
+            **{k: v[self.reading] for k, v in self.table.readings.items()},
+        }
+        if setter.name in known:
+            names = known[setter.name]
+        else:
+            if setter.name not in self.table.others:
+                hits = nearest(setter.name[:80], [*known, *self.table.others], n=1)
+                near = f": did you mean .{hits[0]}()?" if hits else ""
+                self.remarks.append(
+                    Remark(self.place(setter), "CFG004", f"no setter .{setter.name[:80]}(){near}")
+                )
+            return None
+        if len(setter.arguments) < len(names) or not setter.arguments:
+            count = len(names)
+            what = f".{setter.name}() takes {count} argument{'s' * (count > 1)}"
+            return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
+        for name, argument in zip(names, setter.arguments, strict=False):
+            value = argument.value()
+            if value is None:
+                what = f"{argument.text[:40]!r} is not a number, text or truth value"
+                return Problem(self.place(argument), f"{what}: its value is not known here")
+            if name and value not in ("*", -1):
+                self.fields[name], self.at[name] = self.table.words(name, value), argument
+        return None
+
+    def _outside(self) -> Remark | None:
+        for name, values in self.table.outside.items():
+            value = self.fields.get(name)
+            if value in values:
+                where = self.place(self.at[name])
+                return Remark(where, "CFG006", f"{name} {value} is not covered by the rules")
+        return None
+
+    def _fill(self, place: Place) -> None:
+        filled = self.table.fill(self.fields)
+        self.fields |= filled
+        if filled:
+            said = ", ".join(f"{k} = {str(v).lower()}" for k, v in filled.items())
+            self.remarks.append(Remark(place, "CFG008", f"filled in: {said}"))
+
+    def _locate(self, name: str, at_key: bool) -> Place | None:
+        return self.place(self.at[name]) if name in self.at else None
+
+    def _rewrite(self, name: str, value: Value) -> Edit | None:
+        place = self._locate(name, False)
+        if place is None:
+            return None
+        spell: Callable[[Value], str] = str
+        if isinstance(value, bool):
+            return Edit(place, str(value).lower())
+        return Edit(place, f'"{value}"' if isinstance(value, str) else spell(value))

@@ -1,0 +1,233 @@
+"""Conflicts: minimal sets of rules, field values and conditions that cannot hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr import BoolExpr, Expr, Value, isin
+from ckrules.engine.expr.printer import literal, to_text
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules import Rule
+from ckrules.reasoning.cheap_checks import Test
+from ckrules.reasoning.oracle import Oracle, shrink
+from ckrules.support.errors import UndecidedError
+
+_NEAR = 4  # fields beside the held ones that a rule may read to be tried on its own
+#: What proves a conflict, the plainest first.
+PROOFS = ("listing", "compiled", "solver")
+_LISTED = 20_000  # value combinations up to which a conflict is proved by listing them
+
+
+@dataclass(frozen=True, slots=True)
+class FixedField:
+    """A field held to one value, or to one of several."""
+
+    field: str
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        if len(self.values) == 1:
+            return f"{self.field} = {literal(self.values[0])}"
+        return f"{self.field} in [{', '.join(literal(v) for v in self.values)}]"
+
+
+def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
+    """The condition that a variable has one of the values.
+
+    >>> from ckrules.engine.expr.variables import Bool, Int
+    >>> held_condition(Int("m", [1, 2]), [2]), held_condition(Bool("p"), [False])
+    (m == 2, ~p)
+    """
+    if domain_of(node).sort == "bool":
+        either: Any = node
+        both = len(set(values)) > 1
+        condition: BoolExpr = (either == either) if both else either if values[0] else ~either
+        return condition
+    if len(values) == 1:
+        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]
+        return single
+    return isin(node, list(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A minimal contradiction: leaving out any one part makes the others possible.
+
+    ``proof`` is ``"listing"`` where every combination of the other fields' values was evaluated
+    by the pointwise back end; where there are too many to list it is ``"compiled"`` if compiled
+    spaces alone proved it, else ``"solver"``.
+    """
+
+    rules: tuple[Rule, ...]
+    held: tuple[FixedField, ...]
+    conditions: tuple[BoolExpr, ...] = field(default=())
+    proof: str = "solver"
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the rules."""
+        return tuple(r.code for r in self.rules)
+
+    @property
+    def size(self) -> int:
+        """The number of parts."""
+        return len(self.rules) + len(self.held) + len(self.conditions)
+
+    def sentence(self) -> str:
+        """The conflict in words.
+
+        >>> gpu = FixedField("arch", ("gfx1201",))
+        >>> Conflict((), (gpu, FixedField("pipeline", ("compv4",)))).sentence()
+        "arch = 'gfx1201' and pipeline = 'compv4' cannot hold together"
+        """
+        facts = [*map(str, self.held), *(f"`{to_text(c)}`" for c in self.conditions)]
+        rules = ", ".join(f"{r.code} ({r.name})" for r in self.rules)
+        if not facts:
+            return f"{rules} leave no configuration at all"
+        verb = "cannot hold" + (" together" if len(facts) > 1 else "")
+        return f"{' and '.join(facts)} {verb}" + (f" under {rules}" if rules else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of JSON outputs."""
+        return {
+            "rules": [
+                {"code": r.code, "name": r.name, "kind": r.kind, "sources": list(r.sources)}
+                for r in self.rules
+            ],
+            "fields": {
+                h.field: h.values[0] if len(h.values) == 1 else list(h.values) for h in self.held
+            },
+            "conditions": [to_text(c) for c in self.conditions],
+            "sentence": self.sentence(),
+            "proof": self.proof,
+        }
+
+
+class Assumptions:
+    """Rules, held fields and conditions, each as the condition that an oracle is asked about."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, Expr],
+        *,
+        rules: Iterable[Rule] = (),
+        held: Iterable[FixedField] = (),
+        conditions: Iterable[BoolExpr] = (),
+    ) -> None:
+        listed = list(held)
+        self.facts = [held_condition(variables[h.field], h.values) for h in listed]
+        self.held = {c.id: h for c, h in zip(self.facts, listed, strict=True)}
+        self.conditions = {c.id: c for c in conditions}
+        self.rules: dict[int, Rule] = {}
+        for r in rules:  # a rule that says the same as a fact would only repeat it
+            if r.condition.id not in self.held and r.condition.id not in self.conditions:
+                self.rules.setdefault(r.condition.id, r)
+
+    @property
+    def items(self) -> list[BoolExpr]:
+        """Fixed fields, conditions, then rules."""
+        return [*self.facts, *self.conditions.values(), *(r.condition for r in self.rules.values())]
+
+    def conflict(self, chosen: Iterable[BoolExpr], test: Test) -> Conflict:
+        """The conflict of the chosen conditions, with its proof."""
+        ids = {c.id for c in chosen}
+        found = Conflict(
+            tuple(sorted((r for k, r in self.rules.items() if k in ids), key=lambda r: r.code)),
+            tuple(h for k, h in self.held.items() if k in ids),
+            tuple(c for k, c in self.conditions.items() if k in ids),
+            test.proof,
+        )
+        listed = listing(list(chosen), test.oracle.domains)
+        if listed is False:
+            raise UndecidedError(f"listing contradicts the solver: {found.sentence()}")
+        return found if listed is None else replace(found, proof="listing")
+
+
+def minimal(parts: Assumptions, asked: Oracle | Test) -> Conflict:
+    """A conflict among the parts, which together are impossible; few rules rather than few fields.
+
+    Rules that read few fields beside the held ones are preferred, and a single rule that does.
+
+    Args:
+        parts: What conflicts.
+        asked: What decides whether conditions can hold: a solver, or a test of its own.
+
+    Raises:
+        UndecidedError: When the oracle is undecided.
+    """
+    test = Test(asked) if isinstance(asked, Oracle) else asked
+    facts = [*parts.facts, *parts.conditions.values()]
+    given: set[str] = set().union(*(c.support for c in facts))
+    outside = {k: len(r.condition.support - given) for k, r in parts.rules.items()}
+    ordered = sorted(parts.rules.items(), key=lambda kr: (outside[kr[0]], kr[1].code))
+    rules = [r.condition for _, r in ordered]
+    if test(facts) is not None:
+        return parts.conflict(_take(facts, shrink(facts, test)), test)
+    for condition in rules:
+        if outside[condition.id] <= _NEAR and test([*facts, condition]) is not None:
+            items = [condition, *facts]
+            return parts.conflict(_take(items, shrink(items, test)), test)
+    items = [*facts, *rules]
+    return parts.conflict(_take(items, shrink(items, test)), test)
+
+
+def fewest_values(parts: Assumptions, oracle: Oracle) -> Conflict | None:
+    """A conflict among the parts in which no held field can be spared, whatever rules it takes.
+
+    None if the parts can hold together.
+
+    Raises:
+        UndecidedError: When the oracle is undecided.
+    """
+    test = Test(oracle)
+    rules = [r.condition for r in parts.rules.values()]
+    facts = [*parts.facts, *parts.conditions.values()]
+
+    def given_rules(some: Sequence[BoolExpr]) -> frozenset[int] | None:
+        return test([*rules, *some])
+
+    if given_rules(facts) is None:
+        return None
+    kept = _take(facts, shrink(facts, given_rules))
+    fewer = Assumptions(
+        oracle.variables,
+        rules=parts.rules.values(),
+        held=[parts.held[c.id] for c in kept if c.id in parts.held],
+        conditions=[c for c in kept if c.id in parts.conditions],
+    )
+    return minimal(fewer, oracle)
+
+
+def _take(items: Sequence[BoolExpr], positions: Iterable[int]) -> list[BoolExpr]:
+    return [items[k] for k in positions]
+
+
+def listing(
+    conditions: Sequence[BoolExpr], domains: Mapping[str, Sequence[Any]], limit: int = _LISTED
+) -> bool | None:
+    """True if evaluating every combination of values proves that the conditions conflict.
+
+    False if a combination meets them all; None if there are more than ``limit`` combinations.
+
+    >>> from ckrules.engine.expr.variables import Int
+    >>> x = Int("x", range(4))
+    >>> listing([x > 1, x < 2], {"x": range(4)}), listing([x > 1], {"x": range(4)})
+    (True, False)
+    """
+    names = sorted(frozenset().union(*(c.support for c in conditions))) if conditions else []
+    left: dict[str, list[Any]] = {}
+    for name in names:
+        own = [c for c in conditions if c.support == {name}]
+        left[name] = [v for v in domains[name] if all(At({name: v}).holds(c) for c in own)]
+    if prod(len(v) for v in left.values()) > limit:
+        return None
+    joint = [c for c in conditions if len(c.support) != 1]
+    holds = compile_function(joint)
+    rows = product(*(left[n] for n in names))
+    return not any(all(holds(dict(zip(names, row, strict=True)))) for row in rows)

@@ -1,0 +1,104 @@
+"""The numbers of a conflict: what its rules say of points that meet everything else in it.
+
+Where a rule compares two numbers, they are those of the point that breaks it least: "even then".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ckrules.engine.codec import Point
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr import BoolExpr, Expr
+from ckrules.engine.rules import Rule, violation
+from ckrules.engine.rules.messages import conjuncts
+from ckrules.reasoning.conflict import Conflict, held_condition
+from ckrules.reasoning.oracle import Oracle
+from ckrules.support.errors import UndecidedError
+
+_SIDES = {"le": (0, 1), "lt": (0, 1), "ge": (1, 0), "gt": (1, 0)}
+
+
+def numbers_of(
+    conflict: Conflict,
+    variables: Mapping[str, Expr],
+    domains: Mapping[str, Sequence[Any]],
+    timeout: float,
+) -> tuple[str, ...]:
+    """A line for each rule of a conflict; none for a rule about which the solver is undecided.
+
+    >>> from ckrules.engine.expr.variables import Int
+    >>> from ckrules.reasoning.conflict import FixedField
+    >>> m, n = Int("m", [16, 32]), Int("n", [2, 4])
+    >>> fits = Rule("LDS001", "too-large", "hardware", m * n <= 40)
+    >>> clash = Conflict((fits,), (FixedField("m", (32,)),))
+    >>> numbers_of(clash, {"m": m, "n": n}, {"m": (16, 32), "n": (2, 4)}, 10)
+    ('LDS001: even at the least, m * n = 32 * 2 = 64 is more than 40',)
+    """
+    own = {h.field: h.values for h in conflict.held}
+    oracle = Oracle(variables, {**domains, **own}, timeout=timeout)
+    held = set(own) | {c.args[0].data.name for c in conflict.conditions if _holds_one(c)}
+    facts = [held_condition(variables[h.field], h.values) for h in conflict.held]
+    lines: list[str] = []
+    for rule in conflict.rules:
+        others = [r.condition for r in conflict.rules if r is not rule]
+        try:
+            told = _line(rule, [*facts, *conflict.conditions, *others], held, oracle)
+        except UndecidedError:
+            continue
+        lines += [f"{rule.code}: {told}"] if told else []
+    return tuple(lines)
+
+
+def _holds_one(condition: Any) -> bool:
+    """Whether a condition holds a field to one value."""
+    kinds = [a.op for a in condition.args]
+    return condition.op == "eq" and kinds == ["var", "const"]
+
+
+def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: Oracle) -> str:
+    point = oracle.find(rest)
+    if point is None:
+        return ""
+    compared = next((p for p in conjuncts(rule.expr) if p.op in _SIDES), None)
+    if compared is not None and len(conjuncts(rule.expr)) == 1:
+        large, small = (compared.args[i] for i in _SIDES[compared.op])
+        if small.support <= held and large.sort == "int":
+            point = _least(large, rest, point, oracle)
+            found = violation(rule, At(point), point)
+            return f"even at the least, {found.message}" if found is not None else ""
+    found = violation(rule, At(point), point)
+    if found is None:
+        return ""
+    return found.message if set(found.named) <= held else f"for example, {found.message}"
+
+
+def _least(term: Any, rest: Sequence[BoolExpr], point: Point, oracle: Oracle) -> Point:
+    """A point that meets the conditions at which the number is least.
+
+    Fields are changed one by one while that lowers it; then the solver says whether it can be
+    lower still.
+    """
+    found: Point | None = point
+    while found is not None:
+        point = _lowered(term, rest, found, oracle.domains)
+        best = At(point).value(term)
+        found = None if best is None else oracle.find([*rest, term < best])
+    return point
+
+
+def _lowered(
+    term: Any, rest: Sequence[BoolExpr], point: Point, domains: Mapping[str, Sequence[Any]]
+) -> Point:
+    best = At(point).value(term)
+    names = sorted(term.support)
+    left = list(names)
+    while left and best is not None:
+        name = left.pop(0)
+        for value in domains[name]:
+            at = At({**point, name: value})
+            now = at.value(term)
+            if now is not None and now < best and all(at.holds(c) for c in rest):
+                point, best, left = {**point, name: value}, now, list(names)
+    return point

@@ -1,1 +1,0 @@
-"""Reports: how verdicts, points, rules and GPUs are shown; one module a form."""

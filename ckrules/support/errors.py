@@ -1,0 +1,71 @@
+"""Errors of ckrules: one small class a cause, each a subclass of the built-in that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+
+class CkrulesError(Exception):
+    """Base of every error that ckrules raises on purpose."""
+
+
+class UsageError(CkrulesError, ValueError):
+    """A value, option or expression that ckrules cannot accept as given."""
+
+
+class UnknownNameError(CkrulesError, LookupError):
+    """A name that is not in the list of known ones; the message offers the nearest."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class UndecidedError(CkrulesError, RuntimeError):
+    """A solver answered "unknown" or ran out of time; neither yes nor no is implied."""
+
+
+class RuleBookError(CkrulesError, ValueError):
+    """A rule, a table or a field is declared wrongly; raised when the book is built."""
+
+
+class HardSpaceWarning(UserWarning):
+    """A space is too hard to compile as a whole and is gone through in parts."""
+
+
+class NeverTrueWarning(UserWarning):
+    """A condition compares a field with a value that the field never has."""
+
+
+def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The known words closest to ``word``, best first.
+
+    >>> nearest("gfx1202", ["gfx1200", "gfx1201", "gfx942"], n=2)
+    ['gfx1201', 'gfx1200']
+    """
+    return list(_nearest(word.lower(), tuple(known), n))
+
+
+@lru_cache(maxsize=256)  # one slip repeated on every line of a file is looked up once
+def _nearest(word: str, known: tuple[str, ...], n: int) -> tuple[str, ...]:
+    folded = {k.lower(): k for k in reversed(known)}
+    return tuple(folded[h] for h in get_close_matches(word, list(folded), n=n, cutoff=0.6))
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
+    """The error for ``word`` that is not a known ``what``, with near matches or the whole list.
+
+    >>> str(unknown("arch", "gfx1202", ["gfx1201", "native"]))
+    "unknown arch 'gfx1202': did you mean 'gfx1201'?"
+    """
+    pool = list(known)
+    hits = nearest(word, pool)
+    if hits:
+        tail = "did you mean " + " or ".join(repr(h) for h in hits) + "?"
+    elif pool:
+        shown = ", ".join(pool[:12]) + (", …" if len(pool) > 12 else "")
+        tail = f"known are {shown}"
+    else:
+        tail = "none are known here"
+    return UnknownNameError(f"unknown {what} {word!r}: {tail}")

@@ -1,0 +1,149 @@
+"""The C++ words that a configuration's values stand for, by CK release.
+
+Facts: ops/gemm/pipeline, ops/grouped_convolution and example/ck_tile/20_grouped_convolution
+of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ELEMENTS = {"fp16": "ck_tile::half_t", "bf16": "ck_tile::bf16_t", "fp32": "float"}
+
+DATA_TYPES = {"fp16": "FP16", "bf16": "BF16", "fp32": "FP32"}
+"""Enumerators of the dispatcher's DataType."""
+
+LAYOUTS = {
+    1: ("NWGC", "GKXC", "NWGK"),
+    2: ("NHWGC", "GKYXC", "NHWGK"),
+    3: ("NDHWGC", "GKZYXC", "NDHWGK"),
+}
+"""Input, weight and output in ``ck_tile::tensor_layout::convolution``."""
+
+SPECIALIZATIONS = {
+    "default": "Default",
+    "filter1x1_pad0": "Filter1x1Pad0",
+    "filter1x1_stride1_pad0": "Filter1x1Stride1Pad0",
+    "filter3x3": "Filter3x3",
+}
+
+SCHEDULERS = {"intrawave": "Intrawave", "interwave": "Interwave"}
+
+UNSCHEDULED = {("2025.11", "basic_v1", "intrawave")}
+"""Releases, pipelines and schedulers whose problem has the scheduler ``Default`` instead.
+
+basic_v1 of CK 2025.11 never asks its block GEMM to read the LDS, and the block GEMM of Intrawave
+reads nothing unless it is asked (ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl).
+That of Default reads by itself and then does the same.
+"""
+
+
+def problem_scheduler(ck: str, pipeline: str, scheduler: str) -> str:
+    """The enumerator of GemmPipelineScheduler that the pipeline's problem takes.
+
+    >>> problem_scheduler("2025.11", "basic_v1", "intrawave")
+    'Default'
+    """
+    return "Default" if (ck, pipeline, scheduler) in UNSCHEDULED else SCHEDULERS[scheduler]
+
+
+EPILOGUES = {"cshuffle": "CShuffle", "default": "Default"}
+
+REDUCTIONS = {"linear": "Linear", "tree": "Tree"}
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """How the headers call one direction, and which tensors are its GEMM operands."""
+
+    tag: str  # ex) bwd_data, as kernel names have it
+    conv_type: str  # ex) bwd_data, as the dispatcher's key has it
+    kernel: str  # ex) BackwardData
+    short: str  # ex) BwdData
+    header: str  # ex) backward_data
+    operands: tuple[str, str, str]  # ex) ("Out", "Wei", "In"): A, B and C
+    host_args: str  # ex) GroupedConvBwdDataHostArgs
+    alias: str  # ex) SelectedConvBwdDataLauncher
+    constant: str  # ex) CONV_BWD_DATA_KERNEL_NAME
+
+
+FORWARD = Direction(
+    *("fwd", "forward", "Forward", "Fwd", "forward", ("In", "Wei", "Out")),
+    *("GroupedConvFwdHostArgs<>", "SelectedConvKernelLauncher", "CONV_FWD_KERNEL_NAME"),
+)
+BACKWARD_DATA = Direction(
+    *("bwd_data", "bwd_data", "BackwardData", "BwdData", "backward_data", ("Out", "Wei", "In")),
+    *("GroupedConvBwdDataHostArgs", "SelectedConvBwdDataLauncher", "CONV_BWD_DATA_KERNEL_NAME"),
+)
+BACKWARD_WEIGHT = Direction(
+    *("bwd_weight", "bwd_weight", "BackwardWeight", "BwdWeight", "backward_weight"),
+    ("Out", "In", "Wei"),
+    "GroupedConvBwdWeightHostArgs",
+    "SelectedConvBwdWeightLauncher",
+    "CONV_BWD_WEIGHT_KERNEL_NAME",
+)
+DIRECTIONS: Mapping[str, Direction] = {
+    "forward": FORWARD,
+    "bwd_data": BACKWARD_DATA,
+    "bwd_weight": BACKWARD_WEIGHT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """How the headers call one pipeline."""
+
+    enum: str  # ex) COMPUTE_V3
+    cls: str  # ex) GemmPipelineAgBgCrCompV3
+    base: str | None  # what knows hot loop and tail; None: the pipeline has no variants
+    tail: int  # arguments of the base's TailHandler; 0 where there is none
+    policy: bool  # 2026.06: the conv policy is the second template argument
+    dispatcher: str  # ex) CompV3
+
+
+def _pipeline(
+    enum: str, stem: str, tail: int, dispatcher: str, *, policy: bool = False, base: str = ""
+) -> Pipeline:
+    return Pipeline(enum, f"GemmPipeline{stem}", base or None, tail, policy, dispatcher)
+
+
+_V1, _V2 = "BaseGemmPipelineAGmemBGmemCRegV1", "BaseGemmPipelineAGmemBGmemCRegV2"
+_CR = "BaseGemmPipelineAgBgCr"
+
+PIPELINES: Mapping[str, Mapping[str, Pipeline]] = {
+    "2025.11": {
+        # The v1 and v2 classes of this release have neither hot-loop nor tail variants.
+        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0, "CompV1"),
+        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0, "CompV2"),
+        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", base=f"{_CR}Mem"),
+        "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", base=f"{_CR}CompV3"),
+        "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4", base=f"{_CR}CompV4"),
+        "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5", base=f"{_CR}CompV5"),
+        "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6", base=f"{_CR}CompV6"),
+        "comp_async": _pipeline(
+            "COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync", base=f"{_CR}CompAsync"
+        ),
+        # Later than this release: generated with --force only, and refused by the compiler.
+        "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 0, "BasicAsyncV1"),
+        "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet"),
+    },
+    "2026.06": {
+        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True, base=_V1),
+        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True, base=_V2),
+        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True, base=f"{_CR}Mem"),
+        "compv3": _pipeline(
+            "COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True, base=f"{_CR}CompV3"
+        ),
+        "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4", base=f"{_CR}CompV4"),
+        "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5", base=f"{_CR}CompV5"),
+        "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6", base=f"{_CR}CompV6"),
+        "comp_async": _pipeline(
+            "COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync", base=f"{_CR}CompAsync"
+        ),
+        "basic_async_v1": _pipeline(
+            "BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, "BasicAsyncV1", base=_V1
+        ),
+        "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet", policy=True),
+    },
+}

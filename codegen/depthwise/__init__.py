@@ -1,0 +1,1 @@
+"""C++ of depthwise convolutions; all but the kernel's header is that of `ckrules.codegen.conv`."""

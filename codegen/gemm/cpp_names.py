@@ -1,0 +1,60 @@
+"""The C++ words that a GEMM configuration's values stand for.
+
+Facts: include/ck_tile/ops/{gemm,epilogue,elementwise} and core/numeric of CK 2025.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ELEMENTS: Mapping[str, str] = {
+    "fp16": "ck_tile::half_t", "bf16": "ck_tile::bf16_t", "fp32": "float",
+    "fp8": "ck_tile::fp8_t", "bf8": "ck_tile::bf8_t", "int8": "ck_tile::int8_t",
+    "int32": "ck_tile::int32_t", "int4": "ck_tile::pk_int4_t",
+}  # fmt: skip
+
+LAYOUTS: Mapping[str, str] = {"r": "RowMajor", "c": "ColumnMajor"}
+"""A letter of the field ``layout`` in ``ck_tile::tensor_layout::gemm``."""
+
+SCHEDULERS: Mapping[str, str] = {
+    "intrawave": "Intrawave", "interwave": "Interwave", "default": "Default",
+}  # fmt: skip
+
+EPILOGUES: Mapping[str, str] = {"cshuffle": "CShuffle", "default": "Default"}
+
+OPERATIONS: Mapping[str, str] = {
+    "passthrough": "PassThrough", "add": "MultiDAdd", "multiply": "MultiDMultiply",
+    "add_scale": "AddScale", "relu": "Relu", "gelu": "Gelu", "fastgelu": "FastGelu",
+}  # fmt: skip
+"""Classes of ``ck_tile::element_wise``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """How the headers call one pipeline."""
+
+    cls: str
+    base: str | None
+    """What knows hot loop and tail; None: the pipeline has no variants."""
+
+
+PIPELINES: Mapping[str, Pipeline] = {
+    "basic_v1": Pipeline("GemmPipelineAGmemBGmemCRegV1", None),
+    "basic_v2": Pipeline("GemmPipelineAGmemBGmemCRegV2", None),
+    "mem": Pipeline("GemmPipelineAgBgCrMem", "BaseGemmPipelineAgBgCrMem"),
+    "compv3": Pipeline("GemmPipelineAgBgCrCompV3", "BaseGemmPipelineAgBgCrCompV3"),
+    "compv4": Pipeline("GemmPipelineAgBgCrCompV4", "BaseGemmPipelineAgBgCrCompV4"),
+    "compv5": Pipeline("GemmPipelineAgBgCrCompV5", "BaseGemmPipelineAgBgCrCompV5"),
+    "compv6": Pipeline("GemmPipelineAgBgCrCompV6", "BaseGemmPipelineAgBgCrCompV6"),
+    "comp_async": Pipeline("GemmPipelineAgBgCrCompAsync", "BaseGemmPipelineAgBgCrCompAsync"),
+    "preshufflev2": Pipeline(
+        "WeightPreshufflePipelineAGmemBGmemCRegV2", "BaseWeightPreshufflePipelineAGmemBGmemCRegV2"
+    ),
+}
+
+KERNELS: Mapping[str, str] = {
+    "standard": "GemmKernel", "preshuffle": "GemmKernel", "multi_d": "GemmKernelMultiD",
+    "batched": "BatchedGemmKernel", "grouped": "GroupedGemmKernel",
+}  # fmt: skip
+"""The kernel class by variant."""

@@ -1,0 +1,67 @@
+"""How GEMMs become C++: the files of a kernel, and the question to the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ckrules.codegen.gemm import cpp_names as words
+from ckrules.codegen.gemm import probe
+from ckrules.codegen.gemm.model import GemmModel, entries
+from ckrules.engine.expr import Value
+from ckrules.support.errors import UsageError
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+class GemmGeneration:
+    """GEMM kernels, written against CK 2025.11."""
+
+    templates: tuple[Path, ...] = (TEMPLATES,)
+    runtime = ("ckrules_gemm.h", "ckrules_gemm.hpp")
+    library = "gemm"
+    headers = ("{name}.hpp",)
+    quantities = (
+        *("lds_bytes", "wave_size", "threads", "launch_threads", "mem_stages", "splits_k"),
+    )
+
+    def kernel(
+        self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
+    ) -> GemmModel:
+        """The model of a point.
+
+        Raises:
+            UsageError: For a release that there are no templates for, or words without C++.
+        """
+        if ck != probe.CK:
+            raise UsageError(f"there are templates of GEMMs for CK {probe.CK} only, not for {ck}")
+        for key, known in (("pipeline", words.PIPELINES), ("epilogue", words.EPILOGUES)):
+            if point[key] not in known:
+                raise UsageError(f"CK {ck} has no {key} {point[key]} for GEMMs")
+        found = entries(point, int(quantities["mem_stages"] or 2), bool(quantities["splits_k"]))
+        return GemmModel(
+            name, ck, point, quantities, found, words.PIPELINES[str(point["pipeline"])]
+        )
+
+    def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
+        """Header and units of a kernel."""
+        yield f"{kernel.name}.hpp", "gemm_2025_11.hpp.j2"
+        yield f"{kernel.name}.cpp", "gemm_unit.cpp.j2"
+        yield f"{kernel.name}.device.cpp", "gemm_device.cpp.j2"
+        yield f"{kernel.name}.host.cpp", "gemm_host.cpp.j2"
+
+    def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """The header that includes every kernel."""
+        yield "include_all_gemm_kernels.hpp", "gemm_include_all.hpp.j2", {"kernels": kernels}
+
+    def probe(self, ck: str) -> str | None:
+        """The release whose headers can be had."""
+        return probe.TEMPLATE if ck == probe.CK else None
+
+    def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """See `ckrules.codegen.gemm.probe.values`."""
+        return probe.values(point)
+
+
+GENERATION = GemmGeneration()

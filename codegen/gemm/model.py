@@ -1,0 +1,87 @@
+"""What the templates of GEMMs see as ``k``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ckrules.codegen.conv.entries import Entry, tails
+from ckrules.codegen.gemm import cpp_names as words
+from ckrules.codegen.gemm.cpp_names import Pipeline
+from ckrules.codegen.tile_gemm import TileGemmModel
+from ckrules.constraints.gemm.words import TYPES
+from ckrules.engine.expr import Value
+
+_HALVES = {
+    "compv6": [(True, "Odd"), (True, "Even"), (False, "Odd"), (False, "Even")],
+    "comp_async": [(True, "Three"), (True, "Two"), (False, "Two"), (False, "One")],
+    "preshufflev2": [(True, "Odd"), (True, "Even")],
+}
+
+
+def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entry, ...]:
+    """The entries of a kernel's device object, the most used first.
+
+    Args:
+        point: The configuration.
+        stages: Block tiles that the pipeline ``mem`` has under way (`mem_stages` of the rules).
+        splits: Whether results can be added to memory (`splits_k` of the rules).
+    """
+    pipeline = str(point["pipeline"])
+    found = _HALVES[pipeline] if pipeline in _HALVES else tails(pipeline, stages)
+    return tuple(
+        Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
+        for op in (("set", "atomic_add") if splits else ("set",))
+        for hot, tail in found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GemmModel(TileGemmModel):
+    """A GEMM kernel."""
+
+    entries: tuple[Entry, ...]
+    pipeline: Pipeline
+
+    @property
+    def types(self) -> tuple[str, str, str, str]:
+        """The C++ types of A, B, the sums and C."""
+        a, b, _ = TYPES[str(self.point["dtype"])]
+        rest = (str(self.point["dtype_acc"]), str(self.point["dtype_c"]))
+        first, second, sums, c = (words.ELEMENTS[t] for t in (a, b, *rest))
+        return first, second, sums, c
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of A, B, C and, last, of every D."""
+        return tuple(words.LAYOUTS[letter] for letter in str(self.point["layout"]))
+
+    @property
+    def rows(self) -> tuple[bool, ...]:
+        """Whether rows are contiguous in A, B, C and, last, in every D."""
+        return tuple(letter == "r" for letter in str(self.point["layout"]))
+
+    @property
+    def kernel(self) -> str:
+        """The kernel class."""
+        return words.KERNELS[str(self.point["variant"])]
+
+    @property
+    def operation(self) -> str:
+        """The class of the operation on C and every D."""
+        return words.OPERATIONS[str(self.point["elementwise_op"])]
+
+    @property
+    def scheduler(self) -> str:
+        """The enumerator of GemmPipelineScheduler."""
+        return words.SCHEDULERS[str(self.point["scheduler"])]
+
+    @property
+    def splits_k(self) -> bool:
+        """Whether there is an instantiation for sums that are split into parts."""
+        return any(e.operation != "set" for e in self.entries)
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether B is shuffled beforehand."""
+        return self.point["variant"] == "preshuffle"

@@ -1,0 +1,215 @@
+"""What a catalog lists for some values of fields, at a stage and under conditions, in its order."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ckrules.constraints.catalogs.catalog import Catalog
+from ckrules.constraints.catalogs.stages import STAGES, Staged
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr import FALSE, BoolExpr
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.lang.where import parse_condition
+from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.rules.region import Region
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import families, family_of, variants
+from ckrules.kernels.library import available
+from ckrules.kernels.selection import accepted, select
+from ckrules.support.errors import CkrulesError, unknown
+
+Point = Mapping[str, Any]
+
+
+class CatalogListing:
+    """The points that a catalog lists within a selection.
+
+    Kernels of other families are listed with the variants that the file names, as upstream does,
+    or alone when their own variant is asked for.
+
+    Args:
+        catalog: The catalog.
+        books: Reads the names of GPUs.
+        given: Words by field; a field of the catalog's keys without words has all its values.
+        where: Conditions as text.
+        stage: One of `STAGES`.
+
+    Raises:
+        UnknownNameError: For an unknown stage, field or value, with near matches.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        books: Books,
+        given: Mapping[str, Sequence[str]],
+        where: Sequence[str] = (),
+        stage: str = "listed",
+    ) -> None:
+        if stage not in STAGES:
+            raise unknown("stage", stage, STAGES)
+        self.catalog, self.stage = catalog, stage
+        self._books, self._given, self._where = books, given, where
+        self._values = {k: self._asked(k) for k in catalog.keys}
+        self._staged: dict[str, Staged] = {}
+
+    def _asked(self, key: str) -> list[Any]:
+        """The values of a key that are asked for (all of them where none is)."""
+        words = self._given.get(key)
+        if key == "variant":
+            known = variants()
+            for word in words or ():
+                if word not in known:
+                    raise unknown("variant", word, known)
+            return list(dict.fromkeys(words or self.catalog.family.variants))
+        book = self.catalog.book()
+        if words is None:
+            return list(domain_of(book.fields[key]).values)
+        family = self.catalog.family
+        return list(dict.fromkeys(accepted(self._books, family, book, key, w) for w in words))
+
+    @cached_property
+    def listed(self) -> list[Point]:
+        """The points that meet every condition, before any stage."""
+        wanted = self._values["variant"]
+        keys = dict.fromkeys(k for v in wanted for k in self.catalog.keys_with(v))
+        found: list[Point] = []
+        for key in itertools.product(keys, *(self._values[k] for k in self.catalog.keys[1:])):
+            listed = self.catalog.listed(*key)
+            found += [p for p in listed if key[0] in wanted or p["variant"] in wanted]
+        return [p for p in found if self._meets(p)]
+
+    @property
+    def points(self) -> list[Point]:
+        """The points that survive the stage too."""
+        return self.at(self.stage).points
+
+    def at(self, stage: str) -> Staged:
+        """What a stage leaves of the listed points, and why it takes the others."""
+        if stage not in self._staged:
+            self._staged[stage] = self.catalog.stage(self.listed, stage)
+        return self._staged[stage]
+
+    def rule(self, stage: str, code: str) -> Rule:
+        """The rule of a stage that has this code."""
+        for family in dict.fromkeys(family_of(str(p["variant"])) for p in self.listed):
+            book = self.catalog.stage_book(stage, family.variants[0])
+            if code in {r.code for r in book.rules}:
+                return book[code]
+        raise unknown("rule", code, ())
+
+    @cached_property
+    def region(self) -> Region:
+        """The points as a region: the catalog's rules and those of the stage.
+
+        It has one family: that of the variants asked for, or else the catalog's own.
+
+        Raises:
+            UsageError: If variants of several families are asked for.
+        """
+        chosen = select(self._books, self._given, self._where, self._family)
+        held = {k: list(v) for k, v in chosen.fixed.items()}
+        asked = [str(v) for v in held.pop("variant")]
+        space = self.catalog.space(asked, stage=self.stage, **held)
+        words = self.catalog.book(asked[0]).vocabulary
+        rules = [r for r in space.rules if isinstance(r, Rule)]
+        other = [r for r in space.rules if not isinstance(r, Rule)]
+        left = {n: d for n, d in space.domains.items() if d != domain_of(words.variables[n]).values}
+        book = RuleBook(f"catalog {self.catalog.name}", words, rules, check=False)
+        extra = [r if isinstance(r, BoolExpr) else r.condition for r in other]
+        if not all(left.values()):  # a value that no kernel of the list has
+            extra.append(FALSE)
+        fewer = {n: d for n, d in left.items() if d}
+        return Region(book, fewer, (*extra, *chosen.where))
+
+    @property
+    def _family(self) -> str:
+        """The family of the region; select() refuses variants of several."""
+        asked = self._given.get("variant")
+        return family_of(asked[0]).name if asked else self.catalog.family.name
+
+    @property
+    def guests(self) -> int:
+        """How many of the points are of another family than the region."""
+        return sum(family_of(str(p["variant"])).name != self._family for p in self.points)
+
+    def _meets(self, point: Point) -> bool:
+        conditions = self._conditions[family_of(str(point["variant"])).name]
+        if conditions is None:
+            return False
+        at = At(point)
+        return all(at.holds(c) for c in conditions)
+
+    @cached_property
+    def _conditions(self) -> dict[str, list[BoolExpr] | None]:
+        """The filters by family; None where a family that nobody named lacks a field of them."""
+        named = {family_of(v).name for v in self._values["variant"]}
+        out: dict[str, list[BoolExpr] | None] = {n: self._filters(n) for n in sorted(named)}
+        for name in families():
+            if name not in out:
+                if not available(families()[name], self._books.ck):
+                    out[name] = None
+                    continue
+                try:
+                    out[name] = self._filters(name)
+                except CkrulesError:
+                    out[name] = None
+        return out
+
+    def _filters(self, name: str) -> list[BoolExpr]:
+        book = self.book(name)
+        names = book.vocabulary.names()
+        found = [parse_condition(text, names) for text in self._where]
+        for key, words in self._given.items():
+            if key in self.catalog.keys:
+                continue
+            values = [accepted(self._books, families()[name], book, key, w) for w in words]
+            texts = " | ".join(f"{key} == {v!r}" for v in values)
+            found.append(parse_condition(texts, names))
+        return found
+
+    def book(self, name: str) -> RuleBook:
+        """The catalog's rules for a family."""
+        return self.catalog.book(families()[name].variants[0])
+
+    def count(self, by: Sequence[str]) -> tuple[int, list[tuple[tuple[Any, ...], int]]]:
+        """The number of points, and by the values of fields; some families may lack one."""
+        known = {k: f for name in families() for k, f in self.book(name).vocabulary.names().items()}
+        for field in by:
+            if field not in known:
+                raise unknown("field", field, known)
+        groups = Counter(tuple(self._value(p, f) for f in by) for p in self.points)
+        listed = {f: domain_of(known[f]).values for f in by if known[f].op == "var"}
+        places = {f: {v: i for i, v in enumerate(values)} for f, values in listed.items()}
+
+        def order(entry: tuple[tuple[Any, ...], int]) -> list[tuple[Any, str]]:
+            return [(_place(places.get(f), v), str(v)) for f, v in zip(by, entry[0], strict=True)]
+
+        return len(self.points), sorted(groups.items(), key=order)
+
+    def _value(self, point: Point, field: str) -> Any:
+        """The value of a field or derived quantity; a dash where the point's family has none."""
+        if field in point:
+            return point[field]
+        words = self.book(family_of(str(point["variant"])).name).vocabulary.quantities
+        return At(point).value(words[field]) if field in words else "-"
+
+    def by_family(self, points: Sequence[Point]) -> list[tuple[str, list[Point]]]:
+        """Points by family, in order of first appearance."""
+        found: dict[str, list[Point]] = {}
+        for point in points:
+            found.setdefault(family_of(str(point["variant"])).name, []).append(point)
+        return list(found.items())
+
+
+def _place(places: Mapping[Any, int] | None, value: Any) -> float:
+    """What orders the values of a field: their places, or for a quantity themselves."""
+    if places is not None:
+        return places.get(value, math.inf)
+    return value if isinstance(value, (int, float)) else math.inf

@@ -1,0 +1,132 @@
+"""The time of convolution kernels: the GEMMs that a convolution is, and the bytes it moves."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.arch import DTYPES
+from ckrules.constraints.tile_gemm.device import timing as gemm
+from ckrules.constraints.tile_gemm.device.timing import Work
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.arch.performance import Product
+    from ckrules.constraints.conv.problem import Convolution
+    from ckrules.kernels.family import Point
+    from ckrules.kernels.timing import Estimate
+
+_TILE = ("tile_m", "tile_n", "tile_k")
+
+
+class ConvTiming:
+    """Estimates for the three directions, merged groups and split-K included."""
+
+    quantities = (*gemm.QUANTITIES, "variant", "num_groups_to_merge", "two_stage")
+    columns = (*_TILE, "pipeline")
+
+    def estimate(
+        self, kernels: Mapping[str, Any], problem: Convolution, gpu: Gpu, product: Product
+    ) -> Estimate:
+        """See `ckrules.kernels.timing.Timing.estimate`."""
+        found = gemm.estimate(kernels, work(kernels, problem), gpu, product)
+        taps, strides = math.prod(problem.filter), math.prod(problem.stride)
+        own = {
+            "taps": math.log2(taps),
+            "stride": math.log2(strides),
+            # Each element of the image is read for so many outputs.
+            "reuse": math.log2(taps * math.prod(problem.output) / math.prod(problem.input)),
+            "padded": float(any(problem.left_pad) or any(problem.right_pad)),
+            "row": math.log2(problem.output[-1]),
+            "channels": float(gemm.evenness(problem.in_channels // problem.groups)),
+        }
+        return replace(found, situation={**found.situation, **own})
+
+    def measured(self, row: Mapping[str, str], gpu: str) -> Point | None:
+        """The configuration that a row's tile and pipeline mean.
+
+        >>> row = {"tile_m": "64", "tile_n": "128", "tile_k": "64", "pipeline": "compv3"}
+        >>> found = ConvTiming().measured(row, "gfx950")
+        >>> found["wave_m"], found["warp_tile_n"]
+        (2, 32)
+        """
+        if any(not row.get(c) for c in self.columns):
+            return None
+        tiles, kernel, pipelines = _measured()
+        word = "x".join(row[c].strip() for c in _TILE)
+        pipeline = row["pipeline"].strip()
+        if word not in tiles or pipeline not in pipelines:
+            known = f"{', '.join(tiles)} with {', '.join(pipelines)}"
+            raise UsageError(f"no measured kernel {word} {pipeline}: known are {known}")
+        return {
+            **kernel,
+            **tiles[word],
+            "arch": gpu,
+            "pipeline": pipeline,
+            "double_smem_buffer": pipeline == "compv4",
+        }
+
+
+TIMING = ConvTiming()
+
+
+def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
+    """The GEMMs of a convolution as each kernel computes them.
+
+    Kernels that merge groups compute every pair of the merged ones and keep the diagonal; a sum
+    that is split adds up in memory.
+    """
+    variant = _only(kernels["variant"], "variant")
+    size = DTYPES[_only(kernels["dtype"], "dtype")] // 8
+    m, n, k = (float(v) for v in problem.gemm(variant))
+    merged = np.asarray(kernels["num_groups_to_merge"].values, dtype=np.float64)
+    merged = merged[kernels["num_groups_to_merge"].codes]
+    split = float(problem.split_k)
+    image = problem.batch * problem.in_channels * math.prod(problem.input)
+    output = problem.batch * problem.out_channels * math.prod(problem.output)
+    weight = problem.out_channels * problem.in_channels // problem.groups
+    weight *= math.prod(problem.filter)
+    read, written = {
+        "forward": (image + weight, output),
+        "bwd_data": (output + weight, image),
+        "bwd_weight": (image + output, weight),
+    }[variant]
+    two = np.asarray(kernels["two_stage"].values, dtype=np.float64)[kernels["two_stage"].codes]
+    # Two stages write sums in fp32, read them and write the result.
+    stored = written * (size * split + two * 8.0)
+    batch = np.ceil(problem.groups / merged) * split
+    return Work(
+        m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
+        float(problem.flops), size,
+    )  # fmt: skip
+
+
+def _only(column: Any, name: str) -> str:
+    found = column.used()
+    if len(found) != 1:
+        raise UsageError(f"kernels of one {name} can be compared, these have {sorted(found)}")
+    return str(found[0])
+
+
+@cache
+def _measured() -> tuple[dict[str, dict[str, int]], dict[str, Any], list[str]]:
+    """Tiles with what goes with them, the fields that all have, and the pipelines."""
+    text = files(__package__).joinpath("measured.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    tiles = {}
+    for line in data["tiles"]:
+        words = line.split()
+        fields = {}
+        for stem, word in zip(("tile", "wave", "warp_tile"), words, strict=True):
+            numbers = zip("mnk", map(int, word.split("x")), strict=True)
+            fields.update({f"{stem}_{d}": v for d, v in numbers})
+        tiles[words[0]] = fields
+    return tiles, data["kernel"], data["pipelines"]

@@ -1,0 +1,128 @@
+"""What generic code asks about convolutions: their text, sizes, rules and smoke set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.conv.problem import (
+    AXES,
+    Convolution,
+    from_mapping,
+    from_row,
+    pack,
+    parse,
+    row,
+)
+from ckrules.engine.expr import BoolExpr, Expr, Value, implies
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Point, Tensors
+
+_ONE = ("filter", "conv_stride", "conv_dilation")
+_NONE = ("left_pad", "right_pad")
+
+
+class ConvProblems:
+    """Convolutions as the GEMM kernels of the three directions compute them."""
+
+    name = "convolution"
+
+    def parse(self, text: str) -> Convolution:
+        """See `ckrules.constraints.conv.problem.parse`."""
+        return parse(text)
+
+    def from_mapping(self, given: Mapping[str, Any]) -> Convolution:
+        """See `ckrules.constraints.conv.problem.from_mapping`."""
+        return from_mapping(given)
+
+    def from_row(self, cells: Mapping[str, str]) -> Convolution:
+        """See `ckrules.constraints.conv.problem.from_row`."""
+        return from_row(cells)
+
+    def pack(self, problem: Convolution) -> bytes:
+        """See `ckrules.constraints.conv.problem.pack`."""
+        return pack(problem)
+
+    def row(self, problem: Convolution, variant: str) -> dict[str, Value]:
+        """See `ckrules.constraints.conv.problem.row`."""
+        return {**row(problem, variant)}
+
+    def fields(self) -> list[Expr]:
+        """Sizes, with channels as totals over the groups."""
+        from ckrules.constraints.conv import problem_fields
+
+        return problem_fields.fields()
+
+    def values(self, problem: Convolution) -> dict[str, Value]:
+        """The values of `fields`."""
+        from ckrules.constraints.conv import problem_fields
+
+        return problem_fields.values(problem)
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        """Fields of kernel and problem, with what follows from them."""
+        from ckrules.constraints.conv import problem_fields
+
+        return problem_fields.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        """What ``IsSupportedArgument`` of the kernels tests, by direction and specialization."""
+        from ckrules.constraints.conv import problem_rules
+        from ckrules.engine.rules.book import collect
+
+        return collect(problem_rules)
+
+    def fits(self, config: Point, problem: object) -> bool:
+        """Whether the problem is a convolution of the kernel's dimensions."""
+        return isinstance(problem, Convolution) and problem.ndim == config["ndim"]
+
+    def smoke(self, config: Point) -> list[Convolution]:
+        """See `ckrules.constraints.conv.device.smoke.smoke`."""
+        from ckrules.constraints.conv.device import smoke
+
+        return smoke.smoke(config)
+
+    def tensors(self, problem: Convolution, config: Point) -> Tensors:
+        """Input, weight and output."""
+        from ckrules.constraints.conv.device.tensors import ConvTensors
+
+        return ConvTensors(problem, config)
+
+    def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
+        """Images, filters and channels of common sizes, of the kernels' dimensions."""
+        ndims = [int(n) for n in fixed["ndim"]]
+        out = {"N": (1, 256), "G": (1, 64), "C": (1, 4096), "K": (1, 4096), "k_batch": (1, 1)}
+        out["problem_ndim"] = (min(ndims), max(ndims))
+        for place, axis in enumerate(AXES):
+            has = max(ndims) >= 3 - place
+            out |= {
+                f"image_{axis}": (1, 512 if has else 1),
+                f"filter_{axis}": (1, 11 if has else 1),
+                f"conv_stride_{axis}": (1, 4 if has else 1),
+                f"conv_dilation_{axis}": (1, 4 if has else 1),
+                f"left_pad_{axis}": (0, 8 if has else 0),
+                f"right_pad_{axis}": (0, 8 if has else 0),
+            }
+        return out
+
+    def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
+        """Channels divide into groups, there is an output, and no size along missing axes."""
+        out = [names["C"] % names["G"] == 0, names["K"] % names["G"] == 0]
+        for place, axis in enumerate(AXES):
+            image, taps, stride, dilation, left, right = (
+                names[f"{stem}_{axis}"] for stem in ("image", *_ONE, *_NONE)
+            )
+            out.append(image + left + right >= dilation * (taps - 1) + 1)
+            flat = [image == 1, taps == 1, stride == 1, dilation == 1, left == 0, right == 0]
+            out += [implies(names["problem_ndim"] < 3 - place, f) for f in flat]
+        return out
+
+    def quiet(self) -> dict[str, Value]:
+        """Filters, strides and dilations of 1, no padding, no depth and no split."""
+        found: dict[str, Value] = {f"{stem}_{a}": 1 for stem in _ONE for a in AXES}
+        found |= {f"{stem}_{a}": 0 for stem in _NONE for a in AXES}
+        return {**found, "image_d": 1, "k_batch": 1}

@@ -1,0 +1,1 @@
+"""Depthwise convolutions on a device: smoke set and tensors."""

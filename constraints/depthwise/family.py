@@ -1,0 +1,76 @@
+"""Depthwise convolution: forward kernels that are not GEMMs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.depthwise.words import LAYOUTS, SYNONYMS
+from ckrules.kernels.family import Family, late
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Generation, Naming, Problems
+
+
+class Depthwise(Family):
+    """Forward convolution with one channel in each group."""
+
+    name = "depthwise"
+    title = "depthwise"
+    variants = ("forward_depthwise",)
+    since = "2026.06"
+    rank = 10
+    topics = {"DW": "depthwise convolution"}  # noqa: RUF012
+    synonyms = SYNONYMS
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.depthwise import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import depthwise
+        from ckrules.engine.rules.book import collect
+
+        return collect(depthwise)
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        layout = LAYOUTS.get(ndim) if isinstance(ndim, int) else None
+        return {"layout": layout} if layout else {}
+
+    def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
+        """The layout follows from the dimensions."""
+        super().complete(full, spelling)
+        ndim = full.get("ndim")
+        if type(ndim) is int and ndim in LAYOUTS and full.get("layout") is None:
+            full.setdefault("layout", LAYOUTS[ndim])
+
+    @property
+    def readers(self) -> Mapping[str, Any]:
+        from ckrules.constraints.depthwise.readers import TABLES
+
+        return TABLES
+
+    @property
+    def naming(self) -> Naming:
+        from ckrules.constraints.depthwise.names import NAMING
+
+        return NAMING
+
+    @property
+    def problems(self) -> Problems:
+        from ckrules.constraints.depthwise.problems import DepthwiseProblems
+
+        return DepthwiseProblems()
+
+    @property
+    def generation(self) -> Generation:
+        found: Generation = late("ckrules.codegen.depthwise.generation:GENERATION")
+        return found
+
+
+FAMILY = Depthwise()

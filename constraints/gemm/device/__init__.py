@@ -1,0 +1,1 @@
+"""Data of matrix products on a device."""

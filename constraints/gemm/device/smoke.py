@@ -1,0 +1,29 @@
+"""The matrix products on which a kernel is validated: a built-in set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.problem import Product
+
+
+def smoke(config: Mapping[str, Any]) -> list[Product]:
+    """The built-in problems for a configuration.
+
+    Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
+    beginning and end of the pipelines, and split sums; then sizes that are no multiple of a tile,
+    which are padded or refused, and a single row.
+
+    >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
+    ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
+    """
+    m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
+    found = [Product(m, n, 2 * k), Product(4 * m, n, 2 * k), Product(m, 4 * n, 2 * k)]
+    found += [Product(2 * m, 2 * n, steps * k) for steps in (1, 3, 4, 5)]
+    found += [Product(m, 2 * n, 10 * k, parts) for parts in (1, 2, 5)]
+    found += [
+        Product(2 * m - 3, n, 2 * k), Product(m, 2 * n - 8, 2 * k), Product(m, n, 3 * k - 8),
+        Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m + 8, n + 16, 2 * k + 16, 2),
+    ]  # fmt: skip
+    return found

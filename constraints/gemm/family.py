@@ -1,0 +1,129 @@
+"""GEMM: plain, with weights shuffled beforehand, and with further tensors D."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.gemm.words import (
+    PIPELINE_ALIASES,
+    SYNONYMS,
+    TWO_BUFFERS,
+    TYPES,
+    USUAL_C,
+    VARIANTS,
+)
+from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.kernels.family import Family, late
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Generation, Naming, Problems, Style
+
+
+class Gemm(Family):
+    """C = A B."""
+
+    name = "gemm"
+    title = "gemm"
+    variants = VARIANTS
+    since = "2025.11"
+    rank = 20
+    topics = {  # noqa: RUF012 - a constant of the class
+        "GEMM": "what GEMM kernels ask beside what all tile GEMMs do: types, layouts, D, weights",
+        **TOPICS,
+        "GPROB": "matrix products that a kernel accepts (`ckrules check --problem`)",
+        "TENG": "what upstream's tile_engine lists (profile tile_engine)",
+    }
+    profiles = {  # noqa: RUF012
+        **Family.profiles,
+        "tile_engine": "what upstream's tile_engine of November 2025 lists",
+    }
+    aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
+    synonyms = SYNONYMS
+    follows = ("family", "dtype_a", "dtype_b", "preshuffle")
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.gemm import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import gemm, tile_gemm
+        from ckrules.constraints.gemm.inherited import EXAMPLES, inherited
+        from ckrules.engine.rules.book import collect
+
+        return [*inherited(collect(tile_gemm, examples=EXAMPLES)), *collect(gemm)]
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.gemm.vocabulary import DEFAULTS
+
+        return DEFAULTS
+
+    def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
+        """Types, buffers and tensors D follow from the type, the pipeline and the variant."""
+        super().complete(full, spelling)
+        variant = full.get("variant")
+        self._types(full)
+        types = TYPES.get(str(full.get("dtype")))
+        if types is not None:
+            full.setdefault("dtype_acc", types[2])
+            full.setdefault("dtype_c", USUAL_C[str(full["dtype"])])
+        if isinstance(full.get("pipeline"), str):
+            full.setdefault("double_smem_buffer", full["pipeline"] in TWO_BUFFERS)
+        if variant != "multi_d":
+            full.setdefault("num_d", 0)
+            full.setdefault("elementwise_op", "passthrough")
+        if full.get("preshuffle") is (variant == "preshuffle"):
+            del full["preshuffle"]
+        if full.get("family") == self.name:
+            del full["family"]
+
+    def _types(self, full: dict[str, Any]) -> None:
+        """The word of the types of A and B, or these types where the word says the same."""
+        known = {(a, b): word for word, (a, b, _) in TYPES.items()}
+        pair = tuple(
+            "int4" if v == "pk_int4" else v for v in (full.get("dtype_a"), full.get("dtype_b"))
+        )
+        first, second = (p if isinstance(p, str) else None for p in pair)
+        if first is None and second is None:
+            return
+        meant = known.get((first or second or "", second or first or ""))
+        if meant is not None and full.setdefault("dtype", meant) == meant:
+            full.pop("dtype_a", None)
+            full.pop("dtype_b", None)
+
+    @property
+    def readers(self) -> Mapping[str, Any]:
+        from ckrules.constraints.gemm.readers import TABLES
+
+        return TABLES
+
+    @property
+    def naming(self) -> Naming:
+        from ckrules.constraints.gemm.names import NAMING
+
+        return NAMING
+
+    @property
+    def problems(self) -> Problems:
+        from ckrules.constraints.gemm.problems import GemmProblems
+
+        return GemmProblems()
+
+    @property
+    def generation(self) -> Generation:
+        found: Generation = late("ckrules.codegen.gemm.generation:GENERATION")
+        return found
+
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        from ckrules.constraints.gemm.names import TILE_ENGINE
+
+        return {"tile_engine": TILE_ENGINE}
+
+
+FAMILY = Gemm()

@@ -1,0 +1,244 @@
+"""GEMM: which pipelines GEMM kernels take, and what they ask beside what they ask of every GEMM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.quantities import ONE_TYPE, Quantities
+from ckrules.engine.expr import BoolExpr, all_of, rel
+from ckrules.engine.rules import rule
+
+_DIR = "ops/gemm/pipeline"
+_KERNEL = "ops/gemm/kernel/universal_gemm_kernel.hpp"
+_MULTI_D = {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}
+_WEIGHTS: Mapping[str, Any] = {
+    "variant": "preshuffle",
+    "pipeline": "preshufflev2",
+    "double_smem_buffer": True,
+}
+_INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
+_MIXED: Mapping[str, Any] = {"dtype": "fp8_bf8"}
+
+
+@rule(
+    "GEMM020", "pipeline-not-for-gemm", kind="compile",
+    says="no GEMM kernel takes {pipeline}",
+    source=[f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_v2.hpp: block GEMM of the universal policy has no such operator()",
+            "dispatcher/codegen/unified_gemm_codegen.py: the pipelines that upstream generates (CK 2026.06, read)"],
+    accepts=[{}, {"pipeline": "basic_v1"}],
+    rejects=[{"pipeline": "basic_v2"}, {"pipeline": "wavelet"}],
+)  # fmt: skip
+def pipeline_takes_gemm(c: Quantities) -> BoolExpr:
+    """The pipeline is one that GEMM kernels compile with.
+
+    Why: basic_v2 calls its block GEMM in a way that the universal policy's has not, and
+    basic_async_v1 and wavelet belong to convolution.
+
+    Fix: use mem or compv3.
+    """
+    return ~c.pipeline.isin("basic_v2", "basic_async_v1", "wavelet")
+
+
+@rule(
+    "GEMM021", "weights-and-pipeline-apart", kind="wrong-result",
+    says="{variant} with {pipeline}: preshufflev2 alone reads shuffled weights, and reads no others",
+    source=[f"{_KERNEL}: MakeGemmTensorViews (GemmPipeline::Preshuffle)",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: WeightPreshufflePipelineAGmemBGmemCRegV2"],
+    accepts=[{}, _WEIGHTS],
+    rejects=[{"pipeline": "preshufflev2", "double_smem_buffer": True}, {"variant": "preshuffle"}],
+)  # fmt: skip
+def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
+    """Kernels of the variant preshuffle use the pipeline preshufflev2, and no others do.
+
+    Why: the pipeline takes B in the order of its registers. Without the kernel's trait, or with
+    another pipeline, one side reads B as the other did not write it; nothing asserts it.
+
+    Fix: change the variant or the pipeline.
+    """
+    return (c.variant == "preshuffle") == c.shuffled_b
+
+
+@rule(
+    "GEMM022", "buffers-of-gemm-pipeline", kind="compile", until="2026.06",
+    applies=lambda c: c.pipeline.isin("compv6", "preshufflev2"),
+    says=["{pipeline} needs double_smem_buffer = false",
+          "{pipeline} needs double_smem_buffer = true"],
+    source=f"{_KERNEL}: RunGemm and RunGemm2LDS (no matching operator())",
+    accepts=[{"pipeline": "compv6"}, _WEIGHTS],
+    rejects=[{"pipeline": "compv6", "double_smem_buffer": True},
+             {**_WEIGHTS, "double_smem_buffer": False}],
+)  # fmt: skip
+def pipeline_takes_its_buffers(c: Quantities) -> BoolExpr:
+    """compv6 has double_smem_buffer off, and preshufflev2 has it on.
+
+    Why: the kernel passes one LDS pointer or two, and each pipeline takes only one of the forms.
+
+    Fix: change double_smem_buffer.
+    """
+    return all_of(
+        (c.pipeline != "compv6") | ~c.double_smem_buffer, ~c.shuffled_b | c.double_smem_buffer
+    )
+
+
+@rule(
+    "GEMM023", "weights-without-double-buffer", kind="compile", since="2026.06",
+    applies=lambda c: c.shuffled_b,
+    says="{pipeline} needs double_smem_buffer = true",
+    source="dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
+    accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "double_smem_buffer": False}],
+)  # fmt: skip
+def weights_take_two_buffers(c: Quantities) -> BoolExpr:
+    """preshufflev2 has double_smem_buffer on.
+
+    Why: it alternates between two LDS buffers for A.
+
+    Fix: set double_smem_buffer to true.
+    """
+    return c.double_smem_buffer
+
+
+@rule(
+    "GEMM024", "persistence-not-honoured", kind="wrong-result",
+    applies=lambda c: c.persistent,
+    says="{pipeline} does not pass the trait persistent on: most of C would never be computed",
+    source=[f"{_KERNEL}: has_persistent_kernel (GemmPipeline::UsePersistentKernel)",
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_{{mem,comp_v3,comp_v4}}.hpp, wp_pipeline_agmem_bgmem_creg_v2.hpp: UsePersistentKernel (read, not run)"],
+    accepts=[{"persistent": True}],
+    rejects=[{"persistent": True, "pipeline": "compv6"}],
+)  # fmt: skip
+def persistence_is_honoured(c: Quantities) -> BoolExpr:
+    """Persistent kernels use mem, compv3, compv4 or preshufflev2.
+
+    Why: other pipelines lack the member that the kernel asks, so it computes one tile a block,
+    while hosts launch as many blocks as run at once.
+
+    Fix: turn persistent off or use another pipeline.
+    """
+    return c.pipeline.isin("mem", "compv3", "compv4", "preshufflev2")
+
+
+@rule(
+    "GEMM025", "four-bit-weights-not-widened", kind="compile",
+    applies=lambda c: c.narrow_b,
+    says="{pipeline} does not widen the 4-bit weights of {dtype}",
+    source=f"{_DIR}/gemm_pipeline_ag_bg_cr_{{mem,comp_v4,comp_v6,comp_async}}.hpp: static_assert on pk_int4_t",
+    accepts=[{"dtype": "fp16_i4"}],
+    rejects=[{"dtype": "fp16_i4", "pipeline": "mem"}],
+)  # fmt: skip
+def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
+    """4-bit weights are used with a pipeline that widens them.
+
+    Why: mem, compv4, compv6 and comp_async assert that they do not. basic_v1 loads B by element,
+    of which a byte holds two.
+
+    Fix: use compv3.
+    """
+    return ~c.pipeline.isin("mem", "compv4", "compv6", "comp_async", "basic_v1")
+
+
+@rule(
+    "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.mixed,
+    says="{pipeline} computes {dtype} as if B had the type of A",
+    source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; read, not run)",
+    accepts=[{**_MIXED, "pipeline": "compv4", "double_smem_buffer": True}], rejects=[_MIXED],
+)  # fmt: skip
+def mixed_types_stay_apart(c: Quantities) -> BoolExpr:
+    """Mixed 8-bit types are used with a pipeline whose block GEMM knows both.
+
+    Why: that of mem, compv3 and basic_v1 is built for the compute type, which is A's, on both
+    sides; the bits of B are then read as the other 8-bit float.
+
+    Fix: use compv4.
+    """
+    return ~c.pipeline.isin(*ONE_TYPE)
+
+
+@rule(
+    "GEMM030", "mixed-types-transposed", kind="compile", until="2026.06",
+    applies=lambda c: c.mixed & c.transpose_c,
+    says="{pipeline} with a transposed C takes the registers of A for B's: {dtype} has two types",
+    source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: no viable overloaded '=' (seen with clang 19)",
+            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: WarpGemmAttributeMfmaTransposedCDistribution"],
+    accepts=[{**_MIXED, "transpose_c": True}],
+    rejects=[{**_MIXED, "transpose_c": True, "pipeline": "compv4", "double_smem_buffer": True}],
+)  # fmt: skip
+def transposed_types_are_one(c: Quantities) -> BoolExpr:
+    """A transposed C is computed from operands of one type where both come from registers.
+
+    Why: transposing swaps the operands of the warp GEMM, and with them their types; the block
+    GEMM of these pipelines hands each its own.
+
+    Fix: turn transpose_c off.
+    """
+    return c.pipeline.isin(*ONE_TYPE)
+
+
+@rule(
+    "GEMM027", "access-of-transposing-reads", kind="compile", until="2026.06",
+    applies=lambda c: ((c.a_transpose_load | c.b_transpose_load) & c.known_warp_tile
+                       & (c.warp_tile_m == c.warp_tile_n) & (c.pipeline != "compv5")
+                       & ~c.shuffled_b),
+    says=("{arch} reads transposed operands 8 bytes at a time, and warp tile {warp_tile} of "
+          "{dtype} has no form for {lane_operand} elements a lane: {lane_operand=}"),
+    source=[f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (wg_attr_num_access)",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp: WGAttrNumAccessEnum Single, Double, Quad"],
+    accepts=[{"arch": "gfx950", "layout": "rrr"}],
+    rejects=[{"arch": "gfx950", "layout": "rrr", "dtype": "fp8", "warp_tile_k": 32}],
+)  # fmt: skip
+def transposing_reads_have_form(c: Quantities) -> BoolExpr:
+    """Where LDS reads transpose an operand, the warp tile has a form for their number.
+
+    Why: a lane's elements divided by those that one read gives select the form, and the headers
+    have one access, two or four for some of the warp tiles.
+
+    Fix: take another warp tile, or keep K contiguous.
+    """
+    return c.accessible_warp_tile
+
+
+@rule(
+    "GEMM029", "registers-that-nobody-loads", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.pipeline == "basic_v1",
+    says="{pipeline} with {scheduler} multiplies registers that nobody loaded",
+    source=["ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl<Intrawave> reads LDS in LocalPrefetch only",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_v1.hpp"],
+    issue="https://github.com/ROCm/composable_kernel/pull/3611",
+    accepts=[{"pipeline": "basic_v1", "scheduler": "default"}],
+    rejects=[{"pipeline": "basic_v1"}],
+)  # fmt: skip
+def basic_v1_reads_lds(c: Quantities) -> BoolExpr:
+    """basic_v1 of 2025.11 has the scheduler default or interwave.
+
+    Why: with intrawave the block GEMM takes its operands from registers that a call of the
+    pipeline has to fill before, and this pipeline never makes that call: every result is zero.
+
+    Fix: use default.
+    """
+    return c.scheduler != "intrawave"
+
+
+@rule(
+    "GEMM028", "direct-load-of-other-width", kind="compile", until="2026.06",
+    applies=lambda c: (c.pipeline == "comp_async") & c.a.sound & c.b.sound,
+    says=[("{pipeline} loads A straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
+           "not {a_width * element_bytes=}"),
+          ("{pipeline} loads B straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
+           "not {b_width * element_bytes=}")],
+    source="core/arch/amd_buffer_addressing.hpp: amd_async_buffer_load static_assert on bytes",
+    accepts=[{"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950"}],
+    rejects=[{"pipeline": "comp_async", "double_smem_buffer": True}],
+)  # fmt: skip
+def direct_loads_have_width(c: Quantities) -> BoolExpr:
+    """comp_async loads as many bytes a lane as the GPU moves straight to LDS.
+
+    Why: the instruction exists for 4 bytes, and on gfx950 also for 12 and 16.
+
+    Fix: use compv4.
+    """
+    table = c.facts["direct_to_lds"]
+    return all_of(
+        rel(table, c.arch, c.a.width * c.element_bytes),
+        rel(table, c.arch, c.b.width * c.element_bytes),
+    )

@@ -1,0 +1,91 @@
+"""The sizes of a matrix product as fields, so that rules read them beside those of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.gemm import vocabulary as gemm
+from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite, minimum
+from ckrules.engine.expr.variables import Int
+from ckrules.engine.rules.book import quantity
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+
+_COMMON = (1, 16, 64, 128, 256, 512, 1024, 4096)
+
+#: A product that the baseline of the kernels accepts.
+BASELINE: Mapping[str, Value] = {"M": 512, "N": 512, "K": 512, "k_batch": 1}
+
+
+def fields() -> list[Expr]:
+    """The sizes of a product."""
+    wide: Any = {"lo": 1, "hi": 2**31 - 1}
+    return [
+        Int("M", _COMMON, **wide, doc="rows of C"),
+        Int("N", _COMMON, **wide, doc="columns of C"),
+        Int("K", _COMMON, **wide, doc="products of a sum"),
+        Int("k_batch", (1, 2, 4, 8), **wide, doc="parts that the sum is split into"),
+    ]
+
+
+def values(problem: Product) -> dict[str, Value]:
+    """The values of `fields` for a product."""
+    return {"M": problem.m, "N": problem.n, "K": problem.k, "k_batch": problem.k_batch}
+
+
+class GemmProblem(Quantities):
+    """A GEMM configuration and a product."""
+
+    M: IntExpr
+    N: IntExpr
+    K: IntExpr
+    k_batch: IntExpr
+
+    @cached_property
+    def d_row(self) -> BoolExpr:
+        """True where rows of every D are contiguous."""
+        return (self.variant == "multi_d") & self.letter(3, "r")
+
+    @cached_property
+    def d_column(self) -> BoolExpr:
+        """True where columns of every D are contiguous."""
+        return (self.variant == "multi_d") & self.letter(3, "c")
+
+    @quantity
+    def checked_vector_a(self) -> IntExpr:
+        """Elements of A that must divide its contiguous dimension."""
+        return ite(self.pipeline == "basic_v1", 1, self.vector_a)
+
+    @quantity
+    def checked_vector_b(self) -> IntExpr:
+        """Elements of B that must divide its contiguous dimension."""
+        return ite(self.pipeline == "basic_v1", 1, self.vector_b)
+
+    @quantity
+    def checked_vector_d(self) -> IntExpr:
+        """Elements of a D that must divide its contiguous dimension."""
+        side = ite(self.d_row, self.warp_tile_n * self.wave_n, self.warp_tile_m * self.wave_m)
+        wide = minimum(side, 16 // self.output_bytes)
+        return ite(self.epilogue == "cshuffle", wide, self.store_width)
+
+    @quantity
+    def part_length(self) -> IntExpr:
+        """Products of a part of a split sum, the last part apart."""
+        return ceil_div(self.K, self.k_batch * self.warp_tile_k) * self.warp_tile_k
+
+    @quantity
+    def last_part(self) -> IntExpr:
+        """Products of the last part of a split sum; none or less where the others reach K."""
+        return self.K - self.part_length * (self.k_batch - 1)
+
+
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> GemmProblem:
+    """Fields of kernel and product, with what follows from them."""
+    words = GemmProblem([*gemm.fields([g.name for g in gpus]), *fields()], gemm.facts(gpus, ck), ck)
+    words.baseline = {**gemm.BASELINE, **BASELINE}
+    return words

@@ -1,0 +1,1 @@
+"""What kernels refuse of matrix products, and which they compute wrong."""

@@ -1,0 +1,250 @@
+"""GPROB: sizes that a kernel's argument check accepts, and sums that it computes right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.problem_fields import GemmProblem
+from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
+from ckrules.engine.rules import rule
+
+_CHECK = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel::IsSupportedArgument"
+_SPLIT = "ops/gemm/kernel/universal_gemm_kernel.hpp: SplitKBatchOffset"
+_D: Mapping[str, Any] = {
+    "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+}  # fmt: skip
+_WEIGHTS: Mapping[str, Any] = {
+    "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
+}  # fmt: skip
+_PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
+
+
+@rule(
+    "GPROB001", "k-not-whole-tiles", kind="launch",
+    applies=lambda c: ~c.pad_k & (~c.a_transposed | ~c.b_transposed),
+    says=("K = {K} is no whole number of tiles in {k_batch} parts: {tile_k * k_batch=}, and K is "
+          "not padded"),
+    source=_CHECK, accepts=[{}, {"k_batch": 2}], rejects=[{"K": 520}, {"K": 576, "k_batch": 2}],
+)  # fmt: skip
+def k_is_whole(c: GemmProblem) -> BoolExpr:
+    """K is a multiple of tile_k for every part of the sum, unless it is padded.
+
+    Why: asked where K is contiguous in A or in B.
+
+    Fix: use a kernel with pad_k.
+    """
+    return c.K % (c.tile_k * c.k_batch) == 0
+
+
+@rule(
+    "GPROB002", "m-not-whole-tiles", kind="launch",
+    applies=lambda c: ~c.pad_m & (c.a_transposed | ~c.c_row | c.d_column),
+    says="M = {M} is not a multiple of tile_m = {tile_m}, and M is not padded",
+    source=_CHECK, accepts=[{"layout": "ccr"}], rejects=[{"layout": "ccr", "M": 520}],
+)  # fmt: skip
+def m_is_whole(c: GemmProblem) -> BoolExpr:
+    """M is a multiple of tile_m where M is contiguous in a tensor, unless it is padded.
+
+    Why: rows that lie apart are guarded by the end of the tensor.
+
+    Fix: use a kernel with pad_m.
+    """
+    return c.M % c.tile_m == 0
+
+
+@rule(
+    "GPROB003", "n-not-whole-tiles", kind="launch",
+    applies=lambda c: ~c.pad_n & (c.b_transposed | c.c_row | c.d_row),
+    says="N = {N} is not a multiple of tile_n = {tile_n}, and N is not padded",
+    source=_CHECK, accepts=[{}], rejects=[{"N": 520}],
+)  # fmt: skip
+def n_is_whole(c: GemmProblem) -> BoolExpr:
+    """N is a multiple of tile_n where N is contiguous in a tensor, unless it is padded.
+
+    Why: the padding of a tensor's rows is a matter of the kernel.
+
+    Fix: use a kernel with pad_n.
+    """
+    return c.N % c.tile_n == 0
+
+
+@rule(
+    "GPROB004", "rows-not-whole-loads-of-a", kind="launch",
+    says=["K = {K} is no multiple of the {checked_vector_a} elements of A that are loaded at once",
+          "M = {M} is no multiple of the {checked_vector_a} elements of A that are loaded at once"],
+    source=_CHECK, accepts=[{}, {"layout": "ccr"}],
+    rejects=[{**_PADDED, "K": 516}, {**_PADDED, "layout": "ccr", "M": 516}],
+)  # fmt: skip
+def a_is_loaded_whole(c: GemmProblem) -> BoolExpr:
+    """A's contiguous dimension is a multiple of what a thread loads at once.
+
+    Why: padding does not narrow the loads.
+
+    Fix: use a kernel with a tile that computes a narrower width, or pad the tensor.
+    """
+    return all_of(
+        implies(~c.a_transposed, c.K % c.checked_vector_a == 0),
+        implies(c.a_transposed, c.M % c.checked_vector_a == 0),
+    )
+
+
+@rule(
+    "GPROB005", "rows-not-whole-loads-of-b", kind="launch",
+    says=["K = {K} is no multiple of the {checked_vector_b} elements of B that are loaded at once",
+          "N = {N} is no multiple of the {checked_vector_b} elements of B that are loaded at once"],
+    source=_CHECK, accepts=[{}, {"layout": "rrr"}],
+    rejects=[{**_PADDED, "K": 516}, {**_PADDED, "layout": "rrr", "N": 516}],
+)  # fmt: skip
+def b_is_loaded_whole(c: GemmProblem) -> BoolExpr:
+    """B's contiguous dimension is a multiple of what a thread loads at once.
+
+    Why: padding does not narrow the loads.
+
+    Fix: use a kernel with a tile that computes a narrower width, or pad the tensor.
+    """
+    return all_of(
+        implies(~c.b_transposed, c.K % c.checked_vector_b == 0),
+        implies(c.b_transposed, c.N % c.checked_vector_b == 0),
+    )
+
+
+@rule(
+    "GPROB006", "rows-not-whole-stores", kind="launch",
+    says=["N = {N} is no multiple of the {store_width} elements of C that are stored at once",
+          "M = {M} is no multiple of the {store_width} elements of C that are stored at once"],
+    source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeC"],
+    accepts=[{}], rejects=[{**_PADDED, "N": 516},
+                           {**_PADDED, "layout": "rcc", "epilogue": "default", "M": 514}],
+)  # fmt: skip
+def c_is_stored_whole(c: GemmProblem) -> BoolExpr:
+    """C's contiguous dimension is a multiple of what is stored at once.
+
+    Why: padding does not narrow the stores. The default epilogue stores rows by element.
+
+    Fix: use the default epilogue, or pad the tensor.
+    """
+    return all_of(
+        implies(c.c_row, c.N % c.store_width == 0), implies(~c.c_row, c.M % c.store_width == 0)
+    )
+
+
+@rule(
+    "GPROB007", "rows-not-whole-loads-of-d", kind="launch",
+    applies=lambda c: c.variant == "multi_d",
+    says=["N = {N} is no multiple of the {checked_vector_d} elements of a D that are loaded at once",
+          "M = {M} is no multiple of the {checked_vector_d} elements of a D that are loaded at once"],
+    source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeD"],
+    accepts=[_D], rejects=[{**_D, **_PADDED, "N": 516}],
+)  # fmt: skip
+def d_is_loaded_whole(c: GemmProblem) -> BoolExpr:
+    """The contiguous dimension of every D is a multiple of what is loaded at once.
+
+    Why: as for C.
+
+    Fix: use the default epilogue, or pad the tensor.
+    """
+    return all_of(
+        implies(c.d_row, c.N % c.checked_vector_d == 0),
+        implies(c.d_column, c.M % c.checked_vector_d == 0),
+    )
+
+
+@rule(
+    "GPROB008", "sum-not-split-here", kind="launch",
+    applies=lambda c: c.k_batch > 1,
+    says=["{variant} does not split sums: k_batch = {k_batch}",
+          "results of {dtype_c} that are stored one by one are not added: k_batch = {k_batch}"],
+    source=[_CHECK, "ops/gemm/kernel/gemm_multi_d_kernel.hpp: IsSupportedArgument"],
+    accepts=[{"k_batch": 2}],
+    rejects=[{**_D, "k_batch": 2}, {"epilogue": "default", "k_batch": 2}],
+)  # fmt: skip
+def sums_can_be_split(c: GemmProblem) -> BoolExpr:
+    """Sums are split by kernels without tensors D that store an even number of 16-bit results.
+
+    Why: the parts are added atomically, 16-bit results in pairs; D would be added by every part.
+
+    Fix: use k_batch = 1.
+    """
+    halves = c.dtype_c.isin("fp16", "bf16")
+    return all_of(c.variant != "multi_d", implies(halves, c.store_width % 2 == 0))
+
+
+@rule(
+    "GPROB009", "built-without-split", kind="launch", until="2026.06",
+    applies=lambda c: (c.k_batch > 1) & (c.variant != "multi_d"),
+    says=("kernels of {variant} with results of {dtype_c} in stores of {store_width} are built "
+          "without split-K: k_batch = {k_batch}"),
+    source="core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
+    accepts=[{"k_batch": 2}], rejects=[{**_WEIGHTS, "k_batch": 2}],
+)  # fmt: skip
+def kernels_have_split(c: GemmProblem) -> BoolExpr:
+    """The kernel is built with parts of sums that are added atomically.
+
+    Why: `ckrules generate` leaves them out where nothing of the results' type and width can be
+    added, and for shuffled weights, whose parts would be wrong.
+
+    Fix: use k_batch = 1.
+    """
+    return c.splits_k
+
+
+@rule(
+    "GPROB020", "part-beyond-sum", kind="wrong-result",
+    applies=lambda c: c.k_batch > 1,
+    says=("the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are "
+          "left for the last one"),
+    source=f"{_SPLIT} (splitted_k of the last part; read, not run)",
+    accepts=[{"k_batch": 2}], rejects=[{**_PADDED, "K": 16, "k_batch": 2}],
+)  # fmt: skip
+def parts_lie_within_sum(c: GemmProblem) -> BoolExpr:
+    """Every part of a split sum has products.
+
+    Why: parts are whole warp tiles along K. Where there are too many of them the last ones begin
+    behind the sum, and read what is not theirs.
+
+    Fix: use a smaller k_batch.
+    """
+    return c.last_part >= 1
+
+
+@rule(
+    "GPROB021", "parts-of-other-lengths", kind="wrong-result",
+    applies=lambda c: (c.k_batch > 1) & (c.last_part >= 1) & (c.pipeline != "basic_v1"),
+    says=("the parts of the sum take {ceil_div(part_length, tile_k)} steps and the last "
+          "{ceil_div(last_part, tile_k)}, and one instantiation is launched for all"),
+    source=[f"{_SPLIT} (splitted_k; read, not run)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
+    accepts=[{"k_batch": 2}], rejects=[{**_PADDED, "K": 144, "k_batch": 2}],
+)  # fmt: skip
+def parts_take_the_same_steps(c: GemmProblem) -> BoolExpr:
+    """All parts of a split sum take as many steps along K.
+
+    Why: hot loop and tail are chosen on the host by the number of steps; a part with another
+    number runs the tail of the others.
+
+    Fix: use a k_batch that divides K into whole tiles.
+    """
+    return ceil_div(c.part_length, c.tile_k) == ceil_div(c.last_part, c.tile_k)
+
+
+@rule(
+    "GPROB022", "weights-not-whole", kind="wrong-result",
+    applies=lambda c: c.shuffled_b,
+    says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
+          "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}",
+          "shuffled weights are not split along K: k_batch = {k_batch}"],
+    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of a part, kFlatN; read, not run)",
+            "dispatcher/python/ctypes_utils.py: preshuffle_weight_matrix (CK 2026.06)"],
+    accepts=[_WEIGHTS],
+    rejects=[{**_WEIGHTS, "k_batch": 2}, {**_WEIGHTS, **_PADDED, "N": 520}],
+)  # fmt: skip
+def weights_are_whole(c: GemmProblem) -> BoolExpr:
+    """Shuffled weights have whole warp tiles along N and K, and are not split along K.
+
+    Why: B is viewed as rows of whole warp tiles, whose length follows from the K of a part: with
+    parts it is not that of the shuffled tensor.
+
+    Fix: pad the weights, and use k_batch = 1.
+    """
+    return all_of(c.N % c.warp_tile_n == 0, c.K % c.warp_tile_k == 0, c.k_batch == 1)

@@ -1,0 +1,101 @@
+"""What generic code asks about matrix products: their text, sizes, rules and smoke set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.gemm.problem import (
+    Product,
+    from_mapping,
+    from_row,
+    pack,
+    parse,
+    row,
+)
+from ckrules.engine.expr import BoolExpr, Expr, Value
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Point, Tensors
+
+
+class GemmProblems:
+    """Matrix products."""
+
+    name = "gemm"
+
+    def parse(self, text: str) -> Product:
+        """See `ckrules.constraints.gemm.problem.parse`."""
+        return parse(text)
+
+    def from_mapping(self, given: Mapping[str, Any]) -> Product:
+        """See `ckrules.constraints.gemm.problem.from_mapping`."""
+        return from_mapping(given)
+
+    def from_row(self, cells: Mapping[str, str]) -> Product:
+        """See `ckrules.constraints.gemm.problem.from_row`."""
+        return from_row(cells)
+
+    def pack(self, problem: Product) -> bytes:
+        """See `ckrules.constraints.gemm.problem.pack`."""
+        return pack(problem)
+
+    def row(self, problem: Product, variant: str) -> dict[str, Value]:
+        """See `ckrules.constraints.gemm.problem.row`."""
+        return row(problem, variant)
+
+    def fields(self) -> list[Expr]:
+        """M, N, K and the parts of a sum."""
+        from ckrules.constraints.gemm import problem_fields
+
+        return problem_fields.fields()
+
+    def values(self, problem: Product) -> dict[str, Value]:
+        """The values of `fields`."""
+        from ckrules.constraints.gemm import problem_fields
+
+        return problem_fields.values(problem)
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        """Fields of kernel and product, with what follows from them."""
+        from ckrules.constraints.gemm import problem_fields
+
+        return problem_fields.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        """What ``IsSupportedArgument`` tests, and what it does not test and should."""
+        from ckrules.constraints.gemm import problem_rules
+        from ckrules.engine.rules.book import collect
+
+        return collect(problem_rules)
+
+    def fits(self, config: Point, problem: object) -> bool:
+        """Whether it is a matrix product."""
+        return isinstance(problem, Product)
+
+    def smoke(self, config: Point) -> list[Product]:
+        """See `ckrules.constraints.gemm.device.smoke.smoke`."""
+        from ckrules.constraints.gemm.device import smoke
+
+        return smoke.smoke(config)
+
+    def tensors(self, problem: Product, config: Point) -> Tensors:
+        """A, B, every D and C."""
+        from ckrules.constraints.gemm.device.tensors import GemmTensors
+
+        return GemmTensors(problem, config)
+
+    def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
+        """Sizes up to 16384, sums in one part."""
+        return {"M": (1, 16384), "N": (1, 16384), "K": (1, 16384), "k_batch": (1, 1)}
+
+    def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
+        """Every size makes sense with every other."""
+        return []
+
+    def quiet(self) -> dict[str, Value]:
+        """Sums in one part."""
+        return {"k_batch": 1}

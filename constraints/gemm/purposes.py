@@ -1,0 +1,146 @@
+"""GEMM: what a kernel computes: layouts, types of sums and results, and tensors D."""
+
+from __future__ import annotations
+
+from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.words import D_LAYOUTS, D_OPERATIONS, PLAIN_LAYOUTS
+from ckrules.engine.expr import BoolExpr, all_of, implies, ite
+from ckrules.engine.rules import rule
+
+_EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
+_MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
+
+
+@rule(
+    "GEMM001", "layout-of-other-tensors", kind="compile",
+    says=["{variant} has a layout of three letters, for A, B and C, not {layout}",
+          "{variant} has a layout of four letters, for A, B, C and every D, not {layout}"],
+    source=["ops/gemm/kernel/gemm_kernel.hpp: GemmKernel (no D)", _MULTI_D],
+    accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
+)  # fmt: skip
+def layout_has_its_letters(c: Quantities) -> BoolExpr:
+    """A layout has one letter for each of A, B and C, and with tensors D a fourth for these.
+
+    Why: the letters say what is contiguous in each tensor, and a kernel has no others.
+
+    Fix: add or drop the fourth letter.
+    """
+    return all_of(
+        implies(c.variant != "multi_d", c.layout.isin(*PLAIN_LAYOUTS)),
+        implies(c.variant == "multi_d", c.layout.isin(*D_LAYOUTS)),
+    )
+
+
+@rule(
+    "GEMM002", "number-of-d-tensors", kind="compile",
+    says=["{variant} has no tensor D: num_d = {num_d}, expected 0",
+          "{variant} needs a tensor D: num_d = {num_d}"],
+    source=f"{_MULTI_D}: static_assert on DsLayout::size() > 0",
+    accepts=[{}], rejects=[{"num_d": 1}, {"variant": "multi_d", "layout": "rcrr"}],
+)  # fmt: skip
+def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
+    """multi_d has at least one tensor D, other kernels have none.
+
+    Why: GemmKernelMultiD asserts it, and GemmKernel takes no pointers to others.
+
+    Fix: use the other variant.
+    """
+    return all_of(
+        implies(c.variant != "multi_d", c.num_d == 0),
+        implies(c.variant == "multi_d", c.num_d >= 1),
+    )
+
+
+@rule(
+    "GEMM003", "operation-of-other-arity", kind="compile",
+    says=["{variant} has no operation on tensors D: elementwise_op = {elementwise_op}",
+          "{elementwise_op} takes C alone, and no tensors D with it"],
+    source=[("ops/elementwise/unary_element_wise_operation.hpp: operator() of MultiDAdd, "
+            "MultiDMultiply, AddScale and PassThrough, and of Relu, Gelu and FastGelu"),
+            f"{_EPILOGUES}: tile_elementwise_inout_unpack"],
+    accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 2, "elementwise_op": "multiply"}],
+    rejects=[{"elementwise_op": "add"},
+             {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "relu"}],
+)  # fmt: skip
+def operation_takes_ds(c: Quantities) -> BoolExpr:
+    """The operation takes C and all tensors D, and is passthrough where there are none.
+
+    Why: the epilogue calls it with the result, C and every D. Relu, Gelu and FastGelu take one
+    argument, so nothing matches the call.
+
+    Fix: use add, multiply or passthrough.
+    """
+    return all_of(
+        implies(c.variant != "multi_d", c.elementwise_op == "passthrough"),
+        implies(c.variant == "multi_d", c.elementwise_op.isin("passthrough", *D_OPERATIONS)),
+    )
+
+
+@rule(
+    "GEMM004", "column-major-c-shuffled", kind="compile",
+    applies=lambda c: (c.epilogue == "cshuffle") & ~c.permute_n,
+    says="{epilogue} stores rows: layout {layout} has C with columns contiguous",
+    source="ops/epilogue/cshuffle_epilogue.hpp: static_assert on ELayout",
+    accepts=[{}], rejects=[{"layout": "rcc"}],
+)  # fmt: skip
+def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
+    """The CShuffle epilogue stores a C whose rows are contiguous.
+
+    Why: asserted; the default epilogue takes both layouts.
+
+    Fix: use the default epilogue.
+    """
+    return c.c_row
+
+
+@rule(
+    "GEMM005", "no-such-epilogue", kind="compile",
+    says="the headers have no epilogue {epilogue}",
+    source=["ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue",
+            "ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue"],
+    accepts=[{}, {"epilogue": "default"}], rejects=[{"epilogue": "direct2d"}],
+)  # fmt: skip
+def epilogue_exists(c: Quantities) -> BoolExpr:
+    """The epilogue is cshuffle or default.
+
+    Why: upstream's lists let any word through; the headers have these two for GEMMs.
+
+    Fix: use cshuffle or default.
+    """
+    return c.epilogue.isin("cshuffle", "default")
+
+
+@rule(
+    "GEMM006", "sums-of-other-type", kind="compile",
+    says="sums of {dtype} have type {ite(dtype == 'int8', 'int32', 'fp32')}, not {dtype_acc}",
+    source="ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher (implicit instantiation of undefined template)",
+    accepts=[{}, {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}],
+    rejects=[{"dtype_acc": "int32"}, {"dtype": "int8", "dtype_c": "int32"}],
+)  # fmt: skip
+def sums_have_their_type(c: Quantities) -> BoolExpr:
+    """int8 is summed in int32, everything else in fp32.
+
+    Why: there are warp GEMMs for these accumulators only.
+
+    Fix: set dtype_acc to int32 for int8, else to fp32.
+    """
+    return ite(c.dtype == "int8", c.dtype_acc == "int32", c.dtype_acc == "fp32")
+
+
+@rule(
+    "GEMM007", "d-of-other-layout", kind="launch",
+    applies=lambda c: c.variant == "multi_d",
+    says="D and C have one layout: {layout}",
+    source="ops/gemm/kernel/universal_gemm_kernel.hpp: IsSupportedArgument (DiLayout and CLayout, both compiled in)",
+    accepts=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    rejects=[{"variant": "multi_d", "layout": "rcrc", "num_d": 1, "elementwise_op": "add"}],
+)  # fmt: skip
+def d_is_laid_out_as_c(c: Quantities) -> BoolExpr:
+    """Every D has the layout of C.
+
+    Why: it compiles otherwise, and the argument check then refuses every problem.
+
+    Fix: make the fourth letter of the layout equal to the third.
+    """
+    return c.letter(2, "r") == c.letter(3, "r")

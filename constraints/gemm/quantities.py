@@ -1,0 +1,246 @@
+"""What a GEMM kernel is to the shared rules: layouts, types, and where it differs.
+
+The widths of loads and stores are no fields: every kernel computes them (``FixedVectorSize`` is
+false). With weights shuffled beforehand only A goes through LDS, in a load pattern of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ckrules.constraints.gemm.words import LAYOUTS
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.engine.expr import (
+    BoolExpr,
+    EnumExpr,
+    IntExpr,
+    ceil_div,
+    const,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+    rel,
+    round_up,
+)
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.book import quantity, quantity_in
+
+#: Pipelines whose block GEMM is built for A's type on both sides.
+ONE_TYPE = ("mem", "compv3", "basic_v1", "basic_v2")
+
+
+class Fields(TileGemm):
+    """The fields that only GEMMs have, typed for rule functions."""
+
+    variant: EnumExpr
+    layout: EnumExpr
+    dtype_acc: EnumExpr
+    dtype_c: EnumExpr
+    persistent: BoolExpr
+    transpose_c: BoolExpr
+    permute_n: BoolExpr
+    num_d: IntExpr
+    elementwise_op: EnumExpr
+    k_block_per_cu: IntExpr
+
+
+class Quantities(Fields):
+    """Fields, facts and quantities of a GEMM kernel."""
+
+    # -- layouts and types -------------------------------------------------------------------
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The GPUs that points may name."""
+        return tuple(domain_of(self.arch).values)
+
+    def letter(self, place: int, word: str) -> BoolExpr:
+        """Where a letter of the layout is this one; places count A, B, C, D."""
+        fit = [text for text in LAYOUTS if len(text) > place and text[place] == word]
+        return self.layout.isin(*fit)
+
+    @cached_property
+    def a_transposed(self) -> BoolExpr:
+        """True where M, not K, is contiguous in A."""
+        return self.letter(0, "c")
+
+    @cached_property
+    def b_transposed(self) -> BoolExpr:
+        """True where N, not K, is contiguous in B."""
+        return self.letter(1, "r")
+
+    @cached_property
+    def c_row(self) -> BoolExpr:
+        """True where N is contiguous in C."""
+        return self.letter(2, "r")
+
+    @cached_property
+    def shuffled_b(self) -> BoolExpr:
+        """True where the pipeline reads weights that were shuffled beforehand."""
+        return self.pipeline == "preshufflev2"
+
+    @cached_property
+    def mixed(self) -> BoolExpr:
+        """True where A and B have different 8-bit types."""
+        return self.dtype.isin("fp8_bf8", "bf8_fp8")
+
+    @cached_property
+    def narrow_b(self) -> BoolExpr:
+        """True where B has 4 bits, two elements to a byte."""
+        return self.dtype.isin("fp16_i4", "bf16_i4")
+
+    @quantity_in("bytes")
+    def b_element_bytes(self) -> IntExpr:
+        """Size of an element of B, of which 4-bit weights hold two."""
+        return ite(self.narrow_b, 1, self.element_bytes)
+
+    @property
+    def b_bytes(self) -> IntExpr:
+        """Size of an element of B."""
+        return self.b_element_bytes
+
+    @quantity_in("bytes")
+    def output_bytes(self) -> IntExpr:
+        """Size of an element of C."""
+        node: IntExpr = lookup(self.facts["output_bytes"], self.dtype_c)
+        return node
+
+    # -- widths ------------------------------------------------------------------------------
+
+    @quantity
+    def computed_vector_b(self) -> IntExpr:
+        """Elements of B that the pipeline itself would load at once."""
+        extent = ite(self.b_transposed, self.tile_n, self.tile_k)
+        per_thread = self.tile_n * self.tile_k // self.threads
+        narrow: IntExpr = const(2)
+        for width in (16, 32, 64):  # of 8, 16 and 32 bytes
+            narrow = ite((extent % width == 0) & (per_thread % width == 0), width, narrow)
+        plain = self.computed_width(extent, self.tile_n, self.element_bytes)
+        return ite(self.narrow_b, narrow, plain)
+
+    def width_for(self, extent: IntExpr, per_thread: IntExpr, size: IntExpr) -> IntExpr:
+        """The widest of 16, 8 and, for larger elements, 4 bytes that divides both numbers."""
+
+        def first(widths: tuple[int, ...]) -> IntExpr:
+            out: IntExpr = const(1)
+            for width in sorted(widths):
+                out = ite((extent % width == 0) & (per_thread % width == 0), width, out)
+            return out
+
+        return ite(size == 1, first((16, 8)), ite(size == 2, first((8, 4)), first((4, 2))))
+
+    @quantity
+    def vector_a(self) -> IntExpr:
+        """Elements of A that a thread loads at once."""
+        return self.computed_vector_a
+
+    @quantity
+    def vector_b(self) -> IntExpr:
+        """Elements of B that a thread loads at once."""
+        return self.computed_vector_b
+
+    @quantity
+    def vector_c(self) -> IntExpr:
+        """Elements of C that a thread of the CShuffle epilogue stores at once."""
+        side = ite(self.c_row, self.warp_tile_n * self.wave_n, self.warp_tile_m * self.wave_m)
+        return minimum(side, 16 // self.output_bytes)
+
+    # -- warp GEMMs --------------------------------------------------------------------------
+
+    def _has(self, table: str) -> BoolExpr:
+        return rel(
+            self.facts[table], self.dtype, self.transpose_c,
+            self.warp_tile_m, self.warp_tile_n, self.warp_tile_k,
+        )  # fmt: skip
+
+    @cached_property
+    def known_warp_tile(self) -> BoolExpr:
+        """Where the headers have the warp GEMMs that epilogue and pipeline ask for."""
+        pair = self._has("header_warp_tiles")
+        return pair & (
+            ~(self.mixed & self.pipeline.isin(*ONE_TYPE)) | self._has("block_warp_tiles")
+        )
+
+    @quantity
+    def lane_operand(self) -> IntExpr:
+        """Elements of B's warp tile that a lane holds."""
+        return self.warp_tile_n * self.warp_tile_k // self.wave_size
+
+    @cached_property
+    def accessible_warp_tile(self) -> BoolExpr:
+        """Where a warp GEMM has the accesses that transposing reads of 8 bytes make."""
+        step = 8 // self.element_bytes
+        return (
+            ((self.lane_operand == step) & self.known_warp_tile)
+            | ((self.lane_operand == 2 * step) & self._has("double_access_tiles"))
+            | ((self.lane_operand == 4 * step) & self._has("quad_access_tiles"))
+        )
+
+    # -- sums ------------------------------------------------------------------------------
+
+    @quantity
+    def mem_stages(self) -> IntExpr:
+        """Block tiles that pipeline mem has under way at once."""
+        tile = (self.tile_m * self.a_bytes + self.tile_n * self.b_bytes) * self.tile_k
+        blocks = maximum(4 // self.waves, 1)
+        return minimum(maximum(ceil_div(32768 // blocks, tile), 2), 8)
+
+    @quantity
+    def store_width(self) -> IntExpr:
+        """Elements of C that the argument check counts as stored at once."""
+        rows: IntExpr = ite(self.transpose_c, self._lane_rows, 1)
+        columns: IntExpr = ite(self.transpose_c, 1, self._lane_rows)
+        plain = ite(self.c_row, rows, columns)
+        return ite(self.epilogue == "cshuffle", self.vector_c, plain)
+
+    @cached_property
+    def _lane_rows(self) -> IntExpr:
+        """Rows of a result that a lane holds side by side."""
+        return ite(self.wave_size == 64, 4, 8)
+
+    @quantity
+    def splits_k(self) -> BoolExpr:
+        """Whether results of parts of a sum can be added to memory."""
+        halves = self.dtype_c.isin("fp16", "bf16") & self.store_width.isin(2, 4, 8)
+        singles = (self.dtype_c == "fp32") & self.store_width.isin(1, 2, 4)
+        return (self.variant == "standard") & (halves | singles)
+
+    # -- shuffled weights --------------------------------------------------------------------
+
+    @quantity
+    def preshuffle_lanes_k(self) -> IntExpr:
+        """Lanes side by side along a row of A, which each load 16 bytes (shuffled weights)."""
+        return self.tile_k // (16 // self.element_bytes)
+
+    @quantity
+    def preshuffle_rows(self) -> IntExpr:
+        """Rows of A that a wave loads at once (shuffled weights)."""
+        return self.wave_size // self.preshuffle_lanes_k
+
+    @quantity
+    def preshuffle_reads(self) -> IntExpr:
+        """Bytes of A that a lane reads from LDS for a step along K (shuffled weights)."""
+        tile = self.warp_tile_m * self.warp_tile_k * self.element_bytes
+        return tile * self.repeat_m // self.wave_size
+
+    @quantity
+    def repeat_n(self) -> IntExpr:
+        """Warp tiles that a wave computes along N."""
+        return self.tile_n // (self.warp_tile_n * self.wave_n)
+
+    # -- LDS ---------------------------------------------------------------------------------
+
+    @quantity_in("bytes")
+    def pipeline_lds(self) -> IntExpr:
+        """LDS that the pipeline asks for; with shuffled weights B is not staged."""
+        stage = self.stage_bytes
+        double = self.pipeline.isin("compv4", "comp_async")
+        alone = self.tile_m * self.tile_k * self.a_bytes
+        if self.since("2026.06"):
+            alone, staged = 2 * alone, ite(double, 2 * stage, stage)
+        else:
+            staged = stage
+        # compv5 adds the partial sums of its two waves through LDS
+        summed = maximum(stage, round_up(4 * self.tile_m * self.tile_n, 16))
+        return ite(self.shuffled_b, alone, ite(self.pipeline == "compv5", summed, staged))

@@ -1,0 +1,81 @@
+"""The warp GEMMs of the headers by types, transposition of C and accesses of a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ckrules.constraints.gemm.words import TYPES
+from ckrules.engine.expr.relation import Table
+
+Shape = tuple[int, int, int]
+Pair = tuple[str, str]
+
+_HALF: Sequence[Shape] = ((32, 32, 8), (32, 32, 16), (16, 16, 16), (16, 16, 32))
+_FLAT: Sequence[Shape] = ((4, 64, 16), (64, 4, 16))
+_BYTE: Sequence[Shape] = ((32, 32, 16), (16, 16, 32), (16, 16, 128), (32, 32, 64), (16, 16, 16))
+_BYTE_TURNED: Sequence[Shape] = ((32, 32, 16), (16, 16, 128), (16, 16, 16))
+_INT: Sequence[Shape] = ((32, 32, 16), (16, 16, 32), (16, 16, 16))
+
+#: Specializations of WarpGemmDispatcher with one access a lane: the types of A and B, whether C
+#: is transposed, then (m, n, k). CK 2025.11.
+SINGLE: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    **{((d, d), False): (*_HALF, *_FLAT) for d in ("fp16", "bf16")},
+    **{((d, d), True): _HALF for d in ("fp16", "bf16")},
+    (("fp32", "fp32"), False): ((16, 16, 4), (16, 16, 16)),
+    (("fp32", "fp32"), True): ((16, 16, 16),),
+    **{((d, d), False): (*_BYTE, (32, 32, 32), (16, 16, 64)) for d in ("fp8", "bf8")},
+    **{((d, d), True): (*_BYTE_TURNED, (16, 16, 32)) for d in ("fp8", "bf8")},
+    (("fp8", "bf8"), False): (*_BYTE, (32, 32, 32)),
+    (("bf8", "fp8"), False): tuple(s for s in _BYTE if s != (16, 16, 32)),
+    **{(p, True): _BYTE_TURNED for p in (("fp8", "bf8"), ("bf8", "fp8"))},
+    **{(("int8", "int8"), turned): _INT for turned in (False, True)},
+}
+
+_TWICE: Sequence[Shape] = ((32, 32, 16), (16, 16, 32))
+_QUAD: Sequence[Shape] = ((32, 32, 64), (16, 16, 128))
+
+#: Those with two and with four accesses a lane, for operands that LDS reads transpose.
+DOUBLE: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    ((d, d), turned): _TWICE for d in ("fp16", "bf16") for turned in (False, True)
+}
+QUAD: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    ((a, b), False): _QUAD for a in ("fp8", "bf8") for b in ("fp8", "bf8")
+}
+
+#: What the list of June 2026 has beside it, with C as computed.
+_LATER: Mapping[Pair, Sequence[Shape]] = {
+    ("fp32", "fp32"): ((16, 16, 8), (32, 32, 4), (32, 32, 8)),
+    ("bf16", "bf16"): ((16, 16, 64),),
+    ("bf8", "fp8"): ((16, 16, 32),),
+    ("int8", "int8"): ((16, 16, 64),),
+}
+
+_SOURCE = "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher, CK"
+_KEYS = ("dtype", "transpose_c", "warp_tile_m", "warp_tile_n", "warp_tile_k")
+
+
+def _table(
+    name: str, ck: str, found: Mapping[tuple[Pair, bool], Sequence[Shape]], *, twice: bool
+) -> Table:
+    """The tiles of each dtype; ``twice`` takes A's type for both operands."""
+    rows = []
+    for word, (a, b, _) in TYPES.items():
+        second = a if twice or b == "int4" else b
+        for turned in (False, True):
+            rows += [(word, turned, *s) for s in found.get(((a, second), turned), ())]
+    return Table.relation(name, _KEYS, rows, source=f"{_SOURCE} {ck}")
+
+
+def tables(ck: str) -> dict[str, Table]:
+    """What rules look up, by name: 4-bit weights count as A's type, to which they are widened."""
+    later = {} if ck < "2026.06" else _LATER
+    single = {
+        (pair, turned): (*shapes, *(() if turned else later.get(pair, ())))
+        for (pair, turned), shapes in SINGLE.items()
+    }
+    return {
+        "header_warp_tiles": _table("header_warp_tiles", ck, single, twice=False),
+        "block_warp_tiles": _table("block_warp_tiles", ck, single, twice=True),
+        "double_access_tiles": _table("double_access_tiles", ck, DOUBLE, twice=True),
+        "quad_access_tiles": _table("quad_access_tiles", ck, QUAD, twice=True),
+    }

@@ -1,0 +1,257 @@
+"""GEMM: kernels whose weights B are shuffled beforehand (pipeline preshufflev2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_PIPELINE = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp"
+_POLICY = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_base_policy.hpp"
+_CSHUFFLE = "ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN"
+_OWN: Mapping[str, Any] = {
+    "variant": "preshuffle",
+    "pipeline": "preshufflev2",
+    "double_smem_buffer": True,
+}
+_SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
+
+
+def _rows(c: Quantities) -> BoolExpr:
+    """A is loaded in the pattern of its rows, and the pattern has lanes."""
+    return c.shuffled_b & ~c.a_transposed
+
+
+@rule(
+    "GEMM040", "weights-of-other-width", kind="compile", applies=lambda c: c.shuffled_b,
+    says="shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
+    source=f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
+    accepts=[_OWN], rejects=[{**_OWN, "warp_tile_m": 64, "warp_tile_n": 4}],
+)  # fmt: skip
+def weights_have_16_or_32_columns(c: Quantities) -> BoolExpr:
+    """Shuffled weights are read in warp tiles of 16 or 32 columns.
+
+    Why: the order of the shuffled elements is written for these two.
+
+    Fix: use a 16x16 or 32x32 warp tile.
+    """
+    return c.warp_tile_n.isin(16, 32)
+
+
+@rule(
+    "GEMM041", "partial-reads-of-a", kind="compile", applies=lambda c: c.shuffled_b,
+    says=("a lane reads A from LDS 16 bytes at a time: {preshuffle_reads} bytes for a step along "
+          "K are no whole number of reads: {preshuffle_reads=}"),
+    source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) * MIterPerWarp",
+    accepts=[_OWN], rejects=[{**_OWN, "tile_m": 64, "warp_tile_k": 8}],
+)  # fmt: skip
+def a_is_read_whole(c: Quantities) -> BoolExpr:
+    """What a lane reads of A for one step along K is a whole number of 16-byte reads.
+
+    Why: the schedule counts the reads; asserted on the device.
+
+    Fix: take a warp tile with a larger K, or more warp tiles along M for a wave.
+    """
+    return c.preshuffle_reads % 16 == 0
+
+
+@rule(
+    "GEMM042", "rows-of-a-beyond-wave", kind="compile", applies=_rows,
+    says=["a row of A has fewer than 16 bytes: tile_k = {tile_k} of {element_bytes} bytes",
+          ("a row of A takes {preshuffle_lanes_k} lanes, more than the wave has: "
+          "{preshuffle_lanes_k=}")],
+    source=f"{_POLICY}: MakeADramTileDistribution (K0 and M2; division by zero)",
+    accepts=[_OWN],
+    rejects=[{**_SMALL, "tile_m": 16, "tile_n": 16, "wave_m": 1, "wave_n": 1, "tile_k": 1024}],
+)  # fmt: skip
+def row_fits_wave(c: Quantities) -> BoolExpr:
+    """A row of A's tile is loaded by at least one lane and at most one wave.
+
+    Why: lanes lie along K first, 16 bytes each; the number of rows that a wave then loads is a
+    division whose result must not be zero.
+
+    Fix: lower tile_k.
+    """
+    return (c.preshuffle_lanes_k >= 1) & (c.preshuffle_rows >= 1)
+
+
+@rule(
+    "GEMM043", "rows-of-a-not-covered", kind="compile",
+    applies=lambda c: _rows(c) & (c.preshuffle_lanes_k >= 1) & (c.preshuffle_rows >= 1),
+    says=("{waves} waves load {preshuffle_rows} rows of A each, and tile_m = {tile_m} is not a "
+          "multiple of {preshuffle_rows * waves=}"),
+    source=f"{_POLICY}: MakeADramTileDistribution static_assert M0 * M1 * M2 == MPerBlock",
+    accepts=[_OWN], rejects=[{**_SMALL, "tile_m": 16, "wave_m": 1, "tile_k": 32}],
+)  # fmt: skip
+def rows_of_a_are_covered(c: Quantities) -> BoolExpr:
+    """The waves cover the rows of A's tile in whole passes.
+
+    Why: the number of passes is a truncating division whose result is asserted.
+
+    Fix: use fewer waves, a larger tile_k or another tile_m.
+    """
+    return c.tile_m % (c.preshuffle_rows * c.waves) == 0
+
+
+@rule(
+    "GEMM044", "idle-lanes-of-a", kind="wrong-result",
+    applies=lambda c: _rows(c) & (c.preshuffle_lanes_k >= 1) & (c.preshuffle_rows >= 1),
+    says=("rows of A leave lanes idle: {preshuffle_lanes_k} lanes along K times "
+          "{preshuffle_rows} rows are fewer than {wave_size} lanes"),
+    source=[f"{_POLICY}: MakeADramTileDistribution (get_warp_size() % (M2 * K0) is a branch, not an assertion; read, not run)",
+            "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: the check on M2 * K0"],
+    accepts=[_OWN], rejects=[{**_SMALL, "tile_m": 64, "tile_n": 64, "tile_k": 192}],
+)  # fmt: skip
+def lanes_of_a_fill_wave(c: Quantities) -> BoolExpr:
+    """The lanes along a row of A divide the wave.
+
+    Why: otherwise the distribution describes fewer lanes than a wave has, and the others load
+    and store rows that are not theirs. Nothing asserts it; upstream's own lists leave such
+    tiles out.
+
+    Fix: use a power of two for tile_k.
+    """
+    return c.preshuffle_lanes_k * c.preshuffle_rows == c.wave_size
+
+
+@rule(
+    "GEMM045", "columns-of-a-with-weights", kind="compile",
+    applies=lambda c: c.shuffled_b & (c.tile_m != c.tile_k),
+    says="shuffled weights want K contiguous in A: layout {layout}",
+    source=f"{_PIPELINE}: static_assert on the lengths of A's window",
+    accepts=[_OWN], rejects=[{**_OWN, "layout": "ccr"}],
+)  # fmt: skip
+def a_has_rows(c: Quantities) -> BoolExpr:
+    """A has K contiguous where weights are shuffled and the tile is not square.
+
+    Why: the pipeline asserts that A's window is tile_m by tile_k; a transposed A has it the other
+    way round.
+
+    Fix: use a layout that begins with r.
+    """
+    return ~c.a_transposed
+
+
+@rule(
+    "GEMM046", "transposed-operand-with-weights", kind="wrong-result",
+    applies=lambda c: c.shuffled_b & (~c.a_transposed | (c.tile_m == c.tile_k)),
+    says=["shuffled weights want K contiguous in A: layout {layout}",
+          "weights are shuffled from a B with K contiguous: layout {layout}"],
+    source=[f"{_PIPELINE}: the assertion on A's window holds for a square tile (read, not run)",
+            "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (a row-major B is viewed as it is)"],
+    accepts=[_OWN],
+    rejects=[{**_OWN, "layout": "ccr", "tile_k": 128}, {**_OWN, "layout": "rrr"}],
+)  # fmt: skip
+def operands_keep_k_contiguous(c: Quantities) -> BoolExpr:
+    """Kernels with shuffled weights have K contiguous in A and B.
+
+    Why: a transposed A of a square tile passes the assertions and is read with its axes swapped;
+    a row-major B is viewed as plain rows, not in the shuffled order.
+
+    Fix: use layout rcr.
+    """
+    return all_of(~c.a_transposed, ~c.b_transposed)
+
+
+@rule(
+    "GEMM047", "partial-warp-tiles-of-weights", kind="wrong-result",
+    applies=lambda c: c.shuffled_b & (c.epilogue == "default"),
+    says=["tile_m = {tile_m} is not a multiple of {wave_m * warp_tile_m=}",
+          "tile_n = {tile_n} is not a multiple of {wave_n * warp_tile_n=}"],
+    source=f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; read, not run)",
+    accepts=[{**_OWN, "epilogue": "default"}],
+    rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
+)  # fmt: skip
+def weights_cover_tile(c: Quantities) -> BoolExpr:
+    """The block tile is a whole number of warp tiles for each wave with the default epilogue, too.
+
+    Why: the pipeline truncates, and only the CShuffle epilogue goes over the whole tile after it.
+
+    Fix: use another tile or fewer waves.
+    """
+    return all_of(
+        c.tile_m % (c.wave_m * c.warp_tile_m) == 0, c.tile_n % (c.wave_n * c.warp_tile_n) == 0
+    )
+
+
+@rule(
+    "GEMM048", "permuted-columns-elsewhere", kind="wrong-result",
+    applies=lambda c: c.permute_n,
+    says=["only shuffled weights have permuted columns, not {variant}",
+          "only cshuffle stores permuted columns, not {epilogue}",
+          "{variant} with permute_n leaves the tensors D out"],
+    source=[_CSHUFFLE, "ops/gemm/kernel/universal_gemm_kernel.hpp: GemmKernel (read, not run)"],
+    accepts=[{**_SMALL, "permute_n": True}],
+    rejects=[{"permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16},
+             {**_SMALL, "permute_n": True, "epilogue": "default"}],
+)  # fmt: skip
+def permutation_has_both_ends(c: Quantities) -> BoolExpr:
+    """permute_n is used with shuffled weights and the CShuffle epilogue, and without tensors D.
+
+    Why: the host shuffles the weights in another order then, and the epilogue stores results from
+    registers in the order that undoes it; its form for that applies no D.
+
+    Fix: turn permute_n off.
+    """
+    return all_of(c.variant == "preshuffle", c.epilogue == "cshuffle", c.num_d == 0)
+
+
+@rule(
+    "GEMM049", "permuted-columns-of-wide-tile", kind="wrong-result",
+    applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
+    says=["permute_n is written for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
+          "permute_n is written for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}",
+          "permute_n pairs the warp tiles of a wave along N: {repeat_n=}, expected an even number"],
+    source=[f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (read, not run)",
+            "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: tile_n / warp_tile_n / warp_n"],
+    accepts=[{**_SMALL, "permute_n": True}],
+    rejects=[{**_OWN, "permute_n": True}, {**_SMALL, "permute_n": True, "tile_n": 32}],
+)  # fmt: skip
+def permutation_fits_warp_tile(c: Quantities) -> BoolExpr:
+    """permute_n goes with 16x16 warp tiles, an even number of them for each wave along N.
+
+    Why: the order of rows that the epilogue undoes is that of a 16x16 result; 32x32 compiles and
+    stores rows in the wrong places.
+
+    Fix: use a 16x16 warp tile.
+    """
+    return all_of(c.warp_tile_m == 16, c.warp_tile_n == 16, c.repeat_n % 2 == 0)
+
+
+@rule(
+    "GEMM050", "permuted-rows-not-whole", kind="compile",
+    applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
+    says=("a lane's {lane_elements} results do not divide warp_tile_m = {warp_tile_m}: "
+          "{lane_elements=}"),
+    source=f"{_CSHUFFLE}: static_assert MPerXdl % RowsPerLane == 0",
+    accepts=[{**_SMALL, "permute_n": True}],
+    rejects=[{**_OWN, "permute_n": True, "arch": "gfx1201", "warp_tile_m": 4, "warp_tile_n": 64}],
+)  # fmt: skip
+def permuted_rows_are_whole(c: Quantities) -> BoolExpr:
+    """The results that a lane holds of a warp tile divide its rows.
+
+    Why: asserted.
+
+    Fix: use a 16x16 warp tile.
+    """
+    return c.warp_tile_m % c.lane_elements == 0
+
+
+@rule(
+    "GEMM051", "weights-in-wave-groups", kind="wrong-result", applies=lambda c: c.shuffled_b,
+    says="{pipeline} knows no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
+    source=f"{_PIPELINE}: NumWaveGroups is passed on and not used (read, not run)",
+    accepts=[_OWN], rejects=[{**_OWN, "num_wave_groups": 2}],
+)  # fmt: skip
+def weights_have_one_group(c: Quantities) -> BoolExpr:
+    """Kernels with shuffled weights have one wave group.
+
+    Why: the pipeline ignores the number, and with more than one the kernel lets a single wave
+    store the results.
+
+    Fix: set num_wave_groups to 1.
+    """
+    return c.num_wave_groups == 1

@@ -1,0 +1,1 @@
+"""What kernels that are GEMMs do on a device: how long they take."""

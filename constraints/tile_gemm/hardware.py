@@ -1,0 +1,148 @@
+"""HW and LDS: what only the back end or the launch refuses, and how LDS is laid out."""
+
+from __future__ import annotations
+
+from ckrules.constraints.tile_gemm.folding import folds
+from ckrules.constraints.tile_gemm.pattern import Pattern
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, lookup
+from ckrules.engine.rules import rule
+
+
+@rule(
+    "HW001", "too-many-threads", kind="launch",
+    says=("a block of {launch_threads} threads is more than the {table max_threads} that "
+          "{arch} launches: {launch_threads=} with pipeline {pipeline}"),
+    source=["include/ck_tile/host/kernel_launch.hpp: kentry __launch_bounds__(Kernel::kBlockSize)",
+            "HIP API reference, hipDeviceProp_t::maxThreadsPerBlock"],
+    accepts=[{"wave_m": 4, "wave_n": 4, "tile_m": 256, "tile_n": 256}],
+    rejects=[{"wave_m": 8, "wave_n": 4, "tile_m": 256, "tile_n": 256},
+             {"pipeline": "wavelet", "wave_m": 4, "wave_n": 4, "tile_m": 256, "tile_n": 256}],
+)  # fmt: skip
+def threads_fit(c: TileGemm) -> BoolExpr:
+    """A block has no more threads than the GPU launches.
+
+    Why: the compiler clamps the bound silently, so the kernel builds and the launch fails. The
+    wavelet pipeline adds 4 loading waves.
+
+    Fix: use fewer waves.
+    """
+    limit: IntExpr = lookup(c.facts["max_threads"], c.arch)
+    return c.launch_threads <= limit
+
+
+@rule(
+    "HW002", "accumulators-beyond-registers", kind="performance", severity="warning",
+    profiles=("fast",),
+    says=(
+        "the accumulators spill: they take {accumulator_vgprs} registers of a lane, more than the "
+        "{table lane_vgprs} of {arch}: {accumulator_vgprs=}"
+    ),
+    source=["ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: MakeCBlockTile (a wave's sums are one distributed tensor in registers)",
+            "ck_tile/core/arch/arch.hpp get_max_vgpr_count",
+            "AMD CDNA 1 ISA reference, 256 VGPRs and 256 AccVGPRs; AMD CDNA 3 ISA reference, a unified file of 512; AMD RDNA 4 ISA reference, 256 VGPRs"],
+    accepts=[{}, {"tile_m": 256, "tile_n": 256, "wave_m": 1, "wave_n": 2}],
+    rejects=[{"tile_m": 256, "tile_n": 256, "wave_m": 1, "wave_n": 1},
+             {"arch": "gfx1201", "tile_m": 128, "tile_n": 128, "wave_m": 1, "wave_n": 1,
+              "warp_tile_m": 16, "warp_tile_n": 16}],
+)  # fmt: skip
+def accumulators_fit(c: TileGemm) -> BoolExpr:
+    """A lane's share of the fp32 sums fits in its registers.
+
+    Why: the block tile's sums stay in registers from the first step along K to the last. Beyond
+    the registers of a lane the compiler moves them to memory and back in every step. It compiles
+    and computes right, so the rule is one of the profile `fast` and a warning of `ckrules check`.
+    Operands need registers, too: see the quantity vgprs.
+
+    Fix: use more waves or a smaller tile.
+    """
+    limit: IntExpr = lookup(c.facts["lane_vgprs"], c.arch)
+    return c.accumulator_vgprs <= limit
+
+
+@rule(
+    "LDS001", "lds-overflow", kind="hardware",
+    applies=lambda c: c.lds_bytes >= 0,
+    says="LDS: {lds_bytes=} bytes, more than the {table lds_capacity} of {arch}",
+    source=["ops/gemm/pipeline/gemm_pipeline_ag*.hpp: GetSmemSize", "ops/epilogue/cshuffle_epilogue.hpp: GetSmemSize",
+            "llvm/lib/Target/AMDGPU/AMDGPUAsmPrinter.cpp: local memory exceeds limit"],
+    accepts=[{}, {"tile_m": 256, "tile_n": 256}],
+    rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128},
+             {"tile_m": 256, "tile_n": 256, "pipeline": "compv4", "double_smem_buffer": True}],
+)  # fmt: skip
+def lds_fits(c: TileGemm) -> BoolExpr:
+    """The LDS of a workgroup fits the GPU.
+
+    Why: the larger of staging buffers and epilogue is allocated; no static_assert compares it
+    with the capacity, so the back end refuses the kernel late. (LLVM may move private arrays
+    into LDS that is left over; it never exceeds the capacity by that.)
+
+    Fix: lower the tile, above all tile_k.
+    """
+    limit: IntExpr = lookup(c.facts["lds_capacity"], c.arch)
+    return c.lds_bytes <= limit
+
+
+@rule(
+    "LDS002", "lds-rows-not-power-of-two", kind="wrong-result",
+    applies=lambda c: _swizzled(c),
+    says="rows of K are swizzled in LDS: tile_k = {tile_k} is not a power of two",
+    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor",
+            "ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy.hpp: the same for basic_v1, mem, compv3 and wavelet (CK 2026.06)",
+            "core/algorithm/coordinate_transform.hpp: xor_t, a ^ (b % length) (CK 2025.11: run)"],
+    accepts=[], rejects=[],
+)  # fmt: skip
+def lds_rows_are_powers(c: TileGemm) -> BoolExpr:
+    """The block tile's K is a power of two where tiles are swizzled in LDS.
+
+    Why: rows are swizzled by an exclusive or with the row number modulo the row's length, which
+    stays inside the row only if that length is a power of two. Nothing asserts it. (Of the
+    tiles with K contiguous in global memory VEC003 and VEC005 leave few.)
+
+    Fix: use a power of two for tile_k.
+    """
+    return is_pow2(c.tile_k)
+
+
+def _swizzled(c: TileGemm) -> BoolExpr:
+    """An operand uses the swizzled layout, and its distribution does not refuse such a K.
+
+    Before 2026.06 that is where neither operand has K contiguous.
+    """
+    if not c.since("2026.06"):
+        return c.a_transposed & c.b_transposed & ~c.a_transpose_load
+    # compv4 loads straight to LDS where it can; with padded rows the GEMMs' layout has no swizzle
+    turned = c.a_transposed | c.b_transposed
+    direct = c.has("async_pipelines") & (c.pipeline == "compv4") & ~turned
+    plain = c.gemm_layout & ~c.has("lds_row_padding") & ~direct
+    a = (c.swizzled_layout | (plain & ~c.a_folded)) & ~c.a_transpose_load
+    b = (c.swizzled_layout | (plain & ~c.b_folded)) & ~c.b_transpose_load
+    return any_of(a & _loads_rows(c.a_transposed, c.a), b & _loads_rows(c.b_transposed, c.b))
+
+
+def _loads_rows(transposed: BoolExpr, operand: Pattern) -> BoolExpr:
+    """K is not contiguous, or it is and the distribution covers its extent (VEC001 to VEC005)."""
+    return transposed | (operand.sound & operand.lanes_fill_wave & operand.extent_covered)
+
+
+@rule(
+    "LDS003", "lds-fold-not-exact", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.a_folded | c.b_folded) & c.a.sound & c.b.sound,
+    says=[("{pipeline} on {arch} does not fold A into LDS without remainder: tile_k = "
+          "{tile_k}, tile_m = {tile_m}, waves {wave}, vector_a = {vector_a}"),
+          ("{pipeline} on {arch} does not fold B into LDS without remainder: tile_k = "
+          "{tile_k}, tile_n = {tile_n}, waves {wave}, vector_b = {vector_b}")],
+    source="ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: Make{A,B}LdsBlockDescriptorImpl (kfold, KThreadReadPerm, mpair: truncating divisions, not asserted; read, not run)",
+    accepts=[], rejects=[],
+)  # fmt: skip
+def folds_are_exact(c: TileGemm) -> BoolExpr:
+    """Transposed operands of compv4, compv5 and compv6 fold into LDS without remainder.
+
+    Why: on wave64 their rows are folded and paired as often as the banks are wide. The lengths
+    are truncating divisions: with a K or with waves that are no powers of two rows may share
+    their place in LDS. Nothing asserts it. (Where a length is zero, VEC007 says so.)
+
+    Fix: use powers of two for tile_k and the waves.
+    """
+    a, b = folds(c)
+    return all_of(implies(c.a_folded, a.exact), implies(c.b_folded, b.exact))

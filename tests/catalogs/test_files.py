@@ -1,0 +1,128 @@
+"""Catalogs of files: any file that is read can be counted, compared and asked about."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ckrules.kernels.books import Books
+from ckrules.readers.catalogs import load_catalog
+from tests.cli.run import SMALL, legal, run, write
+from tests.readers.test_formats import DATA
+
+CONF = DATA / "nhwgc_fp16.conf"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> str:
+    """The instances of both generations, without the line that cannot be read."""
+    lines = CONF.read_text().splitlines()
+    kept = [line for line in lines if line.count(",") > 10 or "<" not in line]
+    return write(tmp_path, "nhwgc_fp16.conf", "\n".join(kept) + "\n")
+
+
+def _json(*words: str) -> dict[str, object]:
+    result = run(*words, "--format", "json")
+    assert result.exit_code in (0, 1), result.stderr
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+def test_a_builder_file_is_a_catalog(conf: str) -> None:
+    """Counts by stage are those of ``check`` on the same file."""
+    words = ("--catalog", conf, "--arch", "gfx942")
+    verdicts = run("check", "--isolated", "--arch", "gfx942", "--verdicts", conf).stdout
+    checked = [json.loads(line) for line in verdicts.splitlines()]
+    assert checked
+    assert _json("count", *words)["count"] == len(checked)
+    legal_ones = sum(v["legal"] for v in checked)
+    assert _json("count", *words, "--stage", "legal")["count"] == legal_ones
+    story = _json("why", *words)["stages"]
+    assert isinstance(story, dict)
+    assert story["listed"]["count"] == len(checked)
+    assert story["legal"]["count"] == legal_ones
+    codes = {v["code"] for c in checked for v in c["violations"]}
+    assert set(story["legal"]["removed"]) <= codes
+
+
+def test_a_file_is_reconciled(conf: str) -> None:
+    """What the catalog leaves out of the file is said."""
+    said = run("why", "--catalog", conf, "--arch", "gfx942").stdout
+    assert "1 entry left out (CFG006)" in said
+    twice = Path(conf).read_text() * 2
+    Path(conf).write_text(twice)
+    assert "8 entries repeated" in run("why", "--catalog", conf, "--arch", "gfx942").stdout
+    assert (
+        "note: nhwgc_fp16.conf: 8 entries repeated"
+        in run("count", "--catalog", conf, "--arch", "gfx942").stderr
+    )
+    page = run("catalogs", conf, "--arch", "gfx942").stdout
+    assert "8 entries repeated" in page
+
+
+def test_a_file_and_its_region_are_the_same(conf: str) -> None:
+    """``diff`` goes by rules, ``count`` by the list."""
+    words = ("--catalog", conf, "--arch", "gfx942", "--variant", "forward")
+    listed = _json("count", *words)["count"]
+    found = _json("diff", conf, "full", "--variant", "forward", "--arch", "gfx942")
+    assert isinstance(found["only_a"], dict)
+    assert found["only_a"]["count"] + found["both"] == listed  # type: ignore[operator]
+    assert listed == 5
+    equal = run("diff", "catalog=" + conf, conf, "--arch", "gfx942", "--variant", "forward")
+    assert equal.stdout.startswith("equal: 5 configurations")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "csv", "names"])
+def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
+    suffix = {"names": "txt"}.get(form, form)
+    path = str(tmp_path / f"points.{suffix}")
+    run("sample", *SMALL, "-n", "30", "--seed", "4", "--format", form, "-o", path)
+    counted = _json("count", "--catalog", path, "--arch", "gfx942")
+    assert counted["count"] == 30
+    assert _json("count", "--catalog", path, "--arch", "gfx942", "--stage", "legal")["count"] == 30
+
+
+def test_files_of_two_families_and_many_fields(tmp_path: Path) -> None:
+    space = ("--variant", "forward,bwd_data", "--arch", "gfx942,gfx950")
+    rows = run("sample", *space, "-n", "200", "--seed", "2", "--format", "jsonl", "-q").stdout
+    rows += run("sample", *SMALL, "-n", "5", "--seed", "2", "--format", "jsonl", "-q").stdout
+    path = write(tmp_path, "mixed.jsonl", rows)
+    assert _json("count", "--catalog", path)["count"] == 205
+    assert _json("count", "--catalog", path, "--variant", "forward_depthwise")["count"] == 5
+    compared = _json("diff", "listed", "legal", "--catalog", path)
+    assert compared["both"] == 200
+    assert "5 kernels of other families" in run("diff", "listed", "legal", "--catalog", path).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.conf", "", "a.conf: empty"),
+        ("a.json", '{"variant": "forward", "tile_mm": 1}', "a.json:1:24: unknown field 'tile_mm'"),
+        ("a.txt", "grouped_conv_fwd_fp16_nope\n", "a.txt:1:"),
+        ("a.toml", "[catalog]\nname = 1\n", "a.toml:"),
+    ],
+)
+def test_faults_have_their_place(name: str, content: str, said: str, tmp_path: Path) -> None:
+    result = run("count", "--catalog", write(tmp_path, name, content), "--arch", "gfx942")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_file_without_a_gpu_asks_for_one(conf: str) -> None:
+    result = run("count", "--catalog", conf)
+    assert result.exit_code == 2
+    assert "give --arch" in result.stderr
+    assert "more cannot be read" in result.stderr
+
+
+def test_configurations_in_toml_are_no_tables(tmp_path: Path) -> None:
+    path = write(tmp_path, "mine.toml", '[[kernels]]\nvariant = "forward"\n')
+    with pytest.raises(ValueError, match=r"mine\.toml:1"):
+        load_catalog(path, Books(), ["gfx942"])
+    fields = "\n".join(f"{k} = {json.dumps(v)}" for k, v in legal().items())
+    path = write(tmp_path, "mine.toml", f"[[kernels]]\n{fields}\n")
+    assert len(load_catalog(path, Books()).listed("forward", "gfx942", 2, "fp16")) == 1

@@ -1,0 +1,167 @@
+"""What code objects say of the rules: signs, LDS, registers and spills, from made-up figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.arch import load
+from ckrules.certify import codeobjects
+from ckrules.certify.backend import Compared, by_rule, compare, estimates
+from ckrules.certify.codeobjects import CodeObjects, Figures, FigureStore
+from ckrules.certify.oracle import CompilerError
+from ckrules.certify.sampling import Sampler
+from ckrules.constraints import book
+from tests.cli.run import run, write
+from tests.helpers.toolchain import require_toolchain
+
+RULES = book("forward", ck="2025.11")
+SMALL = {
+    "tile_m": 32, "tile_n": 32, "tile_k": 32, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+    "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "mem",
+}  # fmt: skip
+#: A kernel that has what the rules say of SMALL on gfx942.
+GOOD: dict[str, Any] = {
+    "lds_bytes": 4096, "vgprs": 118, "spills": 0, "scratch_bytes": 0, "max_threads": 64,
+    "matrix": 32,
+}  # fmt: skip
+OVERFLOW = {"tile_m": 256, "tile_n": 256, "tile_k": 128}
+IDLE = {"arch": "gfx1201", **SMALL, "warp_tile_k": 32}
+LIMIT = "error: local memory (131072) exceeds limit (65536) in function"
+
+
+def case(changes: dict[str, Any], figures: Figures | CompilerError) -> Compared:
+    """What is said of a kernel."""
+    return compare(RULES, RULES.example(changes), figures)
+
+
+def test_signs() -> None:
+    assert case(SMALL, Figures(None, **GOOD)).signs == frozenset()
+    assert case(OVERFLOW, Figures(LIMIT)).signs == {"refused"}
+    crowd = {"tile_m": 256, "tile_n": 256, "wave_m": 8, "wave_n": 4}
+    clamped = case(crowd, Figures(None, **{**GOOD, "max_threads": 1024}))
+    assert (clamped.broken, clamped.signs) == (("HW001",), {"clamped"})
+    idle = case(IDLE, Figures(None, **{**GOOD, "max_threads": 32, "matrix": 0}))
+    assert (idle.broken, idle.signs) == (("WARP002",), {"idle"})
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({}, False),
+        ({"lds_bytes": 8192}, False),  # LLVM may add to it
+        ({"lds_bytes": 2048}, True),
+        ({"matrix": 0}, True),
+        ({"max_threads": 32}, True),
+    ],
+)
+def test_a_legal_kernel_differs_by_any_sign(change: dict[str, int], differs: bool) -> None:
+    assert case(SMALL, Figures(None, **{**GOOD, **change})).differs is differs
+
+
+def test_what_breaks_a_rule_does_not_differ() -> None:
+    for figures in (Figures(LIMIT), Figures(None, **GOOD)):
+        assert not case(OVERFLOW, figures).differs
+    lost = case(SMALL, CompilerError("gone"))
+    assert (lost.figures, lost.failure, lost.differs) == (None, "gone", False)
+
+
+def test_rules_are_counted_with_their_signs() -> None:
+    both = {**OVERFLOW, "wave_m": 8, "wave_n": 4, "tile_m": 512, "tile_n": 512}
+    built = Figures(None, **{**GOOD, "max_threads": 256})
+    cases = [case(OVERFLOW, Figures(LIMIT)), case(OVERFLOW, built),
+             case(both, Figures(LIMIT)), case(OVERFLOW, CompilerError("gone")),
+             case(SMALL, Figures(None, **GOOD))]  # fmt: skip
+    found = {r.code: r for r in by_rule(cases)}
+    assert set(found) == {"LDS001", "HW001"}
+    lds = found["LDS001"]
+    assert (lds.kernels, lds.alone, lds.signs["refused"], lds.confirmed) == (3, 2, 2, 2)
+    assert (found["HW001"].kernels, found["HW001"].alone) == (1, 0)
+
+
+def test_errors_of_the_predictions() -> None:
+    predicted = RULES.resources(RULES.example(SMALL), ["vgprs"])["vgprs"]
+    exact = case(SMALL, Figures(None, **{**GOOD, "vgprs": predicted}))
+    half = case(SMALL, Figures(None, **{**GOOD, "vgprs": 2 * predicted, "lds_bytes": 8192}))
+    spilt = case(SMALL, Figures(None, **{**GOOD, "vgprs": predicted, "spills": 9}))
+    found = estimates([exact, half, spilt, case(OVERFLOW, Figures(LIMIT))])
+    assert (found.kernels, found.lds_exact, found.lds_more) == (3, 2, 1)
+    assert found.vgpr_errors == (0, 0, 0.5)
+    assert (found.within(0.5), found.within(1)) == (0, 0.5)
+    assert found.spills == (0, 0, 1, 2)
+
+
+def test_figures_are_kept(tmp_path: Path) -> None:
+    rows = [Figures(None, **GOOD, seconds=1.5), Figures(LIMIT, seconds=2.0)]
+    with FigureStore(tmp_path / "v.sqlite") as store:
+        for n, row in enumerate(rows):
+            store.put(str(n), row)
+    with FigureStore(tmp_path / "v.sqlite") as store:
+        assert [store.get("0"), store.get("1"), store.get("2")] == [*rows, None]
+
+
+def test_draws_break_rules_of_the_back_end_alone() -> None:
+    fixed = {"variant": ("forward",), "arch": ("gfx1201",)}
+    where = ["tile_m * tile_n * tile_k <= 65536"]
+    sampler = Sampler(RULES, fixed, 5, where, kinds=("hardware", "launch"))
+    assert {r.kind for r in sampler.rules} == {"hardware", "launch"}
+    points = list(sampler.boundary(60))
+    kinds = [{v.kind for v in RULES.violations(p)} for p in points]
+    assert not any("compile" in found for found in kinds)
+    assert sum("hardware" in found or "launch" in found for found in kinds) > 10
+    codes = {v.code for p in points for v in RULES.violations(p)}
+    assert {"WARP002", "OP009"} <= codes
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def figures(self: CodeObjects, point: dict[str, Any]) -> Figures:
+        asked.append(point["tile_k"])
+        return Figures(LIMIT) if point["tile_k"] == 128 else Figures(None, **GOOD)
+
+    require_toolchain()
+    monkeypatch.setattr(codeobjects.CodeObjects, "figures", figures)
+    store = str(tmp_path / "v.sqlite")
+    rows = [RULES.example(SMALL), RULES.example(OVERFLOW)]
+    config = write(tmp_path, "c.json", rows)
+    words = ("certify", "--codegen", "--arch", "gfx942", "--store", store, config)
+    done = run(*words)
+    assert done.exit_code == 0, done.stdout + done.stderr
+    assert "2 kernels, 1 code objects" in done.stdout
+    assert "LDS       1 of 1 as predicted, 0 more" in done.stdout
+    assert "LDS001         1      1        1        0        0        0" in done.stdout
+    again = json.loads(run(*words, "--format", "json").stdout)
+    assert asked == [32, 128]  # the second run knows them
+    assert again["rules"]["LDS001"]["refused"] == 1
+    assert [c["signs"] for c in again["cases"]] == [[], ["refused"]]
+    wrong = write(tmp_path, "d.json", [RULES.example({**SMALL, "vector_c": 4, "tile_k": 64})])
+    differs = run(*words[:-1], wrong)
+    assert differs.exit_code == 1
+    assert "differs: " in differs.stdout
+    assert "compiler: 4096 bytes of LDS, 64 threads, 32 matrix instructions" in differs.stdout
+
+
+@pytest.mark.parametrize("option", [("--numerics",), ("--record", "r.json")])
+def test_what_does_not_go_together(option: tuple[str, ...]) -> None:
+    done = run("certify", "--codegen", "--arch", "gfx942", *option)
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {option[0]} does not go with --codegen\n"
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_real_code_objects() -> None:
+    """A kernel computes with matrix instructions; one whose warp tile the GPU lacks has none."""
+    tools = require_toolchain()
+    found = {}
+    for name, changes in (("legal", SMALL), ("idle", IDLE)):
+        point = RULES.example(changes)
+        made = CodeObjects(tools, load(str(point["arch"]))).figures(point)
+        found[name] = compare(RULES, point, made)
+    assert not found["legal"].differs
+    assert found["idle"].broken == ("WARP002",)
+    assert found["idle"].signs == {"idle"}

@@ -1,0 +1,308 @@
+"""Certification by running: what is drawn, how verdicts are judged, and one real kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.certify import labels
+from ckrules.certify.bench import Answer, Manner, Question
+from ckrules.certify.draws import KINDS, draw
+from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
+from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
+from ckrules.cli.numerics import Found, as_json, text
+from ckrules.compiling.database import ResultsError
+from ckrules.constraints import book
+from ckrules.device.interface import UNLAUNCHABLE
+from ckrules.device.prediction import Prediction
+from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
+from tests.cli.run import run, write
+from tests.helpers.toolchain import require_toolchain
+
+TAKEN = Prediction(supported=True)
+OK = Trial("N=1", "ok", elements=64)
+WRONG = Trial("N=2", "wrong", where="last K tile missing", first="(0, 1)", wrong=3, elements=64)
+REFUSED = Trial("N=3", "refused", "C is odd")
+
+
+@pytest.fixture(scope="module")
+def rules() -> RuleBook:
+    """The rule book of the headers whose kernels can be built."""
+    return book("forward", ck="2025.11")
+
+
+def case(rules: RuleBook, changes: Mapping[str, Any], *said: Any, failure: str = "") -> NumericCase:
+    """The case of a point of which these things were seen."""
+    trials = [each if isinstance(each, tuple) else (each, TAKEN) for each in said]
+    answer = Answer(trials, failure, "k")
+    (found,) = judged(rules, [rules.example(changes)], [answer]).cases
+    return found
+
+
+# -- what is drawn ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drawn(rules: RuleBook) -> list[dict[str, Any]]:
+    """Draws of each direction for one GPU."""
+    found = []
+    for variant in ("forward", "bwd_data", "bwd_weight"):
+        found += draw(rules, {"variant": (variant,), "arch": ("gfx942",)}, 60, 5).points
+    return found
+
+
+def test_draws_break_one_rule_or_none(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
+    broken = [rules.violations(p) for p in drawn]
+    assert {len(b) for b in broken} == {0, 1}
+    assert sum(map(bool, broken)) == 60
+    assert {v.kind for b in broken for v in b} <= set(KINDS)
+    codes = {v.code for b in broken for v in b}
+    # what breaks these breaks PIPE018, too, as long as no convolution may use compv5
+    beside = {"PIPE008", "PIPE014"}
+    assert codes >= {r.code for r in rules.rules if r.kind == "wrong-result"} - beside
+
+
+def test_each_kind_of_kernel_has_its_share(drawn: list[dict[str, Any]]) -> None:
+    for name, least in (("pipeline", 5), ("dtype", 3), ("epilogue", 2), ("scheduler", 2)):
+        found = {p[name] for p in drawn}
+        assert len(found) >= least, name
+        assert min(sum(p[name] == v for p in drawn) for v in found) >= 3, name
+
+
+def test_small_tiles_come_rather(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
+    def volumes(points: Any) -> list[int]:
+        return sorted(p["tile_m"] * p["tile_n"] * p["tile_k"] for p in points)
+
+    space = rules.space(arch="gfx942", variant="forward")
+    uniform = volumes(space.sample(60, seed=1))
+    assert volumes(drawn)[len(drawn) // 2] * 4 < uniform[30]
+
+
+def test_the_same_seed_draws_the_same(rules: RuleBook) -> None:
+    fixed = {"variant": ("bwd_data",), "arch": ("gfx942",)}
+    first = draw(rules, fixed, 12, 3)
+    assert draw(rules, fixed, 12, 3) == first
+    assert draw(rules, fixed, 12, 4).points != first.points
+    assert first.alone["OP015"] == 0, "a rule on forward cannot be broken here"
+
+
+def test_draws_keep_to_the_conditions_asked_for(rules: RuleBook) -> None:
+    fixed = {"variant": ("forward",), "arch": ("gfx942",)}
+    found = draw(rules, fixed, 9, 3, ["pipeline == 'mem'", "tile_m <= 32"])
+    assert {(p["pipeline"], p["tile_m"] <= 32) for p in found.points} == {("mem", True)}
+    with pytest.raises(UsageError, match="no configuration to draw from"):
+        draw(rules, fixed, 9, 3, ["tile_m < 1"])
+
+
+# -- how verdicts are judged -----------------------------------------------------------------
+
+
+def test_a_legal_kernel_is_right_or_a_difference(rules: RuleBook) -> None:
+    right = case(rules, {}, OK, OK, (REFUSED, Prediction(False, ("PROB004",))))
+    assert (right.right, right.agrees, list(right.differences())) == (True, True, [])
+    wrong = case(rules, {}, OK, WRONG)
+    assert (wrong.right, wrong.agrees) == (False, False)
+    (difference,) = wrong.differences()
+    assert difference.trial is WRONG
+    assert difference.text == ("legal, wrong: last K tile missing; 3 of 64 elements; first (0, 1)")
+
+
+def test_a_fault_counts_though_the_numbers_are_right(rules: RuleBook) -> None:
+    race = Trial("N=1", "fault", "lds-race: …", elements=64)
+    assert case(rules, {}, OK, race).right is False
+
+
+def test_a_rule_is_confirmed_or_refuted_by_its_kernel(rules: RuleBook) -> None:
+    merges = {"num_groups_to_merge": 2}  # OP015
+    (code,) = [v.code for v in case(rules, merges, OK).broken]
+    cases = [case(rules, merges, OK, WRONG), case(rules, merges, OK), case(rules, merges, WRONG)]
+    (score,) = [s for s in NumericMatrix(cases).by_rule([code]) if s.code == code]
+    assert (score.confirmed, score.alone, score.refuted) == (2, 2, 1)
+    (difference,) = NumericMatrix(cases).differences
+    assert difference.text == f"right on 1 problems, refused by {code}"
+
+
+def test_problem_rules_have_their_own_scores(rules: RuleBook) -> None:
+    """A wrong run that a problem rule foretells says nothing against the configuration."""
+    foretold = Prediction(True, (), ("PROB020",))
+    kernel = case(rules, {}, OK, (WRONG, foretold), (OK, foretold))
+    assert kernel.right is True
+    (score,) = NumericMatrix([kernel]).by_problem_rule()
+    assert (score.code, score.confirmed, score.refuted) == ("PROB020", 1, 1)
+    assert [d.text for d in kernel.differences()] == ["PROB020 expects another end: ok"]
+    refusing = case(rules, {}, OK, (REFUSED, Prediction(False, ("PROB004", "PROB005"))))
+    scores = NumericMatrix([refusing]).by_problem_rule()
+    assert [(s.code, s.confirmed, s.alone) for s in scores] == [
+        ("PROB004", 1, 0),
+        ("PROB005", 1, 0),
+    ]
+
+
+def test_what_a_kernel_refuses_unforetold_is_a_difference(rules: RuleBook) -> None:
+    assert [d.text for d in case(rules, {}, OK, REFUSED).differences()] == [
+        "supported by the rules, refused: C is odd"
+    ]
+    takes = case(rules, {}, OK, (OK, Prediction(False, ("PROB004",))))
+    assert [d.text for d in takes.differences()] == ["PROB004 expects another end: ok"]
+
+
+def test_what_cannot_be_launched_is_not_right(rules: RuleBook) -> None:
+    refused = Trial(BUILD, UNBUILT, "lds-overflow: …")
+    assert case(rules, {}, (refused, None)).right is False
+    over = Trial("N=1", "error", f"{UNLAUNCHABLE}: 2048 threads a block")
+    assert over.is_verdict
+    assert case(rules, {}, over).right is False
+    every = case(rules, {}, REFUSED, REFUSED)
+    assert every.right is False, "a kernel that takes no problem that it should is none"
+
+
+def test_errors_of_the_executor_are_no_verdicts(rules: RuleBook) -> None:
+    for status in ("error", "crash", "hang"):
+        assert not Trial("N=1", status, "v_new_thing").is_verdict
+    open_ = case(rules, {}, OK, failure="N=2: error: v_new_thing")
+    assert (open_.right, open_.agrees) == (None, False)
+    assert NumericMatrix([open_]).failures == [open_]
+    assert case(rules, {}, WRONG, failure="N=2: error").right is False
+    assert case(rules, {}).right is None
+
+
+def test_matrix_and_text(rules: RuleBook) -> None:
+    merges = {"num_groups_to_merge": 2}
+    cases = [
+        case(rules, {}, OK), case(rules, {}, WRONG), case(rules, merges, WRONG),
+        case(rules, merges, OK),
+    ]  # fmt: skip
+    matrix = NumericMatrix(cases)
+    assert (matrix.recall, matrix.precision) == (0.5, 0.5)
+    found = Found(matrix, ["OP015", "PIPE013"], Manner(seed=7), alone={"PIPE013": 0})
+    assert not found.agrees
+    told = text(found, "out")
+    assert "predicted right              1          1" in told
+    assert "runs      2 ok, 2 wrong" in told
+    assert "OP015                1      1        1" in told
+    assert "PIPE013              0      0        0  none breaks it alone here" in told
+    assert "again: ckrules validate k --dir out --device cpu --problem N=2" in told
+    assert "--device-option seed=7" in told
+    data = json.loads(as_json(found))
+    assert data["rules"]["OP015"] == [1, 1, 1]
+    assert [c["right"] for c in data["cases"]] == [True, False, False, True]
+    assert data["cases"][1]["runs"][0]["told"].startswith("wrong: last K tile missing")
+
+
+def test_what_running_cannot_judge_is_left_out(rules: RuleBook) -> None:
+    points = [rules.example(c) for c in ({}, {"tile_m": 96}, {"num_groups_to_merge": 2})]
+    inside, outside = applicable(rules, points)
+    assert (inside, outside) == ([points[0], points[2]], [points[1]])
+
+
+# -- what is kept ----------------------------------------------------------------------------
+
+
+def test_trials_are_kept(tmp_path: Path) -> None:
+    with TrialStore(tmp_path / "t.sqlite") as store:
+        store.put("k", WRONG)
+        assert store.get("k") == WRONG
+        assert store.get("other") is None
+    (tmp_path / "text").write_text("no database" * 100)
+    with pytest.raises(ResultsError, match="cannot open the results"):
+        TrialStore(tmp_path / "text" / "t.sqlite")
+
+
+def test_a_trial_depends_on_kernel_problem_orders_and_executor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = [trial_key("a", "p", "o"), trial_key("b", "p", "o"), trial_key("a", "q", "o")]
+    monkeypatch.setattr("ckrules.certify.trials.executor_digest", lambda: "another")
+    keys.append(trial_key("a", "p", "o"))
+    assert len({*keys}) == 4
+    assert len(executor_digest()) == 64
+
+
+# -- labels ----------------------------------------------------------------------------------
+
+
+def label(rules: RuleBook, status: str, **more: Any) -> str:
+    """A line of a file of labels."""
+    problem = "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"
+    line = {"config": rules.example({}), "problem": problem, "status": status, **more}
+    return json.dumps(line) + "\n"
+
+
+def test_labels_beside_what_was_found(rules: RuleBook, tmp_path: Path) -> None:
+    path = write(tmp_path, "labels.jsonl", "")
+    Path(path).write_text(label(rules, "ok", schedule="any") + "\n" + label(rules, "wrong"))
+    found = list(labels.read(path, Books("2025.11")))
+    assert [lab.right for lab in found] == [True, False]
+    (question,) = labels.questions(found)
+    assert isinstance(question, Question)
+    assert question.problems is not None
+    trial = Trial(str(question.problems[0]), "fault", "lds-race")
+    told, without = labels.compared(found, [question], [Answer([(trial, TAKEN)])])
+    assert [(t.agrees, t.sees_more) for t in told] == [(True, True), (True, False)]
+    assert without == []
+    wrong = Trial(trial.problem, "wrong", "order: 912 values differ in reversed order")
+    told, _ = labels.compared(found, [question], [Answer([(wrong, TAKEN)])])
+    assert [(t.agrees, t.sees_more) for t in told] == [(True, True), (True, False)]
+    _, without = labels.compared(found, [question], [Answer()])
+    assert len(without) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", "not a line of JSON"),
+        ("[1]", "expected an object with config, problem and status"),
+        ('{"config": {}, "problem": "N=1"}', "status is 'None'"),
+        ('{"config": {"variant": "fwrd"}, "problem": "N=1", "status": "ok"}', "variant"),
+    ],
+)
+def test_lines_that_are_no_labels(tmp_path: Path, line: str, what: str) -> None:
+    path = tmp_path / "l.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(UsageError, match="l.jsonl:1: .*" + what):
+        list(labels.read(str(path), Books("2025.11")))
+
+
+def test_bad_words_of_the_command(tmp_path: Path) -> None:
+    for words, what in (
+        (["--numerics", "--order", "backwards"], "unknown order 'backwards'"),
+        (["--keep", "out"], "--keep goes with --numerics"),
+        (["--numerics", "--labels", str(tmp_path / "none")], "No such file"),
+        (["--numerics", "--variant", "forward_depthwise"], "variant that can be certified"),
+    ):
+        done = run("certify", "--arch", "gfx942", *words)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert what in done.stderr
+
+
+# -- a real kernel ---------------------------------------------------------------------------
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) -> None:
+    require_toolchain()
+    small = {"tile_m": 16, "tile_n": 16, "tile_k": 32, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+             "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "mem", "vector_a": 4, "vector_b": 4,
+             "vector_c": 4}  # fmt: skip
+    config = write(tmp_path, "c.json", rules.example(small))
+    words = [
+        "certify", "--numerics", "--arch", "gfx942", config, "--store", str(tmp_path / "t.sqlite"),
+        "--keep", str(tmp_path / "out"), "--problems", "2", "--record", str(tmp_path / "e.toml"),
+        "--jobs", "1", "--blocks", "2",
+    ]  # fmt: skip
+    first = run(*words)
+    assert first.exit_code == 0, first.output
+    assert "predicted right              1          0" in first.stdout
+    built = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*.hsaco")}
+    assert len(built) == 1
+    again = run(*words)
+    assert again.stdout == first.stdout
+    assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*.hsaco")} == built
+    assert 'method = "numerics"' in (tmp_path / "e.toml").read_text()

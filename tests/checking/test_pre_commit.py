@@ -1,0 +1,115 @@
+"""The hooks, run by pre-commit itself from this repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from ckrules.checking.patterns import matches
+from ckrules.checking.settings import INCLUDE
+from tests.cli.run import legal, run
+from tests.readers.test_formats import DATA
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = (ROOT / ".pre-commit-hooks.yaml").read_text()
+
+
+def test_the_hooks_are_commands_that_exist() -> None:
+    assert re.findall(r"^- id: (\S+)", HOOKS, re.MULTILINE) == ["ckrules-check", "ckrules-fix"]
+    for entry in re.findall(r"entry: ckrules (.*)", HOOKS):
+        done = subprocess.run(
+            [sys.executable, "-m", "ckrules", *entry.split(), "--isolated", "--arch", "gfx942",
+             str(DATA / "own.jsonl"), "--exit-zero", "--show-files"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("folder", ["", "x/", "configs/", "x/configs/forward/", "myconfigs/"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.ck.json", "a.ck.jsonl", "a.ck.toml", "a.ck.csv", "nhwgc_fp16.conf", "a.json"),
+        *("sets.hpp", "sets.cpp", "a.toml", "a.h", "ck.json", "a.conf.txt", "configs"),
+    ],
+)
+def test_the_hooks_take_what_the_command_takes_in_folders(folder: str, name: str) -> None:
+    """The hooks' regular expression and ``include`` are the same files."""
+    path = folder + name
+    patterns = re.findall(r"files: (.*)", HOOKS)
+    assert len(patterns) == 2
+    for pattern in patterns:
+        assert bool(re.search(pattern, path)) is matches(path, INCLUDE)
+
+
+def test_what_declares_no_kernels_passes_the_hooks(tmp_path: Path) -> None:
+    (tmp_path / "plain.cpp").write_text("#include <a>\nint main() { return 0; }\n")
+    (entry,) = re.findall(r"entry: ckrules (check --force.*)", HOOKS)
+    done = run(*entry.split(), "--isolated", *map(str, sorted(tmp_path.glob("*.?pp"))))
+    assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("name", ["sets.hpp", "sets.cpp", "a.conf", "a.ck.toml"])
+def test_an_empty_file_passes_the_hooks(name: str, tmp_path: Path) -> None:
+    """Nothing at all is as good as comments alone where a format has comments."""
+    (tmp_path / name).touch()
+    (entry,) = re.findall(r"entry: ckrules (check --force.*)", HOOKS)
+    done = run(*entry.split(), "--isolated", str(tmp_path / name))
+    assert (done.exit_code, done.output) == (0, "")
+    assert run("check", "--isolated", str(tmp_path / name)).exit_code == 3
+
+
+def _run(*words: str, folder: Path, **extra: str) -> subprocess.CompletedProcess[str]:
+    environment = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, **extra}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
+    )
+
+
+@pytest.mark.slow
+def test_try_repo(tmp_path: Path) -> None:
+    """Both hooks are installed from this checkout and find, repair and pass.
+
+    What ckrules needs is taken from here instead of being fetched.
+    """
+    pytest.importorskip("pre_commit", reason="pre-commit is not installed")
+    if not (ROOT / ".git").exists():
+        pytest.skip("the tree is not a git checkout, which pre-commit clones")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "ckrules.toml").write_text('arch = "gfx942"\n')
+    (work / "a.ck.json").write_text(json.dumps(legal(pipeline="compv4"), indent=1))
+    _run("git", "init", "-q", ".", folder=work)
+    _run("git", "add", ".", folder=work)
+    settings = {
+        "PRE_COMMIT_HOME": str(tmp_path / "home"),
+        # Without safe.directory git refuses to clone another user's checkout, as CI may have it.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+        # Nothing is fetched: neither what it needs nor setuptools, which builds it.
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_NO_INDEX": "1",
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+    }
+
+    def hooks() -> subprocess.CompletedProcess[str]:
+        words = ["-m", "pre_commit", "try-repo", str(ROOT), "--all-files", "--verbose"]
+        return _run(sys.executable, *words, folder=work, **settings)
+
+    first = hooks()
+    assert "a.ck.json:15:14: PIPE003" in first.stdout, first.stdout + first.stderr
+    assert first.returncode == 1
+    assert "files were modified by this hook" in first.stdout
+    assert json.loads((work / "a.ck.json").read_text())["double_smem_buffer"] is True
+    second = hooks()
+    assert second.returncode == 0, second.stdout
+    assert second.stdout.count("Passed") == 2

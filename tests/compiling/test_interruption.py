@@ -1,0 +1,229 @@
+"""Builds that are interrupted, killed or out of space: no finished result is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.compiling import executors
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.database import FILE, ResultsError
+from ckrules.compiling.results import Result, Results
+from ckrules.compiling.session import BuildOptions, BuildSession
+from ckrules.support import files
+from tests.compiling import fake
+from tests.compiling.fake import build, rows
+from tests.helpers.waiting import interrupted, until
+
+MANY = 12
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Twelve generated kernels."""
+    return fake.kernels(tmp_path / "many", MANY)
+
+
+@contextmanager
+def started(
+    folder: Path, include: Path, limit: Callable[[], None] | None = None, **env: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A build of launchers in a process of its own, with two compilers at once."""
+    words = [sys.executable, "-m", "ckrules", "build", str(folder), "--artifact", "object"]
+    words += ["--compiler", "hipcc", "--include", str(include), "--jobs", "2"]
+    process = subprocess.Popen(
+        words, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True, preexec_fn=limit
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def stored(folder: Path) -> int:
+    """Rows so far, while another process writes."""
+    try:
+        with sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM build").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def nothing_is_lost(folder: Path, include: Path, before: list[Result]) -> None:
+    """Stored artifacts are whole, and the next build makes the others and these not again."""
+    finished = [r for r in before if r.status == "ok"]
+    for row in finished:
+        unit = folder / f"{row.name}.cpp"
+        assert unit.with_suffix(".o").read_text() == unit.read_text()
+    summary = build(folder, include)
+    assert (summary.known, summary.built) == (len(finished), MANY - len(finished))
+    after = {r.name: r for r in rows(folder)}
+    assert all(after[r.name] == r for r in finished)
+    assert not list((folder / ".ckrules-tmp").iterdir())
+
+
+def test_a_killed_build(many: Path, include: Path) -> None:
+    with started(many, include, FAKE_COMPILER="sleep", FAKE_SECONDS="0.3") as process:
+        until(lambda: stored(many) >= 3)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    before = rows(many)
+    assert 3 <= len(before) < MANY
+    assert (many / ".ckrules-tmp" / str(process.pid)).exists()
+    nothing_is_lost(many, include, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_build_ends_its_compilers(
+    number: signal.Signals, many: Path, include: Path, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    sleeping = {"FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.5", "FAKE_PIDS": str(pids)}
+    with started(many, include, **sleeping) as process:
+        until(lambda: stored(many) >= 2)
+        process.send_signal(number)
+        assert interrupted(process.wait(timeout=30))
+    assert not any(alive(int(p.name)) for p in pids.iterdir())
+    before = rows(many)
+    assert 2 <= len(before) < MANY
+    nothing_is_lost(many, include, before)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; what has ended and waits to be noticed does not."""
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False
+
+
+def test_nohup_is_respected(many: Path, include: Path) -> None:
+    ignored = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
+    with started(many, include, ignored, FAKE_COMPILER="sleep", FAKE_SECONDS="0.1") as process:
+        until(lambda: stored(many) >= 1)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=60) == 0
+    assert len(rows(many)) == MANY
+
+
+def test_a_killed_compiler_costs_its_kernel_alone(
+    many: Path, include: Path, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    sleeping = {"FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.5", "FAKE_PIDS": str(pids)}
+    with started(many, include, **sleeping) as process:
+        until(lambda: any(p.read_text() for p in pids.iterdir()))
+        victim = next(p for p in pids.iterdir() if p.read_text())
+        os.kill(int(victim.name), signal.SIGKILL)
+        assert process.wait(timeout=60) == 1
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert said == "11 artifacts built, 1 failed (1 for a transient reason)\n"
+    before = rows(many)
+    (bad,) = (r for r in before if r.status != "ok")
+    assert (bad.error_class, f"./{bad.name}.cpp") == ("killed", victim.read_text())
+    assert bad.diagnostic == "the compiler was ended by signal SIGKILL"
+    assert bad.finding is None
+    nothing_is_lost(many, include, before)
+
+
+def test_no_space_for_an_artifact(
+    many: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fourth artifact finds the disk full, after its text has been written in part."""
+    options = BuildOptions(artifacts=(Artifact.OBJECT,), compiler="hipcc", include=include)
+    session = BuildSession(many, options)
+    count = 0
+    rename = os.replace
+
+    def full(part: Path, _: Path) -> None:
+        assert part.parent == session.scratch
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fill(_: Result | None) -> None:
+        nonlocal count
+        count += 1
+        if count == 3:
+            monkeypatch.setattr(files.os, "replace", full)
+
+    with (
+        Results(many / FILE) as results,
+        pytest.raises(ResultsError, match=r"\.o: cannot write: No space left on device"),
+        executors.executor("local", 2) as (pool, width),
+    ):
+        session.run(results, pool, width, fill)
+    monkeypatch.setattr(files.os, "replace", rename)
+    before = rows(many)
+    assert len(before) == 3
+    nothing_is_lost(many, include, before)
+
+
+def test_no_space_for_the_database(many: Path, include: Path) -> None:
+    """Files of the build may not grow beyond what some rows need: it ends, what is there stays."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))
+
+    with started(many, include, limit) as process:
+        assert process.wait(timeout=60) == 2
+        assert process.stderr is not None
+        (said,) = process.stderr.read().splitlines()
+    assert said.startswith(f"error: {many / FILE}: cannot store a result: ")
+    before = rows(many)
+    assert 1 <= len(before) < MANY
+    nothing_is_lost(many, include, before)
+
+
+def test_a_full_disk_under_the_database_keeps_what_is_there(folder: Path, include: Path) -> None:
+    build(folder, include)
+    before = rows(folder)
+    with Results(folder / FILE) as results:
+        pages = results._db.execute("PRAGMA page_count").fetchone()[0]
+        results._db.execute(f"PRAGMA max_page_count={pages}")
+        big = {f: getattr(before[0], f) for f in Result.__dataclass_fields__}
+        big |= {"name": "another", "diagnostic": "x" * 1_000_000}
+        with pytest.raises(ResultsError, match="cannot store a result: database or disk is full"):
+            results.put(Result(**big))
+    assert rows(folder) == before
+
+
+class Unsteady(ThreadPoolExecutor):
+    """An executor of which every third task is lost with its worker."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.count = 0
+
+    def submit(self, *args: Any, **options: Any) -> Future[Any]:  # type: ignore[override]
+        self.count += 1
+        if self.count % 3:
+            return super().submit(*args, **options)
+        lost: Future[Any] = Future()
+        lost.set_exception(RuntimeError("the worker died\nwhile running the task"))
+        return lost
+
+
+def test_a_lost_worker_costs_its_tasks_alone(many: Path, include: Path) -> None:
+    options = BuildOptions(artifacts=(Artifact.OBJECT,), compiler="hipcc", include=include)
+    with Results(many / FILE) as results, Unsteady() as pool:
+        summary = BuildSession(many, options).run(results, pool, 2)
+    assert (summary.built, summary.failed, summary.transient) == (8, 4, 4)
+    before = rows(many)
+    (said,) = {r.diagnostic for r in before if r.status != "ok"}
+    assert said == "RuntimeError: the worker died while running the task"
+    nothing_is_lost(many, include, before)

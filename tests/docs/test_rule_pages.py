@@ -1,0 +1,42 @@
+"""The pages of docs/rules are what the registry makes of the rules now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ckrules.output.rule_docs import INDEX, WRITTEN, every_rule, pages, stale, write
+from tests.cli.run import run
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
+
+
+def test_pages_are_fresh() -> None:
+    assert stale(FOLDER, pages()) == [], "run `ckrules docs`"
+
+
+def test_every_rule_has_a_page_and_a_row() -> None:
+    made = pages()
+    codes = set(every_rule())
+    assert {Path(name).stem for name in made} == codes | {Path(INDEX).stem}
+    assert all(f"{code}.md" in made[INDEX] for code in codes)
+
+
+def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:
+    made = dict(list(pages().items())[:3])
+    write(tmp_path, made)
+    first = sorted(made)[0]
+    (tmp_path / first).write_text("old")
+    (tmp_path / "GONE001.md").write_text("a rule that is no more")
+    for name in WRITTEN:
+        (tmp_path / name).write_text("by hand")
+    assert sorted(stale(tmp_path, made)) == sorted([first, "GONE001.md"])
+    write(tmp_path, made)
+    assert stale(tmp_path, made) == []
+    assert all((tmp_path / name).read_text() == "by hand" for name in WRITTEN)
+
+
+def test_command_checks(tmp_path: Path) -> None:
+    assert run("docs", "--check", "--out", str(FOLDER)).exit_code == 0
+    result = run("docs", "--check", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert "stale; run `ckrules docs`" in result.stdout

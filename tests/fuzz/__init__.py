@@ -1,0 +1,1 @@
+"""Random inputs by the thousand, held against an independent answer."""

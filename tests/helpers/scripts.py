@@ -1,0 +1,22 @@
+"""The scripts of the repository as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+FOLDER = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def load(name: str) -> ModuleType:
+    """The script of that name; it is run once."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]

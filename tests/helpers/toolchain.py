@@ -1,0 +1,31 @@
+"""What tests that need the compiler or the CK headers begin with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from ckrules.compiling import toolchain
+
+T = TypeVar("T")
+
+
+def require_toolchain() -> toolchain.Toolchain:
+    """The toolchain; the test is skipped without it, or fails where it has to be there."""
+    return _present(toolchain.find())
+
+
+def require_headers(release: str) -> Path:
+    """The headers of a CK release, as in `require_toolchain`."""
+    return _present(toolchain.find_tree(release))
+
+
+def _present(found: T | toolchain.Missing) -> T:
+    if not isinstance(found, toolchain.Missing):
+        return found
+    if os.environ.get("CKRULES_REQUIRE_TOOLCHAIN") == "1":
+        pytest.fail(f"CKRULES_REQUIRE_TOOLCHAIN=1, but {found}")
+    pytest.skip(str(found))

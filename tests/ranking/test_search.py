@@ -1,0 +1,126 @@
+"""`ckrules rank` and `ckrules search`: kernels that accept the problem, fastest first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import problems_of
+from ckrules.kernels.selection import select
+from ckrules.ranking.candidates import Candidates
+from ckrules.ranking.ranker import Ranker
+from ckrules.ranking.search import Search
+from ckrules.support.errors import UsageError
+from tests.cli.run import run
+
+PROBLEM = "N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1"
+FORWARD = ("--variant", "forward", "--arch", "gfx950", "--dtype", "bf16")
+
+
+def candidates(where: str = "", text: str = PROBLEM, **given: str) -> Candidates:
+    books = Books("2026.06")
+    words = {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", **given}
+    region = select(books, {k: (v,) for k, v in words.items()}, (where,) if where else ())
+    return Candidates(region, books, problems_of(words["variant"]).parse(text))
+
+
+def test_candidates_are_the_kernels_that_accept_the_problem() -> None:
+    from ckrules.kernels.applicability import Applicability
+
+    odd = "N=1,C=12,K=20,H=9,W=9,Y=3,X=3"
+    found = candidates("tile_m == 64 & tile_n == 64 & pipeline == 'compv3'", odd)
+    space, whole = found.space, found.region.space
+    assert 0 < space.count() < whole.count()
+    accepts = Applicability(odd, found.books)
+    for point in whole.sample(60, seed=2):
+        assert (accepts(point) == []) == (point in space)
+
+
+def test_a_search_is_as_good_as_looking_at_every_kernel() -> None:
+    found = candidates("tile_m <= 64 & tile_n <= 64 & wave_k == 1 & pipeline == 'compv3'")
+    ranker = Ranker(False)
+    every = ranker.rank(found.kernels(10**9, 0), found.problem, 1).kernels[0]
+    some = Search(found, ranker, seed=5).run(sample=500)
+    assert some.ended == "no neighbour is faster"
+    assert some.ranking.looked_at < found.space.count() / 5
+    assert some.ranking.kernels[0].microseconds <= every.microseconds * 1.0001
+
+
+def test_a_search_is_as_good_as_a_large_sample() -> None:
+    found = candidates()
+    ranker = Ranker(False)
+    sampled = ranker.rank(found.kernels(100_000, 3), found.problem, 1).kernels[0]
+    search = Search(found, ranker, seed=7).run(sample=5000)
+    assert search.ranking.kernels[0].microseconds <= sampled.microseconds
+
+
+def test_the_same_seed_finds_the_same_kernels() -> None:
+    found = candidates("tile_m == 64")
+    one, two = (Search(found, Ranker(False), seed=1).run(sample=300) for _ in range(2))
+    assert [r.point for r in one.ranking.kernels] == [r.point for r in two.ranking.kernels]
+
+
+def test_budgets_end_a_search() -> None:
+    found = candidates("tile_m == 64")
+    assert Search(found, Ranker(False)).run(sample=100, kernels=1).ended == "kernels"
+    assert Search(found, Ranker(False)).run(sample=100, seconds=0.0).ended == "time"
+
+
+def test_several_gpus_are_refused() -> None:
+    books = Books("2026.06")
+    region = select(books, {"variant": ("forward",), "arch": ("gfx942", "gfx950")}, ())
+    with pytest.raises(UsageError, match="--arch"):
+        _ = Candidates(region, books, None).arch
+
+
+def test_rank_shows_what_limits_each_kernel() -> None:
+    found = run(
+        "rank", "--problem", PROBLEM, *FORWARD, "--catalog", "default", "--explain", "-n", "2"
+    )
+    assert found.exit_code == 0
+    assert "limited by" in found.stdout
+    assert "matrix rate" in found.stdout
+    assert "learned from measurements" in found.stderr
+
+
+def test_rank_as_json_and_names() -> None:
+    words = ("rank", "--problem", PROBLEM, *FORWARD, "--catalog", "default", "-n", "3")
+    found = json.loads(run(*words, "--format", "json").stdout)
+    assert len(found["kernels"]) == 3
+    assert found["kernels"][0]["learned"]
+    times = [k["microseconds"] for k in found["kernels"]]
+    assert times == sorted(times)
+    names = run(*words, "--format", "names").stdout.split()
+    assert names == [k["name"] for k in found["kernels"]]
+    again = run("rank", "--problem", PROBLEM, "--arch", "gfx950", *names, "--format", "names")
+    assert again.stdout.split() == names
+
+
+def test_rank_says_what_was_never_measured() -> None:
+    found = run(
+        "rank", "--problem", PROBLEM, "--variant", "forward", "--arch", "gfx942", "--dtype", "fp16",
+        "--where", "pipeline == 'mem'", "--draw", "200",
+    )  # fmt: skip
+    assert found.exit_code == 0
+    assert "such kernels were not measured" in found.stderr
+    assert "never measured: pipeline = mem" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "what"),
+    [
+        (("--problem", "nonsense", *FORWARD), 2, "NAME=NUMBER"),
+        (("--problem", PROBLEM, "--variant", "forward"), 2, "--arch"),
+        (("--problem", PROBLEM, *FORWARD, "--limit", "0"), 2, "--limit 0"),
+        (("--problem", PROBLEM, *FORWARD, "--product", "MI300X"), 2, "MI355X"),
+        (("--problem", PROBLEM, *FORWARD, "--model", "nowhere"), 2, "nowhere"),
+        (("--problem", "N=1,C=3,K=3,H=9,W=9,Y=3,X=3", *FORWARD, "--where", "vector_a == 16"),
+         3, "no kernel accepts"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_ranked(words: tuple[str, ...], code: int, what: str) -> None:
+    for command in ("rank", "search"):
+        found = run(command, *words)
+        assert (found.exit_code, what in found.stderr) == (code, True), found.stderr

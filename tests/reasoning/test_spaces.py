@@ -1,0 +1,74 @@
+"""Why, fix and lint answer about spaces as about rule books, and name the restrictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ckrules
+from ckrules.adapters.kernel_tuner import space_of
+from ckrules.engine.expr.variables import Bool, Int
+from ckrules.engine.restrictions import book_of
+from ckrules.engine.space import Space
+from ckrules.support.errors import UnknownNameError, UsageError
+
+PARAMS: dict[str, Any] = {"a": [1, 2, 4, 8], "b": [1, 2, 3, 5], "order": [1, 2]}
+RESTRICTIONS = ["a * b <= 8", lambda p: p["b"] != 3, "a >= 1"]
+BAD = {"a": 8, "b": 3, "order": 1}
+
+
+def _space() -> Space:
+    return space_of(PARAMS, RESTRICTIONS)
+
+
+def test_why_names_the_restrictions() -> None:
+    found = ckrules.why(_space(), BAD)
+    assert [v.rule.name for v in found.violations] == ["a * b <= 8", "b != 3"]
+    assert found.violations[1].rule.sources[0].startswith(f"{__file__}:")
+    assert found.core is not None
+    assert found.core.sentence() == "b = 3 cannot hold under R2 (b != 3)"
+    assert ckrules.why(_space(), {"a": 1, "b": 1, "order": 2}).legal
+    with pytest.raises(UnknownNameError, match="did you mean 'order'"):
+        ckrules.why(_space(), {"a": 1, "b": 1, "ordr": 2})
+
+
+def test_why_of_bare_conditions_and_bound_variables() -> None:
+    m, w, p = Int("m", [16, 32, 64]), Int("w", [1, 2, 4]), Bool("p")
+    space = Space([m, w, p], [m % (w * 16) == 0]).where("p | m > 16").bind(w=[1, 4], p=False)
+    found = ckrules.why(space, {"m": 16, "w": 2, "p": True})
+    assert [v.rule.name for v in found.violations] == ["w in [1, 4]", "p in [False]",
+                                                       "m % (w * 16) == 0"]  # fmt: skip
+    empty = ckrules.why_region(space, {"m": [16]})
+    assert empty.conflict is not None
+    assert set(empty.conflict.codes) == {"R2", "BIND2"}
+
+
+def test_fix_finds_the_nearest_points() -> None:
+    space = _space()
+    found = ckrules.fix(space, BAD, n=2)
+    assert [f.point for f in found.fixes] == [
+        {"a": 8, "b": 1, "order": 1}, {"a": 4, "b": 2, "order": 1},
+    ]  # fmt: skip
+    assert all(f.point in space for f in found.fixes)
+    bound = space.bind(a=[4, 8])
+    assert all(f.point in bound for f in ckrules.fix(bound, {**BAD, "a": 1, "b": 5}, n=3).fixes)
+    stuck = ckrules.fix(space, BAD, keep=["b"])
+    assert stuck.obstacle is not None
+    assert stuck.obstacle.codes == ("R2",)
+    with pytest.raises(UsageError, match="missing field order"):
+        ckrules.fix(space, {"a": 1, "b": 1})
+
+
+def test_lint_finds_what_is_wrong_with_restrictions() -> None:
+    found = {(f.code, f.subject) for f in ckrules.lint(_space()).findings}
+    assert found == {("LINT002", "b = 3"), ("LINT003", "R3"), ("LINT007", "order")}
+    bound = ckrules.lint(_space().bind(a=[4, 8])).findings
+    assert not any("BIND" in f.subject or f.subject.startswith("a ") for f in bound)
+
+
+def test_the_same_restriction_twice_is_one_rule() -> None:
+    space = space_of(PARAMS, ["a * b <= 8", "a * b <= 8", "b * a <= 8"])
+    names = [r.name for r in book_of(space).rules]
+    assert names == ["a * b <= 8", "b * a <= 8"]
+    assert repr(book_of(space)) == "RuleBook('space': 3 fields, 2 rules)"
