@@ -28,10 +28,13 @@ _SPACES = pytest.StashKey[str]()
 def pytest_configure(config: pytest.Config) -> None:
     """Keep what tests compile out of the user's cache; workers inherit the folder.
 
-    The toolchain stays where it is. A shell starts what runs in its background deaf to Ctrl-C,
-    and processes that tests start would inherit that.
+    The toolchain stays where it is. What started the tests may be deaf to signals (a shell's
+    background to Ctrl-C, nohup to a hang-up), and processes that tests start would inherit that.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()

@@ -25,7 +25,7 @@ Double = Callable[..., str]
 
 
 def outcomes(
-    device: str, jobs: list[Job], timeout: float = 20.0, width: int = 1
+    device: str, jobs: list[Job], timeout: float = 120.0, width: int = 1
 ) -> dict[str, RunOutcome]:
     with Pool(device, range(width), timeout) as pool:
         return {job.name: outcome for job, outcome, _ in pool.run(jobs)}
@@ -91,8 +91,8 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     }  # fmt: skip
     names = {f"kernel_{letter}_{fault}": fault for letter, fault in faults.items()}
     device = double(dict(zip(names, faults.values(), strict=True)))
-    jobs = [described(tmp_path, name, SMALL) for name in [*names, "kernel_right"]]
-    found = outcomes(device, jobs, timeout=3.0)
+    hang, *jobs = [described(tmp_path, name, SMALL) for name in [*names, "kernel_right"]]
+    found = outcomes(device, [hang], timeout=10.0) | outcomes(device, jobs, timeout=120.0)
     by_fault = {fault: found[name] for name, fault in names.items()}
     assert found["kernel_right"].status == "ok"
     assert {f: o.status for f, o in by_fault.items()} == {
@@ -100,7 +100,7 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
         "k-slice": "wrong", "overrun": "wrong", "silent": "wrong",
         "ones": "wrong",
     }  # fmt: skip
-    assert by_fault["hang"].detail == "not done after 3 s in phase launch"
+    assert by_fault["hang"].detail == "not done after 10 s in phase launch"
     assert re.fullmatch(
         r"worker ended by SIGABRT in phase launch: Memory access fault by GPU node-1 "
         r"\(test double\): reference_device\.py:\d+ in _before",
