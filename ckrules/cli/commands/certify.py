@@ -84,7 +84,7 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
 @click.option("--seed", default=0, help="The same seed draws the same configurations. [0]")
 @click.option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
 @click.option(
-    "--batch", default=6, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [6]"
+    "--batch", default=12, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [12]"
 )
 @click.option("--timeout", default=600.0, metavar="SECONDS", help="Per configuration. [600]")
 @click.option(
