@@ -17,6 +17,7 @@ from ckrules.codegen.generate import Generator
 from ckrules.compiling import tasks
 from ckrules.compiling.database import FILE
 from ckrules.compiling.failures import REFUSALS
+from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device import asked
@@ -120,6 +121,7 @@ class Bench:
         self.books, self.folder, self.options = books, folder, options
         self.store, self.manner, self.jobs = store, manner, max(1, jobs)
         self._ending = threading.Event()
+        self._headers = SharedHeaders()
         self._pools: queue.Queue[Pool] = queue.Queue()
 
     def run(
@@ -212,7 +214,7 @@ class Bench:
             found = self._session.already(kernel.entry, task, self._built, key)
             if found is not None and found.status == BuildStatus.OK:
                 continue
-            outcome = tasks.run(task)
+            outcome = tasks.run(task, self._headers.flags)
             self._session.stored(self._results, kernel.entry, task, key, outcome)
             failure = outcome.failure
             if failure is None:
