@@ -11,8 +11,8 @@ import pytest
 from ckrules.arch import load
 from ckrules.certify import probe
 from ckrules.certify.oracle import Oracle
-from ckrules.compiling.precompiled import Precompiled
 from ckrules.compiling import toolchain
+from ckrules.compiling.precompiled import Precompiled
 from ckrules.constraints import book, defaults
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling.kernels import device_build

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe
 from ckrules.compiling.precompiled import SharedHeaders, head_of
 from ckrules.compiling.tasks import Task, is_runtime_header
-from ckrules.compiling.toolchain import Toolchain
+from tests.compiling.test_parts import tools
 
 UNIT = """// a comment
 #define CKRULES_TYPES_ONLY 1
@@ -58,8 +60,8 @@ def test_only_headers_are_taken_from_elsewhere() -> None:
     assert found == ["runtime/ckrules_device.h"]
 
 
-def test_units_of_other_flags_have_other_headers(tools: Toolchain) -> None:
-    shared = SharedHeaders()
+def test_units_of_other_flags_have_other_headers(tmp_path: Path) -> None:
+    shared, compiler = SharedHeaders(), tools(tmp_path)
     for each in (task(), task(), task(flags=("-O1",)), task(flags=("-O1",))):
-        assert shared.flags(each, tools) == ()  # not worth it yet
+        assert shared.flags(each, compiler) == ()  # not worth it yet
     assert len(shared._known) == 2
