@@ -164,7 +164,7 @@ class Lds:
             (written, self._by_others(written, mine) & ~atomic),
             (read, self._by_others(read, mine)),
         ):
-            some: Mask = bad.any(axis=1)
+            some = np.asarray(bad.any(axis=1))
             if some.any():
                 word = "an atomic after"
                 self._tell(FaultKind.LDS_RACE, c, where, places, some, stamps, word)
