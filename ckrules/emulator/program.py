@@ -20,6 +20,7 @@ from ckrules.emulator.ops import (
     flow,
     global_,
     local,
+    logic,
     matrix,
     packed,
     scalar,
@@ -33,7 +34,7 @@ from ckrules.emulator.wave import Cohort
 _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("flow", flow.decode), ("scalar", scalar.decode), ("vector", vector_decode.decode),
     ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
-    ("packed", dots.decode), ("eighths", eighths.decode),
+    ("packed", dots.decode), ("logic", logic.decode), ("eighths", eighths.decode),
     ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip

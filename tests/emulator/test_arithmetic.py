@@ -137,3 +137,21 @@ def test_carries_of_a_literal() -> None:
         text = f"s_cmp_eq_u32 {scc}, 1\ns_addc_u32 s0, s1, 0xffffffff\ns_addc_u32 s2, 0, 0"
         bench = Bench(text).s(1, 5).run()
         assert (int(bench.cohorts[0].s[0][0]), int(bench.cohorts[0].s[2][0])) == (wanted, out)
+
+
+@pytest.mark.parametrize("table", [0x00, 0x36, 0x6C, 0x96, 0xFE, 0xFF])
+@pytest.mark.parametrize(("kind", "bits"), [("b32", 32), ("b16", 16)])
+def test_functions_of_three_bits(table: int, kind: str, bits: int) -> None:
+    bench = Bench(f"v_bitop3_{kind} v0, v1, 31, v3 bitop3:{table:#x}", arch="gfx950")
+    a, c = words(5), words(6)
+    bench.v(1, a).v(3, c).run()
+    for lane in range(64):
+        wanted = sum(
+            (
+                table >> (4 * (int(a[lane]) >> i & 1) + 2 * (31 >> i & 1) + (int(c[lane]) >> i & 1))
+                & 1
+            )
+            << i
+            for i in range(bits)
+        )
+        assert int(bench.get(0)[0, lane]) == wanted
