@@ -62,7 +62,8 @@ class Manner:
 
     def __str__(self) -> str:
         sample = f"{self.blocks} columns of blocks" if self.blocks else "all blocks"
-        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}"
+        some = "" if self.limit is None else f", {self.limit} problems"
+        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}{some}"
 
 
 @dataclass(frozen=True)
