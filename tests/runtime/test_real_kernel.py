@@ -1,0 +1,46 @@
+"""A kernel that was compiled, on the device `cpu`: padded, recorded, from a worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckrules.runtime import Dispatcher, Source
+from tests.device import whole_path
+from tests.helpers.toolchain import require_toolchain
+from tests.runtime.test_dispatcher import arrays, expected
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
+
+FORWARD = {"order": "forward", "jobs": "1"}
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    require_toolchain()
+    done = whole_path.build()
+    assert done.returncode == 0, done.stderr
+    return whole_path.folder() / "out"
+
+
+@pytest.mark.parametrize("channels", [(5, 4), (8, 3), (7, 9)])
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_compiled_kernel_computes_odd_channels(
+    built: Path, tmp_path: Path, channels: tuple[int, int], isolated: bool
+) -> None:
+    c, k = channels
+    text = f"N=1,G=2,C={2 * c},K={2 * k},H=5,W=6,Y=3,X=3,pad=1"
+    results = tmp_path / "times.sqlite"
+    with Dispatcher(
+        built, device="cpu", options=FORWARD, isolated=isolated, results=results, record=True
+    ) as d:
+        choice = d.select(text)
+        assert choice.padded
+        assert choice.source is Source.ESTIMATE
+        given = arrays(choice)
+        found = d.run(text, *given)
+        right = expected(choice, given)
+        assert np.array_equal(found, right)
+    assert not results.exists()  # the device has no clock
