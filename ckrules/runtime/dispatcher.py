@@ -5,23 +5,31 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ckrules import arch as gpu_facts
+from ckrules.compiling import executors
 from ckrules.compiling import folder as folders
+from ckrules.compiling.database import FILE
 from ckrules.device import registry, worker
 from ckrules.device.interface import DeviceError
 from ckrules.device.jobs import OPENER
 from ckrules.device.store import place_for
 from ckrules.kernels import problem_files
-from ckrules.kernels.families import plain_variant
+from ckrules.kernels.config import Config
+from ckrules.kernels.families import plain_variant, variants
 from ckrules.runtime.built import BuiltKernel, of_gpu
+from ckrules.runtime.cache import KernelCache
 from ckrules.runtime.choosing import Choice, Chooser
 from ckrules.runtime.errors import NoKernelError
+from ckrules.runtime.pending import Pending, start
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
+    from ckrules.compiling.manifest import ManifestEntry
     from ckrules.device.interface import Device
     from ckrules.kernels.family import Problem
     from ckrules.ranking.learned import TimeModel
@@ -37,7 +45,7 @@ class Dispatcher:
     may share a dispatcher: calls wait for each other while they are launched.
 
     Args:
-        folder: What `ckrules build` made.
+        folder: What `ckrules build` made; None: nothing but what `declare` and `ensure` add.
         arch: The GPU; needed if the folder has kernels of several.
         device: A device's name, ``hip`` if None, or an open device.
         index: Which device of that name.
@@ -48,7 +56,8 @@ class Dispatcher:
         record: Whether `run` measures and stores times, from which later choices learn.
         model: The model of times; None: the package's where there is one, False: none.
         results: The results database; None: that of the builds.
-        opener: What opens a kernel: ``module:function``.
+        opener: What opens a kernel of the folder: ``module:function``.
+        cache: Where kernels that are declared are built.
 
     Raises:
         UsageError: If the folder has no kernels of the GPU that are built.
@@ -56,7 +65,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        folder: Path | str,
+        folder: Path | str | None,
         arch: str | None = None,
         device: str | Device | None = None,
         *,
@@ -68,14 +77,15 @@ class Dispatcher:
         model: TimeModel | bool | None = None,
         results: Path | str | None = None,
         opener: str = OPENER,
+        cache: KernelCache | None = None,
     ) -> None:
-        self.folder, self.opener = Path(folder), opener
-        listed = of_gpu(folders.manifests(self.folder), arch, str(folder))
-        built = [k for k in listed if not k.missing]
-        if not built:
-            raise UsageError(f"{folder}: none of {len(listed)} kernels is built: ckrules build")
-        self.arch = built[0].arch
-        self.results = place_for(built, str(results) if results is not None else None)
+        self.cache = cache if cache is not None else KernelCache()
+        built = _built(folder, arch)
+        self.arch = built[0].arch if built else str(arch)
+        if results is not None:
+            self.results = Path(results)
+        else:
+            self.results = place_for(built, None) if built else self.cache.place / FILE
         self._device = registry.DEFAULT if device is None else device
         if isinstance(self._device, str):
             registry.check(self._device)
@@ -89,6 +99,7 @@ class Dispatcher:
         self._measured: dict[tuple[Problem, str], Measured] = {}
         self._engine: Engine | IsolatedEngine | None = None
         self._timings: Timings | None = None
+        self._pool: ThreadPoolExecutor | None = None
         self._owner = os.getpid()
         self._lock = threading.RLock()
         _LIVE.add(self)
@@ -194,6 +205,82 @@ class Dispatcher:
                 self._remember(choice, outcome)
             return execution.result(outcome)
 
+    def declare(self, kernels: Iterable[Any], *, ck: str | None = None) -> Pending:
+        """Has kernels built in the background, and used as soon as each is ready.
+
+        What the cache has, by content, is there at once; what another process is building is
+        waited for and not built twice.
+
+        Args:
+            kernels: Names, mappings of fields, or `ckrules.kernels.config.Config`.
+            ck: The CK release; None: that of the folder's kernels.
+
+        Raises:
+            BuildError: For a kernel that breaks rules.
+            MissingToolError: If the toolchain is not there.
+            UsageError: For what is no kernel of the GPU.
+        """
+        from ckrules.runtime import wishes
+
+        books = wishes.books(ck, self._kernels)
+        configs = [wishes.config(each, books, self.arch) for each in kernels]
+        wanted = self.cache.wanted(configs, books) if configs else []
+        return start(self._builders(), self.cache, wanted, self._add)
+
+    def ensure(
+        self,
+        problem: Any,
+        variant: str | None = None,
+        *,
+        count: int = 1,
+        where: Sequence[str] = (),
+        ck: str | None = None,
+        **wanted: Any,
+    ) -> Pending:
+        """Has a kernel for a problem built in the background, if none takes it as it is.
+
+        The kernels are the ones of the rules' whole space that are predicted to be fastest, as
+        `ckrules rank` has them; of families of whose times nothing is known, drawn ones.
+
+        Args:
+            problem: As for `select`.
+            variant: As for `select`.
+            count: How many kernels.
+            where: Conditions on the kernels, as ``--where`` takes them.
+            ck: The CK release; None: that of the folder's kernels.
+            wanted: Values of fields; all that say what is computed have to be given.
+
+        Raises:
+            NoKernelError: If no legal kernel takes the problem.
+            UsageError: If a field is left out that says what is computed.
+        """
+        from ckrules.runtime import wishes
+
+        asked, fields = self._asked(problem, variant, wanted)
+        if self.supported(asked, **fields):
+            return Pending()
+        books = wishes.books(ck, self._kernels)
+        points = wishes.fastest(
+            asked, {**fields, "arch": self.arch}, where, books, count, self._model
+        )
+        return self.declare([Config(p) for p in points], ck=books.ck)
+
+    def _builders(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(executors.default_jobs(), "ckrules-build")
+            return self._pool
+
+    def _add(self, entry: ManifestEntry) -> None:
+        """Takes a kernel up that has been built."""
+        kernel = BuiltKernel.of(entry)
+        kernel.library  # noqa: B018 - opened now, so that it stays if the cache drops it
+        with self._lock:
+            known = {(k.name, k.entry.ck) for k in self._kernels}
+            if (entry.name, entry.ck) not in known:
+                self._kernels = (*self._kernels, kernel)
+                self._choices.clear()
+
     def refresh(self) -> None:
         """Has later choices look into the results database again."""
         with self._lock:
@@ -205,6 +292,9 @@ class Dispatcher:
         with self._lock:
             engine, self._engine = self._engine, None
             timings, self._timings = self._timings, None
+            pool, self._pool = self._pool, None
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
             if timings is not None:
                 timings.__exit__(None, None, None)
             if engine is not None and self._owner == os.getpid():
@@ -225,8 +315,8 @@ class Dispatcher:
             fields["variant"] = plain_variant(variant)
         if not isinstance(problem, (str, Mapping)):
             return problem, fields
-        variants = [fields["variant"]] if variant else [k.variant for k in self._kernels]
-        kinds = problem_files.kinds(variants)
+        own = [fields["variant"]] if variant else [k.variant for k in self._kernels]
+        kinds = problem_files.kinds(own or variants())
         if isinstance(problem, str):
             found: Problem = problem_files.parse(problem, kinds)[0]
             return found, fields
@@ -302,7 +392,7 @@ class Dispatcher:
     def _forked(self) -> None:
         """In a forked child: no lock, database or device of the parent's is used."""
         self._lock = threading.RLock()
-        self._timings = None
+        self._timings = self._pool = None
         if self._engine is None:
             self._owner = os.getpid()
             return
@@ -310,6 +400,20 @@ class Dispatcher:
             self._engine.forget()  # type: ignore[union-attr]
             self._owner = os.getpid()
         self._engine = None
+
+
+def _built(folder: Path | str | None, arch: str | None) -> list[ManifestEntry]:
+    """The kernels of a folder and GPU that are built; none without a folder."""
+    if folder is None:
+        if arch is None:
+            raise UsageError("without a folder of kernels, give arch, such as 'gfx942'")
+        gpu_facts.load(arch)  # complains of an unknown one
+        return []
+    listed = of_gpu(folders.manifests(Path(folder)), arch, str(folder))
+    found = [k for k in listed if not k.missing]
+    if not found:
+        raise UsageError(f"{folder}: none of {len(listed)} kernels is built: ckrules build")
+    return found
 
 
 _LIVE: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
