@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _LARGEST = 1 << 27
+_ROWS_A_THREAD = 256
 #: The feature that this module adds: the estimate against that of the reference kernels.
 AGAINST = "against reference"
 
@@ -120,12 +122,15 @@ class TimeModel:
         Kernels unlike any measured have their estimate, set against the reference kernels'.
         """
         base = self.base(table, problem)
-        x = matrix(estimate, base, self.features, self.situation)
-        parts = np.stack([b.predict(x, num_threads=1) for b in self._relative])
-        relative, spread = parts.mean(axis=0), parts.std(axis=0)
-        against = np.log2(estimate.microseconds) - base
-        outside = ~self.measured(table)
-        relative = np.where(outside, against, relative)
+        inside = self.measured(table)
+        outside = ~inside
+        relative = np.log2(estimate.microseconds) - base
+        spread = np.zeros(len(table))
+        if inside.any():
+            x = matrix(estimate, base, self.features, self.situation)[inside]
+            threads = _threads(len(x))
+            parts = np.stack([b.predict(x, num_threads=threads) for b in self._relative])
+            relative[inside], spread[inside] = parts.mean(axis=0), parts.std(axis=0)
         s = np.asarray([[estimate.situation[n] for n in self.situation]])
         levels = np.asarray([b.predict(s, num_threads=1)[0] for b in self._level])
         level = base + levels.mean()
@@ -166,6 +171,17 @@ class TimeModel:
         }
         text = json.dumps(content, indent=0, sort_keys=True).encode()
         replace(path, gzip.compress(text, 9, mtime=0))
+
+
+def _threads(rows: int) -> int:
+    """Threads to predict so many rows with; few rows are done before a second one has started.
+
+    The numbers are the same however many threads there are.
+    """
+    if rows < _ROWS_A_THREAD:
+        return 1
+    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return max(1, min(free, rows // _ROWS_A_THREAD))
 
 
 def matrix(
