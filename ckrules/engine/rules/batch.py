@@ -4,8 +4,8 @@ A message is made by asking for the values of expressions, one after the other. 
 comes next depends on the answers so far, so the messages of a rule are the leaves of a tree of
 questions: a point whose answers lead to a leaf has that message, whatever its other fields are.
 
-Points that agree in the words most read (GPU, pipeline, type and so on) are of one sort. A sort that many
-points have gets its conditions and questions made smaller by these words.
+Points that agree in the words most read (GPU, pipeline, type and so on) are of one sort. A sort
+that many points have gets its conditions and questions made smaller by these words.
 """
 
 from __future__ import annotations
