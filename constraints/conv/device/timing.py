@@ -113,7 +113,9 @@ def _only(column: Any, name: str) -> str:
     found = column.used()
     if len(found) != 1:
         words = ", ".join(sorted(map(str, found)))
-        raise UsageError(f"kernels of one {name} can be compared, these have {words}: give --{name}")
+        raise UsageError(
+            f"kernels of one {name} can be compared, these have {words}: give --{name}"
+        )
     return str(found[0])
 
 
