@@ -31,7 +31,7 @@ from ckrules.kernels.library import DEFAULT_CK
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
 
-__all__ = ["STAGES", "Catalog", "Staged", "load", "names"]
+__all__ = ["STAGES", "Catalog", "Staged", "load", "names", "upstream"]
 
 _SUFFIX = ".toml"
 
@@ -41,6 +41,15 @@ def names() -> list[str]:
     found = (files(__name__) / "data").iterdir()
     listed = (f.name for f in found if f.name.endswith(_SUFFIX) or f.is_dir())
     return sorted(n.removesuffix(_SUFFIX) for n in listed)
+
+
+def upstream() -> list[str]:
+    """The catalogs that are upstream's own rule sets: those of one file."""
+    return [n for n in names() if not _folder(n).is_dir()]
+
+
+def _folder(name: str) -> Traversable:
+    return files(__name__) / "data" / name
 
 
 def load(
@@ -68,7 +77,7 @@ def load(
     if ck not in CK_VERSIONS:
         raise unknown("CK version", ck, CK_VERSIONS)
     known = None if gpus is None else tuple(gpus)
-    if str(name) in names() and (folder := files(__name__) / "data" / str(name)).is_dir():
+    if str(name) in names() and (folder := _folder(str(name))).is_dir():
         there = sorted(f.name.removesuffix(_SUFFIX) for f in folder.iterdir())
         return _by_gpu(str(name), ck, known, tuple(a for a in there if archs is None or a in archs))
     return _load(str(name), ck, known, ())
@@ -77,7 +86,7 @@ def load(
 @lru_cache(maxsize=16)
 def _by_gpu(name: str, ck: str, gpus: tuple[Gpu, ...] | None, archs: tuple[str, ...]) -> Catalog:
     """A catalog whose kernels are in a file for each GPU."""
-    folder = files(__name__) / "data" / name
+    folder = _folder(name)
     read = {
         a: read_catalog(f"{name}/{a}{_SUFFIX}", (folder / f"{a}{_SUFFIX}").read_bytes())
         for a in archs or _first(folder)
