@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ NONE = {
 }
 
 
-def listed(catalog: Catalog, variant: str, arch: str, dtype: str) -> list[dict[str, object]]:
+def listed(catalog: Catalog, variant: str, arch: str, dtype: str) -> list[dict[str, Any]]:
     return [p for n in (1, 2, 3) for p in catalog.listed(variant, arch, n, dtype)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ckrules.certify.same_code import Pair, compare, pairs
@@ -9,7 +11,12 @@ from ckrules.kernels.books import Books
 from tests.helpers.toolchain import require_toolchain
 
 SMALL = ("tile_m * tile_n <= 1024 & tile_k <= 32", "pipeline == 'basic_v1' | pipeline == 'compv3'")
-HELD = {"variant": ("forward",), "arch": ("gfx942",), "dtype": ("fp16",), "ndim": (2,)}
+HELD: dict[str, tuple[Any, ...]] = {
+    "variant": ("forward",),
+    "arch": ("gfx942",),
+    "dtype": ("fp16",),
+    "ndim": (2,),
+}
 
 
 def test_pairs_are_legal_and_change_what_their_claims_are_about() -> None:
@@ -17,7 +24,7 @@ def test_pairs_are_legal_and_change_what_their_claims_are_about() -> None:
     fields = {claim.name: claim.field for claim in book.vocabulary.alike}
     drawn = list(pairs(book, HELD, 3, 1, SMALL))
     assert len(drawn) >= 9
-    seen = set()
+    seen: set[str] = set()
     for one in drawn:
         assert book.violations(one.point) == book.violations(one.first) == []
         assert one.changed().keys() == {fields[name] for name in one.claims}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ PROBLEM = "N=1,C=64,K=64,H=14,W=14,Y=3,X=3,pad=1"
 KNOWN = Books("2025.11").of("forward").vocabulary.alike
 
 
-def points(*words: str) -> list[dict[str, object]]:
+def points(*words: str) -> list[dict[str, Any]]:
     found = run(*words, "--format", "jsonl", "-q")
     assert found.exit_code == 0, found.stderr
     return [json.loads(line) for line in found.stdout.splitlines()]

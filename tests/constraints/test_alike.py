@@ -31,7 +31,7 @@ def alternatives(book: Any, point: Mapping[str, Any]) -> Iterator[dict[str, Any]
     """Every configuration that is said to make the same code, legal or not."""
     known = book.vocabulary.alike
     wanted = key(known, point)
-    values = {}
+    values: dict[str, set[Any]] = {}
     for claim in known:
         own = domain_of(book.fields[claim.field]).values
         alike = {v for v in own if key([claim], {**point, claim.field: v}) == key([claim], point)}
