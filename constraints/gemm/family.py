@@ -77,6 +77,8 @@ class Gemm(Family):
         if variant != "multi_d":
             full.setdefault("num_d", 0)
             full.setdefault("elementwise_op", "passthrough")
+        if variant == "stream_k":
+            full.setdefault("streamk", "atomic")
         if full.get("preshuffle") is (variant == "preshuffle"):
             del full["preshuffle"]
         if full.get("family") == self.name:

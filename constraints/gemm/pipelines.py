@@ -61,7 +61,7 @@ def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM022", "buffers-of-gemm-pipeline", kind="compile", until="2026.06",
-    applies=lambda c: c.pipeline.isin("compv6", "preshufflev2"),
+    applies=lambda c: c.pipeline.isin("compv6", "preshufflev2") & ~c.one_buffer,
     says=["{pipeline} needs double_smem_buffer = false",
           "{pipeline} needs double_smem_buffer = true"],
     source=f"{_KERNEL}: RunGemm and RunGemm2LDS (no matching operator())",

@@ -17,6 +17,7 @@ _D: Mapping[str, Any] = {
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
 }  # fmt: skip
+_FOURTH: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
 
 
@@ -131,7 +132,7 @@ def c_is_stored_whole(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB007", "rows-not-whole-loads-of-d", kind="launch",
-    applies=lambda c: c.variant == "multi_d",
+    applies=lambda c: c.has_d,
     says=["N = {N} is no multiple of the {checked_vector_d} elements of a D that are loaded at once",
           "M = {M} is no multiple of the {checked_vector_d} elements of a D that are loaded at once"],
     source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeD"],
@@ -182,7 +183,8 @@ def kernels_have_split(c: GemmProblem) -> BoolExpr:
     """The kernel is built with parts of sums that are added atomically.
 
     Why: `ckrules generate` leaves them out where nothing of the results' type and width can be
-    added, and for shuffled weights, whose parts would be wrong.
+    added, for shuffled weights and tensors D of groups, whose parts would be wrong, and for
+    stream-K, which shares sums out itself.
 
     Fix: use k_batch = 1.
     """
@@ -226,6 +228,27 @@ def parts_take_the_same_steps(c: GemmProblem) -> BoolExpr:
     Fix: use a k_batch that divides K into whole tiles.
     """
     return ceil_div(c.part_length, c.tile_k) == ceil_div(c.last_part, c.tile_k)
+
+
+@rule(
+    "GPROB025", "three-tiles-in-compv4", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.pipeline == "compv4") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    says=("{pipeline} sums two tiles too many where a sum has exactly three: {part_length} products "
+          "with tile_k = {tile_k}"),
+    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v4.hpp: hot loop (iCounter) and TailNumber::Three (run)",
+    issue="ROCm/composable_kernel#3307",
+    accepts=[_FOURTH], rejects=[{**_FOURTH, "K": 192}],
+)  # fmt: skip
+def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
+    """compv4 does not sum exactly three tiles of rows of A and columns of B without padding.
+
+    Why: for three it runs its loop once, two tiles, and then a tail of three. What lies behind K
+    is the next row of A and column of B. With pad_k, and where K is not contiguous in one of
+    them, zeros are read there.
+
+    Fix: use a kernel with pad_k, another tile_k, or compv3.
+    """
+    return ceil_div(c.part_length, c.tile_k) != 3
 
 
 @rule(
