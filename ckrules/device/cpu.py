@@ -143,9 +143,12 @@ class CpuDevice:
         self._written = written
 
     def announce(self, work: Work) -> None:
-        """Forgets what was seen before; kernels that compute in steps are never sampled."""
+        """Forgets what was seen before; kernels that compute in steps, or whose blocks share the
+        work out, are never sampled.
+        """
         self._faults, self._written, self._partial = {}, None, False
-        self._whole = self.plan.sample is None or "workspace" in work.addresses
+        steps = "workspace" in work.addresses
+        self._whole = self.plan.sample is None or steps or work.shared_out
 
     def observed(self) -> Sequence[Observation]:
         """The faults of the launches since `announce`, gravest first."""

@@ -101,7 +101,7 @@ def rows_of_a_are_covered(c: Quantities) -> BoolExpr:
     applies=lambda c: _rows(c) & (c.preshuffle_lanes_k >= 1) & (c.preshuffle_rows >= 1),
     says=("rows of A leave lanes idle: {preshuffle_lanes_k} lanes along K times "
           "{preshuffle_rows} rows are fewer than {wave_size} lanes"),
-    source=[f"{_POLICY}: MakeADramTileDistribution (get_warp_size() % (M2 * K0) is a branch, not an assertion; read, not run)",
+    source=[f"{_POLICY}: MakeADramTileDistribution (get_warp_size() % (M2 * K0) is a branch, not an assertion; run)",
             "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: the check on M2 * K0"],
     accepts=[_OWN], rejects=[{**_SMALL, "tile_m": 64, "tile_n": 64, "tile_k": 192}],
 )  # fmt: skip
@@ -140,7 +140,7 @@ def a_has_rows(c: Quantities) -> BoolExpr:
     applies=lambda c: c.shuffled_b & (~c.a_transposed | (c.tile_m == c.tile_k)),
     says=["shuffled weights want K contiguous in A: layout {layout}",
           "weights are shuffled from a B with K contiguous: layout {layout}"],
-    source=[f"{_PIPELINE}: the assertion on A's window holds for a square tile (read, not run)",
+    source=[f"{_PIPELINE}: the assertion on A's window holds for a square tile (run)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (a row-major B is viewed as it is)"],
     accepts=[_OWN],
     rejects=[{**_OWN, "layout": "ccr", "tile_k": 128}, {**_OWN, "layout": "rrr"}],
@@ -183,7 +183,8 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
     says=["only shuffled weights have permuted columns, not {variant}",
           "only cshuffle stores permuted columns, not {epilogue}",
           "{variant} with permute_n leaves the tensors D out"],
-    source=[_CSHUFFLE, "ops/gemm/kernel/universal_gemm_kernel.hpp: GemmKernel (read, not run)"],
+    source=[f"{_CSHUFFLE} (weights with the default epilogue run)",
+            "ops/gemm/kernel/universal_gemm_kernel.hpp: GemmKernel (other variants; read, not run)"],
     accepts=[{**_SMALL, "permute_n": True}],
     rejects=[{"permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16},
              {**_SMALL, "permute_n": True, "epilogue": "default"}],
