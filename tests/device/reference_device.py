@@ -3,13 +3,15 @@
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
 a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, silent,
-late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels.
+late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels, and
+``clock=simulated``: launches then take as long as `simulated_ms` says, and not half a millisecond.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import signal
 import threading
@@ -42,6 +44,12 @@ def registered(folder: Path) -> Path:
     return folder
 
 
+def simulated_ms(config: Mapping[str, Any], problem: Any) -> float:
+    """A made-up time of a kernel: best for square tiles of 64 and long K tiles."""
+    tall = abs(math.log2(config["tile_m"] / 64)) + abs(math.log2(config["tile_n"] / 64))
+    return float(1e-3 * (10 + 5 * tall + 256 / config["tile_k"]) * (1 + problem.flops * 1e-9))
+
+
 class ReferenceDevice:
     """Memory in a dictionary, and launches that run the reference."""
 
@@ -55,6 +63,7 @@ class ReferenceDevice:
         self._work: Work | None = None
         self._clock = 0.0
         self.said = ""
+        self.simulated = False
         self._faults = dict(faults or {})
 
     def load(self, code: bytes) -> bytes:
@@ -94,8 +103,8 @@ class ReferenceDevice:
         assert self._work is not None
         assert all(n >= 1 for n in (*grid, *block))
         self.launched.append(entry)
-        self._clock += 0.5
         work = self._work
+        self._clock += simulated_ms(work.config, work.problem) if self.simulated else 0.5
         tensors = problems_of(work.config["variant"]).tensors(work.problem, work.config)
         assert isinstance(tensors, ConvTensors)
         target = work.addresses[tensors.result]
@@ -216,6 +225,7 @@ class ReferencePlugin:
         device = ReferenceDevice(index, {k: f for k, f in faults.items() if f})
         if options.get("clock") == "none":
             device.info = replace(device.info, has_clock=False)
+        device.simulated = options.get("clock") == "simulated"
         device.said = options.get("say", "")
         return device
 
