@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.family import Generation, Naming, Problems, Style
+    from ckrules.kernels.timing import Timing
 
 
 class Gemm(Family):
@@ -120,6 +121,12 @@ class Gemm(Family):
     def generation(self) -> Generation:
         found: Generation = late("ckrules.codegen.gemm.generation:GENERATION")
         return found
+
+    @property
+    def timing(self) -> Timing:
+        from ckrules.constraints.gemm.device.timing import TIMING
+
+        return TIMING
 
     @property
     def styles(self) -> Mapping[str, Style]:

@@ -154,3 +154,25 @@ def one_group_stores(c: Quantities) -> BoolExpr:
     Fix: use a pipeline with one wave group.
     """
     return c.num_wave_groups == 1
+
+
+@rule(
+    "GEMM067", "tiles-without-barrier-between", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.persistent & c.variant.isin("grouped", "stream_k"),
+    says=("blocks of {variant} go on with the next tile without a barrier: one of {waves} waves "
+          "overwrites LDS that another still reads: {waves=}, expected 1"),
+    source=[f"{_GROUPED}::operator() (the loop for persistent kernels; run)",
+            f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)"],
+    accepts=[{"variant": "grouped", "persistent": True, "tile_m": 32, "tile_n": 32,
+              "wave_m": 1, "wave_n": 1}],
+    rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True}],
+)  # fmt: skip
+def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
+    """Persistent grouped and stream-K kernels have blocks of one wave.
+
+    Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
+    writes the next tile's operands to LDS while others still read those of the last.
+
+    Fix: turn persistent off, or use one wave.
+    """
+    return c.waves == 1

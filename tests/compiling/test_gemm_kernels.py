@@ -65,7 +65,7 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     (
         "gfx942",
         (
-            "gemm_fp16_rcr_compv3_default_intrawave_False_False_False_True_32x64x32_1x2x1_16x16x16"
+            "gemm_fp16_rcr_compv3_default_intrawave_False_False_False_True_32x32x32_1x1x1_16x16x16"
             "_grouped"
         ),
     ): (("M=64+5+33,N=64+128+64,K=96",), _ANY),
@@ -79,10 +79,10 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     (
         "gfx942",
         (
-            "gemm_fp16_rcr_mem_default_intrawave_False_False_False_True_32x32x64_1x2x1_16x16x16"
+            "gemm_fp16_rcr_mem_default_intrawave_False_False_False_False_32x32x64_1x2x1_16x16x16"
             "_streamk_linear"
         ),
-    ): (("M=64,N=64,K=320",), "random"),
+    ): (("M=64,N=64,K=320", "M=224,N=32,K=128",), "random"),
     ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
         ("M=32,N=32,K=96,batch=2",),
         _ANY,
