@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Generation, Naming, Problems, Style
+    from ckrules.kernels.family import Generation, Naming, Padding, Problems, Style
     from ckrules.kernels.timing import Timing
 
 
@@ -133,6 +133,12 @@ class Gemm(Family):
         from ckrules.constraints.gemm.names import TILE_ENGINE
 
         return {"tile_engine": TILE_ENGINE}
+
+    @property
+    def padding(self) -> Padding:
+        from ckrules.constraints.gemm.device.padding import GemmPadding
+
+        return GemmPadding()
 
 
 FAMILY = Gemm()
