@@ -206,7 +206,7 @@ def permutation_has_both_ends(c: Quantities) -> BoolExpr:
     says=["permute_n is written for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
           "permute_n is written for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}",
           "permute_n pairs the warp tiles of a wave along N: {repeat_n=}, expected an even number"],
-    source=[f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (read, not run)",
+    source=[f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (run)",
             "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: tile_n / warp_tile_n / warp_n"],
     accepts=[{**_SMALL, "permute_n": True}],
     rejects=[{**_OWN, "permute_n": True}, {**_SMALL, "permute_n": True, "tile_n": 32}],

@@ -30,7 +30,7 @@ class GemmTiming:
     them are assumptions.
     """
 
-    quantities = (*gemm.QUANTITIES, "dtype_c", "num_d")
+    quantities = (*gemm.QUANTITIES, "variant", "dtype_c", "num_d")
     columns: tuple[str, ...] = ()
 
     def estimate(
