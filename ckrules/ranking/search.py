@@ -69,6 +69,8 @@ class Search:
         self.candidates, self.ranker, self.product = candidates, ranker, product
         self.seed, self.limit = seed, limit
         self.looked_at = 0
+        self.leaders: list[Ranked] = []
+        """The best kernel found of each method, fastest first."""
         self._seen: set[tuple[Any, ...]] = set()
         self._assumed: dict[str, str] = {}
         self._source = ""
@@ -130,7 +132,9 @@ class Search:
             part = space.bind(**dict(zip(methods, words, strict=True)))
             leaders += self._part(part, max(_LEAST, sample // len(shares)))[:1]
         leaders.sort(key=self.ranker.order)
-        return [self._improved(leader, budget) for leader in leaders[:_METHODS]]
+        leaders[:_METHODS] = [self._improved(each, budget) for each in leaders[:_METHODS]]
+        self.leaders = sorted(leaders, key=self.ranker.order)
+        return self.leaders
 
     def _improved(self, leader: Ranked, budget: Callable[[], str]) -> Ranked:
         """The best kernel of a method that is found by freeing its sizes and features in turn."""

@@ -87,6 +87,7 @@ class Engine:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self._streams = device if isinstance(device, Streaming) else None  # asking takes long
         self._kernels: dict[KernelFile, _Loaded] = {}
         self._layouts: dict[tuple[KernelFile, Problem], _Layout] = {}
         self._plans: OrderedDict[tuple[Any, ...], Sequence[Fill | Launch]] = OrderedDict()
@@ -125,8 +126,8 @@ class Engine:
         Raises:
             UsageError: If the device has none.
         """
-        if isinstance(self.device, Streaming):
-            self.device.use_stream(stream)
+        if self._streams is not None:
+            self._streams.use_stream(stream)
         elif stream:
             raise UsageError(f"{self.device.info.name} has no streams")
 
@@ -218,8 +219,8 @@ class Engine:
     def _copy(
         self, target: int, target_pitch: int, source: int, source_pitch: int, width: int, rows: int
     ) -> None:
-        if isinstance(self.device, Streaming):
-            self.device.copy_rows(target, target_pitch, source, source_pitch, width, rows)
+        if self._streams is not None:
+            self._streams.copy_rows(target, target_pitch, source, source_pitch, width, rows)
             return
         self.device.synchronize()
         for row in range(rows):  # by way of the host

@@ -93,9 +93,7 @@ class Execution:
         """
         operands = [*self.inputs.values(), *self.outs.values()]
         chosen = arrays.current_stream(operands) if stream is None else stream
-        if isinstance(engine, Engine):
-            engine.use_stream(chosen)
-        elif chosen:
+        if chosen and not isinstance(engine, Engine):
             raise UsageError("a worker has streams of its own: leave stream out")
         call = Call(
             self.choice.kernel.file,
@@ -118,6 +116,7 @@ class Execution:
             return embedded(given.packed(small), stored(large)).tobytes()
         if tensor == large or not isinstance(engine, Engine):
             return given.address
+        engine.use_stream(stream)
         place = engine.buffer(stream, _LARGER + tensor.name, size(large))
         engine.grow(place, given.address, small, stored(large), element(tensor.dtype).bytes)
         return place

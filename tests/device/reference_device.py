@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.constraints.conv.device.tensors import ConvTensors
 from ckrules.device.interface import DeviceError, DeviceInfo, Work, check_options
 from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
 from ckrules.kernels.families import problems_of
@@ -106,8 +105,8 @@ class ReferenceDevice:
         work = self._work
         self._clock += simulated_ms(work.config, work.problem) if self.simulated else 0.5
         tensors = problems_of(work.config["variant"]).tensors(work.problem, work.config)
-        assert isinstance(tensors, ConvTensors)
-        target = work.addresses[tensors.result]
+        (written,) = results(tensors)
+        target = work.addresses[written.name]
         if target.to_bytes(8, "little") not in args:
             return  # the first stage of two, which writes the workspace
         fault = next((f for part, f in self._faults.items() if part in work.kernel), "")
@@ -118,7 +117,7 @@ class ReferenceDevice:
         if fault == "overrun":
             self.write(target + len(result) + 64, b"\0")
 
-    def _result(self, work: Work, tensors: ConvTensors, fault: str) -> bytes:
+    def _result(self, work: Work, tensors: Any, fault: str) -> bytes:
         operands = {
             t.name: from_memory(t, self.read(work.addresses[t.name], size(t)))
             for t in inputs(tensors)
@@ -178,7 +177,7 @@ def _before(fault: str) -> None:
         raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
 
 
-def _cut_slice(tensors: ConvTensors, operands: dict[str, Any], tile: int) -> None:
+def _cut_slice(tensors: Any, operands: dict[str, Any], tile: int) -> None:
     """Makes the second K tile zero in one of the operands."""
     lost = slice(tile, 2 * tile)
     if tensors.result == "output":  # K is (taps, channels): of the weight
@@ -200,7 +199,7 @@ def _cut(weight: Any, axis: int, lost: slice) -> Any:
     return np.moveaxis(flat.reshape(order.shape), -1, axis)
 
 
-def _spoil_last_tile(tensors: ConvTensors, values: Any, tile: int) -> None:
+def _spoil_last_tile(tensors: Any, values: Any, tile: int) -> None:
     if tensors.result == "weight":
         rows = values.shape[1]
         values[:, (rows - 1) // tile * tile :] = 0
