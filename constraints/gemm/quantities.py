@@ -221,8 +221,10 @@ class Quantities(Fields):
     @cached_property
     def adds_results(self) -> BoolExpr:
         """True where results of their type and width can be added to memory."""
-        halves = self.dtype_c.isin("fp16", "bf16") & self.store_width.isin(2, 4, 8)
-        singles = (self.dtype_c == "fp32") & self.store_width.isin(1, 2, 4)
+        # a C with columns contiguous is viewed by element (MakeGemmTensorViews)
+        width: IntExpr = ite(self.c_row, self.store_width, 1)
+        halves = self.dtype_c.isin("fp16", "bf16") & width.isin(2, 4, 8)
+        singles = (self.dtype_c == "fp32") & width.isin(1, 2, 4)
         return halves | singles
 
     # -- shuffled weights --------------------------------------------------------------------

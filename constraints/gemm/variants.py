@@ -106,7 +106,7 @@ def strategy_exists(c: Quantities) -> BoolExpr:
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
             f"{_STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
     accepts=[_SK],
-    rejects=[{**_SK, "epilogue": "default"}],
+    rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"}],
 )  # fmt: skip
 def parts_are_added(c: Quantities) -> BoolExpr:
     """With the strategy atomic, results are of a type and width that can be added to memory.

@@ -177,7 +177,9 @@ def sums_can_be_split(c: GemmProblem) -> BoolExpr:
     says=("kernels of {variant} with results of {dtype_c} in stores of {store_width} are built "
           "without split-K: k_batch = {k_batch}"),
     source="core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
-    accepts=[{"k_batch": 2}], rejects=[{**_WEIGHTS, "k_batch": 2}],
+    accepts=[{"k_batch": 2}],
+    rejects=[{**_WEIGHTS, "k_batch": 2},
+             {"k_batch": 2, "epilogue": "default", "layout": "rcc"}],
 )  # fmt: skip
 def kernels_have_split(c: GemmProblem) -> BoolExpr:
     """The kernel is built with parts of sums that are added atomically.
