@@ -80,7 +80,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Search a whole space for the kernel that is predicted fastest."""
-    asked = measuring.asked(device, words, home, measure, kernels)
+    asked = measuring.asked(device, words, home, measure, kernels, explain)
     from ckrules.kernels import problem_files
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker, chosen
