@@ -82,7 +82,13 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
             "gemm_fp16_rcr_mem_default_intrawave_False_False_False_False_32x32x64_1x2x1_16x16x16"
             "_streamk_linear"
         ),
-    ): (("M=64,N=64,K=320", "M=224,N=32,K=128",), "random"),
+    ): (
+        (
+            "M=64,N=64,K=320",
+            "M=224,N=32,K=128",
+        ),
+        "random",
+    ),
     ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
         ("M=32,N=32,K=96,batch=2",),
         _ANY,
