@@ -9,7 +9,7 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.options import Seconds, limit_option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -19,9 +19,9 @@ EPILOG = """\b
 The search begins with a uniform sample of the kernels that accept the problem, and
 goes on to kernels that differ from the best ones in a field, as long as any of them
 is among the best. Times are predicted as by ckrules rank.
-With --device nothing is only predicted: kernels that may be the fastest are built in
-a folder (--dir) and timed there, each time corrects the predictions, and --measure
-says how many kernels are tried in all. Killed and asked again, the search goes on.
+With --device kernels are measured: those that may be the fastest are built in a
+folder (--dir) and timed, each time corrects the predictions, and --measure says how
+many kernels are tried in all. Killed and asked again, the search goes on.
 
 \b
 Examples:
@@ -41,6 +41,7 @@ Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad in
 @click.command(epilog=EPILOG)
 @click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
 @space_options
+@distinct_option
 @model_option
 @product_option
 @draw_option
