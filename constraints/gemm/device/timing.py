@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ckrules.arch import DTYPES
+from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.timing import Work
@@ -18,9 +19,15 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.arch.performance import Product as Card
-    from ckrules.constraints.gemm.problem import Product
     from ckrules.kernels.family import Point
     from ckrules.kernels.timing import Estimate
+
+
+#: M (tokens), N and K of a layer of 4,096 features: what it projects, widens and narrows.
+USUAL = (
+    (4096, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336),
+    (64, 4096, 4096), (64, 14336, 4096), (64, 4096, 14336),
+)  # fmt: skip
 
 
 class GemmTiming:
@@ -32,6 +39,7 @@ class GemmTiming:
 
     quantities = (*gemm.QUANTITIES, "variant", "dtype_c", "num_d")
     columns: tuple[str, ...] = ()
+    apart = ("variant", "arch", "dtype", "dtype_c", "num_d")
 
     def estimate(
         self, kernels: Mapping[str, Any], problem: Product, gpu: Gpu, product: Card
@@ -43,6 +51,12 @@ class GemmTiming:
         found = gemm.estimate({**kernels, "dtype": first}, work(kernels, problem), gpu, product)
         fitted = "constants fitted to convolutions of gfx950 in bf16"
         return replace(found, assumed={**found.assumed, "family = gemm": fitted})
+
+    def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[Product]:
+        """Products of language models' layers, for many tokens and for few; several if batched."""
+        variants = set(values["variant"])
+        batch = 8 if variants == {"batched"} else 1
+        return [Product(m, n, k, batch=batch) for m, n, k in USUAL]
 
     def measured(self, row: Mapping[str, str], gpu: str) -> Point | None:
         """None: upstream's tables of GEMMs name their kernels."""
