@@ -165,21 +165,79 @@ class LineTable:
     """Fields that no edit can change where the line does not say every field itself."""
 
 
+class SaidError(Exception):
+    """What a file says of its kernels cannot be read; ``key`` is where."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+Axes = Mapping[str, tuple[Any, ...]]
+"""Values by field, the outermost loop first."""
+
+
+def _as_they_are(variant: str, axes: Axes) -> Axes:
+    return axes
+
+
 @dataclass(frozen=True)
 class SweepTable:
-    """Files of ranges, of which a tool lists what passes its own checks."""
+    """Files of ranges, of which a tool lists what passes its own checks.
+
+    A family may have several, in the order in which they are tried (`applies`).
+    """
 
     tool: str
     """What messages call the tool."""
     profile: str
-    """The rule set of its checks."""
+    """The rule set of its checks; empty: it checks nothing."""
     sections: Mapping[str, Mapping[str, str]]
     """Fields by key, in sections; the first key is the outermost loop."""
-    ranges: tuple[str, ...]
-    """Keys that may be ranges with a step instead of lists."""
+    ranges: tuple[str, ...] = ()
+    """Keys that may be ranges instead of lists."""
     scalars: Mapping[str, str] = field(default_factory=dict)
     """Fields by key beside the sections."""
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By variant the fields that the tool says for every kernel."""
     derive: Callable[[Fields], None] = lambda fields: None
-    """Adds what the tool makes of the other fields, in place."""
+    """Adds what the tool makes of the other fields, in place: of the purpose first, then of all."""
+    ck: str = ""
+    """The CK version whose tool it is; empty: of every version."""
+    plain: bool = False
+    """Whether values are bare lists, and not objects with ``values``."""
+    marks: tuple[str, ...] = ()
+    """Keys of which a file has at least one; none: any file with the sections."""
+    absent: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By key the values that the tool takes where a file lacks it."""
+    step: int | None = None
+    """The step of a range without one; None: ranges say it."""
+    optional: tuple[str, ...] = ()
+    """Sections that a file may lack."""
+    labels: tuple[str, ...] = ()
+    """Keys beside the sections that say nothing about a kernel."""
+    purposes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
+    """By variant the types and layouts of which the tool makes kernels."""
+    said: Callable[[Mapping[str, Any]], Mapping[str, tuple[str, tuple[Any, ...]]]] = (
+        lambda value: {}
+    )
+    """What a file itself says of its kernels: by field the key and the values.
+
+    Raises `SaidError`.
+    """
+    shape: Callable[[str, Axes], Axes] = _as_they_are
+    """The loops for a variant, where they are not those of the file."""
+    style: str = ""
+    """The tool's names (`ckrules.kernels.names.styles`)."""
+
+    def applies(self, value: Mapping[str, Any]) -> bool:
+        """Whether an object has the sections, in the form of the tool."""
+        needed = [s for s in self.sections if s not in self.optional and s]
+        if any(not isinstance(value.get(s), dict) for s in needed):
+            return False
+        if self.marks and not any(mark in value for mark in self.marks):
+            return False
+        inside = value if "" in self.sections else value[needed[0]]
+        found = [inside[k] for k in self.sections["" if "" in self.sections else needed[0]]
+                 if k in inside]  # fmt: skip
+        return not found or any(isinstance(v, list) == self.plain for v in found)

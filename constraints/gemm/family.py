@@ -37,10 +37,12 @@ class Gemm(Family):
         **TOPICS,
         "GPROB": "matrix products that a kernel accepts (`ckrules check --problem`)",
         "TENG": "what upstream's tile_engine lists (profile tile_engine)",
+        "GDSP": "what upstream's dispatcher generates (profile dispatcher)",
     }
     profiles = {  # noqa: RUF012
         **Family.profiles,
         "tile_engine": "what upstream's tile_engine of November 2025 lists",
+        "dispatcher": "what upstream's dispatcher filter of June 2026 lets through to its generator",
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
@@ -121,9 +123,9 @@ class Gemm(Family):
 
     @property
     def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.gemm.names import TILE_ENGINE
+        from ckrules.constraints.gemm.names import DISPATCHER, TILE_ENGINE
 
-        return {"tile_engine": TILE_ENGINE}
+        return {"tile_engine": TILE_ENGINE, "dispatcher": DISPATCHER}
 
 
 FAMILY = Gemm()

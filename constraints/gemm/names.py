@@ -203,5 +203,23 @@ class TileEngineNames:
         return (found[0], found[1] - 1) if found and name == "variant" else found
 
 
+class DispatcherNames:
+    """The dispatcher's names of June 2026: the usual ones without suffixes of our own."""
+
+    def format(self, point: Point) -> str:
+        """The name; raises `UsageError` for a kernel that the dispatcher does not make."""
+        from ckrules.constraints.gemm.dispatcher import BUFFERS, OUTPUT
+
+        own = {
+            "dtype_c": OUTPUT.get(str(point["dtype"])), "dtype_acc": "fp32", **_FIXED, **_LEFT_OUT,
+            "double_smem_buffer": point["pipeline"] in BUFFERS,
+        }  # fmt: skip
+        for key, value in own.items():
+            if key in point and point[key] != value:
+                raise UsageError(f"the dispatcher has no kernel with {key} = {point[key]}")
+        return NAMING.format({**point, **usual(point)})
+
+
 NAMING = GemmNames()
 TILE_ENGINE = TileEngineNames()
+DISPATCHER = DispatcherNames()
