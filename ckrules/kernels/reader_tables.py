@@ -29,6 +29,10 @@ class KeyTable:
     """By field, values of real kernels that the rules do not describe."""
     joined: Mapping[str, str] = field(default_factory=dict)
     """Further keys, each with the field that `join` makes of it and others."""
+    parts: tuple[str, ...] = ()
+    """Keys of objects by which an entry of a registry is the family's."""
+    gpu: str = "arch"
+    """The key of the GPU beside these objects."""
     join: Callable[[Mapping[str, Any], Fields], None] | None = None
     """Makes the fields of `joined` from the object and the fields so far, in place."""
 
@@ -52,6 +56,16 @@ class MacroTable:
     """What upstream's tools take for the fields that a declaration leaves out."""
     short: tuple[str, ...]
     """The fields of the numbers in the short form, of which the first may be left out."""
+    short_least: int = 3
+    """The numbers that the short form has at least."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """By setter the arguments that it has at least, where it may have fewer than fields."""
+    heads: tuple[str, str] = ("", "")
+    """The C++ types that hold the setters: of what is computed, and of how."""
+    alone: str = ""
+    """The macro that declares one kernel; with ``_SIMPLE`` behind it, in the short form."""
+    join: Callable[[Fields], None] = lambda fields: None
+    """Makes fields of what setters say in several, in place, before the rest is filled in."""
     infer: Callable[[Fields], None] = lambda fields: None
     """Adds what the short form says without a number, in place."""
     words: Callable[[str, Any], Any] = lambda _, value: value
@@ -163,6 +177,40 @@ class LineTable:
     """By field, whether a value of real kernels is one that the rules do not describe."""
     fixed: frozenset[str] = frozenset()
     """Fields that no edit can change where the line does not say every field itself."""
+
+
+@dataclass(frozen=True)
+class RecordTable:
+    """Records that Python code makes: calls of a dataclass of the same file, in lists by name."""
+
+    needed: tuple[str, ...]
+    """Fields of the dataclass by which it is recognised."""
+    fields: Mapping[str, str]
+    """Fields by those of the dataclass."""
+    fixed: Mapping[str, Any]
+    """What all of these kernels have."""
+    labels: tuple[str, ...] = ()
+    """Fields of the dataclass that say nothing about a kernel's legality."""
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By field of the dataclass, values of kernels that the rules do not describe."""
+    of_list: Callable[[str], Fields] = lambda name: {}
+    """What the name of a list says of its kernels."""
+    word: Callable[[str, Any], Any] = lambda _, value: value
+    """The value of a field for what the code writes."""
+    finish: Callable[[Fields], None] = lambda fields: None
+    """Makes good what the code says otherwise, in place."""
+
+
+@dataclass(frozen=True)
+class TunedTable:
+    """Tables of measured kernels, one row a problem, with the names of the best."""
+
+    columns: tuple[str, ...]
+    """The columns of names."""
+    gpu: str
+    """The column of the GPU."""
+    mark: str
+    """What the names of the family's library have in them; other names are passed over."""
 
 
 class SaidError(Exception):

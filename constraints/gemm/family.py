@@ -123,9 +123,9 @@ class Gemm(Family):
 
     @property
     def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.gemm.names import DISPATCHER, TILE_ENGINE
+        from ckrules.constraints.gemm.tool_names import STYLES
 
-        return {"tile_engine": TILE_ENGINE, "dispatcher": DISPATCHER}
+        return STYLES
 
 
 FAMILY = Gemm()

@@ -11,14 +11,13 @@ they leave out, in this order::
 Truth values are ``True`` and ``False``. ``_out``, ``_acc``, ``_single`` and ``_double`` (LDS
 buffers) are written where the value is not the one that follows from type and pipeline.
 
-`TILE_ENGINE` has the names of upstream's tile_engine: the same first two lines behind ``gemm_``,
-``gemm_preshuffle_`` or ``gemm_multi_d_`` and no suffixes, so that they leave much out.
+What other tools call kernels is in `ckrules.constraints.gemm.tool_names`, and is read here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.kernels.family import ParsedName, Point
@@ -34,25 +33,28 @@ from ckrules.kernels.name_grammar import (
 )
 from ckrules.support.errors import UsageError, unknown
 
-_TRUTH = {"True": True, "False": False}
-_SWITCHES = ("pad_m", "pad_n", "pad_k", "persistent")
-_TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
-_OPERATIONS = {
+if TYPE_CHECKING:
+    from ckrules.constraints.gemm.tool_names import ToolNames
+
+TRUTH = {"True": True, "False": False}
+SWITCHES = ("pad_m", "pad_n", "pad_k", "persistent")
+TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
+OPERATIONS = {
     "MultiDAdd": "add", "MultiDMultiply": "multiply", "AddScale": "add_scale", "Relu": "relu",
     "Gelu": "gelu", "FastGelu": "fastgelu", "PassThrough": "passthrough",
 }  # fmt: skip
 
 
-def _body() -> list[Piece]:
+def body() -> list[Piece]:
     """The tokens behind the prefix that every form has."""
     out = [
         one_of("dtype", tuple(w.TYPES)), literal("_"), one_of("layout", w.LAYOUTS), literal("_"),
         one_of("pipeline", w.PIPELINES), literal("_"), one_of("epilogue", w.EPILOGUES),
         literal("_"), one_of("scheduler", w.SCHEDULERS),
     ]  # fmt: skip
-    for name in _SWITCHES:
-        out += [literal("_"), one_of(name, _TRUTH)]
-    for group in _TILES:
+    for name in SWITCHES:
+        out += [literal("_"), one_of(name, TRUTH)]
+    for group in TILES:
         out += [literal("_"), *numbers(group, "x")]
     return out
 
@@ -62,7 +64,7 @@ _SUFFIXES = (
     flag("_permuteN", "permute_n", needs="preshuffle"),
     Suffix(
         "_multid", "_multid_OP_dN",
-        (literal("_multid_"), one_of("elementwise_op", _OPERATIONS), literal("_d"), number("num_d")),
+        (literal("_multid_"), one_of("elementwise_op", OPERATIONS), literal("_d"), number("num_d")),
         {"elementwise_op": "passthrough", "num_d": 0},
     ),
     Suffix("_out", "_out_TYPE", (literal("_out_"), one_of("dtype_c", w.OUTPUTS)), {"dtype_c": ""}),
@@ -80,7 +82,7 @@ _SUFFIXES = (
 )  # fmt: skip
 
 
-GRAMMAR = Grammar([literal("gemm_"), *_body()], _SUFFIXES)
+GRAMMAR = Grammar([literal("gemm_"), *body()], _SUFFIXES)
 
 
 def usual(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,10 +102,24 @@ class GemmNames:
 
     prefix = "gemm_"
 
+    @property
+    def beginnings(self) -> tuple[str, ...]:
+        """What names of tools begin with that do not begin as the usual ones."""
+        from ckrules.constraints.gemm.tool_names import BEGINNINGS
+
+        return BEGINNINGS
+
+    def _other(self, text: str) -> ToolNames | None:
+        """The names of a tool that a text is one of, if it is not a usual one."""
+        from ckrules.constraints.gemm.tool_names import of_text
+
+        return of_text(text)
+
     def parse(self, text: str) -> ParsedName:
-        """See `ckrules.kernels.names.parse_name`; names of tile_engine are read as well."""
-        if text.startswith(_TILE_ENGINE_ONLY):
-            return TILE_ENGINE.parse(text)
+        """See `ckrules.kernels.names.parse_name`; names of tools are read as well."""
+        other = self._other(text)
+        if other is not None:
+            return other.parse(text)
         said, _ = GRAMMAR.parse(text)
         preshuffle, buffers = said.pop("preshuffle"), said.pop("buffers")
         said["variant"] = "preshuffle" if preshuffle else "multi_d" if said["num_d"] else "standard"
@@ -115,10 +131,12 @@ class GemmNames:
     def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
         """See `ckrules.kernels.names.format_name`."""
         spelt = dict(spelling or {})
-        if spelt.pop("variant", None):
-            return TILE_ENGINE.format(point)
+        if style := spelt.pop("style", None):
+            from ckrules.constraints.gemm.tool_names import STYLES
+
+            return STYLES[style].format(point)
         for key in spelt.keys() - {"pipeline"}:
-            raise unknown("spelling", key, ("pipeline", "variant"))
+            raise unknown("spelling", key, ("pipeline", "style"))
         for key in ("variant", "dtype", "pipeline", "double_smem_buffer", "dtype_c", "dtype_acc"):
             if key not in point:
                 raise UsageError(f"a point without {key!r} has no name")
@@ -139,87 +157,19 @@ class GemmNames:
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""
-        if text.startswith(_TILE_ENGINE_ONLY):
-            return TILE_ENGINE.span(text, name)
+        other = self._other(text)
+        if other is not None:
+            return other.span(text, name)
         return GRAMMAR.span(text, name)
 
     def without_defaults(self, text: str) -> str:
         """The text without ``_wg1`` and ``_kbpc1``."""
-        return text if text.startswith(_TILE_ENGINE_ONLY) else GRAMMAR.without_defaults(text)
+        other = self._other(text)
+        return GRAMMAR.without_defaults(text) if other is None else text
 
     def rule_set_spelling(self, point: Point) -> dict[str, str]:
         """Nothing: upstream's lists spell values as everybody does."""
         return {}
 
 
-#: By variant what tile_engine's names begin with; its own folders are called so.
-TILE_ENGINE_PREFIXES = {
-    "standard": "gemm_", "preshuffle": "gemm_preshuffle_", "multi_d": "gemm_multi_d_",
-}  # fmt: skip
-_TILE_ENGINE_ONLY = ("gemm_preshuffle_", "gemm_multi_d_")
-
-#: What tile_engine's kernels have and its names leave out, where it is one value for all.
-_FIXED: Mapping[str, Any] = {"transpose_c": False, "num_wave_groups": 1}
-#: What its names leave out although kernels of one name may differ, and what is meant.
-_LEFT_OUT: Mapping[str, Any] = {"permute_n": False, "k_block_per_cu": 1}
-
-
-def _own(point: Mapping[str, Any]) -> dict[str, Any]:
-    """What tile_engine makes of type and pipeline, and what all of its kernels have."""
-    buffers = point["pipeline"] in w.TILE_ENGINE_BUFFERS
-    return {**usual(point), **_FIXED, "double_smem_buffer": buffers}
-
-
-class TileEngineNames:
-    """tile_engine's names of November 2025, which several kernels may share."""
-
-    prefix = "gemm_"
-
-    def __init__(self) -> None:
-        words = {p: v for v, p in TILE_ENGINE_PREFIXES.items()}
-        self._grammar = Grammar([one_of("variant", words), *_body()])
-
-    def parse(self, text: str) -> ParsedName:
-        """The kernel of a name; what it leaves out is what tile_engine takes where it is asked
-        for nothing else: two tensors D that are multiplied, no permuted columns.
-        """
-        said, words = self._grammar.parse(text)
-        ds = said["variant"] == "multi_d"
-        left = {"num_d": 2 if ds else 0, "elementwise_op": "multiply" if ds else "passthrough"}
-        point = {**said, **_own(said), **_LEFT_OUT, **left}
-        plain = said["variant"] == "standard"
-        return ParsedName(point, {} if plain else {"variant": words["variant"].rstrip("_")})
-
-    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
-        """The name; raises `UsageError` for a kernel that tile_engine does not make."""
-        for key, value in _own(point).items():
-            if key in point and point[key] != value:
-                raise UsageError(f"tile_engine has no kernel with {key} = {point[key]}")
-        return self._grammar.format(point)
-
-    def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
-        found = self._grammar.span(text, name)
-        return (found[0], found[1] - 1) if found and name == "variant" else found
-
-
-class DispatcherNames:
-    """The dispatcher's names of June 2026: the usual ones without suffixes of our own."""
-
-    def format(self, point: Point) -> str:
-        """The name; raises `UsageError` for a kernel that the dispatcher does not make."""
-        from ckrules.constraints.gemm.dispatcher import BUFFERS, OUTPUT
-
-        own = {
-            "dtype_c": OUTPUT.get(str(point["dtype"])), "dtype_acc": "fp32", **_FIXED, **_LEFT_OUT,
-            "double_smem_buffer": point["pipeline"] in BUFFERS,
-        }  # fmt: skip
-        for key, value in own.items():
-            if key in point and point[key] != value:
-                raise UsageError(f"the dispatcher has no kernel with {key} = {point[key]}")
-        return NAMING.format({**point, **usual(point)})
-
-
 NAMING = GemmNames()
-TILE_ENGINE = TileEngineNames()
-DISPATCHER = DispatcherNames()

@@ -12,7 +12,8 @@ from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.dispatcher import OUTPUT
-from ckrules.kernels.reader_tables import SaidError, SweepTable
+from ckrules.constraints.gemm.tool_names import identified
+from ckrules.kernels.reader_tables import KeyTable, MacroTable, SaidError, SweepTable
 
 _TILES = {
     **{f"tile_{x}": f"tile_{x}" for x in "mnk"},
@@ -159,4 +160,134 @@ FLAT = SweepTable(
     **_DISPATCHED,
 )  # fmt: skip
 
-TABLES: Mapping[str, Any] = {"sweep": (LOADER, TILE_ENGINE, DISPATCHER, FLAT)}
+_LETTERS = {"row": "r", "col": "c", "row_major": "r", "col_major": "c", "r": "r", "c": "c"}
+
+
+def _layout(fields: dict[str, Any]) -> None:
+    """One word of the layouts of A, B and C; what is no layout is left for the report."""
+    parts = [fields.pop(f"layout_{x}", None) for x in "abc"]
+    if all(p is None for p in parts):
+        return
+    if parts[1:] == [None, None]:
+        fields["layout"] = parts[0]
+        return
+    words = [_LETTERS.get(str(p), f"{p}") for p in parts]
+    fields["layout"] = "".join(words) if all(len(x) == 1 for x in words) else " ".join(words)
+
+
+def _variant(fields: dict[str, Any]) -> None:
+    """The variant, which upstream says with a switch and the number of tensors D."""
+    shuffled = fields.pop("preshuffle", False)
+    ds = fields.get("num_d", 0)
+    fields.setdefault("variant", "preshuffle" if shuffled is True else "multi_d" if ds else "standard")
+    if fields["variant"] == "multi_d" and isinstance(fields.get("layout"), str):
+        if len(fields["layout"]) == 3:
+            fields["layout"] += fields["layout"][2]  # tensors D lie as C does
+    else:
+        fields.pop("num_d", None)
+        if fields.get("elementwise_op") in ("PassThrough", "passthrough"):
+            del fields["elementwise_op"]
+
+
+def _declared(fields: dict[str, Any]) -> None:
+    """What chains of setters say: ``.dtype(all)`` means C as well, and sums of fp32."""
+    if "dtype_b" not in fields and "dtype_a" in fields:
+        fields["dtype"] = fields.pop("dtype_a")
+    if "dtype" in fields:
+        fields.setdefault("dtype_c", fields["dtype"])
+    fields.setdefault("dtype_acc", "fp32")
+    _layout(fields)
+    _variant(fields)
+
+
+_DECLARED: Mapping[str, Any] = {
+    "tile_m": 128, "tile_n": 128, "tile_k": 32, "wave_m": 2, "wave_n": 2, "wave_k": 1,
+    "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "epilogue": "cshuffle",
+    "pad_m": True, "pad_n": True, "pad_k": True,
+}  # fmt: skip
+
+
+def _fill(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``kernel_decl.hpp`` takes for what a declaration leaves out."""
+    weights = given["variant"] == "preshuffle"
+    plain = {
+        **_DECLARED, "layout": "rcrr" if given["variant"] == "multi_d" else "rcr",
+        "pipeline": "preshufflev2" if weights else "compv4",
+        "scheduler": "default" if weights else "intrawave",
+    }  # fmt: skip
+    if "dtype" not in given and "dtype_a" not in given:
+        plain |= {"dtype": "fp16", "dtype_c": "fp16"}
+    return {k: v for k, v in plain.items() if k not in given}
+
+
+_TILE = ("tile_m", "tile_n", "tile_k")
+MACROS = MacroTable(
+    macro="DECL_KERNEL_SET",
+    alone="DECL_KERNEL",
+    heads=("Signature", "Algorithm"),
+    setters={
+        "dtype": ("dtype_a", "dtype_b", "dtype_c", "dtype_acc"),
+        "layout": ("layout_a", "layout_b", "layout_c"),
+        "elementwise": ("elementwise_op", "num_d"),
+        "tile": _TILE,
+        "wave": ("wave_m", "wave_n", "wave_k"),
+        "warp": ("warp_tile_m", "warp_tile_n", "warp_tile_k"),
+        "pipeline": ("pipeline",), "scheduler": ("scheduler",), "epilogue": ("epilogue",),
+        "pad": ("pad_m", "pad_n", "pad_k"), "preshuffle": ("preshuffle",),
+    },
+    least={"dtype": 1, "layout": 1, "elementwise": 1, "wave": 2, "warp": 2},
+    readings={},
+    others=("block_size", "structured_sparsity"),
+    fill=_fill,
+    short=_TILE,
+    join=_declared,
+)  # fmt: skip
+
+_SHAPES = {"tile_shape": "tile", "wave_shape": "wave", "warp_tile_shape": "warp_tile"}
+
+
+def _types(fields: dict[str, Any]) -> None:
+    """One word of the types of A and B."""
+    pair = fields.pop("dtype_a", None), fields.pop("dtype_b", None)
+    known = next((k for k, row in w.TYPES.items() if row[:2] == pair), None)
+    fields["dtype"] = known or (f"{pair[0]} and {pair[1]}" if None not in pair else pair[0])
+
+
+def _registered(given: Mapping[str, Any], fields: dict[str, Any]) -> None:
+    """What an entry's identifier says beside its key: pads, and pipelines without a word there."""
+    _layout(fields)
+    _types(fields)
+    if fields.get("pipeline") == "preshufflev2":
+        fields.pop("double_smem_buffer", None)  # the key says false, and the kernel has two
+    if fields.get("scheduler") == "auto":
+        fields["scheduler"] = "default"
+    said = identified(given.get("identifier"))
+    for name in ("pad_m", "pad_n", "pad_k"):
+        if name in said:
+            fields.setdefault(name, said[name])
+    if fields.get("pipeline") == "unknown" and "pipeline" in said:
+        fields["pipeline"] = said["pipeline"]
+        fields.pop("double_smem_buffer", None)
+    _variant(fields)
+
+
+REGISTRY = KeyTable(
+    fields={
+        "num_d_tensors": "num_d", "double_buffer": "double_smem_buffer", "gfx_arch": "arch",
+    },
+    labels=("block_size", "grouped", "split_k", "structured_sparsity", "transpose_a", "transpose_b"),
+    triples={
+        key: (f"{stem}_m", f"{stem}_n", f"{stem}_k") for key, stem in _SHAPES.items()
+    },
+    outside={"structured_sparsity": (True,)},
+    parts=tuple(_SHAPES),
+    gpu="gfx_arch",
+    joined={"dtype_a": "dtype", "layout_a": "layout", "preshuffle": "variant"},
+    join=_registered,
+)  # fmt: skip
+
+TABLES: Mapping[str, Any] = {
+    "sweep": (LOADER, TILE_ENGINE, DISPATCHER, FLAT),
+    "macros": MACROS,
+    "registry": REGISTRY,
+}
