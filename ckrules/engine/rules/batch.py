@@ -4,8 +4,8 @@ A message is made by asking for the values of expressions, one after the other. 
 comes next depends on the answers so far, so the messages of a rule are the leaves of a tree of
 questions: a point whose answers lead to a leaf has that message, whatever its other fields are.
 
-Points that agree in all words (GPU, type, pipeline and so on) are of one sort. A sort that many
-points have gets its conditions and questions made smaller by these words.
+Points that agree in the words most read (GPU, pipeline, type and so on) are of one sort. A sort
+that many points have gets its conditions and questions made smaller by these words.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _FEW = 8  # points that are checked without compiling the rules first
 _KEPT = 1 << 13  # messages of a rule
 _MANY = 300  # points of a sort, before its conditions are made smaller
 _SORTS = 256
+_WORDS = 4  # that make a sort
 _NEXT, _FOUND = object(), object()
 _QUESTIONS = 200  # a rule that asks more has its messages made anew
 
@@ -92,9 +93,13 @@ class BatchChecker:
 
 
 def _words(book: RuleBook) -> tuple[str, ...]:
-    """The fields with words that the rules read."""
-    read = {n for r in book.rules for n in r.condition.support}
-    return tuple(n for n in sorted(read) if domain_of(book.fields[n]).sort == ENUM)
+    """The fields with words that most rules read.
+
+    Few, so that points of many kinds are of few sorts: a condition gains little from the rest.
+    """
+    read = Counter(n for r in book.rules for n in sorted(r.condition.support))
+    words = [n for n, _ in read.most_common() if domain_of(book.fields[n]).sort == ENUM]
+    return tuple(sorted(words[:_WORDS]))
 
 
 class _Sort:

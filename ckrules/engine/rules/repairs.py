@@ -75,6 +75,7 @@ class Repairs:
         self._codes = [r.code for r in book.rules]
         self._all: _Holds | None = None
         self._one: dict[str, _Holds] = {}
+        self._by_field: dict[str, tuple[list[str], _Holds]] = {}
         self._order: dict[str, list[list[str]]] = {}
         self._flat: dict[str, list[str]] = {}
         self._known: dict[tuple[Any, ...], FieldRepair | None] = {}
@@ -177,9 +178,16 @@ class Repairs:
     ) -> Iterator[tuple[tuple[bool, int], FieldRepair]]:
         """Values of a field that meet the rule and break no other, with what orders them."""
         holds = self._holds(rule)
+        codes, reading = self._reading(name)
+        others = self._broken(point).difference(codes)  # which the field does not touch
+        if not others <= lost:
+            return
         for steps, value in self._candidates(name, point[name]):
             other = {**point, name: value}
-            if holds(other)[0] and (still := self._broken(other)) <= lost:
+            if not holds(other)[0]:
+                continue
+            still = others.union(c for c, ok in zip(codes, reading(other), strict=True) if not ok)
+            if still <= lost:
                 yield (bool(still), steps), FieldRepair(name, value, not still)
 
     def _forced(
@@ -201,6 +209,14 @@ class Repairs:
         if rule.code not in self._one:
             self._one[rule.code] = compile_function([rule.condition])
         return self._one[rule.code]
+
+    def _reading(self, name: str) -> tuple[list[str], _Holds]:
+        """The codes of the rules that read a field, and whether they hold."""
+        if name not in self._by_field:
+            rules = [r for r in self._book.rules if name in r.condition.support]
+            holds = compile_function([r.condition for r in rules])
+            self._by_field[name] = [r.code for r in rules], holds
+        return self._by_field[name]
 
     def _fields(self, rule: Rule) -> list[list[str]]:
         """The fields of a rule that repairs may change, the cheapest first; equal ones together."""
