@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckrules.engine.expr import Value
@@ -143,6 +143,8 @@ class Context:
     arch: str | None = None
     #: How ``.tile(a, b, c)`` of the C++ macros is read: see `ckrules.readers.formats.macros`.
     tile_reading: str = "gmn"
+    #: Of files of ranges, which variants, types and layouts are asked for, by field; the rest: all.
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 def entry_from_name(

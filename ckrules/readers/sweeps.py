@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ckrules.constraints.catalogs.model import CatalogData, Sweep
@@ -29,6 +30,8 @@ from ckrules.support.errors import CkrulesError, UsageError, unknown
 _RANGE = ("min", "max", "step")
 #: Values that one key may name.
 _MOST = 4096
+#: Combinations of the values of all keys; upstream's largest file has 13 million.
+_COMBINATIONS = 1_000_000_000
 #: What a file may say of what its kernels are for; the tool is asked for the rest.
 PURPOSES = ("variant", "arch", "dtype", "layout")
 
@@ -144,6 +147,8 @@ class _Making:
         axes: dict[str, tuple[Value, ...]] = {}
         for section in table.sections:
             axes |= self._section(section)
+        if prod(map(len, axes.values())) > _COMBINATIONS:
+            raise _FaultError((), f"more than {_COMBINATIONS:,} combinations")
         fixed: dict[str, Value] = {}
         for key, meant in table.scalars.items():
             if key in value:

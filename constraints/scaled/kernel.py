@@ -231,7 +231,7 @@ def groups_are_whole(c: Quantities) -> BoolExpr:
     return all_of(
         c.tile_k % w.GROUP == 0,
         c.tile_n % w.GROUP == 0,
-        (c.warp_tile_k <= w.GROUP) & (w.GROUP % c.warp_tile_k == 0),
+        w.GROUP % c.warp_tile_k == 0,
         c.wave_k == 1,
     )
 
@@ -240,7 +240,8 @@ def groups_are_whole(c: Quantities) -> BoolExpr:
     "SCAL021", "other-form-of-eight-waves", kind="compile", since="2026.06",
     applies=lambda c: c.eight_waves,
     says=["eight waves take turns in two columns: wave_n = {wave_n}, expected 2",
-          f"eight waves take {w.GROUP} of K at once: tile_k = {{tile_k}}, warp_tile_k = {{warp_tile_k}}",
+          f"eight waves take {w.GROUP} of K at once: tile_k = {{tile_k}}",
+          f"eight waves take {w.GROUP} of K at once: warp_tile_k = {{warp_tile_k}}",
           "eight waves want the product transposed: transpose_c = {transpose_c}",
           "eight waves want scheduler intrawave, not {scheduler}"],
     source=_EIGHT, accepts=[_EIGHTS],
@@ -255,7 +256,8 @@ def eight_waves_have_their_form(c: Quantities) -> BoolExpr:
     """
     return all_of(
         c.wave_n == 2,
-        (c.tile_k == w.GROUP) & (c.warp_tile_k == w.GROUP),
+        c.tile_k == w.GROUP,
+        c.warp_tile_k == w.GROUP,
         c.transpose_c,
         c.scheduler == "intrawave",
     )

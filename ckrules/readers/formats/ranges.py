@@ -62,6 +62,7 @@ class _Listing:
 
     def __init__(self, file: SweepFile, text: Text, source: str, context: Context) -> None:
         self._file, self._text, self._source, self._context = file, text, source, context
+        self._several = False
         self._begin = Place(source, *text.place(len(text.text) - len(text.text.lstrip())))
 
     def items(self) -> Iterator[Entry | Problem | Remark]:
@@ -81,7 +82,7 @@ class _Listing:
         if not archs:
             yield Problem(self._begin, "no field arch: expected a GPU (--arch)")
             return
-        some = False
+        some, self._several = False, len(archs) > 1
         for variant, dtype, layout, arch in self._keys(archs):
             key = {"variant": variant, "arch": arch, "dtype": dtype, "layout": layout}
             for point in catalog.listed(*(key[k] for k in catalog.keys)):
@@ -99,15 +100,23 @@ class _Listing:
 
     def _keys(self, archs: list[str]) -> Iterator[tuple[str, Value, Value, str]]:
         said, purposes = self._file.said, self._file.table.purposes
+        only = self._context.only
         for variant in said.get("variant", tuple(purposes)):
+            if only.get("variant", variant) != variant:
+                continue
             dtypes, layouts = purposes.get(str(variant), ((), ()))
-            found: Any = (said.get("dtype", dtypes), said.get("layout", layouts))
+            found: Any = (
+                [d for d in said.get("dtype", dtypes) if only.get("dtype", d) == d],
+                [x for x in said.get("layout", layouts) if only.get("layout", x) == x],
+            )
             for dtype, layout, arch in product(*found, archs):
                 yield str(variant), dtype, layout, arch
 
     def _entry(self, point: Mapping[str, Value], ck: str) -> Entry:
         try:
             label = styled_name(point, self._file.table.style)
+            if self._several:
+                label += f" on {point['arch']}"
         except CkrulesError:
             label = ""
         return Entry(

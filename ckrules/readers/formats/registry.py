@@ -16,6 +16,7 @@ from typing import Any
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import reader_tables, table_for
 from ckrules.kernels.reader_tables import KeyTable
+from ckrules.kernels.names import beginnings
 from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import (
     Context,
@@ -36,6 +37,8 @@ SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
 COMMENT = ""
 PARTS = ("signature", "algorithm")
+#: Keys of GEMMs by which an entry without a readable name is told.
+_LITTLE = ("tile_shape", "wave_shape", "dtypes")
 _TRIPLE = re.compile(r"\d{1,9}x\d{1,9}x\d{1,9}")
 
 
@@ -82,10 +85,11 @@ def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | No
 
 def _partial(
     value: Mapping[str, Any], text: Text, item: Item, place: Place, context: Context
-) -> Entry | Problem:
+) -> Entry | Problem | Remark:
     """An entry without a part: its name says the kernel, or what it lacks is said."""
     name = value.get("name")
-    if isinstance(name, str) and isinstance(value.get("algorithm"), dict):
+    whole = "signature" in value or not isinstance(value.get("algorithm"), dict)
+    if isinstance(name, str) and name.startswith(beginnings()) and not whole:
         span = Members(text, item).span("name")
         at = place if span is None else jsonl.span_place(text, place.source, *span)
         spread = span is not None and text.text[slice(*span)] == f'"{name}"'
@@ -94,6 +98,8 @@ def _partial(
         found = entry_from_name(name, context, at, spread=spread)
         found.pointer = item.pointer
         return found
+    if any(k in value or (isinstance(value.get("algorithm"), dict) and k in value["algorithm"]) for k in _LITTLE):
+        return Remark(place, "CFG006", "a GEMM kernel: the entry says too little of it")
     lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
     return Problem(place, f"an entry of a registry without {lacks}")
 
