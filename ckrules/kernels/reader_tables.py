@@ -249,7 +249,10 @@ class SweepTable:
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By variant the fields that the tool says for every kernel."""
     derive: Callable[[Fields], None] = lambda fields: None
-    """Adds what the tool makes of the other fields, in place: of the purpose first, then of all."""
+    """Adds what the tool makes of the other fields, in place.
+
+    It is asked twice: with what kernels are for, and with all fields.
+    """
     ck: str = ""
     """The CK version whose tool it is; empty: of every version."""
     plain: bool = False
@@ -266,9 +269,7 @@ class SweepTable:
     """Keys beside the sections that say nothing about a kernel."""
     purposes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
     """By variant the types and layouts of which the tool makes kernels."""
-    said: Callable[[Mapping[str, Any]], Mapping[str, tuple[str, tuple[Any, ...]]]] = (
-        lambda value: {}
-    )
+    said: Callable[[Mapping[str, Any]], Mapping[str, tuple[str, tuple[Any, ...]]]] = lambda value: {}
     """What a file itself says of its kernels: by field the key and the values.
 
     Raises `SaidError`.

@@ -84,7 +84,10 @@ class Sweep:
     beside: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """By variant the fields that the tool says for every kernel."""
     derive: Callable[[dict[str, Any]], None] = lambda point: None
-    """Adds what the tool makes of the other fields, in place: of the purpose first, then of all."""
+    """Adds what the tool makes of the other fields, in place.
+
+    It is asked twice: with what kernels are for, and with all fields.
+    """
     shape: Callable[[str, Mapping[str, tuple[Value, ...]]], Mapping[str, tuple[Value, ...]]] = (
         lambda variant, axes: axes
     )

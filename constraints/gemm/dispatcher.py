@@ -201,8 +201,8 @@ def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
 @rule(
     "GDSP006", "gemm-trait-refused", kind="profile", profiles=_PROFILE,
     says=["the dispatcher refuses {pipeline} with {scheduler} and epilogue {epilogue}",
-          "the dispatcher writes weights with preshufflev2, cshuffle and scheduler default, not "
-          "{pipeline}, {epilogue} and {scheduler}"],
+          ("the dispatcher writes weights with preshufflev2, cshuffle and scheduler default, not "
+          "{pipeline}, {epilogue} and {scheduler}")],
     source=[f"{_CODEGEN}: _get_configs_for_variant", "dispatcher/codegen/arch_specs.json: unsupported_traits"],
     accepts=[_SMALL, _WEIGHTS], rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "scheduler": "intrawave"}],
 )  # fmt: skip
@@ -213,9 +213,7 @@ def gemm_trait_is_taken(c: Quantities) -> BoolExpr:
 
     Fix: use intrawave.
     """
-    own = all_of(
-        c.pipeline == "preshufflev2", c.epilogue == "cshuffle", c.scheduler == "default"
-    )
+    own = all_of(c.pipeline == "preshufflev2", c.epilogue == "cshuffle", c.scheduler == "default")
     return all_of(~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler), ~_weights(c) | own)
 
 

@@ -106,7 +106,7 @@ class Gemm(Family):
 
     @property
     def naming(self) -> Naming:
-        from ckrules.constraints.gemm.names import NAMING
+        from ckrules.constraints.gemm.naming import NAMING
 
         return NAMING
 

@@ -11,13 +11,14 @@ they leave out, in this order::
 Truth values are ``True`` and ``False``. ``_out``, ``_acc``, ``_single`` and ``_double`` (LDS
 buffers) are written where the value is not the one that follows from type and pipeline.
 
-What other tools call kernels is in `ckrules.constraints.gemm.tool_names`, and is read here, too.
+What other tools call kernels is in `ckrules.constraints.gemm.tool_names`; all of them are read by
+`ckrules.constraints.gemm.naming`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.kernels.family import ParsedName, Point
@@ -32,9 +33,6 @@ from ckrules.kernels.name_grammar import (
     one_of,
 )
 from ckrules.support.errors import UsageError, unknown
-
-if TYPE_CHECKING:
-    from ckrules.constraints.gemm.tool_names import ToolNames
 
 TRUTH = {"True": True, "False": False}
 SWITCHES = ("pad_m", "pad_n", "pad_k", "persistent")
@@ -97,79 +95,33 @@ def usual(point: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class GemmNames:
-    """The usual names, which say every field but the GPU."""
-
-    prefix = "gemm_"
-
-    @property
-    def beginnings(self) -> tuple[str, ...]:
-        """What names of tools begin with that do not begin as the usual ones."""
-        from ckrules.constraints.gemm.tool_names import BEGINNINGS
-
-        return BEGINNINGS
-
-    def _other(self, text: str) -> ToolNames | None:
-        """The names of a tool that a text is one of, if it is not a usual one."""
-        from ckrules.constraints.gemm.tool_names import of_text
-
-        return of_text(text)
-
-    def parse(self, text: str) -> ParsedName:
-        """See `ckrules.kernels.names.parse_name`; names of tools are read as well."""
-        other = self._other(text)
-        if other is not None:
-            return other.parse(text)
-        said, _ = GRAMMAR.parse(text)
-        preshuffle, buffers = said.pop("preshuffle"), said.pop("buffers")
-        said["variant"] = "preshuffle" if preshuffle else "multi_d" if said["num_d"] else "standard"
-        known = usual(said)
-        if buffers:
-            known["double_smem_buffer"] = buffers == "double"
-        return ParsedName({**known, **{k: v for k, v in said.items() if v != ""}})
-
-    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
-        """See `ckrules.kernels.names.format_name`."""
-        spelt = dict(spelling or {})
-        if style := spelt.pop("style", None):
-            from ckrules.constraints.gemm.tool_names import STYLES
-
-            return STYLES[style].format(point)
-        for key in spelt.keys() - {"pipeline"}:
-            raise unknown("spelling", key, ("pipeline", "style"))
-        for key in ("variant", "dtype", "pipeline", "double_smem_buffer", "dtype_c", "dtype_acc"):
-            if key not in point:
-                raise UsageError(f"a point without {key!r} has no name")
-        meant = "preshuffle" if point["variant"] == "preshuffle" else (
-            "multi_d" if point.get("num_d") else "standard"
-        )  # fmt: skip
-        if point["variant"] != meant or (meant == "preshuffle" and point.get("num_d")):
-            raise UsageError(f"{point['variant']} with num_d = {point.get('num_d')} has no name")
-        known = usual(point)
-        two = point["double_smem_buffer"]
-        said = {
-            **point,
-            "preshuffle": meant == "preshuffle",
-            "buffers": "" if two == known["double_smem_buffer"] else "double" if two else "single",
-            **{k: "" for k in ("dtype_c", "dtype_acc") if point[k] == known[k]},
-        }
-        return GRAMMAR.format(said)
-
-    def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
-        other = self._other(text)
-        if other is not None:
-            return other.span(text, name)
-        return GRAMMAR.span(text, name)
-
-    def without_defaults(self, text: str) -> str:
-        """The text without ``_wg1`` and ``_kbpc1``."""
-        other = self._other(text)
-        return GRAMMAR.without_defaults(text) if other is None else text
-
-    def rule_set_spelling(self, point: Point) -> dict[str, str]:
-        """Nothing: upstream's lists spell values as everybody does."""
-        return {}
+def parse(text: str) -> ParsedName:
+    """The kernel of a usual name; raises `KernelNameError` with the column of the first fault."""
+    said, _ = GRAMMAR.parse(text)
+    preshuffle, buffers = said.pop("preshuffle"), said.pop("buffers")
+    said["variant"] = "preshuffle" if preshuffle else "multi_d" if said["num_d"] else "standard"
+    known = usual(said)
+    if buffers:
+        known["double_smem_buffer"] = buffers == "double"
+    return ParsedName({**known, **{k: v for k, v in said.items() if v != ""}})
 
 
-NAMING = GemmNames()
+def write(point: Point) -> str:
+    """The usual name of a point; raises `UsageError` if no name can say it."""
+    for key in ("variant", "dtype", "pipeline", "double_smem_buffer", "dtype_c", "dtype_acc"):
+        if key not in point:
+            raise UsageError(f"a point without {key!r} has no name")
+    meant = "preshuffle" if point["variant"] == "preshuffle" else (
+        "multi_d" if point.get("num_d") else "standard"
+    )  # fmt: skip
+    if point["variant"] != meant or (meant == "preshuffle" and point.get("num_d")):
+        raise UsageError(f"{point['variant']} with num_d = {point.get('num_d')} has no name")
+    known = usual(point)
+    two = point["double_smem_buffer"]
+    said = {
+        **point,
+        "preshuffle": meant == "preshuffle",
+        "buffers": "" if two == known["double_smem_buffer"] else "double" if two else "single",
+        **{k: "" for k in ("dtype_c", "dtype_acc") if point[k] == known[k]},
+    }
+    return GRAMMAR.format(said)

@@ -36,9 +36,7 @@ TILE_ENGINE = SweepTable(
     ck="2025.11",
     sections={
         "tile_config": _TILES,
-        "trait_config": {
-            k: k for k in ("pipeline", "epilogue", "scheduler", *_PADS, "persistent")
-        },
+        "trait_config": {k: k for k in ("pipeline", "epilogue", "scheduler", *_PADS, "persistent")},
     },
     ranges=("tile_m", "tile_n", "tile_k"),
     scalars={"k_block_per_cu": "k_block_per_cu", "permute_n": "permute_n"},
@@ -58,7 +56,9 @@ def _loaded(value: Mapping[str, Any]) -> dict[str, tuple[str, tuple[Any, ...]]]:
     types = value.get("datatype", {})
     if not isinstance(types, dict):
         raise SaidError('datatype is not an object {"a", "b", "c", "acc"}', "datatype")
-    pair = tuple("int4" if t == "pk_int4" else t for t in (types.get("a", "fp16"), types.get("b", "fp16")))
+    pair = tuple(
+        "int4" if t == "pk_int4" else t for t in (types.get("a", "fp16"), types.get("b", "fp16"))
+    )
     word = next((k for k, row in w.TYPES.items() if row[:2] == pair), None)
     if word is None:
         raise SaidError(f"no GEMM of A and B of types {pair[0]} and {pair[1]}", "datatype")
@@ -179,7 +179,9 @@ def _variant(fields: dict[str, Any]) -> None:
     """The variant, which upstream says with a switch and the number of tensors D."""
     shuffled = fields.pop("preshuffle", False)
     ds = fields.get("num_d", 0)
-    fields.setdefault("variant", "preshuffle" if shuffled is True else "multi_d" if ds else "standard")
+    fields.setdefault(
+        "variant", "preshuffle" if shuffled is True else "multi_d" if ds else "standard"
+    )
     if fields["variant"] == "multi_d" and isinstance(fields.get("layout"), str):
         if len(fields["layout"]) == 3:
             fields["layout"] += fields["layout"][2]  # tensors D lie as C does

@@ -15,13 +15,13 @@ from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.dispatcher import BUFFERS, OUTPUT
 from ckrules.constraints.gemm.names import (
     GRAMMAR,
-    NAMING,
     OPERATIONS,
     SWITCHES,
     TILES,
     TRUTH,
     body,
     usual,
+    write,
 )
 from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
@@ -144,7 +144,7 @@ class DispatcherNames(ToolNames):
     def format(self, point: Point) -> str:
         """The name; raises `UsageError` for a kernel that the dispatcher does not make."""
         super().format({**point, "preshuffle": False, "buffers": ""})
-        return NAMING.format({**point, **usual(point)})
+        return write({**point, **usual(point)})
 
 
 _KEY_PIPELINES = {"compv1": "basic_v1", "compv2": "basic_v2", **{p: p for p in w.PIPELINES}}
@@ -163,8 +163,8 @@ def _triples(heads: tuple[str, str, str]) -> list[Piece]:
 class RegistryNames(ToolNames):
     """Identifiers of the dispatcher's registry, in which scheduler default is ``auto``::
 
-        {dtype of A}_{abc}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}_{persistent}
-            _{tile}_{waves}_{warp tile}[_{Op}][_d{n}][_preshuffle]
+    {dtype of A}_{abc}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}_{persistent}
+        _{tile}_{waves}_{warp tile}[_{Op}][_d{n}][_preshuffle]
     """
 
     style, tool = "registry", "the dispatcher's registry"
@@ -209,7 +209,12 @@ class RegistryNames(ToolNames):
     def fixed(self, point: Point) -> Mapping[str, Any]:
         """What follows from type and pipeline."""
         layout = str(point["layout"])
-        return {**usual(point), **_FIXED, **_LEFT_OUT, "layout": layout[:3] + layout[2:3] * (len(layout) - 3)}
+        return {
+            **usual(point),
+            **_FIXED,
+            **_LEFT_OUT,
+            "layout": layout[:3] + layout[2:3] * (len(layout) - 3),
+        }
 
     def said(self, point: Point) -> Mapping[str, Any]:
         """The layout of A, B and C, and nothing that kernels of a registry lack."""

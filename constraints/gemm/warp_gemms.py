@@ -72,7 +72,9 @@ _LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
     ("bf8", "bf8"): ((16, 16, 64),),
 }
 #: Scaled instructions, which take every pair of 8-bit and 4-bit types.
-_SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {(("fp8", "pk_fp4"), False): ((16, 16, 128),)}
+_SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    (("fp8", "pk_fp4"), False): ((16, 16, 128),)
+}
 
 
 def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:

@@ -14,7 +14,13 @@ from typing import Any
 from ckrules.kernels.reader_tables import RecordTable, TunedTable
 
 #: The GPU that a list's name ends in.
-_GPUS = {"_942": "gfx942", "_950": "gfx950", "_95x": "gfx950", "_gfx950": "gfx950", "_gfx942": "gfx942"}
+_GPUS = {
+    "_942": "gfx942",
+    "_950": "gfx950",
+    "_95x": "gfx950",
+    "_gfx950": "gfx950",
+    "_gfx942": "gfx942",
+}
 #: Types of A and B by the beginning of a list's name.
 _TYPES = {"a8w8": "fp8", "a16w4": "bf16_fp4", "a8w4": "fp8_fp4", "a16w16": "bf16"}
 
@@ -93,7 +99,7 @@ MOE = RecordTable(
     of_list=_experts,
     word=_word,
     finish=lambda fields: fields.update(
-        {"activation": "no"} if fields.get("stage") == 2 else {}  # noqa: PLR2004 - names leave it out
+        {"activation": "no"} if fields.get("stage") == 2 else {}
     ),
 )  # fmt: skip
 

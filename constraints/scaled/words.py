@@ -23,7 +23,16 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
 }
 SCHEDULERS = ("intrawave", "interwave", "default")
 #: What a scale belongs to, and aiter's words for it.
-SCALES = ("row_column", "blocks", "per_tensor", "per_token", "per_1x32", "per_1x128", "per_128x128", "no")
+SCALES = (
+    "row_column",
+    "blocks",
+    "per_tensor",
+    "per_token",
+    "per_1x32",
+    "per_1x128",
+    "per_128x128",
+    "no",
+)
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
 #: Elements of K that share a scale, and of N for B, with block scales.
 GROUP = 128

@@ -63,7 +63,9 @@ def _parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise SourceError(f"not Python: {error.msg}", error.lineno or 1, error.offset or 1) from None
+        raise SourceError(
+            f"not Python: {error.msg}", error.lineno or 1, error.offset or 1
+        ) from None
     except (ValueError, RecursionError, MemoryError):
         raise SourceError("not Python that can be read: nested too deeply", 1, 1) from None
 

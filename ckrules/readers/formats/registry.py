@@ -15,8 +15,8 @@ from typing import Any
 
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import reader_tables, table_for
-from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.names import beginnings
+from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import (
     Context,
@@ -98,7 +98,10 @@ def _partial(
         found = entry_from_name(name, context, at, spread=spread)
         found.pointer = item.pointer
         return found
-    if any(k in value or (isinstance(value.get("algorithm"), dict) and k in value["algorithm"]) for k in _LITTLE):
+    if any(
+        k in value or (isinstance(value.get("algorithm"), dict) and k in value["algorithm"])
+        for k in _LITTLE
+    ):
         return Remark(place, "CFG006", "a GEMM kernel: the entry says too little of it")
     lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
     return Problem(place, f"an entry of a registry without {lacks}")

@@ -65,7 +65,9 @@ def _single(
     """The kernel of a macro that declares one."""
     place = span_place(text, source, macro.start, macro.end)
     if macro.name != table.alone:
-        yield _Declared(text, source, table, "mnk").short(place, macro.arguments, context, bare=True)
+        yield _Declared(text, source, table, "mnk").short(
+            place, macro.arguments, context, bare=True
+        )
         return
     yield from _chained(macro, place, code, text, source, context, table)
 
