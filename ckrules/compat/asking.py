@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules import Rule, Violation
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
@@ -51,7 +52,8 @@ class Asked:
 
     def reasons(self, point: Point) -> list[Violation]:
         """The rules that the point breaks, with their messages."""
-        return self._book.violations(point)
+        left = {k: domain_of(v).values[0] for k, v in self._fields.items() if k not in point}
+        return self._book.violations({**point, **left})  # which none of the rules reads
 
     def fault(self, point: Point) -> str:
         """What is wrong with the values themselves; empty: nothing."""

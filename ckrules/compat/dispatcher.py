@@ -5,13 +5,13 @@ messages, each with the code of its rule. The filter is asked about a tile and i
 types of sums and results, LDS buffers and padding are those that follow, and of convolutions the
 rules on vector widths are left out, which the filter does not get.
 
->>> from ckrules.compat.dispatcher import ArchFilter
->>> kernel = {"tile_m": 192, "tile_n": 128, "tile_k": 32, "warp_m": 2, "warp_n": 2}
+>>> from ckrules.compat.dispatcher import ArchFilter, KernelConfig
+>>> kernel = {"tile_m": 192, "tile_n": 128, "tile_k": 32, "pipeline": "compv3"}
 >>> ArchFilter("gfx942").is_kernel_valid(**kernel), ArchFilter(
 ...     "gfx942", profile="dispatcher").is_kernel_valid(**kernel)
 (False, True)
 >>> ArchFilter("gfx942").validate_kernel(KernelConfig("fp16", "fp16", "fp16", 192, 128, 32, 2, 2, 1,
-...     32, 32, 16)).errors[0][:7]
+...     32, 32, 16, "compv3")).errors[0][:7]
 'EPI002:'
 """
 

@@ -221,6 +221,9 @@ class SaidError(Exception):
         self.key = key
 
 
+Said = Mapping[str, tuple[str, tuple[Any, ...]]]
+"""By field the key that says it and the values."""
+
 Axes = Mapping[str, tuple[Any, ...]]
 """Values by field, the outermost loop first."""
 
@@ -269,7 +272,7 @@ class SweepTable:
     """Keys beside the sections that say nothing about a kernel."""
     purposes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
     """By variant the types and layouts of which the tool makes kernels."""
-    said: Callable[[Mapping[str, Any]], Mapping[str, tuple[str, tuple[Any, ...]]]] = lambda value: {}
+    said: Callable[[Mapping[str, Any]], Said] = lambda value: {}
     """What a file itself says of its kernels: by field the key and the values.
 
     Raises `SaidError`.

@@ -239,7 +239,8 @@ class _Making:
             form = '{"values": [...]}'
             more = ' or {"min", "max", "step"}' if key in table.ranges else ""
             raise _FaultError(path, f"{key} is not of the form {form}{more}")
-        low, high, step = (given.get(k, table.step) for k in _RANGE)
+        bounds: list[Any] = [given.get(k, table.step) for k in _RANGE]
+        low, high, step = bounds
         if not all(type(n) is int for n in (low, high, step)) or step < 1:
             raise _FaultError(path, f"{key}: min, max and step are integers, and step at least 1")
         if (high - low) // step >= _MOST:

@@ -133,7 +133,7 @@ def _checks(family: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> list[R
     if not profile:
         return []
     own = None if gpus == load_all() else gpus
-    return book(named(family).variants[0], ck=ck, profile=profile, gpus=own).rules
+    return [*book(named(family).variants[0], ck=ck, profile=profile, gpus=own).rules]
 
 
 @lru_cache(maxsize=16)

@@ -106,7 +106,7 @@ class TileEngineNames(ToolNames):
         ds = said["variant"] == "multi_d"
         point = {**said, **_LEFT_OUT, "num_d": 2 if ds else 0}
         point["elementwise_op"] = "multiply" if ds else "passthrough"
-        taken = {"k_block_per_cu": 1}
+        taken: dict[str, Any] = {"k_block_per_cu": 1}
         if said["variant"] == "preshuffle":
             taken = {"permute_n": False, **taken}
         if ds:

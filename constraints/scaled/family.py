@@ -52,7 +52,7 @@ class Scaled(Family):
         found = PIPELINES.get(str(full.get("variant")))
         if found is None:
             return
-        waves = [full.get(f"wave_{x}") for x in "mnk"]
+        waves: list[Any] = [full.get(f"wave_{x}") for x in "mnk"]
         if all(type(n) is int for n in waves):
             many = waves[0] * waves[1] * waves[2] == 8 and full.get("warp_tile_k") == GROUP
             full.setdefault("pipeline", found[-1] if many else found[0])

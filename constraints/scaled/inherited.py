@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ckrules.constraints.scaled.vocabulary import Quantities
 from ckrules.engine.expr import BoolExpr
@@ -15,7 +16,7 @@ SHARED = (
 )  # fmt: skip
 #: Those of loads through LDS, which block scales have and flatmm has in a pattern of its own.
 LOADS = ("VEC002", "VEC003", "VEC004")
-_BLOCKS = {
+_BLOCKS: Mapping[str, Any] = {
     "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
     "scheduler": "intrawave", "transpose_c": True,
 }  # fmt: skip

@@ -37,7 +37,8 @@ _PIPELINES = tuple(p for found in w.PIPELINES.values() for p in found)
 
 
 def _counted(head: str, name: str, low: int = 1) -> Suffix:
-    return Suffix(head, f"{head}N", (literal(head), number(name, low)), {name: DEFAULTS[name]})
+    absent: dict[str, Any] = {name: DEFAULTS[name]}
+    return Suffix(head, f"{head}N", (literal(head), number(name, low)), absent)
 
 
 def _shapes() -> list[Piece]:
