@@ -92,6 +92,8 @@ class RuleSigns:
     kernels: int
     alone: int
     """Of them those that break no other rule of `KINDS`."""
+    confirmed_alone: int
+    """Of these those with some sign."""
     signs: Mapping[str, int]
 
     @property
@@ -108,7 +110,9 @@ def by_rule(cases: Sequence[Compared]) -> list[RuleSigns]:
         own = [c for c in judged if code in c.broken]
         counts = {sign: sum(sign in c.signs for c in own) for sign in SIGNS}
         counts["any"] = sum(bool(c.signs) for c in own)
-        out.append(RuleSigns(code, len(own), sum(len(c.broken) == 1 for c in own), counts))
+        alone = [c for c in own if len(c.broken) == 1]
+        shown = sum(bool(c.signs) for c in alone)
+        out.append(RuleSigns(code, len(own), len(alone), shown, counts))
     return out
 
 

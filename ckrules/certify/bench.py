@@ -17,6 +17,7 @@ from ckrules.codegen.generate import Generator
 from ckrules.compiling import tasks
 from ckrules.compiling.database import FILE
 from ckrules.compiling.failures import REFUSALS
+from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device import asked
@@ -61,7 +62,8 @@ class Manner:
 
     def __str__(self) -> str:
         sample = f"{self.blocks} columns of blocks" if self.blocks else "all blocks"
-        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}"
+        some = "" if self.limit is None else f", {self.limit} problems"
+        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}{some}"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class Bench:
         self.books, self.folder, self.options = books, folder, options
         self.store, self.manner, self.jobs = store, manner, max(1, jobs)
         self._ending = threading.Event()
+        self._headers = SharedHeaders()
         self._pools: queue.Queue[Pool] = queue.Queue()
 
     def run(
@@ -212,7 +215,7 @@ class Bench:
             found = self._session.already(kernel.entry, task, self._built, key)
             if found is not None and found.status == BuildStatus.OK:
                 continue
-            outcome = tasks.run(task)
+            outcome = tasks.run(task, self._headers.flags)
             self._session.stored(self._results, kernel.entry, task, key, outcome)
             failure = outcome.failure
             if failure is None:

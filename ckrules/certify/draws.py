@@ -6,12 +6,12 @@ Spaces are exact, so what breaks one rule and no other is a space like any other
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ckrules.engine.expr import BOOL, ENUM, INT, Value
+from ckrules.certify.sizes import small_first, tile_sides
+from ckrules.engine.expr import BOOL, ENUM, Value
 from ckrules.engine.expr.variables import Domain, Role, domain_of
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
@@ -27,7 +27,7 @@ KINDS = ("wrong-result", "launch")
 _SURPLUS = 300
 _MOST = 20_000
 _MANY = 16
-_TILE = "tile"
+_POWER = 2
 
 
 @dataclass
@@ -101,18 +101,13 @@ def spread(space: Space, book: RuleBook, n: int, seed: int, dice: random.Random)
         return []
     domains = [domain_of(node) for node in book.fields.values()]
     words = [d.name for d in domains if _tells_kinds(d)]
-    sides = [d.name for d in domains if d.group == _TILE and d.sort == INT]
-    kinds: dict[tuple[Value, ...], list[tuple[float, Point]]] = {}
+    kinds: dict[tuple[Value, ...], list[Point]] = {}
     unique = {tuple(p.items()): dict(p) for p in space.sample(_surplus(space, n), seed=seed)}
-    for point in unique.values():
-        # Of independent exponential times with these rates the first ones are a weighted draw.
-        volume = math.prod(int(str(point[s])) for s in sides)
-        late = -math.log(1 - dice.random()) * volume**2
-        kinds.setdefault(tuple(point[w] for w in words), []).append((late, point))
+    for point in small_first(unique.values(), tile_sides(book), dice, _POWER):
+        kinds.setdefault(tuple(point[w] for w in words), []).append(point)
     rows = [kinds[k] for k in sorted(kinds, key=str)]
     dice.shuffle(rows)
-    ordered = ([p for _, p in sorted(row, key=lambda pair: pair[0])] for row in rows)
-    return list(itertools.islice(_in_turn(ordered), n))
+    return list(itertools.islice(_in_turn(rows), n))
 
 
 def _surplus(space: Space, n: int) -> int:

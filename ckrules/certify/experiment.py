@@ -118,7 +118,7 @@ def certify(
     store: VerdictStore,
     *,
     jobs: int = 2,
-    batch: int = 6,
+    batch: int = 12,
     progress: Callable[[Case], None] | None = None,
 ) -> Matrix:
     """Asks the compiler about every point and sets its answer beside the prediction.
@@ -140,8 +140,9 @@ def certify(
 
     settle(inquiry.known)
     open_questions = [i for i in range(len(points)) if i not in inquiry.known]
+    units = _units(open_questions, points, broken, batch)
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        waiting = [pool.submit(inquiry.ask, unit) for unit in _units(open_questions, broken, batch)]
+        waiting = [pool.submit(inquiry.ask, unit) for unit in units]
         try:
             for future in as_completed(waiting):
                 settle(future.result())
@@ -158,11 +159,15 @@ def _case(point: Point, broken: tuple[Violation, ...], answer: Answer) -> Case:
 
 
 def _units(
-    indexes: Iterable[int], broken: Sequence[tuple[Violation, ...]], batch: int
+    indexes: Iterable[int],
+    points: Sequence[Point],
+    broken: Sequence[tuple[Violation, ...]],
+    batch: int,
 ) -> list[list[int]]:
     """The compiler runs to begin with: batches of expected successes between single failures.
 
-    They take turns, so that an interrupted run has seen both.
+    They take turns, so that an interrupted run has seen both. Kernels of the same words are
+    neighbours in a batch: what they instantiate alike the compiler does once.
     """
     good: list[int] = []
     bad: list[list[int]] = []
@@ -171,6 +176,7 @@ def _units(
             bad.append([i])
         else:
             good.append(i)
+    good.sort(key=lambda i: [v for v in points[i].values() if isinstance(v, str)])
     size = max(1, batch)
     batches = [good[i : i + size] for i in range(0, len(good), size)]
     turns = itertools.zip_longest(batches, bad)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ckrules.arch import Gpu
 from ckrules.certify import probe
-from ckrules.certify.precompiled import Precompiled
 from ckrules.certify.probe import Point
 from ckrules.compiling.compile_commands import Recipe, syntax_flags
 from ckrules.compiling.compilers import knows, portable
 from ckrules.compiling.failures import REFUSALS, classify
+from ckrules.compiling.precompiled import Precompiled
 from ckrules.compiling.tasks import execute
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.support.errors import CkrulesError, UsageError
@@ -105,7 +105,8 @@ class Oracle:
         with tempfile.TemporaryDirectory(prefix="ckrules-oracle-") as folder:
             (Path(folder) / _UNIT).write_text(source, encoding="utf-8")
             start = time.perf_counter()
-            known = self._headers.flags(source)
+            head = [line for line in source.splitlines() if line.startswith("#include")]
+            known = self._headers.flags("\n".join(head))
             command = [str(self.tools.compiler), *self._flags, *known, _UNIT]
             status, output, _ = execute(command, Path(folder), timeout)
             seconds = time.perf_counter() - start

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ckrules.certify.backend import Compared, by_rule
 from ckrules.certify.experiment import Matrix, RuleScore
 from ckrules.certify.numerics import NumericMatrix
 from ckrules.kernels import evidence
@@ -29,6 +30,20 @@ def of_compiler(
     differed = matrix.count(predicted=True, compiled=False)
     rules = _rules(matrix.by_rule(prints), prints)
     return CertifyRun(evidence.COMPILER, arch, ck, tool, asked, agreed, differed, rules)
+
+
+def of_backend(cases: Sequence[Compared], arch: str, ck: str, tool: str, asked: str) -> CertifyRun:
+    """The record of a run of code objects.
+
+    A sign in a kernel that breaks a rule confirms it. That there is none refutes nothing: the
+    host's argument check leaves none.
+    """
+    prints = _prints(str(cases[0].point["variant"]), ck)
+    let_through = [c for c in cases if c.figures is not None and not c.broken]
+    differed = sum(c.differs for c in let_through)
+    scores = [RuleScore(r.code, r.confirmed, alone=r.confirmed_alone) for r in by_rule(cases)]
+    agreed, rules = len(let_through) - differed, _rules(scores, prints)
+    return CertifyRun(evidence.BACKEND, arch, ck, tool, asked, agreed, differed, rules)
 
 
 def of_numerics(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -55,6 +56,17 @@ class Checker:
         self._contexts: dict[int, CheckContext] = {}
         self.files = 0
 
+    def of_text(self, name: str, text: bytes) -> Checker:
+        """The checker of a text that is not, or not yet, what its file holds: argument ``-``.
+
+        It shares what this one has read and compiled, but no baseline, which counts as it goes.
+        """
+        for key in [k for k, c in self._contexts.items() if c.baseline is not None]:
+            del self._contexts[key]
+        other = copy(self)
+        other._stdin_name, other._stdin, other.files = name, text, 0
+        return other
+
     @property
     def contexts(self) -> list[CheckContext]:
         """The contexts that were needed."""
@@ -65,10 +77,7 @@ class Checker:
         path = self._stdin_name if argument == "-" else split_pointer(argument)[0]
         inside = argument == "-" or os.path.lexists(path)
         folder = os.path.dirname(path) if inside and path != "-" else ""
-        try:
-            return self._context_of(Path(folder or "."))
-        except ValueError:  # a NUL in the path
-            return self._context_of(Path("."))
+        return self._context_of(Path("." if "\0" in folder else folder or "."))
 
     def _context_of(self, folder: Path) -> CheckContext:
         settings = self._resolver.of(folder)

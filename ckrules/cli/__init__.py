@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 
@@ -20,3 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return cli.run(arguments)
     except KeyboardInterrupt:  # while the modules are still being imported
         return 130
+
+
+def gpu_helper() -> int:
+    """The program ``gpu_helper``: `ckrules gpu-helper` with the same words."""
+    return main(["gpu-helper", *sys.argv[1:]])

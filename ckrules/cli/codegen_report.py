@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,9 @@ def answer(
     store: Path,
     form: str,
     output: str | None,
+    keep: Callable[[Sequence[Compared]], None] = lambda _: None,
 ) -> int:
-    """Compiles the points' kernels to code objects and writes what they say of the rules.
+    """Compiles the points' kernels to code objects, writes what they say of the rules and keeps it.
 
     The exit code is 1 if a kernel that the rules let through is refused, clamped or empty, or has
     less LDS than they say.
@@ -47,6 +48,7 @@ def answer(
     for case in cases:
         if case.failure:
             note(f"no answer: {case.failure}")
+    keep(cases)
     return 1 if any(c.differs or c.failure for c in cases) else 0
 
 

@@ -39,9 +39,9 @@ def render(ranking: Ranking, form: str, *, explain: bool) -> str:
     if form == "json":
         return _json(ranking)
     if form == "jsonl":
-        return "".join(json_text(_object(r)) + "\n" for r in ranking.kernels)
+        return "".join(json_text(named_object(r)) + "\n" for r in ranking.kernels)
     if form == "names":
-        return "".join(_name(r) + "\n" for r in ranking.kernels)
+        return "".join(name(r) + "\n" for r in ranking.kernels)
     return _table(ranking, explain)
 
 
@@ -51,17 +51,17 @@ def _table(ranking: Ranking, explain: bool) -> str:
         rows.append(
             [
                 f"{r.microseconds:.1f}", f"{r.low:.1f}-{r.high:.1f}",
-                f"{r.figures['tflops']:.1f}", f"{r.figures['of_peak']:.1%}", r.limit, _name(r),
+                f"{r.figures['tflops']:.1f}", f"{r.figures['of_peak']:.1%}", r.limit, name(r),
             ]
         )  # fmt: skip
     text = aligned(rows, right={0, 1, 2, 3})
     if not explain:
         return text
-    return text + "".join(f"\n{_name(r)}\n{_parts(r)}" for r in ranking.kernels)
+    return text + "".join(f"\n{name(r)}\n{_parts(r)}" for r in ranking.kernels)
 
 
 def _parts(r: Ranked) -> str:
-    rows = [[name, f"{us:.1f} us"] for name, us in sorted(r.bounds.items(), key=lambda b: -b[1])]
+    rows = [[what, f"{us:.1f} us"] for what, us in sorted(r.bounds.items(), key=lambda b: -b[1])]
     f = r.figures
     rows += [
         ["blocks", f"{f['blocks']:,.0f} in {f['rounds']:,.0f} rounds"],
@@ -72,7 +72,8 @@ def _parts(r: Ranked) -> str:
     return aligned(rows, right={1}, indent="  ")
 
 
-def _name(r: Ranked) -> str:
+def name(r: Ranked) -> str:
+    """The kernel's name; its configuration where it has none."""
     from ckrules.kernels.names import format_name
 
     try:
@@ -81,9 +82,10 @@ def _name(r: Ranked) -> str:
         return json.dumps(dict(r.point))
 
 
-def _object(r: Ranked) -> dict[str, Any]:
+def named_object(r: Ranked) -> dict[str, Any]:
+    """Everything that is known of a ranked kernel, for JSON."""
     return {
-        "name": _name(r), "microseconds": r.microseconds, "low": r.low, "high": r.high,
+        "name": name(r), "microseconds": r.microseconds, "low": r.low, "high": r.high,
         "limited_by": r.limit, "learned": r.learned, **r.figures, "bounds": dict(r.bounds),
         "config": dict(r.point),
     }  # fmt: skip
@@ -94,6 +96,6 @@ def _json(ranking: Ranking) -> str:
         "source": ranking.source,
         "looked_at": ranking.looked_at,
         "assumed": dict(ranking.assumed),
-        "kernels": [_object(r) for r in ranking.kernels],
+        "kernels": [named_object(r) for r in ranking.kernels],
     }
     return json_text(found, indent=2) + "\n"

@@ -22,7 +22,7 @@ FILE = "ckrules-results.sqlite"
 """The database's name in a folder of kernels."""
 
 _VERSION = 1
-_TABLES = ("build", "run", "verdict", "trial", "figures")
+_TABLES = ("build", "run", "verdict", "trial", "figures", "timing")
 """The tables that files of ckrules have, each of a subclass."""
 _OBJECTS = """
     SELECT name, type FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'

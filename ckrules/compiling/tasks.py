@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -89,13 +89,17 @@ def tools_for(task: Task) -> toolchain.Toolchain:
     return toolchain.require(task.recipe.ck, task.compiler, tree, task.recipe.arch)
 
 
-def run(task: Task) -> BuildOutcome:
+Known = Callable[[Task, toolchain.Toolchain], Sequence[str]]
+"""The flags with which a task's unit takes its headers precompiled; none if it does not."""
+
+
+def run(task: Task, known: Known | None = None) -> BuildOutcome:
     """Carries out a task; every failure is an outcome and none is raised."""
     start = time.perf_counter()
     try:
         tools = tools_for(task)
         with tempfile.TemporaryDirectory(prefix="ckrules-", dir=task.scratch) as folder:
-            return _compile(task, tools, Path(folder), start)
+            return _compile(task, tools, Path(folder), start, known)
     except OSError as error:
         full = error.errno == errno.ENOSPC
         kind = FailureClass.NO_SPACE if full else FailureClass.INTERNAL
@@ -106,14 +110,23 @@ def run(task: Task) -> BuildOutcome:
         return BuildOutcome(Failure(kind, str(error)), time.perf_counter() - start)
 
 
-def _compile(task: Task, tools: toolchain.Toolchain, folder: Path, start: float) -> BuildOutcome:
+def is_runtime_header(path: str) -> bool:
+    """Whether a source is a header of the runtime folder, which all kernels share."""
+    return path.startswith("runtime/") and path.endswith((".h", ".hpp"))
+
+
+def _compile(
+    task: Task, tools: toolchain.Toolchain, folder: Path, start: float, known: Known | None
+) -> BuildOutcome:
+    words = known(task, tools) if known is not None else ()
     for relative, text in task.sources.items():
+        if words and is_runtime_header(relative):
+            continue  # the one that was precompiled is read
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    status, output, peak = _execute_all(
-        commands(task.recipe, task.artifact, task.name, tools), folder, task.timeout
-    )
+    first, *others = commands(task.recipe, task.artifact, task.name, tools)
+    status, output, peak = _execute_all([[*first, *words], *others], folder, task.timeout)
     seconds = time.perf_counter() - start
     version = tools.version
     result = folder / task.artifact.result(task.name)

@@ -20,7 +20,7 @@ def fits(kernel: ManifestEntry, problem: Problem) -> bool:
     Raises:
         UsageError: If the manifest's configuration is none of its variant.
     """
-    with _configuration(kernel):
+    with readable(kernel):
         return problems_of(str(kernel.config["variant"])).fits(kernel.config, problem)
 
 
@@ -30,12 +30,17 @@ def smoke(kernel: ManifestEntry) -> tuple[Problem, ...]:
     Raises:
         UsageError: If the manifest's configuration is none of its variant.
     """
-    with _configuration(kernel):
+    with readable(kernel):
         return tuple(problems_of(str(kernel.config["variant"])).smoke(kernel.config))
 
 
 @contextmanager
-def _configuration(kernel: ManifestEntry) -> Iterator[None]:
+def readable(kernel: ManifestEntry) -> Iterator[None]:
+    """Says so where the manifest's configuration turns out to be none of its variant.
+
+    Raises:
+        UsageError: In that case.
+    """
     try:
         yield
     except CkrulesError:

@@ -77,13 +77,13 @@ class Runner:
         from ckrules.device.tensors import size
 
         self.phase(Phase.LOAD)
-        kernel, code = _opener(job.opener)(job.folder, job.name)
+        kernel, code = opener_named(job.opener)(job.folder, job.name)
         reason = kernel.reason(job.problem)
         if reason is not None:
             return RunOutcome(RunStatus.REFUSED, reason, supported=False)
         config = kernel.info.config
         tensors = problems_of(kernel.info.variant).tensors(job.problem, config)
-        _same_tensors(kernel.info, tensors)
+        same_tensors(kernel.info, tensors)
         self.phase(Phase.PREPARE)
         known = self._prepared(tensors, kernel.info.variant)
         self.phase(Phase.LOAD)
@@ -93,20 +93,20 @@ class Runner:
             memory = _Memory(self.device, stack)
             for tensor in tensors.all:
                 memory.add(tensor.name, data=known.bits.get(tensor.name), size=size(tensor))
-            room = self._room(kernel.info, module) if kernel.info.needs_room else None
+            room = room_of(self.device, kernel.info, module)
             memory.add("workspace", size=kernel.workspace_bytes(job.problem, room))
             places = memory.addresses
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
             self.device.announce(Work(job.name, config, job.problem, places, memory.sizes))
             self.phase(Phase.LAUNCH)
-            _do(self.device, module, steps)
+            carry_out(self.device, module, steps)
             self.device.synchronize()
             self.phase(Phase.COMPARE)
 
             def again() -> None:
                 self.phase(Phase.LAUNCH)
-                _do(self.device, module, steps)
+                carry_out(self.device, module, steps)
                 self.device.synchronize()
                 self.phase(Phase.COMPARE)
 
@@ -117,16 +117,6 @@ class Runner:
             self.phase(Phase.TIME)
             times = self._timed(module, steps, job)
             return _with_times(outcome, times, job.problem.flops)
-
-    def _room(self, info: Info, module: Any) -> Room:
-        """What the device has room for of a kernel that shares its work out over it."""
-        units = self.device.info.compute_units
-        if units is None:
-            raise DeviceError("the device does not say how many compute units it has")
-        blocks = self.device.resident_blocks(module, info.entries[0], info.block_size)
-        if blocks < 1:
-            raise DeviceError(f"no block of {info.entries[0]} fits on a compute unit")
-        return Room(units, blocks)
 
     def _prepared(self, tensors: Tensors, variant: str) -> Known:
         from ckrules.device.tensors import expected, inputs, samples, to_memory
@@ -152,16 +142,16 @@ class Runner:
             self._events.append(self.device.event())
         spans = []
         for _ in range(job.warmup):
-            _do(self.device, module, steps)
+            carry_out(self.device, module, steps)
         last = None
         unused = iter(self._events)
         for _ in range(job.repeat):
-            _do(self.device, module, fills)
+            carry_out(self.device, module, fills)
             if fills or last is None:
                 last = next(unused)
                 self.device.record(last)
             start, last = last, next(unused)
-            _do(self.device, module, launches)
+            carry_out(self.device, module, launches)
             self.device.record(last)
             spans.append((start, last))
         self.device.synchronize()
@@ -217,12 +207,31 @@ class _Memory:
         return found
 
 
-def _opener(spec: str) -> Opener:
+def room_of(device: Device, info: Info, module: Any) -> Room | None:
+    """What the device has room for of a kernel that shares its work out over it; None for others.
+
+    Raises:
+        DeviceError: If the device does not say, or has no room.
+    """
+    if not info.needs_room:
+        return None
+    units = device.info.compute_units
+    if units is None:
+        raise DeviceError("the device does not say how many compute units it has")
+    blocks = device.resident_blocks(module, info.entries[0], info.block_size)
+    if blocks < 1:
+        raise DeviceError(f"no block of {info.entries[0]} fits on a compute unit")
+    return Room(units, blocks)
+
+
+def opener_named(spec: str) -> Opener:
+    """The function that a `Job` names as ``module:function``."""
     module, _, name = spec.partition(":")
     return cast(Opener, getattr(importlib.import_module(module), name))
 
 
-def _do(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> None:
+def carry_out(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> None:
+    """Fills and launches in order, waiting for nothing."""
     for step in steps:
         if isinstance(step, Fill):
             device.fill(step.address, 0, step.bytes)
@@ -230,8 +239,12 @@ def _do(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> None:
             device.launch(module, step.entry, step.grid, step.block, step.args)
 
 
-def _same_tensors(info: Info, tensors: Tensors) -> None:
-    """Complains if the library of a kernel takes other tensors than its family has."""
+def same_tensors(info: Info, tensors: Tensors) -> None:
+    """Complains if the library of a kernel takes other tensors than its family has.
+
+    Raises:
+        UsageError: In that case.
+    """
     own = {t.name: t.direction for t in tensors.all}
     if list(own.items()) != list(info.tensors.items()):
         listed = ", ".join(f"{name} ({direction})" for name, direction in info.tensors.items())

@@ -9,6 +9,7 @@ import ctypes
 import ctypes.util
 import importlib
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,11 +57,22 @@ class HipDevice:
     def __init__(self, index: int, hip: Any = None) -> None:
         self._hip = hip if hip is not None else binding()
         self._memory: dict[int, Any] = {}
+        self._stream: int | None = None
         self.info = _info(self._hip, index)
-        self._call("hipSetDevice", index)
+        call(self._hip, "hipSetDevice", index)
+        self._thread = threading.get_ident()
 
     def _call(self, name: str, *args: Any) -> Any:
+        if threading.get_ident() != self._thread:  # HIP has a current device for each thread
+            call(self._hip, "hipSetDevice", self.info.index)
+            self._thread = threading.get_ident()
         return call(self._hip, name, *args)
+
+    def use_stream(self, stream: int) -> None:
+        """Has fills, copies, launches and events go to a stream from now on; 0: the usual one."""
+        call(self._hip, "hipSetDevice", self.info.index)  # whatever others set in this thread
+        self._thread = threading.get_ident()
+        self._stream = stream or None
 
     def load(self, code: bytes) -> _Module:
         """A handle for a code object's kernels."""
@@ -94,9 +106,17 @@ class HipDevice:
         self._call("hipMemcpy", ctypes.addressof(target), address, size, kind)
         return bytes(target)
 
+    def copy_rows(
+        self, target: int, target_pitch: int, source: int, source_pitch: int, width: int, rows: int
+    ) -> None:
+        """Copies rows on the device, in the order of launches."""
+        kind = self._hip.hipMemcpyKind.hipMemcpyDeviceToDevice
+        places = (target, target_pitch, source, source_pitch)
+        self._call("hipMemcpy2DAsync", *places, width, rows, kind, self._stream)
+
     def fill(self, address: int, value: int, size: int) -> None:
         """Sets so many bytes to one value, in the order of launches."""
-        self._call("hipMemsetAsync", address, value, size, None)
+        self._call("hipMemsetAsync", address, value, size, self._stream)
 
     def launch(self, module: _Module, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
         """Starts a kernel with the bytes of its arguments as they are."""
@@ -107,7 +127,7 @@ class HipDevice:
             _BUFFER_POINTER, ctypes.addressof(buffer), _BUFFER_SIZE, ctypes.addressof(size), _END
         )
         where = ctypes.addressof(extra)
-        self._call("hipModuleLaunchKernel", function, *grid, *block, 0, None, None, where)
+        self._call("hipModuleLaunchKernel", function, *grid, *block, 0, self._stream, None, where)
 
     def _function(self, module: _Module, entry: str) -> Any:
         function = module.functions.get(entry)
@@ -131,7 +151,7 @@ class HipDevice:
 
     def record(self, event: Any) -> None:
         """Makes an event mark the point between the launches before and after."""
-        self._call("hipEventRecord", event, None)
+        self._call("hipEventRecord", event, self._stream)
 
     def elapsed_ms(self, start: Any, stop: Any) -> float:
         """Milliseconds between two events, waiting for the second."""

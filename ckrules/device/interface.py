@@ -139,6 +139,19 @@ class Watchful(Protocol):
         """Which bytes were written by launches of which only some blocks ran; None if all ran."""
 
 
+@runtime_checkable
+class Streaming(Protocol):
+    """A device with streams, on which launches wait for each other; beside those of `Device`."""
+
+    def use_stream(self, stream: int) -> None:
+        """Has fills, copies, launches and events go to a stream from now on; 0: the usual one."""
+
+    def copy_rows(
+        self, target: int, target_pitch: int, source: int, source_pitch: int, width: int, rows: int
+    ) -> None:
+        """Copies rows of so many bytes between device addresses; pitches lead to the next row."""
+
+
 class Plugin(Protocol):
     """What an entry point names: an object like this, or a class that makes one without arguments.
 

@@ -24,7 +24,7 @@ from ckrules.device.jobs import Job, Phase, RunOutcome, RunStatus
 from ckrules.support.errors import UsageError
 
 _CONTEXT = multiprocessing.get_context("spawn")
-_OPEN_LIMIT = 120.0
+OPEN_LIMIT = 120.0
 _PREPARE_LIMIT = 1800.0
 _TIMED = frozenset({Phase.LOAD, Phase.LAUNCH, Phase.TIME})
 """Phases that have the user's time limit; the others are ours and have a long one."""
@@ -49,7 +49,7 @@ class Discovery:
         return "; ".join(f"{what}: {answer}" for what, answer in self.looked_for) or "none found"
 
 
-def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Discovery:
+def discover(device: str = registry.DEFAULT, timeout: float = OPEN_LIMIT) -> Discovery:
     """The devices of a plug-in, found in a process of its own.
 
     Raises:
@@ -69,7 +69,7 @@ def discover(device: str = registry.DEFAULT, timeout: float = _OPEN_LIMIT) -> Di
         except EOFError:
             process.join(5)
             return Discovery(
-                (), (), f"looking for devices ended by {_ended(process)}{logs.tail(log)}"
+                (), (), f"looking for devices ended by {ended(process)}{logs.tail(log)}"
             )
         finally:
             process.kill()
@@ -229,7 +229,7 @@ class Pool:
     def _ended(self, each: _Worker) -> RunOutcome | None:
         each.process.join(5)
         phase = each.phase
-        how = f"{_ended(each.process)} in phase {phase}{logs.tail(each.log)}"
+        how = f"{ended(each.process)} in phase {phase}{logs.tail(each.log)}"
         seconds = round(time.monotonic() - each.started, 3)
         self._end(each)
         if each.job is None:
@@ -269,7 +269,7 @@ class Pool:
     def _limit(self, phase: Phase) -> float:
         if phase in _TIMED:
             return self.timeout
-        return _OPEN_LIMIT if phase is Phase.OPEN else _PREPARE_LIMIT
+        return OPEN_LIMIT if phase is Phase.OPEN else _PREPARE_LIMIT
 
     def _late(self, each: _Worker) -> bool:
         return time.monotonic() - each.since > self._limit(each.phase)
@@ -279,7 +279,7 @@ class Pool:
         return max(0.01, min(w.since + self._limit(w.phase) - now for w in busy))
 
 
-def _ended(process: Any) -> str:
+def ended(process: Any) -> str:
     """How a process ended, in words."""
     code = process.exitcode
     if code is None:

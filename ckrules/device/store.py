@@ -158,6 +158,24 @@ class Runs(DatabaseTable):
         """
         self.store(run.row())
 
+    def ends(
+        self, device: str, options: Mapping[str, str]
+    ) -> dict[tuple[str, ...], dict[str, Any]]:
+        """How the runs of a device opened with these options ended.
+
+        By name, arch, ck, problem and device_name; of each row status, latency_ms, tflops, repeat
+        and finished. Nothing else is read, since a sweep has many rows.
+        """
+        key = ("name", "arch", "ck", "problem", "device_name")
+        rest = ("status", "latency_ms", "tflops", "repeat", "finished")
+        where = condition("device = ? AND coalesce(device_options, '') = ?")
+        order = ", ".join(self.IDENTITY)
+        sql = f"SELECT {', '.join((*key, *rest))} FROM run{where} ORDER BY {order}"
+        found = {}
+        for cells in self._query(sql, (device, spelled(options))):
+            found[cells[: len(key)]] = dict(zip(rest, cells[len(key) :], strict=True))
+        return found
+
     def _upgrade(self, version: int) -> None:
         """Also fills in the sizes of rows from before they were JSON."""
         super()._upgrade(version)

@@ -36,18 +36,18 @@ def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, s
     ``("done", RunOutcome)``; ``("failed", text)`` if the device cannot be opened, ``("refused",
     text)`` if it does not take the options.
     """
-    _quiet(log)
-    _end_with_parent()
+    quiet(log)
+    end_with_parent()
     from ckrules.device import registry
     from ckrules.device.execute import Runner
 
     try:
-        handle = _checked(registry.open_device(device, index, options))
+        handle = checked(registry.open_device(device, index, options))
     except (UsageError, UnknownNameError) as error:
-        pipe.send(("refused", _message(error)))
+        pipe.send(("refused", message(error)))
         return
     except Exception as error:  # whatever the plug-in's own code raises
-        pipe.send(("failed", _message(error)))
+        pipe.send(("failed", message(error)))
         return
     pipe.send(("open", handle.info))
     runner = Runner(handle, lambda phase: pipe.send(("phase", phase)))
@@ -62,7 +62,7 @@ def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, s
 
 def look(pipe: Pipe, device: str, log: str) -> None:
     """Sends ``("found", infos, looked for)`` or ``("failed", text, looked for)``."""
-    _quiet(log)
+    quiet(log)
     from ckrules.device import registry
 
     looked: list[tuple[str, str]] = []
@@ -72,7 +72,7 @@ def look(pipe: Pipe, device: str, log: str) -> None:
         found = [_info(each) for each in plugin.discover()]
         pipe.send(("found", found, looked))
     except Exception as error:  # whatever the plug-in's own code raises
-        pipe.send(("failed", _message(error), looked))
+        pipe.send(("failed", message(error), looked))
 
 
 def _info(found: Any) -> DeviceInfo:
@@ -83,7 +83,7 @@ def _info(found: Any) -> DeviceInfo:
     return found
 
 
-def _checked(device: Any) -> Device:
+def checked(device: Any) -> Device:
     from ckrules.device.interface import CLOCK, Device, DeviceError
 
     clockless = not getattr(getattr(device, "info", None), "has_clock", True)
@@ -101,15 +101,15 @@ def _outcome(runner: Any, job: Job) -> Any:
     try:
         return runner.run(job)
     except Exception as error:  # a fault of a plug-in costs the job and not the worker
-        return RunOutcome(RunStatus.ERROR, _message(error))
+        return RunOutcome(RunStatus.ERROR, message(error))
 
 
-def _message(error: Exception) -> str:
+def message(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, CkrulesError) and text else f"{type(error).__name__}: {text}"
 
 
-def _quiet(log: str) -> None:
+def quiet(log: str) -> None:
     """Output and stacks of crashes to the log; interrupts of the terminal are the parent's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -122,7 +122,7 @@ def _quiet(log: str) -> None:
     faulthandler.enable(2)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Has Linux kill this process if the parent is killed: a kernel that hangs would hold the GPU.
 
     Elsewhere the worker ends when it next looks at its pipe.

@@ -26,6 +26,7 @@ class Touch:
     rows: Numbers
     units: Numbers
     writes: bool
+    atomic: bool = False
 
 
 @dataclass
@@ -49,6 +50,9 @@ class Lds:
     bytes: NDArray[np.uint8] = field(init=False)
     _written: NDArray[np.int32] = field(init=False)
     _read: NDArray[np.int32] = field(init=False)
+    _atomic: NDArray[np.int32] = field(init=False)
+    """In which epoch parts were last written by atomics."""
+    _atomics: bool = False
 
     def __post_init__(self) -> None:
         self._stride = -(-self.size // 16) * 16 + 16
@@ -56,6 +60,7 @@ class Lds:
         parts = self._stride // self.unit
         self._written = np.zeros((self.blocks, parts), np.int32)
         self._read = np.zeros((self.blocks, parts), np.int32)
+        self._atomic = np.zeros((self.blocks, parts), np.int32)
 
     def load(self, c: Cohort, address: Numbers, size: int) -> NDArray[np.uint32]:
         """What active lanes read: (block, lane, dword); zero for others and outside of the LDS."""
@@ -69,7 +74,10 @@ class Lds:
         if (stamps == 0).any():
             self._tell(FaultKind.LDS_UNWRITTEN, c, where, places, (stamps == 0).any(axis=1))
         # Who reads what several waves have written alike is one of them, as far as is known here.
-        bad = self._by_others(stamps, mine) & (stamps % _WAVES != _MANY)
+        alike = stamps % _WAVES == _MANY
+        if self._atomics:
+            alike &= self._atomic[rows[:, None], units] != self.epoch
+        bad = self._by_others(stamps, mine) & ~alike
         if bad.any():
             self._tell(FaultKind.LDS_RACE, c, where, places, bad.any(axis=1), stamps, "reads")
         self._note_read(rows, units, mine)
@@ -88,6 +96,8 @@ class Lds:
         units = self._touched(places, size)
         mine = self.epoch * _WAVES + c.wave
         at = rows[:, None], units
+        if self._atomics:
+            self._atomic[at] = 0
         values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))[where]
         each = np.ascontiguousarray(values).view(np.uint8)[:, :size]
         written, read = self._written[at], self._read[at]
@@ -126,9 +136,15 @@ class Lds:
         data: NDArray[np.uint32],
         compute: Callable[[NDArray[np.uint32], NDArray[np.uint32]], NDArray[np.uint32]],
     ) -> NDArray[np.uint32]:
-        """Read-modify-write of a dword by each active lane in turn; what was there before."""
+        """Read-modify-write of a dword by each active lane in turn; what was there before.
+
+        Atomics of several waves may follow each other in any order; with other accesses of other
+        waves, and no barrier between, they are a race.
+        """
         rows, places, where = self._active(c, address, 4)
         old = np.zeros(c.exec.shape, np.uint32)
+        if len(rows):
+            self._note_atomic(c, rows, places, where)
         words = self.bytes.view(np.uint32)
         for row, place, block, lane in zip(rows, places >> 2, *where, strict=True):
             before = words[row, place : place + 1].copy()
@@ -136,10 +152,32 @@ class Lds:
             words[row, place] = compute(before, data[block, lane : lane + 1])[0]
         return old
 
-    def touch(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> list[Touch]:
+    def _note_atomic(
+        self, c: Cohort, rows: Numbers, places: Numbers, where: tuple[Numbers, ...]
+    ) -> None:
+        units = self._touched(places, 4)
+        at, mine = (rows[:, None], units), self.epoch * _WAVES + c.wave
+        written, read, atomic = self._written[at], self._read[at], self._atomic[at] == self.epoch
+        if (written == 0).any():
+            self._tell(FaultKind.LDS_UNWRITTEN, c, where, places, (written == 0).any(axis=1))
+        for stamps, bad in (
+            (written, self._by_others(written, mine) & ~atomic),
+            (read, self._by_others(read, mine)),
+        ):
+            some = np.asarray(bad.any(axis=1))
+            if some.any():
+                word = "an atomic after"
+                self._tell(FaultKind.LDS_RACE, c, where, places, some, stamps, word)
+        several = atomic & self._by_others(written, mine)
+        self._written[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
+        self._atomic[at], self._atomics = self.epoch, True
+
+    def touch(
+        self, c: Cohort, address: Numbers, size: int, *, writes: bool, atomic: bool = False
+    ) -> list[Touch]:
         """What an access leaves behind until its wait."""
         rows, places, _ = self._active(c, address, size, quiet=True)
-        return [Touch(rows, self._touched(places, size), writes)]
+        return [Touch(rows, self._touched(places, size), writes, atomic)]
 
     def carry(self, c: Cohort, touches: list[Touch]) -> None:
         """Marks accesses that were not waited for before a barrier as made after it."""
@@ -149,6 +187,8 @@ class Lds:
             rows, units = each.rows[own], each.units[own]
             if each.writes:
                 self._written[rows[:, None], units] = mine
+                if self._atomics:
+                    self._atomic[rows[:, None], units] = self.epoch if each.atomic else 0
             else:
                 self._note_read(rows, units, mine)
 

@@ -23,6 +23,7 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "vector": frozenset({"clamp", "mul", "div", "op_sel"}),
     "special": frozenset({"op_sel"}),
     "pair": frozenset(),
+    "logic": frozenset({"bitop3"}),
     "packed": frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"}),
     "eighths": frozenset({"op_sel", "byte_sel"}),
     "matrix": frozenset({"cbsz", "abid", "blgp", "neg", "neg_lo", "neg_hi", "op_sel", "op_sel_hi"}),

@@ -14,10 +14,13 @@ from ckrules.emulator.instruction import Decoded, Instruction, Run, Target
 from ckrules.emulator.operands import BASES, Operands
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
+    division,
+    dots,
     eighths,
     flow,
     global_,
     local,
+    logic,
     matrix,
     packed,
     scalar,
@@ -30,7 +33,8 @@ from ckrules.emulator.wave import Cohort
 
 _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("flow", flow.decode), ("scalar", scalar.decode), ("vector", vector_decode.decode),
-    ("special", vector_special.decode), ("packed", packed.decode), ("eighths", eighths.decode),
+    ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
+    ("packed", dots.decode), ("logic", logic.decode), ("eighths", eighths.decode),
     ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip

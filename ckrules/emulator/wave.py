@@ -61,7 +61,9 @@ class LocalMemory(Protocol):
     ) -> Words:
         """Read-modify-write by each active lane in turn."""
 
-    def touch(self, c: Cohort, address: Values, size: int, *, writes: bool) -> list[Any]:
+    def touch(
+        self, c: Cohort, address: Values, size: int, *, writes: bool, atomic: bool = False
+    ) -> list[Any]:
         """What an access leaves behind until its wait."""
 
 

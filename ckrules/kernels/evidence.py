@@ -26,9 +26,10 @@ from ckrules.support.toml_text import TomlTextError, parse
 FILE = "evidence.toml"
 """The file's name in a family's folder."""
 
-COMPILER, NUMERICS = "compiler", "numerics"
-METHODS = (COMPILER, NUMERICS)
-"""What rules are held against: the compiler's front end, and kernels run on the device cpu."""
+COMPILER, BACKEND, NUMERICS = "compiler", "back end", "numerics"
+METHODS = (COMPILER, BACKEND, NUMERICS)
+"""What rules are held against: the compiler's front end, code objects, and kernels run on the
+device cpu."""
 
 READ_ONLY = "read only"
 """Said of a rule that follows from reading sources alone."""

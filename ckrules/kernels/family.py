@@ -40,6 +40,17 @@ class ParsedName:
     """The part of the point that the name does not say, with what was taken for it."""
 
 
+class Padding(Protocol):
+    """How problems of a family are made larger, for kernels that take no others."""
+
+    def larger(self, problem: Any, config: Point) -> Iterator[Any]:
+        """Problems that hold this one, least work first, for a kernel to be asked about.
+
+        The tensors of each begin with those of the problem along every canonical axis. With zeros
+        behind these, the result begins with the problem's result.
+        """
+
+
 class Naming(Protocol):
     """How the kernels of a family are called."""
 
@@ -441,6 +452,11 @@ class Family:
     @property
     def timing(self) -> Timing | None:
         """How long its kernels take; None: nothing is known."""
+        return None
+
+    @property
+    def padding(self) -> Padding | None:
+        """How its problems are made larger; None: they are not."""
         return None
 
     def __repr__(self) -> str:

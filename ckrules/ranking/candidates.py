@@ -70,20 +70,31 @@ class Candidates:
         conditions = [known.condition(r.condition) for r in book.rules]
         return self.region.space.where(*conditions)
 
-    def tables(self, limit: int, seed: int) -> Iterator[Mapping[str, Any]]:
+    def tables(
+        self, limit: int, seed: int, part: Space | None = None
+    ) -> Iterator[Mapping[str, Any]]:
         """All kernels if there are no more than ``limit``, else so many drawn uniformly."""
-        if self.space.count() <= limit:
-            yield from (table for table, _ in self.space.tables(_CHUNK))
+        space = self.space if part is None else part
+        if space.count() <= limit:
+            yield from (table for table, _ in space.tables(_CHUNK))
         else:
-            yield from (table for table, _ in self.space.sample_tables(limit, seed, _CHUNK))
+            yield from (table for table, _ in space.sample_tables(limit, seed, _CHUNK))
 
     def kernels(
-        self, limit: int, seed: int, product: str | None = None
+        self, limit: int, seed: int, product: str | None = None, part: Space | None = None
     ) -> Iterator[tuple[KernelTable, Sequence[Point]]]:
-        """Tables of kernels with their configurations, a chunk at a time."""
+        """Tables of kernels with their configurations, a chunk at a time.
+
+        Args:
+            limit: Of more kernels, so many are drawn uniformly.
+            seed: Of the draw.
+            product: The product of the GPU.
+            part: The part of `space` that they are of; None: all of it.
+        """
         wanted = dict.fromkeys([*self.region.book.fields, *timing(self.variant).quantities])
         columns = Columns(self.region.book, tuple(wanted))
-        for chunk in columns.chunks(self.tables(limit, seed), self.space.domains):
+        domains = (self.space if part is None else part).domains
+        for chunk in columns.chunks(self.tables(limit, seed, part), domains):
             made = KernelTable.of_columns(chunk, self.books, self.variant, self.arch, product)
             yield made, PointRows(chunk, tuple(self.region.book.fields))
 

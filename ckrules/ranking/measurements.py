@@ -3,7 +3,8 @@
 Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``, and the kernel:
 ``kernel`` or ``name`` with its name, or the columns that the family knows, such as block tile and
 pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
-missing. ``set`` and ``problem`` keep repeated problems apart; other columns mean nothing. Rows
+missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem`` of sizes, such as
+``N=1,C=8,…``, is the problem itself); other columns mean nothing. Rows
 with a ``status`` other than ok, or without a time, are passed over: so runs that
 `ckrules results --runs` exports are measurements.
 """
@@ -112,6 +113,9 @@ class _Reader:
         problems = family_of(variant).problems
         if problems is None:
             raise UsageError(f"nothing is known of the problems of {variant} kernels")
+        # As `ckrules results` writes it: cells cannot tell one dimension from two.
+        if "=" in row.get("problem", ""):
+            return problems.parse(row["problem"])
         # The number of the problem is not one of its sizes.
         return problems.from_row({k: v for k, v in row.items() if k != "problem"})
 

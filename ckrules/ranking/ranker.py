@@ -48,6 +48,9 @@ class Ranking:
     """What estimates assume of the kernels that were looked at: see `Estimate.assumed`."""
 
 
+#: The figures of an estimate that follow from its time.
+_SPEEDS = ("tflops", "of_peak")
+
 CAUTION = 1.25
 """So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
 
@@ -110,6 +113,9 @@ class Ranker:
             seen = model.measured(table)
         first = np.argsort(np.where(seen, times, times * CAUTION), kind="stable")[:limit]
         limits = estimate.limits()
+        # A model may see another time than the estimate: speeds are those of the time shown.
+        ones = np.ones(len(table))
+        speed = dict.fromkeys(_SPEEDS, estimate.microseconds / times)
         found = [
             Ranked(
                 points[int(i)],
@@ -117,7 +123,7 @@ class Ranker:
                 float(low[i]),
                 float(high[i]),
                 limits[i],
-                {n: float(v[i]) for n, v in estimate.figures.items()},
+                {n: float(v[i] * speed.get(n, ones)[i]) for n, v in estimate.figures.items()},
                 {n: float(v[i]) for n, v in estimate.bounds.items()},
                 bool(seen[i]),
             )

@@ -2,28 +2,37 @@
 
 Billions of kernels cannot be looked at one by one. A uniform sample finds good regions; from the
 best of it the search goes to kernels that differ in one field, as long as any is among the best.
+Tiles, waves and warp tiles hold each other fast, and so do pipelines and their flags: no one of
+them can change alone. So the best of each method (pipeline, scheduler, epilogue) is improved for
+itself before, by freeing all sizes together and then all features.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.engine.expr.variables import Role, domain_of
 from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.ranker import Ranked, Ranker, Ranking
 
 if TYPE_CHECKING:
+    from ckrules.engine.space import Space
     from ckrules.kernels.family import Point
     from ckrules.ranking.candidates import Candidates
 
 SAMPLE = 20_000
 KEPT = 16
 _FROM_EACH = 4096
+_WIDE = 8192
+#: Methods that are followed, of those whose sample holds the fastest kernels.
+_METHODS = 12
+_LEAST = 500
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Found:
     rounds: int
     seconds: float
     ended: str
-    """Why it ended: ``no neighbour is faster``, ``time`` or ``kernels``."""
+    """Why it ended: ``no neighbour is faster``, ``all were looked at``, ``time`` or ``kernels``."""
 
 
 class Search:
@@ -60,6 +69,8 @@ class Search:
         self.candidates, self.ranker, self.product = candidates, ranker, product
         self.seed, self.limit = seed, limit
         self.looked_at = 0
+        self.leaders: list[Ranked] = []
+        """The best kernel found of each method, fastest first."""
         self._seen: set[tuple[Any, ...]] = set()
         self._assumed: dict[str, str] = {}
         self._source = ""
@@ -73,14 +84,21 @@ class Search:
             UsageError: If nothing is known of the kernels' times.
         """
         began = time.monotonic()
+
+        def budget() -> str:
+            if seconds is not None and time.monotonic() - began > seconds:
+                return "time"
+            return "kernels" if kernels is not None and self.looked_at >= kernels else ""
+
         best = self._rank(self.candidates.kernels(sample, self.seed, self.product))
         rounds, ended = 0, "no neighbour is faster"
-        while best:
-            if seconds is not None and time.monotonic() - began > seconds:
-                ended = "time"
-                break
-            if kernels is not None and self.looked_at >= kernels:
-                ended = "kernels"
+        if self.candidates.space.count() <= sample:
+            ended = "all were looked at"
+        elif best:
+            best = self._merged(best, self._by_method(sample, budget))
+        while best and ended != "all were looked at":
+            if over := budget():
+                ended = over
                 break
             found = self._rank(self._table(self._around(best[:KEPT])))
             rounds += 1
@@ -98,6 +116,43 @@ class Search:
             near = space.neighbors(dict(ranked.point), "Hamming")
             found += [p for p in islice(near, _FROM_EACH) if self._new(p)]
         return found
+
+    def _by_method(self, sample: int, budget: Callable[[], str]) -> list[Ranked]:
+        """The best kernel of each method whose sample is among the fastest, improved for itself."""
+        space = self.candidates.space
+        methods = [n for n in space.names if self._role(n) is Role.METHOD]
+        if not methods:
+            return []
+        leaders = []
+        shares = space.counts_by(*methods)
+        for values in shares:
+            if budget():
+                break
+            words = values if len(methods) > 1 else (values,)
+            part = space.bind(**dict(zip(methods, words, strict=True)))
+            leaders += self._part(part, max(_LEAST, sample // len(shares)))[:1]
+        leaders.sort(key=self.ranker.order)
+        leaders[:_METHODS] = [self._improved(each, budget) for each in leaders[:_METHODS]]
+        self.leaders = sorted(leaders, key=self.ranker.order)
+        return self.leaders
+
+    def _improved(self, leader: Ranked, budget: Callable[[], str]) -> Ranked:
+        """The best kernel of a method that is found by freeing its sizes and features in turn."""
+        while not budget():
+            before = leader
+            for free in (Role.GEOMETRY, Role.FEATURE):
+                held = {n: leader.point[n] for n in leader.point if self._role(n) is not free}
+                found = self._part(self.candidates.space.bind(**held), _WIDE)
+                leader = min([leader, *found[:1]], key=self.ranker.order)
+            if self.ranker.order(leader) >= self.ranker.order(before):
+                break
+        return leader
+
+    def _role(self, name: str) -> Role:
+        return domain_of(self.candidates.region.book.fields[name]).role
+
+    def _part(self, part: Space, limit: int) -> list[Ranked]:
+        return self._rank(self.candidates.kernels(limit, self.seed, self.product, part))
 
     def _new(self, point: Mapping[str, Any]) -> bool:
         key = tuple(point[n] for n in self.candidates.space.names)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 MEMBERS = 5
 _RELATIVE = {
-    "objective": "huber", "alpha": 0.2, "learning_rate": 0.05, "num_leaves": 15,
+    "objective": "huber", "alpha": 0.2, "learning_rate": 0.1, "num_leaves": 15,
     "min_child_samples": 20, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.6,
 }  # fmt: skip
 _LEVEL = {
     "objective": "huber", "alpha": 0.3, "learning_rate": 0.05, "num_leaves": 6,
     "min_child_samples": 8, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7,
 }  # fmt: skip
-_ROUNDS, _LEVEL_ROUNDS = 300, 150
+_ROUNDS, _LEVEL_ROUNDS = 150, 150
 #: Fields of which a model speaks only where their value was measured, and whose range counts.
 _VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to_merge")
 _RANGES = ("tile_m", "tile_n", "tile_k", "waves")
@@ -210,9 +210,10 @@ class _Training:
         table = self.samples.tables[0]
         about["product"] = table.product.name
         values: dict[str, set[Any]] = {n: set() for n in (*_VALUES, *_RANGES)}
-        for t in self.samples.tables:
+        for t, kept in zip(self.samples.tables, self.kept, strict=True):
             for name, found in values.items():
-                found.update(t.columns[name].values)
+                column = t.columns[name]
+                found.update(column.values[c] for c in set(column.codes[kept].tolist()))
         about["values"] = {n: sorted(values[n]) for n in _VALUES}
         about["ranges"] = {n: [min(values[n]), max(values[n])] for n in _RANGES}
         about["problems"] = len(self.samples)

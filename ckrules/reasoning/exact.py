@@ -8,7 +8,8 @@ is slow. A space that is too large to be compiled as a whole is left to the solv
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -18,13 +19,15 @@ from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.space import Space
-from ckrules.reasoning.oracle import Oracle, oracle_test
+from ckrules.reasoning.oracle import Oracle
 from ckrules.reasoning.reduce import equivalence_classes
 from ckrules.reasoning.why import witness_of
 from ckrules.support.errors import HardSpaceWarning, UndecidedError
 
 _SAMPLED = 500
 _SOLVER = 1.0  # seconds after which a small question goes to a compiled space
+_TRIED = 2  # questions of one kind that the solver may give up on
+_KEPT = 200  # points that are tried again
 
 
 def whole(space: Space) -> Space:
@@ -113,7 +116,7 @@ class Decider:
         self.variables, self.domains, self.order = variables, domains, order
         self.timeout = timeout
         self._oracle = Oracle(variables, domains, timeout=min(timeout, _SOLVER))
-        self._test = oracle_test(self._oracle)
+        self._known: deque[At] = deque(maxlen=_KEPT)
 
     def find(self, conditions: Sequence[BoolExpr]) -> Point | None:
         """A point that meets the conditions, None if there is none.
@@ -127,17 +130,35 @@ class Decider:
         except UndecidedError:
             return self._slowly(conditions)
 
-    def impossible(self, conditions: Sequence[BoolExpr]) -> frozenset[int] | None:
-        """The question that `ckrules.reasoning.oracle.shrink` asks.
+    def impossible(self) -> Callable[[Sequence[BoolExpr]], frozenset[int] | None]:
+        """The question that `ckrules.reasoning.oracle.shrink` asks, which is asked many times.
+
+        Where the solver gave up on conditions, it is not asked about others of that kind.
 
         Raises:
-            UndecidedError: When nothing decides in time.
+            UndecidedError: When nothing decides in time (the question does).
         """
-        try:
-            return self._test(conditions)
-        except UndecidedError:
-            possible = self._slowly(conditions) is not None
-            return None if possible else frozenset(c.id for c in conditions)
+        given_up = 0
+
+        def impossible(conditions: Sequence[BoolExpr]) -> frozenset[int] | None:
+            nonlocal given_up
+            if any(all(at.holds(c) for c in conditions) for at in self._known):
+                return None
+            core = frozenset(c.id for c in conditions)
+            try:
+                if given_up >= _TRIED:
+                    raise UndecidedError("timeout")
+                point = self._oracle.find(conditions)
+                core = self._oracle.core if point is None else core
+            except UndecidedError:
+                given_up += 1
+                point = self._slowly(conditions)
+            if point is None:
+                return core
+            self._known.appendleft(At(point))
+            return None
+
+        return impossible
 
     def _slowly(self, conditions: Sequence[BoolExpr]) -> Point | None:
         few = equivalence_classes(self.domains, conditions)

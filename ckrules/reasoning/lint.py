@@ -301,9 +301,14 @@ class _Lint:
         own = r.condition.support
         ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
         conditions = [x.condition for x in ordered]
-        fixed = [*self.region, ~r.condition]
+        fixed, impossible = [*self.region, ~r.condition], self.decider.impossible()
+
+        def asked(some: Sequence[BoolExpr]) -> frozenset[int] | None:
+            (known,) = self.evidence.points_with([all_of(~r.condition, *some)])
+            return impossible([*fixed, *some]) if known is None else None
+
         try:
-            kept = shrink(conditions, lambda some: self.decider.impossible([*fixed, *some]))
+            kept = shrink(conditions, asked)
         except UndecidedError:
             return None
         return tuple(sorted((ordered[k] for k in kept), key=lambda x: x.code))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import CatalogWalk, Generation, Naming, Point, Problems
+    from ckrules.kernels.family import CatalogWalk, Generation, Naming, Padding, Point, Problems
     from ckrules.kernels.timing import Timing
 
 
@@ -119,6 +119,12 @@ class GroupedConvolution(Family):
         from ckrules.constraints.conv.device.timing import TIMING
 
         return TIMING
+
+    @property
+    def padding(self) -> Padding:
+        from ckrules.constraints.conv.device.padding import ConvPadding
+
+        return ConvPadding()
 
 
 FAMILY = GroupedConvolution()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Generation, Naming, Problems
+    from ckrules.kernels.family import Generation, Naming, Padding, Problems
 
 
 class Depthwise(Family):
@@ -71,6 +71,12 @@ class Depthwise(Family):
     def generation(self) -> Generation:
         found: Generation = late("ckrules.codegen.depthwise.generation:GENERATION")
         return found
+
+    @property
+    def padding(self) -> Padding:
+        from ckrules.constraints.depthwise.device.padding import DepthwisePadding
+
+        return DepthwisePadding()
 
 
 FAMILY = Depthwise()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Generation, Naming, Problems, Style
+    from ckrules.kernels.family import Generation, Naming, Padding, Problems, Style
 
 
 class Gemm(Family):
@@ -126,6 +126,12 @@ class Gemm(Family):
         from ckrules.constraints.gemm.tool_names import STYLES
 
         return STYLES
+
+    @property
+    def padding(self) -> Padding:
+        from ckrules.constraints.gemm.device.padding import GemmPadding
+
+        return GemmPadding()
 
 
 FAMILY = Gemm()

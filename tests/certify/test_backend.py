@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckrules.arch import load
-from ckrules.certify import codeobjects
+from ckrules.certify import codeobjects, recording
 from ckrules.certify.backend import Compared, by_rule, compare, estimates
 from ckrules.certify.codeobjects import CodeObjects, Figures, FigureStore
 from ckrules.certify.oracle import CompilerError
@@ -128,8 +128,10 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = str(tmp_path / "v.sqlite")
     rows = [RULES.example(SMALL), RULES.example(OVERFLOW)]
     config = write(tmp_path, "c.json", rows)
+    kept = tmp_path / "e.toml"
     words = ("certify", "--codegen", "--arch", "gfx942", "--store", store, config)
-    done = run(*words)
+    done = run(*words, "--record", str(kept))
+    assert "LDS001 = [1, 1, 0, " in kept.read_text()
     assert done.exit_code == 0, done.stdout + done.stderr
     assert "2 kernels, 1 code objects" in done.stdout
     assert "LDS       1 of 1 as predicted, 0 more" in done.stdout
@@ -145,11 +147,22 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiler: 4096 bytes of LDS, 64 threads, 32 matrix instructions" in differs.stdout
 
 
-@pytest.mark.parametrize("option", [("--numerics",), ("--record", "r.json")])
-def test_what_does_not_go_together(option: tuple[str, ...]) -> None:
-    done = run("certify", "--codegen", "--arch", "gfx942", *option)
+def test_what_does_not_go_together() -> None:
+    done = run("certify", "--codegen", "--arch", "gfx942", "--numerics")
     assert done.exit_code == 2
-    assert done.stderr == f"error: {option[0]} does not go with --codegen\n"
+    assert done.stderr == "error: --numerics does not go with --codegen\n"
+
+
+def test_signs_are_evidence() -> None:
+    both = {**OVERFLOW, "wave_m": 8, "wave_n": 4, "tile_m": 512, "tile_n": 512}
+    built = Figures(None, **{**GOOD, "max_threads": 256})
+    cases = [case(OVERFLOW, Figures(LIMIT)), case(OVERFLOW, built), case(both, Figures(LIMIT)),
+             case(SMALL, Figures(None, **GOOD)), case(SMALL, CompilerError("gone"))]  # fmt: skip
+    kept = recording.of_backend(cases, "gfx942", "2025.11", "clang 22", "-n 5 --seed 1")
+    assert (kept.method, kept.agreed, kept.differed) == ("back end", 1, 0)
+    assert {c: (t.confirmed, t.alone, t.refuted) for c, (t, _) in kept.rules.items()} == {
+        "LDS001": (2, 1, 0), "HW001": (1, 0, 0),
+    }  # fmt: skip
 
 
 @pytest.mark.toolchain

@@ -142,6 +142,17 @@ def test_faulty_settings_are_one_clear_line(folder: Path, text: str, said: str) 
     assert said in result.stderr
 
 
+def test_faulty_settings_of_another_folder(folder: Path) -> None:
+    """They are not replaced by those of the current folder, which nobody would notice."""
+    inner = folder / "inner"
+    inner.mkdir()
+    write(inner, "ckrules.toml", 'select = ["NOPE001"]\n')
+    write(inner, "a.json", legal())
+    result = run("check", "inner/a.json")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "inner/ckrules.toml:1:11: unknown code 'NOPE001'" in result.stderr
+
+
 def test_codes_are_selected_and_ignored(folder: Path) -> None:
     on = ["--arch", "gfx942", "a.json"]
     assert "TILE001" in codes(*on)

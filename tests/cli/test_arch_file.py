@@ -31,6 +31,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "generate": ["-o", "out", "--arch", "gfx942", ILLEGAL],
     "graph": [],
     "lint": [],
+    "plot": ["predicted", "--measurements", MEASURED, "-o", "x.png"],
     "portable": ["--arch", "gfx942,gfx950"],
     "rank": ["--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3", "--variant", "forward"],
     "rules": [],

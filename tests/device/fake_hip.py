@@ -19,6 +19,7 @@ class hipError_t(enum.IntEnum):
 class hipMemcpyKind(enum.IntEnum):
     hipMemcpyHostToDevice = 1
     hipMemcpyDeviceToHost = 2
+    hipMemcpyDeviceToDevice = 3
 
 
 class Pointer:
@@ -42,6 +43,8 @@ class FakeHip:
         self.devices, self.old = devices, old
         self.freed = 0
         self.launched: list[tuple[Any, ...]] = []
+        self.current: list[int] = []
+        self.streams: list[tuple[str, Any]] = []
 
     def hipGetDeviceCount(self) -> tuple[Any, ...]:
         if not self.devices:
@@ -69,6 +72,7 @@ class FakeHip:
         return b"named symbol not found"
 
     def hipSetDevice(self, index: int) -> tuple[Any, ...]:
+        self.current.append(index)
         return (hipError_t.hipSuccess if index < self.devices else hipError_t.hipErrorInvalidValue,)
 
     def hipMalloc(self, size: int) -> tuple[Any, ...]:
@@ -84,7 +88,18 @@ class FakeHip:
         ctypes.memmove(target, source, size)
         return (hipError_t.hipSuccess,)
 
+    def hipMemcpy2DAsync(
+        self, target: int, target_pitch: int, source: int, source_pitch: int, *rest: Any
+    ) -> tuple[Any, ...]:
+        width, rows, kind, stream = rest
+        assert kind is hipMemcpyKind.hipMemcpyDeviceToDevice
+        self.streams.append(("copy", stream))
+        for i in range(rows):
+            ctypes.memmove(target + i * target_pitch, source + i * source_pitch, width)
+        return (hipError_t.hipSuccess,)
+
     def hipMemsetAsync(self, target: int, value: int, size: int, stream: Any) -> tuple[Any, ...]:
+        self.streams.append(("fill", stream))
         ctypes.memset(target, value, size)
         return (hipError_t.hipSuccess,)
 
@@ -101,7 +116,8 @@ class FakeHip:
 
     def hipModuleLaunchKernel(self, function: Any, *args: Any) -> tuple[Any, ...]:
         *sizes, lds, stream, params, extra = args
-        assert (lds, stream, params) == (0, None, None)
+        assert (lds, params) == (0, None)
+        self.streams.append(("launch", stream))
         words = (ctypes.c_void_p * 5).from_address(extra)
         assert (words[0], words[2], words[4]) == (1, 2, 3)
         size = ctypes.c_size_t.from_address(words[3]).value
@@ -121,6 +137,7 @@ class FakeHip:
         return hipError_t.hipSuccess, []
 
     def hipEventRecord(self, event: Any, stream: Any) -> tuple[Any, ...]:
+        self.streams.append(("event", stream))
         event.append(len(self.launched))
         return (hipError_t.hipSuccess,)
 

@@ -3,13 +3,15 @@
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
 a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, silent,
-late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels.
+late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels, and
+``clock=simulated``: launches then take as long as `simulated_ms` says, and not half a millisecond.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import signal
 import threading
@@ -21,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.constraints.conv.device.tensors import ConvTensors
 from ckrules.device.interface import DeviceError, DeviceInfo, Work, check_options
 from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
 from ckrules.kernels.families import problems_of
@@ -42,6 +43,12 @@ def registered(folder: Path) -> Path:
     return folder
 
 
+def simulated_ms(config: Mapping[str, Any], problem: Any) -> float:
+    """A made-up time of a kernel: best for square tiles of 64 and long K tiles."""
+    tall = abs(math.log2(config["tile_m"] / 64)) + abs(math.log2(config["tile_n"] / 64))
+    return float(1e-3 * (10 + 5 * tall + 256 / config["tile_k"]) * (1 + problem.flops * 1e-9))
+
+
 class ReferenceDevice:
     """Memory in a dictionary, and launches that run the reference."""
 
@@ -55,6 +62,7 @@ class ReferenceDevice:
         self._work: Work | None = None
         self._clock = 0.0
         self.said = ""
+        self.simulated = False
         self._faults = dict(faults or {})
 
     def load(self, code: bytes) -> bytes:
@@ -94,11 +102,11 @@ class ReferenceDevice:
         assert self._work is not None
         assert all(n >= 1 for n in (*grid, *block))
         self.launched.append(entry)
-        self._clock += 0.5
         work = self._work
+        self._clock += simulated_ms(work.config, work.problem) if self.simulated else 0.5
         tensors = problems_of(work.config["variant"]).tensors(work.problem, work.config)
-        assert isinstance(tensors, ConvTensors)
-        target = work.addresses[tensors.result]
+        (written,) = results(tensors)
+        target = work.addresses[written.name]
         if target.to_bytes(8, "little") not in args:
             return  # the first stage of two, which writes the workspace
         fault = next((f for part, f in self._faults.items() if part in work.kernel), "")
@@ -109,7 +117,7 @@ class ReferenceDevice:
         if fault == "overrun":
             self.write(target + len(result) + 64, b"\0")
 
-    def _result(self, work: Work, tensors: ConvTensors, fault: str) -> bytes:
+    def _result(self, work: Work, tensors: Any, fault: str) -> bytes:
         operands = {
             t.name: from_memory(t, self.read(work.addresses[t.name], size(t)))
             for t in inputs(tensors)
@@ -169,7 +177,7 @@ def _before(fault: str) -> None:
         raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
 
 
-def _cut_slice(tensors: ConvTensors, operands: dict[str, Any], tile: int) -> None:
+def _cut_slice(tensors: Any, operands: dict[str, Any], tile: int) -> None:
     """Makes the second K tile zero in one of the operands."""
     lost = slice(tile, 2 * tile)
     if tensors.result == "output":  # K is (taps, channels): of the weight
@@ -191,7 +199,7 @@ def _cut(weight: Any, axis: int, lost: slice) -> Any:
     return np.moveaxis(flat.reshape(order.shape), -1, axis)
 
 
-def _spoil_last_tile(tensors: ConvTensors, values: Any, tile: int) -> None:
+def _spoil_last_tile(tensors: Any, values: Any, tile: int) -> None:
     if tensors.result == "weight":
         rows = values.shape[1]
         values[:, (rows - 1) // tile * tile :] = 0
@@ -216,6 +224,7 @@ class ReferencePlugin:
         device = ReferenceDevice(index, {k: f for k, f in faults.items() if f})
         if options.get("clock") == "none":
             device.info = replace(device.info, has_clock=False)
+        device.simulated = options.get("clock") == "simulated"
         device.said = options.get("say", "")
         return device
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import types
 from pathlib import Path
 
@@ -127,3 +128,37 @@ def test_built_kernels_are_right_on_this_gpu(tmp_path: Path) -> None:
     store = str(tmp_path / "runs.sqlite")
     done = run("validate", str(kernels.folder()), "--results", store)
     assert done.exit_code == 0, done.stdout
+
+
+def test_everything_goes_to_the_stream_that_is_used() -> None:
+    hip = FakeHip()
+    device = HipDevice(0, hip)
+    module = device.load(b"code")
+    place = device.allocate(64)
+    device.write(place, bytes(range(64)))
+    device.use_stream(77)
+    device.fill(place + 32, 0, 32)
+    device.copy_rows(place + 32, 8, place, 4, 3, 2)
+    device.launch(module, "entry", (1, 1, 1), (64, 1, 1), b"")
+    device.record(device.event())
+    assert hip.streams == [(what, 77) for what in ("fill", "copy", "launch", "event")]
+    assert device.read(place + 32, 16) == bytes([0, 1, 2, 0, 0, 0, 0, 0, 4, 5, 6, 0, 0, 0, 0, 0])
+    device.use_stream(0)
+    device.fill(place, 0, 4)
+    assert hip.streams[-1] == ("fill", None)
+    device.close()
+
+
+def test_each_thread_gets_the_device() -> None:
+    """HIP's current device is one of the thread; that of a new thread is the first."""
+    hip = FakeHip(devices=2)
+    device = HipDevice(1, hip)
+    assert hip.current == [1]
+    device.synchronize()
+    assert hip.current == [1]
+    thread = threading.Thread(target=device.synchronize)
+    thread.start()
+    thread.join()
+    assert hip.current == [1, 1]
+    device.synchronize()
+    assert hip.current == [1, 1, 1]

@@ -256,3 +256,37 @@ def test_accesses_outside_of_lds() -> None:
         assert (FaultKind.LDS_OUTSIDE in b.faults) is bad
         if bad:
             assert b.faults[FaultKind.LDS_OUTSIDE].lane == 63
+
+
+ATOMIC = "v_mov_b32_e32 v0, 0\nv_mov_b32_e32 v1, 1\n"
+
+
+def several(text: str) -> Bench:
+    """Two waves of a program with a dword of LDS that was written before."""
+    b = Bench(ATOMIC + text, waves=2, lds=64)
+    b.chunk.lds.bytes[:] = 0
+    b.chunk.lds._written[:] = 1
+    return b.run()
+
+
+def test_atomics_of_several_waves_are_no_race() -> None:
+    b = several("ds_add_u32 v0, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_read_b32 v2, v0\n")
+    assert not b.faults
+    assert int(words_of(b)[0]) == 128
+
+
+@pytest.mark.parametrize("other", ["ds_read_b32 v2, v0", "ds_write_b32 v0, v1"])
+@pytest.mark.parametrize("first", [True, False])
+def test_atomics_race_with_other_accesses(other: str, first: bool) -> None:
+    lines = ["ds_add_u32 v0, v1", other]
+    b = several("\n".join([*(lines if first else lines[::-1]), "s_waitcnt lgkmcnt(0)"]))
+    assert set(b.faults) == {FaultKind.LDS_RACE}
+
+
+def test_an_atomic_that_is_not_waited_for_races_across_a_barrier() -> None:
+    b = several("ds_add_u32 v0, v1\ns_barrier\nds_read_b32 v2, v0\ns_waitcnt lgkmcnt(0)")
+    assert set(b.faults) == {FaultKind.LDS_RACE}
+
+
+def words_of(b: Bench) -> NDArray[Any]:
+    return b.chunk.lds.bytes[0, :64].view(np.uint32)

@@ -48,12 +48,20 @@ def test_a_search_is_as_good_as_looking_at_every_kernel() -> None:
     assert some.ranking.kernels[0].microseconds <= every.microseconds * 1.0001
 
 
-def test_a_search_is_as_good_as_a_large_sample() -> None:
-    found = candidates()
+@pytest.mark.parametrize("text", [PROBLEM, "N=1,C=64,K=64,H=56,W=56,Y=1,X=1"])
+def test_a_search_is_as_good_as_a_large_sample(text: str) -> None:
+    """For the second problem no kernel leads to the best ones by one field at a time."""
+    found = candidates(text=text)
     ranker = Ranker(False)
     sampled = ranker.rank(found.kernels(100_000, 3), found.problem, 1).kernels[0]
     search = Search(found, ranker, seed=7).run(sample=5000)
     assert search.ranking.kernels[0].microseconds <= sampled.microseconds
+
+
+def test_a_small_space_is_looked_at_once() -> None:
+    found = candidates("tile_m == 64 & tile_n == 64 & pipeline == 'compv4' & vector_a == 8")
+    search = Search(found, Ranker(False)).run(sample=10**9)
+    assert (search.ended, search.ranking.looked_at) == ("all were looked at", found.space.count())
 
 
 def test_the_same_seed_finds_the_same_kernels() -> None:

@@ -20,6 +20,7 @@ from ckrules.support.errors import UsageError, unknown
 from ckrules.support.visible import json_text, visible_lines
 
 if TYPE_CHECKING:
+    from ckrules.certify.backend import Compared
     from ckrules.certify.bench import Manner
     from ckrules.certify.experiment import Case, Matrix
     from ckrules.cli.numerics import Wanted
@@ -84,7 +85,7 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
 @click.option("--seed", default=0, help="The same seed draws the same configurations. [0]")
 @click.option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
 @click.option(
-    "--batch", default=6, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [6]"
+    "--batch", default=12, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [12]"
 )
 @click.option("--timeout", default=600.0, metavar="SECONDS", help="Per configuration. [600]")
 @click.option(
@@ -152,9 +153,8 @@ def command(
     if lacking := gpu.lacking(books.ck):
         raise UsageError(lacking)
     variants = _chosen(books, family, variant)
-    if codegen and (numerics or record is not None):
-        other = "--numerics" if numerics else "--record"
-        raise UsageError(f"{other} does not go with --codegen")
+    if codegen and numerics:
+        raise UsageError("--numerics does not go with --codegen")
     if numerics:
         from ckrules.cli.numerics import Places, answer
 
@@ -176,11 +176,19 @@ def command(
         else _drawn(books, gpu.name, variants, where, count, seed, kinds)
     )
     rules = books.of(str(points[0]["variant"]))
+    asked = _asked(variant, where, count, seed, points if inputs else None)
     path = Path(store) if store else folders.cache() / "verdicts.sqlite"
     if codegen:
         from ckrules.cli import codegen_report
 
-        return codegen_report.answer(rules, points, tools, gpu, timeout, path, form, output)
+        def keep_counts(cases: Sequence[Compared]) -> None:
+            if record is not None:
+                about = (gpu.name, books.ck, first_line(tools.version), asked)
+                recording.add(Path(record), recording.of_backend(cases, *about))
+
+        return codegen_report.answer(
+            rules, points, tools, gpu, timeout, path, form, output, keep_counts
+        )
     oracle = Oracle(tools, gpu, timeout)
     with VerdictStore(path) as kept, progress("compiling", len(points)) as bar:
         matrix = certify(
@@ -193,7 +201,6 @@ def command(
     for case in matrix.failures:
         note(f"no verdict: {case.failure}")
     if record is not None:
-        asked = _asked(variant, where, count, seed, points if inputs else None)
         about = (str(points[0]["variant"]), gpu.name, books.ck, first_line(oracle.tools.version))
         recording.add(Path(record), recording.of_compiler(matrix, *about, asked))
     return 1 if matrix.disagreements or matrix.failures else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ckrules.cli import measuring
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import Seconds, limit_option, quiet_option
 from ckrules.cli.output import text_output
@@ -17,7 +18,10 @@ GROUP = "explore"
 EPILOG = """\b
 The search begins with a uniform sample of the kernels that accept the problem, and
 goes on to kernels that differ from the best ones in a field, as long as any of them
-is among the best. Nothing runs: times are predicted as by ckrules rank.
+is among the best. Times are predicted as by ckrules rank.
+With --device nothing is only predicted: kernels that may be the fastest are built in
+a folder (--dir) and timed there, each time corrects the predictions, and --measure
+says how many kernels are tried in all. Killed and asked again, the search goes on.
 
 \b
 Examples:
@@ -25,9 +29,12 @@ Examples:
     --variant bwd_weight --arch gfx942 --dtype fp16
   ckrules search --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --variant forward \\
     --arch gfx950 --dtype bf16 --where "pipeline == 'compv3'" -n 3 --explain
+  ckrules search --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --variant forward \\
+    --arch gfx950 --dtype bf16 --device hip --dir tried --measure 40
 
 \b
-Exit codes: 0 kernels were found, 2 usage or bad input, 3 no kernel accepts it.
+Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad input,
+3 no kernel accepts it, or there is no GPU.
 """
 
 
@@ -40,6 +47,15 @@ Exit codes: 0 kernels were found, 2 usage or bad input, 3 no kernel accepts it.
 @click.option("--kernels", type=click.IntRange(min=1), metavar="N", help="Look at so many at most.")
 @click.option("--seconds", type=Seconds(), help="Go on for so long at most.")
 @click.option("--seed", type=int, default=1, help="Of the sample [1].")
+@click.option("--device", metavar="NAME", help="Measure there: hip or a plug-in's name.")
+@click.option(
+    "--device-option", "words", multiple=True, metavar="NAME=VALUE",
+    help="What the device is opened with. Repeatable.",
+)  # fmt: skip
+@click.option("--dir", "home", metavar="DIR", help="Folder of kernels that are measured.")
+@click.option(
+    "--measure", type=click.IntRange(min=1), metavar="N", help="Try so many kernels [32]."
+)
 @click.option("--explain", is_flag=True, help="What each time is made of.")
 @limit_option
 @output_options(FORMS)
@@ -53,6 +69,10 @@ def command(
     kernels: int | None,
     seconds: float | None,
     seed: int,
+    device: str | None,
+    words: tuple[str, ...],
+    home: str | None,
+    measure: int | None,
     explain: bool,
     limit: int | None,
     form: str,
@@ -60,6 +80,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Search a whole space for the kernel that is predicted fastest."""
+    asked = measuring.asked(device, words, home, measure, kernels)
     from ckrules.kernels import problem_files
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker, chosen
@@ -70,9 +91,11 @@ def command(
     variants = [str(v) for v in request.region.space.domains["variant"]]
     problem = problem_files.parse(line, problem_files.kinds(variants))[0]
     candidates = Candidates(request.region, request.books, problem)
-    search = Search(
-        candidates, Ranker(chosen(model)), product=product, seed=seed, limit=limit or 10
-    )
+    ranker, shown = Ranker(chosen(model)), limit or 10
+    if asked is not None:
+        pool = Search(candidates, ranker, product=product, seed=seed, limit=measuring.POOL)
+        return measuring.run(pool, asked, draw, seconds, shown, form, output, quiet)
+    search = Search(candidates, ranker, product=product, seed=seed, limit=shown)
     found = search.run(draw, kernels, seconds)
     if not found.ranking.kernels:
         note(f"no kernel accepts {problem}")

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckrules.cli.built import problems_asked, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds, quiet_option
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress, say
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.jobs import RunOutcome
-    from ckrules.device.session import ValidationSession, ValidationSummary
+    from ckrules.device.session import ValidationSummary
     from ckrules.device.store import Run
-    from ckrules.kernels.family import Problem
 
 _SHOWN = 20
 
@@ -78,7 +74,7 @@ def command(
 
     registry.check(device.name)
     kernels = folder.find(where, home)
-    problems = _problems(kernels, lines, files)
+    problems = problems_asked(kernels, lines, files)
     found = pool.discover(device.name)
     if not found.devices:
         note(f"no GPU for --device {device.name}: {found.reason()}")
@@ -87,7 +83,7 @@ def command(
     validation = ValidationSession(kernels, problems, found.devices, options)
     total = validation.count()
     if not total:
-        _left_out(validation)
+        say_left_out(validation)
         note("nothing to run")
         return 3
     with (
@@ -104,26 +100,9 @@ def command(
 
         summary = validation.run(runs, tell, listener)
     if not quiet:
-        _left_out(validation)
+        say_left_out(validation)
         note(_counted(summary))
     return 1 if summary.failed or summary.findings else 0
-
-
-def _problems(
-    kernels: Sequence[ManifestEntry], lines: tuple[str, ...], files: tuple[str, ...]
-) -> list[Problem] | None:
-    """The problems given, as the kernels' families read them; None for the built-in sets."""
-    from ckrules.kernels import problem_files
-
-    if not lines and not files:
-        return None
-    kinds = problem_files.kinds(str(k.config["variant"]) for k in kernels)
-    found = [problem for line in lines for problem in problem_files.parse(line, kinds)]
-    for file in files:
-        found += problem_files.read(file, kinds)
-    if not found:
-        raise UsageError(f"{', '.join(files)}: no problems")
-    return list(dict.fromkeys(found))
 
 
 def _say(run: Run) -> None:
@@ -147,19 +126,6 @@ def _error(outcome: RunOutcome) -> str:
     allowed = f"allowed {outcome.atol:.3g} + {outcome.rtol:.3g} relative"
     largest = f"largest error {outcome.max_abs:.3g} ({allowed})"
     return f"{largest}, {', '.join(counts)}" if counts else largest
-
-
-def _left_out(validation: ValidationSession) -> None:
-    if validation.absent:
-        first = validation.absent[0]
-        note(f"{_kernels(validation.absent)} left out; {first.name}: {first.missing}")
-    if validation.elsewhere:
-        archs = sorted({k.arch for k in validation.elsewhere})
-        note(f"{_kernels(validation.elsewhere)} for other GPUs: {', '.join(archs)}")
-
-
-def _kernels(those: Sequence[ManifestEntry]) -> str:
-    return f"{len(those):,} kernel{'s' * (len(those) != 1)}"
 
 
 def _counted(summary: ValidationSummary) -> str:

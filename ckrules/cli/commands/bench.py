@@ -1,0 +1,168 @@
+"""Time built kernels on problems; what was measured before is not measured again."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from ckrules.cli.built import problems_asked, say_left_out
+from ckrules.cli.device_options import DeviceChoice, device_options
+from ckrules.cli.formats import Forms, output_options
+from ckrules.cli.options import Seconds, quiet_option
+from ckrules.cli.output import text_output
+from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.support.errors import UsageError
+from ckrules.support.tables import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ckrules.device.bench import Timed
+    from ckrules.device.session import ValidationSummary
+    from ckrules.device.store import Run
+    from ckrules.kernels.family import Problem
+
+GROUP = "build"
+
+EPILOG = """\b
+KERNELS are a folder that ckrules build worked on, or kernels in it: by path, or by
+name with --dir. Each runs on every problem that it can compute, on all GPUs of its
+kind, one process a GPU. Results are compared, too: a wrong kernel has no time.
+Every measurement goes to the builds' database the moment it is there; a sweep that
+was killed goes on where it stopped, and what was measured is not measured again
+unless the kernel was built anew or more timed runs are asked for.
+A FILE of problems is as for ckrules validate; benchmark files of upstream's work as
+they are, each problem once. With -o times.csv the measurements have their columns,
+and ckrules train, evaluate and plot read them.
+
+\b
+Examples:
+  ckrules bench out --problems shapes.csv
+  ckrules bench out --problems shapes.csv --repeat 50 -o times.csv
+  ckrules bench NAME NAME --dir out --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3
+
+\b
+Exit codes: 0 all measured, 1 some failed, 2 usage or bad input, 3 no GPU or nothing
+to run.
+"""
+
+FORMS: Forms = {"table": (".txt",), "csv": (".csv",)}
+
+
+@click.command(epilog=EPILOG)
+@click.argument("where", nargs=-1, required=True, metavar="KERNELS…")
+@device_options
+@click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
+@click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable.")
+@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
+@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60].")
+@click.option("--warmup", default=5, type=click.IntRange(min=0), help="Runs before timing [5].")
+@click.option("--repeat", default=20, type=click.IntRange(min=1), help="Timed runs [20].")
+@click.option("--retry", is_flag=True, help="Run again what failed before.")
+@click.option("--results", "database", metavar="FILE", help="Another results database.")
+@output_options(FORMS)
+@quiet_option
+def command(
+    where: tuple[str, ...],
+    device: DeviceChoice,
+    lines: tuple[str, ...],
+    files: tuple[str, ...],
+    home: str | None,
+    timeout: float,
+    warmup: int,
+    repeat: int,
+    retry: bool,
+    database: str | None,
+    form: str,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Time built kernels on problems; what was measured before is not measured again."""
+    from ckrules.compiling import folder
+    from ckrules.device import pool, registry
+    from ckrules.device.bench import BenchSession, timed
+    from ckrules.device.session import RunOptions
+    from ckrules.device.store import Runs, place_for
+
+    if not lines and not files:
+        raise UsageError("on which problems? give --problems FILE or --problem N=8,C=256,…")
+    registry.check(device.name)
+    kernels = folder.find(where, home)
+    problems = problems_asked(kernels, lines, files)
+    found = pool.discover(device.name)
+    if not found.devices:
+        note(f"no GPU for --device {device.name}: {found.reason()}")
+        return 3
+    options = RunOptions(device.name, timeout, warmup, repeat, device_options=device.options)
+    with (
+        ended_like_ctrl_c(),
+        Runs(place_for(kernels, database)) as runs,
+        device.listening() as listener,
+    ):
+        session = BenchSession(kernels, problems, found.devices, options, runs, retry=retry)
+        total = session.count()
+        known = session.known
+        with progress("runs", total) as bar:
+
+            def tell(run: Run) -> None:
+                bar.advance(1)
+                _say_failure(run)
+
+            summary = session.run(runs, tell, listener)
+        times = timed(runs, kernels, problems, options)
+    if not total and not known:
+        say_left_out(session)
+        note("nothing to run")
+        return 3
+    with text_output(output) as stream:
+        _write(stream, times, form)
+    if not quiet:
+        say_left_out(session)
+        note(_counted(summary, known))
+        if not times and not any(d.has_clock for d in found.devices):
+            note(f"the device {device.name} has no clock: results were compared, nothing was timed")
+    return 1 if summary.failed else 0
+
+
+def _say_failure(run: Run) -> None:
+    """One line on standard error for a run without a time that should have one."""
+    from ckrules.device.jobs import FAILED
+
+    outcome = run.outcome
+    if outcome.status in FAILED:
+        said = "; ".join(p for p in (outcome.where or "", outcome.detail) if p)
+        note(f"{outcome.status}: {run.kernel.name} on {run.problem}: {said}")
+
+
+def _write(stream: IO[str], times: Sequence[Timed], form: str) -> None:
+    from ckrules.ranking.written import Measurement, write
+
+    if form == "csv":
+        write(
+            stream,
+            (Measurement(t.kernel.name, t.kernel.config, t.problem, t.microseconds) for t in times),
+        )
+    elif times:
+        stream.write(_table(times))
+
+
+def _table(times: Iterable[Timed]) -> str:
+    """The fastest kernel of each problem."""
+    of: dict[Problem, list[Timed]] = {}
+    for each in times:
+        of.setdefault(each.problem, []).append(each)
+    rows = [["problem", "us", "TFLOPS", "kernels", "fastest"]]
+    for problem, found in of.items():
+        best = found[0]
+        speed = "" if best.tflops is None else f"{best.tflops:.1f}"
+        count = f"{len(found):,}"
+        rows.append([str(problem), f"{best.microseconds:.1f}", speed, count, best.kernel.name])
+    return aligned(rows, right={1, 2, 3})
+
+
+def _counted(summary: ValidationSummary, known: int) -> str:
+    words = [f"{n:,} {status}" for status, n in sorted(summary.by_status.items())]
+    text = f"{summary.runs:,} run{'s' * (summary.runs != 1)}"
+    text += f": {', '.join(words)}" if words else ""
+    return text + (f"; {known:,} known already" if known else "")

@@ -1,0 +1,174 @@
+"""Run a product or convolution with the kernel chosen for it and print upstream's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckrules.cli.device_options import DeviceChoice, device_options
+from ckrules.cli.options import Seconds
+from ckrules.cli.terminal import ended_like_ctrl_c, note
+from ckrules.support.errors import UsageError
+from ckrules.support.visible import json_text
+
+if TYPE_CHECKING:
+    from ckrules.device.jobs import RunOutcome
+    from ckrules.runtime import Choice
+
+GROUP = "build"
+
+EPILOG = """\b
+What upstream's gpu_helper prints, for any kernel of a folder that ckrules build
+worked on: problem, kernel, selected_kernel, execution (time_ms, tflops, flops),
+with --validate validation (accuracy, max_error, correct_elements,
+total_elements), and status. Beside these: source (where the choice comes from)
+and, where channels or sizes are padded, padded. Inputs are random, and every
+element is compared with a reference whether --validate shows it or not.
+The program gpu_helper is this command.
+
+\b
+Examples:
+  ckrules gpu-helper 1024 1024 512 --validate --dir out
+  ckrules gpu-helper --problem N=8,C=64,K=64,H=28,W=28,Y=3,X=3 --set variant=bwd_data
+
+\b
+Exit codes: 0 the result is right, 1 it is not or no kernel takes the problem,
+2 usage, 3 no GPU.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[M N K]")
+@click.option("--problem", "line", metavar="PROBLEM", help="Instead of M N K: N=…,C=…,K=…")
+@click.option("--validate", is_flag=True, help="Show how the result compares.")
+@click.option("--dir", "home", default=".", metavar="DIR", help="The kernels' folder [.].")
+@click.option("--arch", metavar="GPU", help="Of kernels for several GPUs.")
+@click.option("--set", "chosen", multiple=True, metavar="FIELD=VALUE",
+              help="What kernels must have. Repeatable.")  # fmt: skip
+@device_options
+@click.option("--index", default=0, type=click.IntRange(min=0), help="Which GPU [0].")
+@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
+@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
+@click.option("--repeat", default=10, type=click.IntRange(min=1), help="Timed runs [10].")
+def command(
+    sizes: tuple[int, ...],
+    line: str | None,
+    validate: bool,
+    home: str,
+    arch: str | None,
+    chosen: tuple[str, ...],
+    device: DeviceChoice,
+    index: int,
+    timeout: float,
+    warmup: int,
+    repeat: int,
+) -> int:
+    """Run a product or convolution with the kernel chosen for it and print upstream's JSON."""
+    from ckrules.device import pool, registry
+    from ckrules.device.jobs import Job
+    from ckrules.runtime import Dispatcher, NoKernelError
+
+    registry.check(device.name)
+    problem, fields = asked(sizes, line), fields_of(chosen)
+    dispatcher = Dispatcher(home, arch, device.name)
+    try:
+        choice = dispatcher.select(problem, **fields)
+    except NoKernelError as error:
+        given = dict(zip("MNK", sizes, strict=True)) if sizes else {"text": problem}
+        click.echo(json_text({"problem": given, "error": "No kernel selected"}, indent=2))
+        note(f"error: {error}")
+        return 1
+    found = pool.discover(device.name)
+    if not any(d.index == index and d.arch in ("", dispatcher.arch) for d in found.devices):
+        why = found.reason() if not found.devices else f"number {index} is no {dispatcher.arch}"
+        note(f"no GPU for --device {device.name}: {why}")
+        return 3
+    file = choice.kernel.file
+    job = Job(file.folder, file.name, choice.runs, warmup, repeat, file.opener)
+    with (
+        ended_like_ctrl_c(),
+        device.listening() as listener,
+        pool.Pool(device.name, [index], timeout, device.options, listener) as workers,
+    ):
+        ((_, outcome, _),) = workers.run([job])
+    click.echo(json_text(answer(choice, outcome, validate), indent=2))
+    return 0 if outcome.status == "ok" else 1
+
+
+def asked(sizes: Sequence[int], line: str | None) -> str:
+    """The problem's text.
+
+    >>> asked([8, 16, 32], None)
+    'M=8,N=16,K=32'
+
+    Raises:
+        UsageError: If it is not given once, in one of the two ways.
+    """
+    if line is not None and not sizes:
+        return line
+    if line is not None or len(sizes) != 3:
+        raise UsageError("give M, N and K, or --problem")
+    return "M={},N={},K={}".format(*sizes)
+
+
+def fields_of(words: Sequence[str]) -> dict[str, Any]:
+    """What ``--set`` says of kernels.
+
+    >>> fields_of(["dtype=fp16", "tile_m=64", "pad_k=true"])
+    {'dtype': 'fp16', 'tile_m': 64, 'pad_k': True}
+
+    Raises:
+        UsageError: For a word that is not of the form FIELD=VALUE.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not name or not sign:
+            raise UsageError(f"--set {word!r}: expected FIELD=VALUE")
+        known = {"true": True, "false": False}
+        found[name] = known.get(value.lower(), int(value) if value.isdecimal() else value)
+    return found
+
+
+def answer(choice: Choice, outcome: RunOutcome, validate: bool) -> dict[str, Any]:
+    """The JSON object of a run."""
+    name = choice.kernel.name
+    found: dict[str, Any] = {
+        "problem": _sizes(choice.kernel.variant, choice.problem),
+        "kernel": name,
+        "selected_kernel": name,
+        "source": str(choice.source),
+    }
+    if choice.padded:
+        found["padded"] = _sizes(choice.kernel.variant, choice.runs)
+    if outcome.time_ms is not None:
+        flops = choice.problem.flops
+        found["execution"] = {
+            "time_ms": outcome.time_ms,
+            "tflops": flops / (outcome.time_ms * 1e-3) / 1e12 if outcome.time_ms else None,
+            "flops": flops,
+        }
+    if validate and outcome.elements is not None and outcome.wrong is not None:
+        right = outcome.elements - outcome.wrong
+        found["validation"] = {
+            "accuracy": 100.0 * right / outcome.elements,
+            "max_error": outcome.max_rel,
+            "correct_elements": right,
+            "total_elements": outcome.elements,
+        }
+    found["status"] = "success" if outcome.status == "ok" else str(outcome.status)
+    if outcome.status != "ok":
+        found["error"] = outcome.detail or outcome.where
+    return found
+
+
+def _sizes(variant: str, problem: Any) -> Mapping[str, Any]:
+    """A problem's sizes by upstream's names: M, N and K of a product."""
+    from ckrules.kernels.families import problems_of
+
+    kinds = problems_of(variant)
+    sizes = kinds.row(problem, variant)
+    quiet = kinds.quiet()
+    return {n: v for n, v in sizes.items() if n != "flops" and quiet.get(n) != v}

@@ -1,0 +1,31 @@
+"""Print the JSON Schema of configurations or of settings."""
+
+from __future__ import annotations
+
+import click
+
+from ckrules.checking.json_schemas import SCHEMAS
+from ckrules.cli.formats import output_options
+from ckrules.cli.options import rule_options
+from ckrules.cli.output import text_output
+from ckrules.kernels.books import Books
+from ckrules.support.visible import json_text
+
+GROUP = "maintain"
+
+EPILOG = """\b
+Examples:
+  ckrules schema configurations -o kernels.schema.json
+  ckrules schema settings
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("what", type=click.Choice(list(SCHEMAS)))
+@output_options({"json": (".json",)})
+@rule_options
+def command(books: Books, what: str, form: str, output: str | None) -> int:
+    """Print a JSON Schema, for editors and other tools."""
+    with text_output(output) as stream:
+        stream.write(json_text(SCHEMAS[what](books), indent=1) + "\n")
+    return 0

@@ -1,0 +1,145 @@
+"""What `ckrules search --device` does: kernels are built and timed, and shown by measured time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ckrules.cli.device_options import options_of
+from ckrules.cli.output import text_output
+from ckrules.cli.ranked import name, named_object
+from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.support.errors import UsageError
+from ckrules.support.tables import aligned
+from ckrules.support.visible import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ckrules.ranking.search import Search
+    from ckrules.ranking.surrogate import Measured, Tried
+
+POOL = 400
+"""Kernels that the search keeps as candidates for measuring."""
+_USUAL = 32
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where kernels are measured, and how many."""
+
+    device: str
+    options: Mapping[str, str]
+    home: Path
+    measure: int
+
+
+def asked(
+    device: str | None,
+    words: Sequence[str],
+    home: str | None,
+    measure: int | None,
+    kernels: int | None,
+) -> Asked | None:
+    """The options together; None: nothing is measured.
+
+    Raises:
+        UsageError: If they do not go together.
+    """
+    if device is None:
+        given = {"--device-option": words, "--dir": home, "--measure": measure}
+        for option, value in given.items():
+            if value:
+                raise UsageError(f"{option} is about measuring: give --device, too")
+        return None
+    if home is None:
+        raise UsageError("--device needs --dir DIR: where kernels are built and remembered")
+    if kernels is not None:
+        raise UsageError("--kernels is about predictions: with --device say --measure")
+    return Asked(device, options_of(words), Path(home), measure or _USUAL)
+
+
+def run(
+    search: Search,
+    asked: Asked,
+    draw: int,
+    seconds: float | None,
+    limit: int,
+    form: str,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Searches, measures and shows; returns the exit code."""
+    from ckrules.compiling.database import FILE
+    from ckrules.device import pool, registry, workshop
+    from ckrules.device.session import RunOptions
+    from ckrules.device.store import Runs
+    from ckrules.ranking.surrogate import MeasuredSearch
+
+    candidates = search.candidates
+    registry.check(asked.device)
+    found = pool.discover(asked.device)
+    devices = [d for d in found.devices if d.arch in ("", candidates.arch)]
+    if not devices:
+        there = ", ".join(sorted({d.arch for d in found.devices})) or found.reason()
+        note(f"no {candidates.arch} for --device {asked.device}: {there}")
+        return 3
+    if not candidates.space.count():
+        note(f"no kernel accepts {candidates.problem}")
+        return 3
+    _make(asked.home)
+    options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
+    with (
+        ended_like_ctrl_c(),
+        Runs(asked.home / FILE) as runs,
+        progress("kernels", asked.measure) as bar,
+    ):
+        shop = workshop.Workshop(
+            asked.home, candidates.books, candidates.problem, devices, options, runs,
+            builder=workshop.build,
+        )  # fmt: skip
+        answer = MeasuredSearch(search, shop).run(
+            asked.measure, draw, seconds, lambda _: bar.advance(1)
+        )
+    with text_output(output) as stream:
+        stream.write(_render(answer.tried[:limit], form))
+    if not quiet:
+        note(_said(answer))
+    return 0 if any(t.microseconds is not None for t in answer.tried) else 1
+
+
+def _make(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{home}: cannot make the folder: {error.strerror or error}") from None
+
+
+def _said(answer: Measured) -> str:
+    tried = len(answer.tried)
+    failed = sum(t.microseconds is None for t in answer.tried)
+    text = f"{tried:,} kernel{'s' * (tried != 1)} tried"
+    text += f", {answer.known:,} of them before" if answer.known else ""
+    text += f", {failed:,} without a time" if failed else ""
+    return f"{text}; ended: {answer.ended}"
+
+
+def _render(tried: Sequence[Tried], form: str) -> str:
+    if form == "json":
+        return json_text({"kernels": [_object(t) for t in tried]}, indent=2) + "\n"
+    if form == "jsonl":
+        return "".join(json_text(_object(t)) + "\n" for t in tried)
+    timed = [t for t in tried if t.microseconds is not None]
+    if form == "names":
+        return "".join(name(t.ranked) + "\n" for t in timed)
+    rows = [["us", "predicted", "TFLOPS", "kernel"]]
+    for t in timed:
+        us = t.microseconds or 0.0
+        tflops = t.ranked.figures["tflops"] * t.ranked.microseconds / us
+        rows.append([f"{us:.1f}", f"{t.ranked.microseconds:.1f}", f"{tflops:.1f}", name(t.ranked)])
+    return aligned(rows, right={0, 1, 2}) if timed else ""
+
+
+def _object(t: Tried) -> dict[str, Any]:
+    return {"measured": t.microseconds, **named_object(t.ranked)}

@@ -1,0 +1,123 @@
+"""Kernels of a search: generated, built and timed in one folder, which remembers them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ckrules.codegen.generate import Generator
+from ckrules.compiling import executors, folder
+from ckrules.compiling.database import FILE
+from ckrules.compiling.results import Results
+from ckrules.compiling.session import BuildOptions, BuildSession
+from ckrules.device.bench import BenchSession, timed
+from ckrules.kernels.config import config_from_mapping
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.compiling.folder import ManifestEntry
+    from ckrules.device.interface import DeviceInfo
+    from ckrules.device.session import RunOptions
+    from ckrules.device.store import Runs
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.family import Point, Problem
+
+
+def build(home: Path) -> None:
+    """Builds what is not built yet of a generated folder, with the toolchain of this machine.
+
+    Raises:
+        MissingToolError: If there is none.
+    """
+    jobs = executors.default_jobs()
+    with (
+        Results(home / FILE) as results,
+        executors.executor("local", jobs) as (pool, width),
+    ):
+        BuildSession(home, BuildOptions()).run(results, pool, width)
+
+
+class Workshop:
+    """Builds and times kernels on one problem.
+
+    Args:
+        home: The folder of kernels, builds and the results database.
+        books: The rule books of the kernels' version.
+        problem: The problem.
+        devices: Where kernels are timed.
+        options: How.
+        runs: The folder's results database.
+        builder: What builds a generated folder.
+
+    Raises:
+        UsageError: If no device has a clock.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        books: Books,
+        problem: Problem,
+        devices: Sequence[DeviceInfo],
+        options: RunOptions,
+        runs: Runs,
+        builder: Callable[[Path], None] = build,
+    ) -> None:
+        if not any(d.has_clock for d in devices):
+            raise UsageError(f"the device {options.device} has no clock: nothing can be timed")
+        self.home, self.books, self.problem = home, books, problem
+        self.devices, self.options, self.runs, self.builder = devices, options, runs, builder
+
+    def before(self) -> list[tuple[Point, float | None]]:
+        """The kernels of the folder that were tried on the problem, with microseconds.
+
+        A kernel that could not be built was tried; one of which a run was cut off was not.
+        """
+        kernels = self._listed()
+        times = self._times(kernels)
+        left = {job.name for _, job in self._session(kernels).jobs(kernels)} if kernels else set()
+        failed = self._unbuilt(kernels)
+        return [
+            (k.config, times.get(k.name))
+            for k in kernels
+            if k.name in times or k.name in failed or (not k.missing and k.name not in left)
+        ]
+
+    def measure(self, points: Sequence[Point]) -> list[float | None]:
+        """Generates, builds and times kernels; None for one that gives no right result."""
+        configs = [config_from_mapping(p, self.books) for p in points]
+        there = [config_from_mapping(k.config, self.books) for k in self._listed()]
+        Generator(self.books, self.home).run([*there, *configs])
+        self.builder(self.home)
+        names = {k.name: k for k in self._listed()}
+        of = {_key(k.config): k for k in names.values()}
+        kernels = [of[_key(c.point)] for c in configs]
+        session = self._session(kernels)
+        session.run(self.runs)
+        times = self._times(kernels)
+        return [times.get(k.name) for k in kernels]
+
+    def _session(self, kernels: Sequence[ManifestEntry]) -> BenchSession:
+        return BenchSession(kernels, [self.problem], self.devices, self.options, self.runs)
+
+    def _listed(self) -> list[ManifestEntry]:
+        with suppress(UsageError):
+            return folder.manifests(self.home)
+        return []
+
+    def _times(self, kernels: Sequence[ManifestEntry]) -> dict[str, float]:
+        found = timed(self.runs, kernels, [self.problem], self.options)
+        return {t.kernel.name: t.microseconds for t in found}
+
+    def _unbuilt(self, kernels: Sequence[ManifestEntry]) -> set[str]:
+        """Kernels of which an artifact is known to fail."""
+        with Results(self.home / FILE) as results:
+            failed = {row["name"] for row in results.records(where=Results.FAILED)}
+        return {k.name for k in kernels if k.missing and k.name in failed}
+
+
+def _key(point: Any) -> str:
+    return json.dumps(dict(point), sort_keys=True)

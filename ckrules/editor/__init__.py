@@ -1,0 +1,1 @@
+"""What editors show about configurations while they are written: ``ckrules lsp``."""

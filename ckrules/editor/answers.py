@@ -1,0 +1,209 @@
+"""What an editor asks about a place in a text: what stands there, what else may, what repairs it.
+
+Nothing here knows the protocol; places are those of `ckrules.editor.document`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ckrules.checking.diagnostics import FILE, Diagnostic
+from ckrules.editor.document import Document, Spot, covers
+from ckrules.engine.expr import Value
+from ckrules.engine.expr.variables import Domain, domain_of
+from ckrules.engine.rules.worked import shown
+from ckrules.kernels.books import Books
+from ckrules.readers.entries import Edit, Entry, Place
+from ckrules.support.errors import CkrulesError
+
+Line = Callable[[str], str]
+"""A line about a word that ckrules prints, such as a field or a rule's code."""
+
+#: ``"key": "val`` or ``key = "val``, up to the place where something is typed.
+_VALUE = re.compile(r"""^.*?["']?(?P<key>\w+)["']?\s*[:=]\s*(?P<quote>["']?)(?P<word>[\w.]*)$""")
+_KEY = re.compile(r"""^(?:.*[{,])?\s*(?P<quote>["']?)(?P<word>[a-z]\w*)?$""")
+
+
+#: Findings beside the rules that comments hide.
+HIDEABLE = frozenset({"CFG001", "CFG002", "CFG003"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A word that may stand at a place."""
+
+    word: str
+    detail: str
+    place: Place
+    good: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """An edit that mends a finding."""
+
+    title: str
+    diagnostic: Diagnostic
+    edit: Edit
+    safe: bool = False
+
+
+def hover(document: Document, line: int, column: int, books: Books, about: Line) -> str | None:
+    """What stands at a place, as Markdown; None where nothing is known.
+
+    On a value: the field, its value and what it may be. Elsewhere in a configuration: whether it
+    is legal, and its derived quantities.
+    """
+    spot = document.spot(line, column)
+    if spot is not None:
+        return _of_field(spot, books, about)
+    for entry in document.near(line, column):
+        if covers(entry.place, line, column):
+            return _of_entry(entry, books)
+    return None
+
+
+def _of_field(spot: Spot, books: Books, about: Line) -> str:
+    value, domain = spot.entry.config.point[spot.field], _domains(spot.entry, books)[spot.field]
+    listed = ", ".join(f"`{shown(v)}`" for v in domain.values[:40])
+    more = ", …" if len(domain.values) > 40 else ""
+    head = f"**{spot.field}** = `{shown(value)}`"
+    return "\n\n".join([head, about(spot.field), f"Values: {listed}{more}"])
+
+
+def _of_entry(entry: Entry, books: Books) -> str:
+    config = entry.config
+    book = books.at(config.ck).of(config.variant)
+    broken = [v.code for v in book.violations(config.point)]
+    verdict = f"breaks {', '.join(broken)}" if broken else "legal"
+    out = [f"**{config.name or config.variant}**: {verdict}", ""]
+    for name, value in book.resources(config.point).items():
+        out.append(f"- {name} = {'undefined' if value is None else value}")
+    return "\n".join(out)
+
+
+def proposals(
+    document: Document, text: str, line: int, column: int, books: Books, about: Line
+) -> list[Proposal]:
+    """The words that may be typed at a place: values of a field, or fields.
+
+    Values that keep the configuration legal come first; of the others each says what it breaks.
+
+    Args:
+        document: The text as it was last checked.
+        text: The line as it is now.
+        line: Its number.
+        column: Where something is typed.
+        books: The rule books.
+        about: A line about a word.
+    """
+    before = text[: column - 1]
+    spot = document.spot(line, column) if document.fresh else None
+    if spot is not None and spot.place.end_line == line:
+        return list(_values(spot, _unquoted(spot.place, text), books))
+    typed = _VALUE.match(before)
+    if typed is not None:
+        place = _word(document, line, text, column, len(typed["word"]))
+        spot = document.on_line(line, typed["key"])
+        if spot is None:  # the value has just been broken
+            spot = next(
+                (Spot(e, typed["key"], place) for e in document.near(line, column)
+                 if typed["key"] in e.config.point), None,
+            )  # fmt: skip
+        return list(_values(spot, place, books)) if spot else _any(typed["key"], place, books)
+    key = _KEY.match(before)
+    if key is None or not (key["quote"] or key["word"]):
+        return []
+    place = _word(document, line, text, column, len(key["word"] or ""))
+    names = {n for book in books.every() for n in book.fields}
+    return [Proposal(n, about(n), place) for n in sorted(names)]
+
+
+def _unquoted(place: Place, text: str) -> Place:
+    """The place of a value without the quotes around it."""
+    if text[place.column - 1 : place.column] not in ("'", '"'):
+        return place
+    return place._replace(column=place.column + 1, end_column=place.end_column - 1)
+
+
+def _word(document: Document, line: int, text: str, column: int, typed: int) -> Place:
+    """The place of the word that is being typed: what is before the column and what follows it."""
+    rest = re.match(r"[\w.]*", text[column - 1 :])
+    end = column + (rest.end() if rest else 0)
+    return Place(document.name, line, column - typed, line, end)
+
+
+def _values(spot: Spot, place: Place, books: Books) -> Iterator[Proposal]:
+    config, domain = spot.entry.config, _domains(spot.entry, books).get(spot.field)
+    if domain is None:
+        return
+    book = books.at(config.ck).of(config.variant)
+    own = frozenset(v.code for v in book.violations(config.point))
+    found = []
+    for value in domain.values:
+        broken = [v.code for v in book.violations({**config.point, spot.field: value})]
+        worse = [c for c in broken if c not in own]
+        detail = f"breaks {', '.join(worse or broken)}" if broken else "legal"
+        found.append((bool(worse), len(broken), Proposal(_shown(value), detail, place, not worse)))
+    yield from (p for _, _, p in sorted(found, key=lambda row: row[:2]))
+
+
+def _any(key: str, place: Place, books: Books) -> list[Proposal]:
+    """The values that a field has in any book, where no configuration can be judged."""
+    values: dict[Value, None] = {}
+    for book in books.every():
+        if key in book.fields:
+            values.update(dict.fromkeys(domain_of(book.fields[key]).values))
+    return [Proposal(_shown(v), f"a value of {key}", place) for v in values]
+
+
+def _shown(value: Value) -> str:
+    """A value as words of JSON and TOML, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _domains(entry: Entry, books: Books) -> Mapping[str, Domain]:
+    book = books.at(entry.config.ck).of(entry.config.variant)
+    return {n: domain_of(v) for n, v in book.fields.items()}
+
+
+def repairs(document: Document, first: int, last: int) -> Iterator[Repair]:
+    """What mends the findings that begin on some lines: their edits, then comments that hide them.
+
+    Args:
+        document: The text as it was last checked.
+        first: The first line.
+        last: The last line.
+    """
+    found = [d for d in document.diagnostics if first <= d.place.line <= last]
+    for d in found:
+        if (edit := d.edit) is not None:
+            yield Repair(d.help, d, edit, d.applicability == "safe")
+    if document.comment:
+        lines = document.text.split("\n")
+        for d in found:
+            if d.code in HIDEABLE or d.kind != FILE:
+                yield _hidden(d, lines[d.place.line - 1], document.comment)
+
+
+def _hidden(d: Diagnostic, line: str, sign: str) -> Repair:
+    """A comment behind the line; one that is there already gets another code."""
+    codes = re.search(rf"{re.escape(sign)}\s*ckrules\s*:\s*ignore\s*\[[^\]\n]*", line)
+    end = (codes.end() if codes else len(line.rstrip())) + 1
+    text = f", {d.code}" if codes else f"  {sign} ckrules: ignore[{d.code}] accepted as it is"
+    at = Place(d.place.source, d.place.line, end, d.place.line, end)
+    return Repair(f"Accept {d.code} here", d, Edit(at, text))
+
+
+def line_about(find: Callable[[str], str]) -> Line:
+    """A line about a word by what raises an error for unknown ones; empty for those."""
+
+    def about(word: str) -> str:
+        try:
+            return find(word)
+        except CkrulesError:
+            return ""
+
+    return about

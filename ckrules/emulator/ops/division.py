@@ -1,0 +1,160 @@
+"""Division: the instructions that scale, refine and fix up a quotient.
+
+Sources: AMD, "RDNA4 ISA", 16.12 (V_DIV_SCALE, V_DIV_FMAS, V_DIV_FIXUP) and "Instinct MI300 ISA",
+12.11. Compilers write them in this order: both operands scaled, the reciprocal, a few fused steps,
+V_DIV_FMAS, V_DIV_FIXUP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.instruction import Decoded, Run
+from ckrules.emulator.kinds import F32, F64, Kind, Values, vector_get, vector_put
+from ckrules.emulator.operands import Special
+from ckrules.emulator.ops.exact import fused
+from ckrules.emulator.wave import Cohort
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What depends on the width of a number."""
+
+    kind: Kind
+    mantissa: int
+    bias: int
+    apart: int
+    """Difference of exponents from which a quotient is near the greatest number."""
+    step: int
+    """Exponent of two by which operands and quotients are scaled."""
+    tiny: int
+    """Difference of exponents below which a quotient is nothing."""
+
+    @property
+    def bits(self) -> Any:
+        """The unsigned type of the same width."""
+        return np.uint32 if self.kind.bits == 32 else np.uint64
+
+    def exponent(self, a: Values) -> Values:
+        """The exponent as it is stored."""
+        raw = np.ascontiguousarray(a).view(self.bits) >> self.bits(self.mantissa)
+        found: Values = (raw & self.bits(2 * self.bias + 1)).astype(np.int64)
+        return found
+
+    def denormal(self, a: Values) -> Values:
+        """Which numbers are denormal."""
+        found: Values = (self.exponent(a) == 0) & (a != 0)
+        return found
+
+
+_FORMS = {
+    "f32": _Form(F32, 23, 127, 96, 64, -150),
+    "f64": _Form(F64, 52, 1023, 768, 128, -1075),
+}
+
+
+def decode(d: Decoded) -> Run | None:
+    """The meaning of one of these instructions; None if it is none."""
+    word, _, kind = d.name.rpartition("_")
+    if kind not in _FORMS or word not in ("v_div_scale", "v_div_fmas", "v_div_fixup"):
+        return None
+    if d.operands.flags or d.operands.values:
+        raise UnknownInstructionError(f"{d.line}: a modifier of a division")
+    form = _FORMS[kind]
+    if word == "v_div_scale":
+        return _scale(d, form)
+    target, *sources = d.operands.items
+    gets, put = [vector_get(op, form.kind) for op in sources], vector_put(target, form.kind)
+    if word == "v_div_fixup":
+
+        def fix(c: Cohort) -> None:
+            put(c, np.broadcast_to(fixed_up(form, *(get(c) for get in gets)), c.exec.shape).copy())
+
+        return fix
+
+    def refine(c: Cohort) -> None:
+        a, b, addend = (get(c) for get in gets)
+        value = fused(a, b, addend)
+        # The estimate is the third operand: a large one was scaled down, a small one up.
+        up = form.exponent(addend) > form.bias
+        scaled = np.ldexp(value, np.where(up, form.step, -form.step))
+        found = np.where(c.mask(Special.VCC), scaled, value).astype(value.dtype)
+        put(c, np.broadcast_to(found, c.exec.shape).copy())
+
+    return refine
+
+
+def _scale(d: Decoded, form: _Form) -> Run:
+    target, flag, *sources = d.operands.items
+    gets, put = [vector_get(op, form.kind) for op in sources], vector_put(target, form.kind)
+
+    def run(c: Cohort) -> None:
+        given = (np.broadcast_to(get(c), c.exec.shape) for get in gets)
+        value, scaled = scaled_operand(form, *given)
+        c.set_mask(flag.index, scaled & c.exec)
+        put(c, value)
+
+    return run
+
+
+def scaled_operand(form: _Form, own: Values, low: Values, high: Values) -> tuple[Values, Values]:
+    """Numerator ``high`` or denominator ``low``, whichever ``own`` is, scaled for a division.
+
+    Returns:
+        The operand, and whether the quotient has to be scaled back.
+    """
+    with np.errstate(all="ignore"):
+        inverse, quotient = 1 / low.astype(np.float64), high / low
+        # 1 / low in the width of the operands: fp64 has denormals of its own.
+        reciprocal = inverse.astype(form.kind.dtype)
+    below, over = own == low, own == high
+    apart = form.exponent(high) - form.exponent(low) >= form.apart
+    small, thin = form.denormal(low), form.denormal(reciprocal)
+    lost = form.denormal(quotient)
+    choices = [
+        (apart, np.where(below, form.step, 0), True),
+        (small, np.full(own.shape, form.step), False),
+        (thin & lost, np.where(below, -form.step, 0), True),
+        (thin, np.full(own.shape, -form.step), False),
+        (lost, np.where(over, form.step, 0), True),
+        (form.exponent(high) <= form.mantissa, np.full(own.shape, form.step), False),
+    ]
+    conditions = [condition for condition, _, _ in choices]
+    shift = np.select(conditions, [by for _, by, _ in choices], 0)
+    flagged = np.select(conditions, [np.full(own.shape, flag) for _, _, flag in choices], False)
+    none = (high == 0) | (low == 0)
+    with np.errstate(all="ignore"):
+        value = np.where(none, np.nan, np.ldexp(own, shift)).astype(own.dtype)
+    return value, flagged & ~none
+
+
+def fixed_up(form: _Form, quotient: Values, low: Values, high: Values) -> Values:
+    """A refined quotient of ``high`` by ``low``, with what numbers that are none give."""
+    quotient, low, high = np.broadcast_arrays(quotient, low, high)
+    dtype = form.kind.dtype
+    sign = np.where(np.signbit(low) ^ np.signbit(high), dtype(-1), dtype(1))
+    none = ((low == 0) & (high == 0)) | (np.isinf(low) & np.isinf(high))
+    # A quotient beyond the range has become infinite, and NaN where it was refined.
+    over = ~np.isfinite(quotient)
+    gone = form.exponent(high) - form.exponent(low) < form.tiny
+    found: Values = np.select(
+        [
+            np.isnan(high),
+            np.isnan(low),
+            none,
+            (low == 0) | np.isinf(high),
+            np.isinf(low) | (high == 0) | gone,
+            over,
+        ],
+        [
+            *(high, low, np.full(low.shape, np.nan, dtype)),
+            *(sign * dtype(np.inf), sign * dtype(0), sign * dtype(np.inf)),
+        ],
+        sign * np.abs(quotient),
+    )
+    result: Values = found.astype(dtype)
+    return result

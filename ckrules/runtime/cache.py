@@ -1,0 +1,218 @@
+"""Built kernels in the user's cache: found by what they are made of, built once by all processes.
+
+An entry is a folder named by a hash of sources, flags and compiler (`ckrules.compiling.tasks`); it
+holds a manifest of one line, the code object and the host library, and is renamed into place when
+it is whole. Who builds an entry holds its lock; others wait, and find it. The entries that were
+used longest ago go when all together are larger than the limit.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckrules.codegen.generate import MANIFEST, Generator
+from ckrules.compiling import manifest
+from ckrules.compiling.session import BuildOptions, BuildSession
+from ckrules.compiling.tasks import run, task_key
+from ckrules.support import files, folders
+from ckrules.support.errors import CkrulesError
+
+if TYPE_CHECKING:
+    from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.compiling.tasks import BuildOutcome, Task
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.config import Config
+
+LIMIT = 2 << 30
+"""Bytes that all entries together may take."""
+_LOCK = ".lock"
+_PART = ".part"
+_KEY = 32
+
+
+class BuildError(CkrulesError, RuntimeError):
+    """A kernel that cannot be built; the message is the compiler's."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A kernel that is to be in the cache: its line of the manifest, and what compiles it."""
+
+    name: str
+    key: str
+    line: str
+    tasks: tuple[Task, ...]
+
+
+class KernelCache:
+    """Built kernels by content.
+
+    Args:
+        place: The folder; None: ``kernels`` in the project's folder of the user's cache.
+        limit: Bytes that all entries together may take.
+        options: Compiler, include folder and flags of builds.
+        compile: What carries out a task.
+    """
+
+    def __init__(
+        self,
+        place: Path | None = None,
+        limit: int = LIMIT,
+        options: BuildOptions | None = None,
+        compile: Callable[[Task], BuildOutcome] = run,
+    ) -> None:
+        self.place = place if place is not None else folders.cache() / "kernels"
+        self.limit, self.options, self._compile = limit, options or BuildOptions(), compile
+
+    def wanted(self, configs: Sequence[Config], books: Books) -> list[Wanted]:
+        """What entries of configurations are made of, each under its key.
+
+        Raises:
+            BuildError: For a configuration that breaks rules.
+            MissingToolError: If the toolchain is not there.
+            UsageError: If a configuration cannot be generated.
+        """
+        self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="ckrules-") as name:
+            report = Generator(books, Path(name), ninja=False).run(configs)
+            if report.refused:
+                first = report.refused[0]
+                said = "; ".join(f"{v.code}: {v.message}" for v in first.broken[:3])
+                raise BuildError(f"{first.config.name}: breaks rules: {said}")
+            session = BuildSession(Path(name), self.options)
+            lines = {
+                (place, json.loads(line)["name"]): line
+                for place in {k.folder for k in session.kernels}
+                for line in (place / MANIFEST).read_text(encoding="utf-8").splitlines(True)
+            }
+            tasks: dict[tuple[Path, str], list[Task]] = {}
+            keys: dict[tuple[Path, str], list[str]] = {}
+            for kernel, task in session.tasks():
+                at = (kernel.folder, kernel.name)
+                tasks.setdefault(at, []).append(_anywhere(task))
+                keys.setdefault(at, []).append(task_key(task, session.tools_for(task)))
+            return [
+                Wanted(at[1], _digest(lines[at], keys[at]), lines[at], tuple(each))
+                for at, each in tasks.items()
+            ]
+
+    def find(self, wanted: Wanted) -> ManifestEntry | None:
+        """The kernel if it is built."""
+        place = self.place / wanted.key
+        if not (place / MANIFEST).is_file():
+            return None
+        try:
+            (found,) = manifest.read(place / MANIFEST)
+        except (CkrulesError, ValueError):
+            return None
+        if found.missing:
+            return None
+        with suppress(OSError):
+            os.utime(place)  # used
+        return found
+
+    def build(self, wanted: Wanted) -> ManifestEntry:
+        """The kernel, built by this process unless it is there, or another one is at it.
+
+        Raises:
+            BuildError: If it cannot be compiled.
+            OSError: If the cache cannot be written.
+        """
+        with self._alone(wanted.key):
+            found = self.find(wanted)
+            if found is not None:
+                return found
+            data = {}
+            for task in wanted.tasks:
+                outcome = self._compile(task)
+                if outcome.failure is not None:
+                    said = outcome.failure.diagnostic
+                    raise BuildError(f"{wanted.name} ({task.artifact}): {said}")
+                data[task.artifact.result(wanted.name)] = outcome.data
+            self._keep(wanted, data)
+            self._evict(wanted.key)
+        found = self.find(wanted)
+        if found is None:
+            raise BuildError(f"{wanted.name}: removed from {self.place} while it was built")
+        return found
+
+    def _keep(self, wanted: Wanted, data: Mapping[str, bytes]) -> None:
+        """Writes an entry, whole or not at all."""
+        part = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
+        try:
+            for name, content in data.items():
+                files.replace(part / name, content)
+            files.replace(part / MANIFEST, wanted.line)
+            target = self.place / wanted.key
+            shutil.rmtree(target, ignore_errors=True)  # damaged: what is whole was found before
+            part.rename(target)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[None]:
+        """Holds an entry's lock; it goes with the process that holds it."""
+        self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(self.place / f"{key}{_LOCK}", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def entries(self) -> list[Path]:
+        """The entries, the least recently used first."""
+        found = []
+        for path in self.place.iterdir() if self.place.is_dir() else ():
+            with suppress(OSError):  # removed by another process
+                if path.is_dir() and len(path.name) == _KEY:
+                    found.append((path.stat().st_mtime_ns, path.name, path))
+        return [path for _, _, path in sorted(found)]
+
+    def _evict(self, newest: str) -> None:
+        """Removes entries beyond the limit; loaded libraries stay loaded without their files."""
+        entries = self.entries()
+        sizes = {path: _size(path) for path in entries}
+        total = sum(sizes.values())
+        for path in entries:
+            if total <= self.limit:
+                return
+            if path.name == newest:
+                continue
+            gone = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
+            with suppress(OSError):  # first out of sight, then away
+                path.rename(gone / path.name)
+                total -= sizes[path]
+            shutil.rmtree(gone, ignore_errors=True)
+
+
+def _anywhere(task: Task) -> Task:
+    """A task that does not need the folder that it was made from."""
+    from dataclasses import replace
+
+    return replace(task, scratch=None)
+
+
+def _size(place: Path) -> int:
+    total = 0
+    for path in place.glob("*"):
+        with suppress(OSError):
+            total += path.stat().st_size
+    return total
+
+
+def _digest(line: str, keys: Sequence[str]) -> str:
+    """The name of an entry. Rule books whose versions differ may make the same kernel."""
+    values = {k: v for k, v in json.loads(line).items() if k != "rules"}
+    digest = hashlib.blake2b(digest_size=_KEY // 2)
+    for part in (json.dumps(values, sort_keys=True), *keys):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,107 @@
+"""Times of kernels on problems in the results database: of `ckrules validate`, and of runs.
+
+The table ``timing`` has a row for each kernel, problem and device, with the mean of all launches
+that were recorded. What they computed was not looked at; that is what the table ``run`` is about.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckrules.compiling.database import DatabaseTable, ResultsError
+from ckrules.device.jobs import MISCOMPUTED, RunStatus
+from ckrules.device.store import Runs
+
+if TYPE_CHECKING:
+    from ckrules.device.interface import DeviceInfo
+    from ckrules.kernels.family import Problem
+    from ckrules.runtime.built import BuiltKernel
+
+
+class Timings(DatabaseTable):
+    """The recorded launches of one results database."""
+
+    NAME = "timing"
+    COLUMNS = {  # noqa: RUF012 - as in the other tables
+        "name": "enum",
+        "arch": "enum",
+        "ck": "enum",
+        "op_type": "enum",
+        "problem": "enum",
+        "device_name": "enum",
+        "driver": "enum",
+        "launches": "int",
+        "latency_ms": "real",
+        "latency_min_ms": "real",
+        "finished": "real",
+    }
+    IDENTITY = ("name", "arch", "ck", "problem", "device_name")
+    FAILED = "0"
+
+    def add(
+        self, kernel: BuiltKernel, problem: Problem, info: DeviceInfo, milliseconds: float
+    ) -> None:
+        """Counts one launch at once.
+
+        Raises:
+            ResultsError: For instance if the disk is full.
+        """
+        entry = kernel.entry
+        row = (
+            *(entry.name, entry.arch, entry.ck, kernel.variant, str(problem)),
+            *(info.name, info.driver, 1, milliseconds, milliseconds, time.time()),
+        )
+        marks = ", ".join("?" * len(row))
+        sql = f"""
+            INSERT INTO timing ({", ".join(self.COLUMNS)}) VALUES ({marks})
+            ON CONFLICT ({", ".join(self.IDENTITY)}) DO UPDATE SET
+              latency_ms = (latency_ms * launches + excluded.latency_ms) / (launches + 1),
+              latency_min_ms = min(latency_min_ms, excluded.latency_min_ms),
+              launches = launches + 1, driver = excluded.driver, finished = excluded.finished
+        """
+        try:
+            with self._lock:
+                self._db.execute(sql, row)
+        except sqlite3.Error as error:
+            raise ResultsError(f"{self.path}: cannot store a time: {error}") from None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of kernels on one problem."""
+
+    microseconds: dict[str, float] = field(default_factory=dict)
+    """By kernel, the least of the mean times."""
+    wrong: frozenset[str] = frozenset()
+    """Kernels that miscomputed the problem, crashed or hung when they were validated."""
+
+
+def on(place: Path, arch: str, problem: Problem, variant: str) -> Measured:
+    """What a results database knows of kernels of a GPU on a problem.
+
+    Raises:
+        ResultsError: If the database cannot be read.
+    """
+    if not place.exists():
+        return Measured()
+    condition, values = "arch = ? AND op_type = ? AND problem = ?", (arch, variant, str(problem))
+    found: dict[str, float] = {}
+    wrong = set()
+    with Runs(place, reading=True) as runs:
+        for row in runs.records(where=condition, values=values):
+            if row["status"] in MISCOMPUTED:
+                wrong.add(row["name"])
+            elif row["status"] == RunStatus.OK and row["latency_ms"] is not None:
+                _least(found, row["name"], row["latency_ms"])
+    with Timings(place, reading=True) as timings:
+        for row in timings.records(where=condition, values=values):
+            _least(found, row["name"], row["latency_ms"])
+    return Measured(found, frozenset(wrong))
+
+
+def _least(found: dict[str, float], name: str, milliseconds: float) -> None:
+    found[name] = min(found.get(name, float("inf")), milliseconds * 1e3)

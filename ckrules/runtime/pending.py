@@ -1,0 +1,79 @@
+"""Kernels that are being built in the background, usable as soon as each is ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ckrules.support.errors import CkrulesError
+
+if TYPE_CHECKING:
+    from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.runtime.cache import KernelCache, Wanted
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Kernels that were asked for: what has become of each so far."""
+
+    futures: Mapping[str, Future[ManifestEntry]] = field(default_factory=dict)
+    """By name."""
+
+    @property
+    def ready(self) -> list[str]:
+        """The kernels that can be used."""
+        return [n for n, f in self.futures.items() if f.done() and f.exception() is None]
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why kernels could not be built."""
+        return {
+            n: str(f.exception()) for n, f in self.futures.items() if f.done() and f.exception()
+        }
+
+    @property
+    def done(self) -> bool:
+        """Whether all are ready or failed."""
+        return all(f.done() for f in self.futures.values())
+
+    def wait(self, timeout: float | None = None, *, first: bool = False) -> Pending:
+        """Waits until all are done, or the first one is ready; at most so many seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        running = set(self.futures.values())
+        while running and not (first and self.ready):
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            _, running = wait(running, left, FIRST_COMPLETED)
+        return self
+
+
+def start(
+    pool: Executor,
+    cache: KernelCache,
+    wanted: Iterable[Wanted],
+    ready: Callable[[ManifestEntry], None],
+) -> Pending:
+    """Has kernels built, and ``ready`` told of each."""
+
+    def one(kernel: Wanted) -> ManifestEntry:
+        try:
+            found = cache.build(kernel)
+        except OSError as error:
+            raise CkrulesError(f"{cache.place}: cannot write: {error.strerror}") from None
+        ready(found)
+        return found
+
+    futures: dict[str, Future[ManifestEntry]] = {}
+    for kernel in wanted:
+        there = cache.find(kernel)
+        if there is None:
+            futures[kernel.name] = pool.submit(one, kernel)
+            continue
+        ready(there)
+        futures[kernel.name] = Future()
+        futures[kernel.name].set_result(there)
+    return Pending(futures)

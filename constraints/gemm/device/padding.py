@@ -1,0 +1,37 @@
+"""Matrix products with larger sizes, which kernels take that load whole vectors or tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from ckrules.constraints.gemm.problem import Product
+from ckrules.kernels.family import Point
+
+_STEPS = (1, 2, 4, 8, 16)
+"""Elements that are loaded or stored at once: at most 16 bytes of 1 byte each."""
+
+
+class GemmPadding:
+    """M, N and K are padded to whole vectors, or to whole block tiles."""
+
+    def larger(self, problem: Product, config: Point) -> Iterator[Product]:
+        """Products with larger sizes, least work first.
+
+        >>> tiles = {"tile_m": 64, "tile_n": 64, "tile_k": 32}
+        >>> found = list(GemmPadding().larger(Product(64, 64, 30), tiles))
+        >>> str(found[0])
+        'M=64,N=64,K=32'
+        """
+        parts = problem.k_batch
+        steps = (
+            (*_STEPS, int(config["tile_m"])),
+            (*_STEPS, int(config["tile_n"])),
+            (*_STEPS, int(config["tile_k"]) * parts),
+        )
+        sizes = (
+            sorted({-(-size // step) * step for step in chosen})
+            for size, chosen in zip((problem.m, problem.n, problem.k), steps, strict=True)
+        )
+        found = {Product(m, n, k, parts) for m, n, k in product(*sizes)}
+        yield from sorted(found - {problem}, key=lambda p: (p.flops, str(p)))

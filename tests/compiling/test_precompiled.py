@@ -1,0 +1,67 @@
+"""Headers that units share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.compile_commands import Recipe
+from ckrules.compiling.precompiled import SharedHeaders, head_of
+from ckrules.compiling.tasks import Task, is_runtime_header
+from tests.compiling.test_parts import tools
+
+UNIT = """// a comment
+#define CKRULES_TYPES_ONLY 1
+#include "runtime/ckrules_device.h"
+
+#include "kernel.hpp"
+
+namespace k = kernel;
+#include "runtime/late.hpp"
+"""
+HEADER = """#pragma once
+
+#include <vector>
+#include "ck_tile/core.hpp"
+namespace kernel {}
+#define LATER
+"""
+
+
+def task(unit: str = UNIT, flags: tuple[str, ...] = ()) -> Task:
+    """A device unit and its header."""
+    sources = {
+        "kernel.device.cpp": unit,
+        "kernel.hpp": HEADER,
+        "runtime/ckrules_device.h": "",
+        "runtime/ckrules_exports.map": "",
+    }
+    return Task("kernel", Artifact.DEVICE, Recipe("2025.11", "gfx942", (), flags=flags), sources)
+
+
+def test_the_head_is_what_every_such_unit_begins_with() -> None:
+    assert head_of(task()) == "\n".join(
+        [
+            "#define CKRULES_TYPES_ONLY 1",
+            '#include "runtime/ckrules_device.h"',
+            "#include <vector>",
+            '#include "ck_tile/core.hpp"',
+        ]
+    )
+
+
+def test_a_unit_without_the_kernels_header_has_none() -> None:
+    assert head_of(task(UNIT.replace('#include "kernel.hpp"', ""))) is None
+    assert head_of(task("int x;\n" + UNIT)) is None
+
+
+def test_only_headers_are_taken_from_elsewhere() -> None:
+    found = [path for path in task().sources if is_runtime_header(path)]
+    assert found == ["runtime/ckrules_device.h"]
+
+
+def test_units_of_other_flags_have_other_headers(tmp_path: Path) -> None:
+    shared, compiler = SharedHeaders(), tools(tmp_path)
+    for each in (task(), task(), task(flags=("-O1",)), task(flags=("-O1",))):
+        assert shared.flags(each, compiler) == ()  # not worth it yet
+    assert len(shared._known) == 2

@@ -1,0 +1,266 @@
+"""The language server as an editor sees it: a client starts it and asks about texts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient as Client
+
+from tests.cli.run import run
+
+DATA = Path(__file__).parent.parent / "data"
+NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv4_cshuffle_intrawave_64x64x32_1x1x1_16x16x32"
+CONFIG: dict[str, Any] = {
+    "variant": "forward", "arch": "gfx942", "dtype": "fp16", "ndim": 2,
+    "tile_m": 64, "tile_n": 64, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1,
+    "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv4",
+    "double_smem_buffer": False, "epilogue": "cshuffle", "scheduler": "intrawave",
+    "vector_a": 8, "vector_b": 8, "vector_c": 8,
+}  # fmt: skip
+TOML = "\n".join(["[[kernels]]", *(f"{k} = {json.dumps(v)}" for k, v in CONFIG.items())]) + "\n"
+CSV = ",".join(CONFIG) + "\n" + ",".join(str(v) for v in CONFIG.values()) + "\n"
+TEXTS = {
+    "kernels.names": f"# one kernel\n{NAME}\n",
+    "kernels.ck.json": json.dumps(CONFIG, indent=1),
+    "kernels.ck.jsonl": json.dumps(CONFIG) + "\n",
+    "kernels.ck.toml": TOML,
+    "kernels.ck.csv": CSV,
+}
+
+
+class LanguageClient(Client):
+    """An editor that keeps the findings that are sent to it."""
+
+    def __init__(self) -> None:
+        super().__init__("tests", "1")
+        self.sent: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
+        def keep(found: lsp.PublishDiagnosticsParams) -> None:
+            self.sent.put_nowait(found)
+
+    async def findings(self, path: Path) -> list[lsp.Diagnostic]:
+        """The findings that are sent next, which are of a file."""
+        found = await self.sent.get()
+        assert found.uri == path.as_uri()
+        return list(found.diagnostics)
+
+
+Session = Callable[[LanguageClient, Path], Awaitable[None]]
+
+
+def speak(folder: Path, session: Session) -> None:
+    """Starts a server, greets it and hands the client over."""
+
+    async def run() -> None:
+        client = LanguageClient()
+        await client.start_io(sys.executable, "-m", "ckrules", "lsp", "--arch", "gfx942")
+        asked = lsp.InitializeParams(capabilities=lsp.ClientCapabilities())
+        await client.initialize_async(asked)
+        client.initialized(lsp.InitializedParams())
+        try:
+            await session(client, folder)
+        finally:
+            await client.shutdown_async(None)
+            client.exit(None)
+            await client.stop()  # type: ignore[no-untyped-call]
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+
+
+async def opened(client: LanguageClient, path: Path, text: str) -> list[lsp.Diagnostic]:
+    """The findings of a text that has just been opened."""
+    item = lsp.TextDocumentItem(path.as_uri(), "plaintext", 1, text)
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    return await client.findings(path)
+
+
+async def changed(
+    client: LanguageClient, path: Path, text: str, version: int = 2
+) -> list[lsp.Diagnostic]:
+    """The findings of a text after it has become another."""
+    which = lsp.VersionedTextDocumentIdentifier(version, path.as_uri())
+    whole = lsp.TextDocumentContentChangeWholeDocument(text)
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(which, [whole]))
+    return await client.findings(path)
+
+
+def within(text: str, where: lsp.Range) -> str:
+    """The part of a text, of one line, in a range."""
+    assert where.start.line == where.end.line
+    return text.split("\n")[where.start.line][where.start.character : where.end.character]
+
+
+def edited(text: str, edit: lsp.TextEdit) -> str:
+    lines = text.split("\n")
+    at, line = edit.range, lines[edit.range.start.line]
+    assert at.start.line == at.end.line
+    lines[at.start.line] = line[: at.start.character] + edit.new_text + line[at.end.character :]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_findings_and_their_repair(name: str, tmp_path: Path) -> None:
+    """compv4 without double buffering: a finding at a field, an edit that mends it."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path, text = folder / name, TEXTS[name]
+        found = await opened(client, path, text)
+        (d,) = [d for d in found if d.code == "PIPE003"]
+        assert d.severity == lsp.DiagnosticSeverity.Error
+        assert d.source == "ckrules"
+        assert "double_smem_buffer = true" in d.message
+        assert within(text, d.range) in ("false", "False", "compv4", '"compv4"')
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        context = lsp.CodeActionContext([d])
+        actions = await client.text_document_code_action_async(
+            lsp.CodeActionParams(which, d.range, context)
+        )
+        titles = [a.title for a in actions or ()]
+        if name.endswith(("names", "toml")):
+            assert "Accept PIPE003 here" in titles
+        if name == "kernels.names":  # which cannot say it where it is not written
+            return
+        (action,) = [a for a in actions or () if isinstance(a, lsp.CodeAction) and a.is_preferred]
+        assert action.edit is not None
+        assert action.edit.changes is not None
+        ((edit,),) = action.edit.changes.values()
+        left = await changed(client, path, edited(text, edit))
+        assert "PIPE003" not in [d.code for d in left]
+
+    speak(tmp_path, session)
+
+
+@pytest.mark.parametrize("name", ["kernels.names", "kernels.ck.toml"])
+def test_a_comment_hides_a_finding(name: str, tmp_path: Path) -> None:
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path, text = folder / name, TEXTS[name]
+        found = await opened(client, path, text)
+        d = next(d for d in found if d.code == "PIPE003")
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        actions = await client.text_document_code_action_async(
+            lsp.CodeActionParams(which, d.range, lsp.CodeActionContext([d]))
+        )
+        action = next(a for a in actions or () if a.title == "Accept PIPE003 here")
+        assert isinstance(action, lsp.CodeAction)
+        assert action.edit is not None
+        assert action.edit.changes is not None
+        ((edit,),) = action.edit.changes.values()
+        left = await changed(client, path, edited(text, edit))
+        assert "PIPE003" not in [d.code for d in left]
+
+    speak(tmp_path, session)
+
+
+def test_hover_and_completion(tmp_path: Path) -> None:
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path, text = folder / "kernels.ck.json", TEXTS["kernels.ck.json"]
+        await opened(client, path, text)
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        line = next(i for i, row in enumerate(text.split("\n")) if '"pipeline"' in row)
+        column = text.split("\n")[line].index("compv4")
+        hover = await client.text_document_hover_async(
+            lsp.HoverParams(which, lsp.Position(line, column))
+        )
+        assert hover is not None
+        assert isinstance(hover.contents, lsp.MarkupContent)
+        assert hover.contents.value.startswith("**pipeline** = `compv4`")
+        assert "mem" in hover.contents.value
+        found = await client.text_document_completion_async(
+            lsp.CompletionParams(which, lsp.Position(line, column + 2))
+        )
+        assert isinstance(found, lsp.CompletionList)
+        details = {i.label: i.detail for i in found.items}
+        assert details["compv3"] == "legal"
+        assert details["compv4"] is not None
+        assert "PIPE003" in details["compv4"]
+        assert found.items[0].detail == "legal"
+        edit = found.items[0].text_edit
+        assert isinstance(edit, lsp.TextEdit)
+        assert within(text, edit.range) == "compv4"
+        # the value is typed anew: the text is no JSON for a while
+        broken = text.replace('"compv4"', '"comp')
+        await changed(client, path, broken)
+        found = await client.text_document_completion_async(
+            lsp.CompletionParams(which, lsp.Position(line, column + 4))
+        )
+        assert isinstance(found, lsp.CompletionList)
+        assert {i.label: i.detail for i in found.items}["compv3"] == "legal"
+        edit = found.items[0].text_edit
+        assert isinstance(edit, lsp.TextEdit)
+        assert within(broken, edit.range) == "comp"
+
+    speak(tmp_path, session)
+
+
+def test_columns_are_those_of_the_editor(tmp_path: Path) -> None:
+    """Editors count UTF-16 units: a character of two units stands before the name."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        text = f"\U0001d11e/{NAME}.hpp"
+        found = await opened(client, folder / "kernels.names", text)
+        at = next(d.range for d in found if d.code == "PIPE003")
+        units = text.encode("utf-16-le")
+        part = units[2 * at.start.character : 2 * at.end.character].decode("utf-16-le")
+        assert part == "compv4"
+        which = lsp.TextDocumentIdentifier((folder / "kernels.names").as_uri())
+        hover = await client.text_document_hover_async(lsp.HoverParams(which, at.start))
+        assert hover is not None
+        assert isinstance(hover.contents, lsp.MarkupContent)
+        assert hover.contents.value.startswith("**pipeline**")
+
+    speak(tmp_path, session)
+
+
+def test_faults_are_findings(tmp_path: Path) -> None:
+    """What cannot be read, an empty text and faulty settings are said; the server goes on."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path = folder / "kernels.ck.json"
+        found = await opened(client, path, '{"variant": ')
+        assert [d.code for d in found] == ["CFG000"]
+        assert await changed(client, path, "", 2)
+        assert "PIPE003" in [d.code for d in await changed(client, path, TEXTS[path.name], 3)]
+        settings = folder / "ckrules.toml"
+        settings.write_text('select = ["NOPE001"]\n')
+        which = lsp.TextDocumentIdentifier(settings.as_uri())
+        client.text_document_did_save(lsp.DidSaveTextDocumentParams(which))
+        (said,) = await client.findings(path)
+        assert "NOPE001" in said.message
+        settings.write_text('ignore = ["PIPE003"]\n')
+        client.text_document_did_save(lsp.DidSaveTextDocumentParams(which))
+        assert "PIPE003" not in [d.code for d in await client.findings(path)]
+
+    speak(tmp_path, session)
+
+
+def test_every_format_has_the_findings_of_check() -> None:
+    """Code and place of every finding, for a file of each format that ckrules reads.
+
+    What cannot be read is no finding of ``check --format json``; it goes to the standard error.
+    """
+    files = sorted(p for p in (DATA / "formats").iterdir() if p.is_file())
+    words = ["check", "--arch", "gfx942", "--format", "json", *map(str, files)]
+    wanted: dict[str, list[tuple[str, int, int]]] = {p.name: [] for p in files}
+    for d in json.loads(run(*words).stdout):
+        wanted[Path(d["source"]).name].append((d["code"], d["line"], d["column"]))
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        for path in files:
+            found = await opened(client, path, path.read_text())
+            seen = [
+                (d.code, d.range.start.line + 1, d.range.start.character + 1)
+                for d in found
+                if d.code != "CFG000"
+            ]
+            assert seen == wanted[path.name]
+
+    assert any(wanted.values())
+    speak(files[0].parent, session)

@@ -1,0 +1,5 @@
+"""The fixture of the reference device."""
+
+from tests.device.conftest import double
+
+__all__ = ["double"]

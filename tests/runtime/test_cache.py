@@ -1,0 +1,151 @@
+"""Kernels built in the background: once by all processes, found by content, limited in size."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ckrules.constraints import book
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
+from ckrules.runtime import Dispatcher
+from ckrules.runtime.cache import BuildError
+from ckrules.runtime.pending import start
+from ckrules.support.errors import UnknownNameError, UsageError
+from tests.compiling import fake
+from tests.runtime import building
+from tests.runtime.building import NOTES, cache, wanted
+from tests.runtime.doubles import CONV, folder
+from tests.runtime.test_dispatcher import dispatcher
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A toolchain that compiles nothing, and the folder of what was compiled."""
+    fake.install(tmp_path / "rocm", monkeypatch)
+    place = tmp_path / "notes"
+    place.mkdir()
+    monkeypatch.setenv(NOTES, str(place))
+    return place
+
+
+def test_two_processes_build_a_kernel_once(tmp_path: Path, notes: Path) -> None:
+    place = tmp_path / "cache"
+    pipes = [_SPAWN.Pipe() for _ in range(2)]
+    children = [_SPAWN.Process(target=building.build, args=(place, p)) for _, p in pipes]
+    for child in children:
+        child.start()
+    for ours, _ in pipes:
+        assert ours.poll(120)
+        assert ours.recv() == "ready"
+    for ours, _ in pipes:
+        ours.send("go")
+    assert all(ours.poll(120) for ours, _ in pipes)
+    found = [ours.recv() for ours, _ in pipes]
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    assert found[0] == found[1]
+    assert sorted(n.name.split(".")[1] for n in notes.iterdir()) == ["device", "host"]
+
+
+def test_an_entry_is_found_by_what_it_is_made_of(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    one, other = wanted(made, 128, 64)
+    assert one.key != other.key
+    assert made.find(one) is None
+    built = made.build(one)
+    assert made.find(one) == built == made.build(one)
+    assert len(list(notes.iterdir())) == 2
+    (again,) = wanted(made, 128)
+    assert again.key == one.key
+    os.environ["FAKE_VERSION"] = "fake compiler 2.0"
+    try:
+        from ckrules.compiling import toolchain
+
+        toolchain.compiler_version.cache_clear()
+        assert wanted(made, 128)[0].key != one.key
+    finally:
+        del os.environ["FAKE_VERSION"]
+        toolchain.compiler_version.cache_clear()
+
+
+def test_what_is_damaged_is_built_again(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    built = made.build(one)
+    built.result(one.tasks[0].artifact).unlink()
+    assert made.find(one) is None
+    assert not made.build(one).missing
+    (made.place / one.key / "ckrules-kernels.jsonl").write_text("{}")
+    assert not made.build(one).missing
+    assert len(list(notes.iterdir())) == 6
+
+
+def test_the_oldest_entries_go_first(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    first, second, third = wanted(made, 64, 128, 256)
+    for each in (first, second):
+        made.build(each)
+    for i, each in enumerate((second, first)):  # the first was used later
+        os.utime(made.place / each.key, (i, i))
+    size = sum(p.stat().st_size for p in (made.place / first.key).iterdir())
+    small = cache(made.place, limit=int(2.5 * size))
+    small.build(third)
+    assert {e.name for e in small.entries()} == {first.key, third.key}
+    assert not [p for p in made.place.iterdir() if p.name.endswith(".part")]
+
+
+def test_kernels_come_one_by_one(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    told: list[str] = []
+    both = wanted(made, 64, 128)
+    made.build(both[0])
+    with ThreadPoolExecutor(2) as pool:
+        pending = start(pool, made, both, lambda entry: told.append(entry.name))
+        assert told == pending.ready == [both[0].name]
+        assert not pending.done
+        assert pending.wait(60).done
+    assert sorted(pending.ready) == sorted(told) == sorted(w.name for w in both)
+    assert pending.failed == {}
+
+
+def test_failures_are_told(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    (notes / "fail").touch()
+    (one,) = wanted(made, 128)
+    with ThreadPoolExecutor(1) as pool:
+        pending = start(pool, made, [one], lambda _: None).wait(60)
+    assert pending.failed == {one.name: f"{one.name} (device): wrong!"}
+    assert pending.ready == []
+    assert made.entries() == []
+    point = {**book("forward").vocabulary.baseline, "tile_m": 64, "wave_m": 4}
+    with pytest.raises(BuildError, match="breaks rules: "):
+        made.wanted([Config(point)], Books("2025.11"))
+
+
+def test_what_is_asked_wrong_is_said_before_anything_is_built(tmp_path: Path) -> None:
+    text = "N=1,C=7,K=8,H=9,W=9,Y=3,X=3"
+    with pytest.raises(UsageError, match="without a folder of kernels, give arch"):
+        Dispatcher(None)
+    with pytest.raises(UnknownNameError, match="did you mean 'gfx942'"):
+        Dispatcher(None, arch="gfx943")
+    with dispatcher(folder(tmp_path, k=CONV)) as d:
+        assert d.ensure(text.replace("C=7", "C=8")).done  # a kernel takes it
+        with pytest.raises(UsageError, match="give variant"):
+            d.ensure(text)
+        with pytest.raises(UsageError, match=r"give dtype: .*fp16"):
+            d.ensure(text, "forward", where=("tile_m == 64 & tile_n == 64 & tile_k == 32",))
+        assert d.declare([]).done
+        name = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x32_2x2x1_16x16x16"
+        config = Config({**book("forward").vocabulary.baseline, "arch": "gfx950"})
+        with pytest.raises(UsageError, match="for gfx950, and the dispatcher for gfx942"):
+            d.declare([config])
+        with pytest.raises(UsageError, match="compv33"):
+            d.declare([name.replace("compv3", "compv33")])
