@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.cli.formats import Forms
 from ckrules.cli.output import binary_output, text_output
+from ckrules.cli.terminal import is_terminal
 from ckrules.output.counts import Group, render_groups, rows_of, write_parquet
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
@@ -18,6 +20,8 @@ FORMS: Forms = {
     "csv": (".csv",),
     "parquet": (".parquet", ".pq"),
 }
+
+_BAR = 30  # columns of the longest bar on a terminal
 
 
 def whole_or_part(by: Sequence[str] | None, shard: tuple[int, int] | None) -> None:
@@ -49,4 +53,5 @@ def write_counts(
             more = {} if groups is None else {"by": list(by), "groups": rows_of(by, groups)}
             stream.write(json_text({**about, "count": count, **more}) + "\n")
         else:
-            stream.write(render_groups(by, count, groups, form))
+            bars = _BAR if output is None and is_terminal(sys.stdout) else 0
+            stream.write(render_groups(by, count, groups, form, bars=bars))

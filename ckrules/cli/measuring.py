@@ -41,6 +41,7 @@ def asked(
     home: str | None,
     measure: int | None,
     kernels: int | None,
+    explain: bool,
 ) -> Asked | None:
     """The options together; None: nothing is measured.
 
@@ -57,6 +58,8 @@ def asked(
         raise UsageError("--device needs --dir DIR: where kernels are built and remembered")
     if kernels is not None:
         raise UsageError("--kernels is about predictions: with --device say --measure")
+    if explain:
+        raise UsageError("--explain is about predictions: leave out --device, or ask ckrules rank")
     return Asked(device, options_of(words), Path(home), measure or _USUAL)
 
 

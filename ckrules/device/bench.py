@@ -55,6 +55,7 @@ class BenchSession(ValidationSession):
         names = {d.name for d in devices}
         timed = any(d.has_clock for d in devices)
         self.known = 0
+        self._made = cache(_made)
         self._before: dict[tuple[str, ...], float] = {}
         for key, row in runs.ends(options.device, options.device_options).items():
             if key[-1] in names and _ended(row, options.repeat if timed else 0, retry):
@@ -66,7 +67,7 @@ class BenchSession(ValidationSession):
         self.known = 0
         for kernel, job in super().jobs(kernels):
             key = (kernel.name, kernel.arch, kernel.ck, str(job.problem))
-            if self._before.get(key, -1.0) >= _made(kernel.folder, kernel.name):
+            if self._before.get(key, -1.0) >= self._made(kernel.folder, kernel.name):
                 self.known += 1
             else:
                 yield kernel, job
@@ -81,7 +82,6 @@ class BenchSession(ValidationSession):
         return found
 
 
-@cache
 def _made(folder: Any, name: str) -> float:
     """When the younger of a kernel's files was written, in seconds since 1970."""
     files = [folder / artifact.result(name) for artifact in RUNNABLE]

@@ -387,6 +387,18 @@ class Family:
             if type(word) is str and word in words:
                 full[name], spelling[name] = words[word], word
 
+    def picture(
+        self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu
+    ) -> list[str] | None:
+        """Lines that draw a kernel, None if there is no picture of this family's.
+
+        Args:
+            point: The configuration.
+            known: Its derived quantities.
+            gpu: Its GPU.
+        """
+        return None
+
     def canonical(self, name: str, word: str, values: Iterable[str]) -> str:
         """The value of a field that a word means: case, ``-`` and ``_`` do not matter.
 

@@ -30,8 +30,24 @@ def rows_of(by: Sequence[str], groups: Sequence[Group] | None) -> list[dict[str,
     return [dict(zip(by, key, strict=True)) | {"count": n} for key, n in groups or ()]
 
 
-def render_groups(by: Sequence[str], count: int, groups: Sequence[Group] | None, form: str) -> str:
-    """The groups, or without them the count alone, as ``table``, ``jsonl`` or ``csv``."""
+def render_groups(
+    by: Sequence[str],
+    count: int,
+    groups: Sequence[Group] | None,
+    form: str,
+    *,
+    bars: int = 0,
+) -> str:
+    """The groups, or without them the count alone, as ``table``, ``jsonl`` or ``csv``.
+
+    ``bars`` is the length of the longest bar behind the counts of a table; 0 for none.
+
+    >>> print(render_groups(["k"], 9, [((16,), 8), ((32,), 1)], "table", bars=8), end="")
+    k      count
+    16         8  ########
+    32         1  #
+    total      9
+    """
     rows = [{"count": count}] if groups is None else rows_of(by, groups)
     if form == "jsonl":
         return "".join(json_text(row) + "\n" for row in rows)
@@ -43,7 +59,12 @@ def render_groups(by: Sequence[str], count: int, groups: Sequence[Group] | None,
         csv.writer(out, lineterminator="\n").writerows(map(csv_cell, line) for line in lines)
         return out.getvalue()
     cells = [[*by, "count"], *([_cell(v) for v in row.values()] for row in rows)]
-    return aligned([*cells, ["total", *[""] * (len(by) - 1), str(count)]], right={len(by)})
+    cells.append(["total", *[""] * (len(by) - 1), str(count)])
+    if bars and rows:
+        most = max(row["count"] for row in rows)
+        drawn = ["#" * -(-row["count"] * bars // most) for row in rows]
+        cells = [[*line, bar] for line, bar in zip(cells, ["", *drawn, ""], strict=True)]
+    return aligned(cells, right={len(by)})
 
 
 def _cell(value: Any) -> str:

@@ -49,6 +49,11 @@ class GroupedConvolution(Family):
 
         return vocabulary.vocabulary(ck, gpus)
 
+    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
+        from ckrules.constraints.tile_gemm import picture
+
+        return picture.picture(point, known, gpu)
+
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm
         from ckrules.constraints.conv.examples import EXAMPLES

@@ -53,6 +53,13 @@ class Gemm(Family):
 
         return vocabulary.vocabulary(ck, gpus)
 
+    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
+        from ckrules.constraints.tile_gemm import picture
+
+        if point["variant"] == "preshuffle":  # whose B goes to registers as it was shuffled
+            known = {k: v for k, v in known.items() if not k.startswith("b_")}
+        return picture.picture(point, known, gpu, in_order=not point["permute_n"])
+
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm
         from ckrules.constraints.gemm.inherited import EXAMPLES, inherited

@@ -18,7 +18,7 @@ from ckrules.compiling.artifacts import RUNNABLE
 from ckrules.compiling.database import FILE
 from ckrules.constraints.conv.problem import parse
 from ckrules.device import session
-from ckrules.device.bench import BenchSession, _made, timed
+from ckrules.device.bench import BenchSession, timed
 from ckrules.device.pool import discover
 from ckrules.device.session import RunOptions, ValidationSummary
 from ckrules.device.store import Runs
@@ -97,7 +97,6 @@ def test_a_kernel_that_was_built_anew_is_measured_anew(tmp_path: Path, double: D
     double()
     kernel(tmp_path, "a")
     for when, runs in ((1e9, 2), (1e9, 0), (4e9, 2)):
-        _made.cache_clear()
         built = kernel(tmp_path, "a")
         made(tmp_path, "a", when)
         options = RunOptions("reference", repeat=1, opener=OPENER)

@@ -135,6 +135,7 @@ def test_a_killed_search_goes_on(tmp_path: Path) -> None:
     ("words", "code", "said"),
     [
         (("--device", "reference"), 2, "--device needs --dir DIR"),
+        (("--device", "reference", "--dir", "x", "--explain"), 2, "--explain is about predictions"),
         (("--measure", "3"), 2, "--measure is about measuring: give --device"),
         (("--device", "refrence", "--dir", "x"), 2, "did you mean 'reference'?"),
         (("--device", "reference", "--dir", "x", "--kernels", "9"), 2, "say --measure"),

@@ -121,6 +121,7 @@ def test_rank_says_what_was_never_measured() -> None:
     [
         (("--problem", "nonsense", *FORWARD), 2, "NAME=NUMBER"),
         (("--problem", PROBLEM, "--variant", "forward"), 2, "--arch"),
+        (("--problem", PROBLEM, *FORWARD[:4]), 2, "bf16, fp16, fp32: give --dtype"),
         (("--problem", PROBLEM, *FORWARD, "--limit", "0"), 2, "--limit 0"),
         (("--problem", PROBLEM, *FORWARD, "--product", "MI300X"), 2, "MI355X"),
         (("--problem", PROBLEM, *FORWARD, "--model", "nowhere"), 2, "nowhere"),

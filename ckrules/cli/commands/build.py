@@ -29,7 +29,8 @@ DIR is what ckrules generate wrote. For each kernel are made, beside its sources
   object  NAME.o         upstream's launcher (not by default)
 Results go to ckrules-results.sqlite in DIR as they come; ckrules results shows
 them. What is there already with the same sources, flags and compiler is not
-built again, so an interrupted build goes on where it was.
+built again, so an interrupted build goes on where it was. --library also makes
+libckrules_dispatcher.so, upstream's C interface over the kernels of DIR.
 
 \b
 Examples:
@@ -61,6 +62,7 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--timeout", default=900.0, type=Seconds(), help="Limit for one artifact [900].")
 @click.option("--retry", is_flag=True, help="Compile again what failed before.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
+@click.option("--library", is_flag=True, help="Also build upstream's dispatcher library of DIR.")
 @quiet_option
 def command(
     folder: str,
@@ -75,6 +77,7 @@ def command(
     timeout: float,
     retry: bool,
     database: str | None,
+    library: bool,
     quiet: bool,
 ) -> int:
     """Compile generated kernels and remember what came out."""
@@ -110,7 +113,14 @@ def command(
         summary = session.run(results, pool, at_once, lambda _: bar.advance(1))
     if not quiet and compiler is None:
         _tell_others(session.compilers)
-    return _finish(summary, quiet)
+    code = _finish(summary, quiet)
+    if library:
+        from ckrules.compiling.library import build
+
+        place, count = build(home, compiler)
+        if not quiet:
+            note(f"{place}: {count:,} kernel{'s' * (count != 1)}")
+    return code
 
 
 def _tell_others(compilers: Mapping[str, str]) -> None:

@@ -19,9 +19,9 @@ EPILOG = """\b
 The search begins with a uniform sample of the kernels that accept the problem, and
 goes on to kernels that differ from the best ones in a field, as long as any of them
 is among the best. Times are predicted as by ckrules rank.
-With --device nothing is only predicted: kernels that may be the fastest are built in
-a folder (--dir) and timed there, each time corrects the predictions, and --measure
-says how many kernels are tried in all. Killed and asked again, the search goes on.
+With --device kernels are measured: those that may be the fastest are built in a
+folder (--dir) and timed, each time corrects the predictions, and --measure says how
+many kernels are tried in all. Killed and asked again, the search goes on.
 
 \b
 Examples:
@@ -80,7 +80,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Search a whole space for the kernel that is predicted fastest."""
-    asked = measuring.asked(device, words, home, measure, kernels)
+    asked = measuring.asked(device, words, home, measure, kernels, explain)
     from ckrules.kernels import problem_files
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker, chosen

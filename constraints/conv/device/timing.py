@@ -112,7 +112,10 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
 def _only(column: Any, name: str) -> str:
     found = column.used()
     if len(found) != 1:
-        raise UsageError(f"kernels of one {name} can be compared, these have {sorted(found)}")
+        words = ", ".join(sorted(map(str, found)))
+        raise UsageError(
+            f"kernels of one {name} can be compared, these have {words}: give --{name}"
+        )
     return str(found[0])
 
 

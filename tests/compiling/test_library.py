@@ -1,0 +1,275 @@
+"""The dispatcher library: upstream's calls from C and ctypes, over a stand-in HIP runtime.
+
+The stand-in (`standin_hip.c`, a test double) hands memory and launches to the device `cpu` where a
+test wants to see what is computed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.compiling import library, toolchain
+from ckrules.compiling.folder import manifests
+from ckrules.compiling.manifest import ManifestEntry
+from ckrules.device.cpu import CpuDevice, CpuPlugin
+from ckrules.support.errors import UsageError
+from tests.compiling import kernels
+from tests.device import whole_path
+from tests.helpers.toolchain import require_toolchain
+from tests.runtime import doubles
+
+HERE = Path(__file__).parent
+#: A small product that compiles fast.
+GEMM = (
+    *("--ck", "2025.11", "--variant", "standard", "--arch", "gfx942", "--dtype", "fp16"),
+    *("--set", "layout=rcr", "--set", "pipeline=basic_v1", "--set", "epilogue=default"),
+    *("--set", "tile_m=32", "--set", "tile_n=32", "--set", "tile_k=32", "--set", "wave_m=1"),
+    *("--set", "wave_n=2", "--set", "warp_tile_m=16", "--set", "warp_tile_n=16"),
+    *("--set", "warp_tile_k=16", "--set", "dtype_c=fp16", "--limit", "1"),
+)
+
+
+def entries(place: Path, **configs: Any) -> list[ManifestEntry]:
+    return manifests(doubles.folder(place, **configs))
+
+
+def test_kernels_that_upstreams_calls_cannot_run_are_left_out(tmp_path: Path) -> None:
+    stream_k = {**doubles.CONV, "variant": "bwd_weight", "streamk": "tree"}
+    several = {**doubles.GEMM, "variant": "multi_d", "num_d": 1, "elementwise_op": "add"}
+    listed = entries(
+        tmp_path, f=doubles.CONV, w={**doubles.CONV, "variant": "bwd_weight"}, s=stream_k,
+        g=doubles.GEMM, m=several, d=doubles.DEPTHWISE, i={**doubles.CONV, "illegal": True},
+    )  # fmt: skip
+    assert [k.name for k in library.chosen(listed)] == ["f", "w", "g"]
+    with pytest.raises(UsageError, match="no built kernel of a kind that upstream's dispatchers"):
+        library.chosen([k for k in listed if k.name in "smd"])
+
+
+def test_calls_that_could_mean_several_kernels_are_refused(tmp_path: Path) -> None:
+    both = {"a": doubles.GEMM, "b": {**doubles.GEMM, "layout": "rrr"}}
+    with pytest.raises(UsageError, match=r"fp16 fp16 rcr; gfx942 fp16 fp16 rrr: build the library"):
+        library.chosen(entries(tmp_path, **both))
+    other = {"a": doubles.CONV, "b": {**doubles.CONV, "dtype": "bf16"}}
+    with pytest.raises(UsageError, match="name no arch, dtype"):
+        library.chosen(entries(tmp_path / "conv", **other))
+
+
+def test_the_registry_has_upstreams_form(tmp_path: Path) -> None:
+    (kernel,) = entries(tmp_path, mine=doubles.GEMM)
+    found = library.registry_json([kernel])
+    assert list(found) == ["metadata", "statistics", "kernels"]
+    assert found["metadata"]["total_kernels"] == 1
+    assert found["statistics"]["by_datatype"] == {"fp16": 1}
+    (exported,) = found["kernels"]
+    assert exported["identifier"] == "128x128x64_2x2x1_32x32x16_nopers"
+    assert exported["algorithm"]["tile_shape"] == {"m": 128, "n": 128, "k": 64}
+    assert exported["algorithm"]["block_size"] == 256
+    assert exported["algorithm"]["double_buffer"] is False
+
+
+class Standin:
+    """The stand-in runtime with memory and launches of the device `cpu`."""
+
+    def __init__(self, path: Path, code: bytes) -> None:
+        self.library = ctypes.CDLL(str(path))
+        self.device: CpuDevice = CpuPlugin().open(0, {"order": "forward", "jobs": "1"})
+        self._module = self.device.load(code)
+        self.launched = 0
+        word, data, names = ctypes.c_uint64, ctypes.c_void_p, ctypes.c_char_p
+        sizes = ctypes.POINTER(ctypes.c_uint32)
+        kinds: Any = (
+            (word, word), (None, word), (None, word, data, word), (None, word, data, word),
+            (None, word, ctypes.c_int, word), (None, names, sizes, sizes, data, word),
+        )  # fmt: skip
+        functions = (
+            self.device.allocate, self.device.free, self._write, self._read, self.device.fill,
+            self._launch,
+        )  # fmt: skip
+        made = [ctypes.CFUNCTYPE(*k)(f) for k, f in zip(kinds, functions, strict=True)]
+        self._kept = made
+        table = (ctypes.c_void_p * 6)(*(ctypes.cast(f, ctypes.c_void_p) for f in made))
+        self.library.standin_hooks(table)
+
+    def _write(self, address: int, data: int, size: int) -> None:
+        self.device.write(address, ctypes.string_at(data, size))
+
+    def _read(self, address: int, data: int, size: int) -> None:
+        ctypes.memmove(data, self.device.read(address, size), size)
+
+    def _launch(self, entry: bytes, grid: Any, block: Any, args: int, size: int) -> None:
+        self.launched += 1
+        if self.launched > 1:  # the same again: to be timed, not to be computed
+            return
+        shape: Any = tuple(grid[:3]), tuple(block[:3])
+        self.device.launch(self._module, entry.decode(), *shape, ctypes.string_at(args, size))
+
+
+def compile_c(source: Path, target: Path, *words: str) -> Path:
+    found = toolchain.find_compiler()
+    assert not isinstance(found, toolchain.Missing)
+    command = [str(found[1]), "--driver-mode=gcc", "-O1", "-o", str(target), str(source), *words]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the stand-in, which libraries are told to use."""
+    require_toolchain()
+    standin = compile_c(HERE / "standin_hip.c", tmp_path / "libstandin.so", "-shared", "-fPIC")
+    monkeypatch.setenv("CKRULES_HIP_LIBRARY", str(standin))
+    return tmp_path
+
+
+def with_library(built: Path, home: Path) -> Path:
+    """A copy of a built folder, with its library made by the command."""
+    place = home / "kernels"
+    shutil.copytree(built, place)
+    done = whole_path.shell("ckrules build kernels --library", home)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == f"kernels/{library.NAME}: 1 kernel"
+    return place / library.NAME
+
+
+PROBLEM = """
+    N G C K input_d input_h input_w filter_z filter_y filter_x stride_d stride_h stride_w
+    pad_d pad_h pad_w dilation_d dilation_h dilation_w direction split_k
+"""
+
+
+class ConvProblemC(ctypes.Structure):
+    """As programs against upstream's library declare it (version 2.0.0)."""
+
+    _fields_ = tuple((name, ctypes.c_int) for name in PROBLEM.split())
+
+
+SIZES = (1, 1, 8, 8, 1, 5, 6, 1, 3, 3, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1)
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_a_c_program_uses_it_unchanged(home: Path) -> None:
+    require_toolchain()
+    assert whole_path.build().returncode == 0
+    built = with_library(whole_path.folder() / "out", home)
+    words = (str(built), str(home / "libstandin.so"), f"-Wl,-rpath,{built.parent}:{home}")
+    program = compile_c(HERE / "library_user.c", home / "user", *words)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "before init: 0", "kernels: 0 1", "supported: 1", "name: grouped_conv_fw", "time: 0.25",
+        "launches: 13", "odd: 0 -2", "null: -1", "gemm: 0 -2 -1", "left: 0",
+    ]  # fmt: skip
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_a_convolution_is_computed_through_it(home: Path) -> None:
+    """By ctypes, with tensors in the device's memory."""
+    require_toolchain()
+    assert whole_path.build().returncode == 0
+    built = with_library(whole_path.folder() / "out", home)
+    (code,) = built.parent.glob("*.hsaco")
+    standin = Standin(home / "libstandin.so", code.read_bytes())
+    lib = ctypes.CDLL(str(built))
+    lib.conv_dispatcher_run.argtypes = [ctypes.c_void_p] * 5
+    lib.conv_dispatcher_run.restype = ctypes.c_float
+    lib.conv_dispatcher_version.restype = ctypes.c_char_p
+    assert lib.conv_dispatcher_init() == 0
+    assert lib.conv_dispatcher_version() == b"2.0.0"
+    has = [
+        getattr(lib, f"conv_dispatcher_has_{w}")() for w in ("kernels", "bwd_data", "bwd_weight")
+    ]
+    assert has == [1, 0, 0]
+    problem = ConvProblemC(*SIZES)
+    assert ctypes.sizeof(problem) == 84
+    assert lib.conv_dispatcher_is_supported(ctypes.byref(problem)) == 1
+    name = ctypes.create_string_buffer(200)
+    assert lib.conv_dispatcher_get_kernel_name(0, name, 200) == 0
+    assert name.value.decode() == code.stem
+    random = np.random.default_rng(1)
+    x = random.integers(-2, 3, (1, 5, 6, 1, 8)).astype(np.float16)
+    w = random.integers(-2, 3, (1, 8, 3, 3, 8)).astype(np.float16)
+    places = [standin.device.allocate(n) for n in (x.nbytes, w.nbytes, 480)]
+    standin.device.write(places[0], x.tobytes())
+    standin.device.write(places[1], w.tobytes())
+    assert lib.conv_dispatcher_run(*places, ctypes.addressof(problem), None) == 0.25
+    assert standin.launched == 13
+    found = np.frombuffer(standin.device.read(places[2], 480), np.float16).reshape(5, 6, 8)
+    wide = np.pad(x[0, :, :, 0].astype(np.float32), ((1, 1), (1, 1), (0, 0)))
+    right = sum(
+        np.einsum("hwc,kc->hwk", wide[i : i + 5, j : j + 6], w[0, :, i, j].astype(np.float32))
+        for i in range(3)
+        for j in range(3)
+    )
+    assert np.array_equal(found, right)
+    problem.direction = 1
+    assert lib.conv_dispatcher_run(*places, ctypes.addressof(problem), None) == -2.0
+    lib.conv_dispatcher_cleanup()
+    assert standin.library.standin_left() == 0
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_a_product_is_computed_through_it(home: Path) -> None:
+    """By ctypes, with matrices on the host, as upstream's GEMM library takes them."""
+    require_toolchain()
+    place = toolchain.root() / "tests" / "library-2025.11"
+    with kernels.alone(place):
+        line = " ".join(GEMM)
+        done = whole_path.shell(
+            f"ckrules enumerate {line} --format jsonl | ckrules generate - -o out --ck 2025.11"
+            " && ckrules build out",
+            place,
+        )
+    assert done.returncode == 0, done.stderr
+    built = with_library(place / "out", home)
+    (code,) = built.parent.glob("*.hsaco")
+    standin = Standin(home / "libstandin.so", code.read_bytes())
+    lib = ctypes.CDLL(str(built))
+    sizes = [ctypes.c_int64] * 3
+    lib.dispatcher_is_supported.argtypes = sizes
+    lib.dispatcher_run_gemm.argtypes = [*[ctypes.c_void_p] * 3, *sizes, ctypes.c_void_p]
+    lib.dispatcher_select_kernel.argtypes = [*sizes, ctypes.c_char_p, ctypes.c_int]
+    lib.dispatcher_export_registry_json.restype = ctypes.c_char_p
+    assert lib.dispatcher_is_supported(64, 32, 64) == 0
+    assert (lib.dispatcher_init(), lib.dispatcher_get_kernel_count()) == (0, 1)
+    assert lib.dispatcher_is_supported(64, 32, 64) == 1
+    assert lib.dispatcher_is_supported(64, 32, -64) == 0
+    name = ctypes.create_string_buffer(200)
+    assert lib.dispatcher_select_kernel(64, 32, 64, name, 200) == 0
+    assert name.value.decode() == code.stem
+    shape = [ctypes.c_int() for _ in range(9)]
+    assert lib.dispatcher_get_kernel_config(*map(ctypes.byref, shape)) == 0
+    assert [s.value for s in shape] == [32, 32, 32, 16, 16, 16, 1, 2, 1]
+    registry = json.loads(lib.dispatcher_export_registry_json())
+    assert registry["kernels"][0]["name"] == code.stem
+    random = np.random.default_rng(1)
+    a, b = (random.integers(-3, 4, s).astype(np.float16) for s in ((64, 64), (32, 64)))
+    c, time = np.zeros((64, 32), np.float16), ctypes.c_float()
+    given = (a.ctypes.data, b.ctypes.data, c.ctypes.data, 64, 32, 64, ctypes.addressof(time))
+    assert lib.dispatcher_run_gemm(*given) == 0
+    assert time.value == 0.25
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+    odd = (*given[:3], 64, 32, 63, ctypes.addressof(time))
+    assert (lib.dispatcher_run_gemm(*odd), time.value) == (-2, -1.0)
+    lib.dispatcher_cleanup()
+    assert standin.library.standin_left() == 0
+
+
+def test_the_compilers_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_toolchain()
+    listed = entries(tmp_path, k=doubles.CONV)
+    broken = replace(listed[0], config={**listed[0].config, "variant": "forward"})
+    monkeypatch.setattr(library, "headers", lambda _: [("ckrules_kernel.h", "#error no")])
+    with pytest.raises(library.LibraryError, match=r"libckrules_dispatcher.so: .*error"):
+        library.build(broken.folder)
+    assert not (tmp_path / library.NAME).exists()
