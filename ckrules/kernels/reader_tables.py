@@ -25,7 +25,7 @@ class KeyTable:
     """Keys that hold three fields."""
     mark: str = ""
     """A regular expression by which a text of the family is recognised; empty: by nothing."""
-    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """By field, values of real kernels that the rules do not describe."""
     joined: Mapping[str, str] = field(default_factory=dict)
     """Further keys, each with the field that `join` makes of it and others."""
@@ -70,7 +70,7 @@ class MacroTable:
     """Adds what the short form says without a number, in place."""
     words: Callable[[str, Any], Any] = lambda _, value: value
     """The value of a field for the word that a declaration writes."""
-    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """As in `KeyTable`."""
 
 

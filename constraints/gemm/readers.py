@@ -125,15 +125,17 @@ def _generated(variant: str, axes: Mapping[str, tuple[Any, ...]]) -> Mapping[str
     return {**plain, **own}
 
 
+#: What the dispatcher takes for keys that a file lacks.
+_UNSAID: Mapping[str, tuple[Any, ...]] = {
+    **dict.fromkeys((*_PADS, "persistent"), (False,)),
+    "elementwise_ops": ("add",),
+    "num_d_tensors": (1,),
+}
 _DISPATCHED: dict[str, Any] = {
     "tool": "the dispatcher",
     "profile": "dispatcher",
     "plain": True,
-    "absent": {
-        **dict.fromkeys((*_PADS, "persistent"), (False,)),
-        "elementwise_ops": ("add",),
-        "num_d_tensors": (1,),
-    },
+    "absent": _UNSAID,
     "labels": ("block_size", "streamk_config", "multi_abd_config"),
     "derive": _dispatched,
     "shape": _generated,
