@@ -8,7 +8,7 @@
 #
 # PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
 
-RUN_ARGS ?= --spread 20
+RUN_ARGS ?= --catalog recommended --best 20
 TEST_ARGS ?=
 TEST_JOBS ?= 2
 

@@ -80,7 +80,7 @@ def _known() -> list[Gpu]:
 def tallies(names: Iterable[str] | None = None) -> dict[Key, Tally]:
     """The numbers by catalog, GPU and direction, where a catalog lists something."""
     keys = itertools.product(
-        catalogs.names() if names is None else names, [g.name for g in _known()], VARIANTS
+        catalogs.upstream() if names is None else names, [g.name for g in _known()], VARIANTS
     )
     found = {key: tally(catalogs.load(key[0]), *key[1:]) for key in keys}
     return {key: t for key, t in found.items() if t.listed}

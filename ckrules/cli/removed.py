@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def removed(region: Region) -> tuple[int, list[tuple[str, int]]]:
     """The number of candidates, and how many of what was left each topic removed in turn.
 
-    Topics come in the order of `ckrules.kernels.library.topics`, ``--where`` last; a topic that
-    removes nothing is left out. The figures are kept on disk beside the compiled spaces.
+    Topics come in the order of `ckrules.kernels.library.topics`, ``--where`` and ``--distinct``
+    last; a topic that removes nothing is left out. The figures are kept on disk beside the compiled
+    spaces.
     """
     from ckrules.engine.diagram import cache
     from ckrules.engine.diagram.content import digest
@@ -53,7 +54,9 @@ def _steps(region: Region) -> list[tuple[str, list[BoolExpr]]]:
     ordered = [f for f in library.topics() if f in present]
     topics = [*ordered, *sorted(present - set(ordered))]
     steps = [(f, [r.condition for r in rules if r.topic == f]) for f in topics]
-    return [*steps, ("--where", list(region.where))] if region.where else steps
+    if region.where:
+        steps.append(("--where", list(region.where)))
+    return [*steps, ("--distinct", list(region.first))] if region.first else steps
 
 
 def number(n: int) -> str:
@@ -73,7 +76,11 @@ def lines(region: Region) -> list[str]:
         total, topics = removed(region)
     except BudgetExceededError:
         return ["what each topic of the rules removes is too hard to count"]
-    meanings = {**library.topics(), "--where": "the conditions asked for"}
+    meanings = {
+        **library.topics(),
+        "--where": "the conditions asked for",
+        "--distinct": "what makes the same code as another one",
+    }
     rows = [["candidates", number(total), ""]]
     rows += [[f"  {t} removes", number(n), meanings.get(t, "")] for t, n in topics]
     return aligned(rows, right={1}).splitlines()

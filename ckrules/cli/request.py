@@ -23,6 +23,7 @@ from ckrules.cli.options import (
 )
 from ckrules.cli.terminal import note
 from ckrules.engine.rules.region import Region
+from ckrules.kernels import library
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import families
 from ckrules.kernels.selection import accepted, select, spelled, variants_of
@@ -50,6 +51,7 @@ class Request:
     _catalog: str = ""
     _stage: str = ""
     _family: str | None = None
+    _distinct: bool = False
 
     # -- what is selected ------------------------------------------------------------------
 
@@ -57,8 +59,11 @@ class Request:
     def region(self) -> Region:
         """The selected part of the space; of a catalog only what it has at the stage."""
         if self.listing is not None:
+            if self._distinct:
+                raise UsageError("--distinct with --catalog is for what lists kernels")
             return self.listing.region
-        return select(self.books, self._given, self._where, self._family)
+        found = select(self.books, self._given, self._where, self._family)
+        return found.distinct() if self._distinct else found
 
     @functools.cached_property
     def listing(self) -> CatalogListing | None:
@@ -72,7 +77,9 @@ class Request:
         if variants := variants_of(given.get("variant", ()), self._family):
             given["variant"] = tuple(variants)
         catalog = load_catalog(self._catalog, self.books, given.get("arch"))
-        return CatalogListing(catalog, self.books, given, self._where, self._at_stage())
+        return CatalogListing(
+            catalog, self.books, given, self._where, self._at_stage(), distinct=self._distinct
+        )
 
     def _at_stage(self) -> str:
         from ckrules.constraints.catalogs.stages import PROFILES
@@ -90,7 +97,7 @@ class Request:
     @property
     def whole(self) -> bool:
         """Whether no option restricts the space."""
-        return not (self._given or self._where or self._catalog or self._family)
+        return not (self._given or self._where or self._catalog or self._family or self._distinct)
 
     @property
     def by_catalog(self) -> bool:
@@ -141,6 +148,17 @@ class Request:
             rest = (*self._where[:i], *self._where[i + 1 :])
             yield f'--where "{text}"', replace(self, _where=rest)
 
+    def distinct(self) -> Request:
+        """The request for one configuration of each set that makes the same code.
+
+        Raises:
+            UsageError: For rules under which the one that stays need not be legal.
+        """
+        profile = self.books.profile
+        if "legal" not in (profile, library.WIDER.get(profile)):
+            raise UsageError(f"--distinct goes with the profiles legal and fast, not {profile}")
+        return replace(self, _distinct=True)
+
     def listed_count(self) -> int:
         """How many kernels the catalog lists, before any stage."""
         return len(self.listing.listed) if self.listing is not None else 0
@@ -166,6 +184,7 @@ class Request:
         """
         options = [self.said(k) for k in (*self._given, "catalog") if k not in names]
         options += ["--where" if self._where else "", "--family" if self._family else ""]
+        options += ["--distinct" if self._distinct else ""]
         options = [o for o in options if o]
         if options:
             raise UsageError(f"{options[0]} does not go with {beside}")
@@ -193,7 +212,8 @@ class Request:
         if "arch" in words:
             text += f" on {words.pop('arch')}"
         rest = [v if k == "dtype" else f"{k} {v}" for k, v in words.items()]
-        return ", ".join([text, *rest, *self._where])
+        distinct = ["one of each code"] if self._distinct else []
+        return ", ".join([text, *rest, *self._where, *distinct])
 
     def to_dict(self) -> dict[str, Any]:
         """The request by option; one value stands alone, several are a list."""
@@ -205,7 +225,9 @@ class Request:
             values = self.region.fixed
             out["profile"] = self.books.profile
         out |= {k: v[0] if len(v) == 1 else list(v) for k, v in values.items()}
-        return {**out, "where": list(self._where)} if self._where else out
+        if self._where:
+            out["where"] = list(self._where)
+        return {**out, "distinct": True} if self._distinct else out
 
 
 # -- the options ---------------------------------------------------------------------------
@@ -324,6 +346,21 @@ def space_options(function: F) -> F:
     @functools.wraps(function)
     def wrapped(*args: Any, **rest: Any) -> Any:
         return function(*args, request=_request(rest), **rest)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def distinct_option(function: F) -> F:
+    """``--distinct`` of a command with `space_options`, which come before it."""
+
+    @click.option(
+        "--distinct",
+        is_flag=True,
+        help="Of configurations that make the same device code, only one.",
+    )
+    @functools.wraps(function)
+    def wrapped(*args: Any, request: Request, distinct: bool, **rest: Any) -> Any:
+        return function(*args, request=request.distinct() if distinct else request, **rest)
 
     return wrapped  # type: ignore[return-value]
 

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, unknown
 
-_NOTE, _METADATA = 7, 32
+_NOTE, _METADATA, _SYMBOLS, _RESERVED = 7, 32, 11, 0xFF00
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
 
 
 class CodeObjectError(CkrulesError, ValueError):
@@ -87,6 +88,29 @@ def entry(data: bytes, name: str) -> EntryFigures:
     return found[name]
 
 
+def symbols(data: bytes) -> dict[str, bytes]:
+    """The contents of what a code object's dynamic symbols name, such as entries.
+
+    Raises:
+        CodeObjectError: If it is not a whole code object.
+    """
+    found = {}
+    try:
+        headers = list(_sections(data))
+        for table in (h for h in headers if h[1] == _SYMBOLS):
+            names = headers[table[6]][4]
+            for at in range(table[4], table[4] + table[5], _SYMBOL.size):
+                name, _, _, section, address, size = _SYMBOL.unpack_from(data, at)
+                if 0 < section < _RESERVED and size:
+                    held = headers[section]
+                    begin = held[4] + address - held[3]
+                    end = data.index(b"\0", names + name)
+                    found[data[names + name : end].decode()] = data[begin : begin + size]
+    except (struct.error, IndexError, ValueError) as error:
+        raise CodeObjectError(f"damaged code object: {error}") from None
+    return found
+
+
 def metadata(data: bytes) -> dict[str, Any]:
     """The map of the metadata note of a code object in memory.
 
@@ -127,12 +151,7 @@ def _figures(k: dict[str, Any]) -> EntryFigures:
 
 def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
     """Name, type and content of every note of a 64-bit little-endian ELF file."""
-    if data[:6] != b"\x7fELF\x02\x01":
-        raise CodeObjectError("not a 64-bit ELF file")
-    header = _HEADER.unpack_from(data)
-    start, size, count = header[6], header[11], header[12]
-    for i in range(count):
-        section = _SECTION.unpack_from(data, start + i * size)
+    for section in _sections(data):
         if section[1] != _NOTE:
             continue
         at, end = section[4], section[4] + section[5]
@@ -143,6 +162,16 @@ def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
             at += -(-name_size // 4) * 4
             yield name, kind, data[at : at + body_size]
             at += -(-body_size // 4) * 4
+
+
+def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
+    """The headers of the sections of a 64-bit little-endian ELF file."""
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise CodeObjectError("not a 64-bit ELF file")
+    header = _HEADER.unpack_from(data)
+    start, size, count = header[6], header[11], header[12]
+    for i in range(count):
+        yield _SECTION.unpack_from(data, start + i * size)
 
 
 class Unpacker:

@@ -70,6 +70,17 @@ class Timing(Protocol):
         """
 
     @property
+    def apart(self) -> Sequence[str]:
+        """The fields of which kernels that are compared have one value."""
+
+    def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[Any]:
+        """The problems by which kernels are compared where nobody names one.
+
+        Args:
+            values: The values that the kernels have of each field.
+        """
+
+    @property
     def columns(self) -> Sequence[str]:
         """The columns by which upstream's measurements say a kernel, beside its name."""
 

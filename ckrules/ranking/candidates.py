@@ -16,6 +16,7 @@ from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from ckrules.engine.expr import BoolExpr
     from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
     from ckrules.kernels.books import Books
@@ -62,13 +63,16 @@ class Candidates:
     @cached_property
     def space(self) -> Space:
         """The region's kernels that accept the problem, whatever rules say of both."""
+        return self.region.space.where(*self.conditions(self.problem))
+
+    def conditions(self, problem: Any) -> list[BoolExpr]:
+        """The conditions on kernels under which they accept a problem."""
         problems = problems_of(self.variant)
-        values = problem_books.accepted(problems, self.problem)
+        values = problem_books.accepted(problems, problem)
         gpus = load_all(self.books.arch_files) if self.books.arch_files else None
         book = problem_books.book(self.variant, ck=self.books.ck, gpus=gpus)
         known = Simplifier(values)
-        conditions = [known.condition(r.condition) for r in book.rules]
-        return self.region.space.where(*conditions)
+        return [known.condition(r.condition) for r in book.rules]
 
     def tables(
         self, limit: int, seed: int, part: Space | None = None

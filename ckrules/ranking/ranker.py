@@ -97,6 +97,13 @@ class Ranker:
             return estimate.microseconds
         return model.predict(table, problem, estimate).microseconds
 
+    def ordered_times(self, table: KernelTable, problem: Any) -> Any:
+        """The predicted microseconds by which kernels are ordered, with `CAUTION`."""
+        times, model = self.times(table, problem), self._model(table)
+        if model is None:
+            return times
+        return np.where(model.measured(table), times, times * CAUTION)
+
     def _some(
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
     ) -> tuple[list[Ranked], Mapping[str, str]]:

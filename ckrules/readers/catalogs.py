@@ -44,7 +44,8 @@ def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) ->
     """
     gpus = gpu_facts.load_all(books.arch_files) if books.arch_files else None
     if name in catalogs.names() or _has_tables(name):
-        return catalogs.load(name, ck=books.ck, gpus=gpus)
+        asked = None if archs is None else [books.plain_arch(a) for a in archs]
+        return catalogs.load(name, ck=books.ck, gpus=gpus, archs=asked)
     if is_sweep(name):
         return Catalog(read_sweep(name, books), ck=books.ck, gpus=gpus)
     if not os.path.lexists(name):

@@ -5,10 +5,11 @@ waves, vectors and pipelines, formulas and conditions. Its tables become relatio
 expressions of the engine, so a catalog is a rule book of its own: `Catalog.book` explains why a
 point is not in it, `Catalog.space` counts, samples and compares. `Catalog.listed` walks the same
 tables in upstream's order, and `Catalog.stage` says what upstream's dispatcher and our legality
-rules leave of a list. Upstream's rule sets of June 2026 are files of this package.
+rules leave of a list. Upstream's rule sets of June 2026 are files of this package; `recommended` is
+a folder with a file for each GPU.
 
 >>> names()
-['default', 'full', 'full-tests', 'rdna', 'tiny']
+['default', 'full', 'full-tests', 'rdna', 'recommended', 'tiny']
 >>> len(load("tiny").listed("forward", "gfx942", 2, "fp16"))
 10
 """
@@ -16,8 +17,10 @@ rules leave of a list. Upstream's rule sets of June 2026 are files of this packa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ckrules.arch import CK_VERSIONS, Gpu
@@ -28,18 +31,34 @@ from ckrules.kernels.library import DEFAULT_CK
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
 
-__all__ = ["STAGES", "Catalog", "Staged", "load", "names"]
+__all__ = ["STAGES", "Catalog", "Staged", "load", "names", "upstream"]
 
 _SUFFIX = ".toml"
 
 
 def names() -> list[str]:
     """The catalogs of the package."""
-    found = (f.name for f in (files(__name__) / "data").iterdir())
-    return sorted(n.removesuffix(_SUFFIX) for n in found if n.endswith(_SUFFIX))
+    found = (files(__name__) / "data").iterdir()
+    listed = (f.name for f in found if f.name.endswith(_SUFFIX) or f.is_dir())
+    return sorted(n.removesuffix(_SUFFIX) for n in listed)
 
 
-def load(name: str | Path, *, ck: str = DEFAULT_CK, gpus: Sequence[Gpu] | None = None) -> Catalog:
+def upstream() -> list[str]:
+    """The catalogs that are upstream's own rule sets: those of one file."""
+    return [n for n in names() if not _folder(n).is_dir()]
+
+
+def _folder(name: str) -> Traversable:
+    return files(__name__) / "data" / name
+
+
+def load(
+    name: str | Path,
+    *,
+    ck: str = DEFAULT_CK,
+    gpus: Sequence[Gpu] | None = None,
+    archs: Sequence[str] | None = None,
+) -> Catalog:
     """The catalog of this name, or of a user's own file.
 
     Args:
@@ -47,6 +66,8 @@ def load(name: str | Path, *, ck: str = DEFAULT_CK, gpus: Sequence[Gpu] | None =
             a name, or a path relative to the file.
         ck: The CK headers.
         gpus: The GPUs that points may name (default: all of `ckrules.arch`).
+        archs: The GPUs that are asked about (default: all): of a catalog with a file for each GPU
+            no others are read.
 
     Raises:
         UnknownNameError: For an unknown name or version, with near matches.
@@ -55,7 +76,33 @@ def load(name: str | Path, *, ck: str = DEFAULT_CK, gpus: Sequence[Gpu] | None =
     """
     if ck not in CK_VERSIONS:
         raise unknown("CK version", ck, CK_VERSIONS)
-    return _load(str(name), ck, None if gpus is None else tuple(gpus), ())
+    known = None if gpus is None else tuple(gpus)
+    if str(name) in names() and (folder := _folder(str(name))).is_dir():
+        there = sorted(f.name.removesuffix(_SUFFIX) for f in folder.iterdir())
+        return _by_gpu(str(name), ck, known, tuple(a for a in there if archs is None or a in archs))
+    return _load(str(name), ck, known, ())
+
+
+@lru_cache(maxsize=16)
+def _by_gpu(name: str, ck: str, gpus: tuple[Gpu, ...] | None, archs: tuple[str, ...]) -> Catalog:
+    """A catalog whose kernels are in a file for each GPU."""
+    folder = _folder(name)
+    read = {
+        a: read_catalog(f"{name}/{a}{_SUFFIX}", (folder / f"{a}{_SUFFIX}").read_bytes())
+        for a in archs or _first(folder)
+    }
+    blocks = [
+        replace(block, rows=tuple({"arch": a, **row} for row in block.rows if archs))
+        for a, data in read.items()
+        for block in data.rows
+    ]
+    head = next(iter(read.values()))
+    return Catalog(replace(head, rows=tuple(blocks)), ck=ck, gpus=gpus)
+
+
+def _first(folder: Traversable) -> list[str]:
+    """A file to take the heading from, where none is about the GPUs that are asked for."""
+    return [min(f.name for f in folder.iterdir()).removesuffix(_SUFFIX)]
 
 
 @lru_cache(maxsize=16)

@@ -16,6 +16,7 @@ from ckrules.engine.expr import FALSE, BoolExpr
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.lang.where import parse_condition
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.alike import representatives
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.region import Region
 from ckrules.kernels.books import Books
@@ -39,6 +40,7 @@ class CatalogListing:
         given: Words by field; a field of the catalog's keys without words has all its values.
         where: Conditions as text.
         stage: One of `STAGES`.
+        distinct: Whether only one of the points that make the same code is kept.
 
     Raises:
         UnknownNameError: For an unknown stage, field or value, with near matches.
@@ -51,11 +53,14 @@ class CatalogListing:
         given: Mapping[str, Sequence[str]],
         where: Sequence[str] = (),
         stage: str = "listed",
+        *,
+        distinct: bool = False,
     ) -> None:
         if stage not in STAGES:
             raise unknown("stage", stage, STAGES)
         self.catalog, self.stage = catalog, stage
         self._books, self._given, self._where = books, given, where
+        self._distinct = distinct
         self._values = {k: self._asked(k) for k in catalog.keys}
         self._staged: dict[str, Staged] = {}
 
@@ -85,10 +90,24 @@ class CatalogListing:
             found += [p for p in listed if key[0] in wanted or p["variant"] in wanted]
         return [p for p in found if self._meets(p)]
 
-    @property
+    @cached_property
     def points(self) -> list[Point]:
         """The points that survive the stage too."""
-        return self.at(self.stage).points
+        found = self.at(self.stage).points
+        return self._one_of_each(found) if self._distinct else found
+
+    def _one_of_each(self, points: list[Point]) -> list[Point]:
+        """One point of each set that makes the same code, as far as that is known."""
+        kept: list[tuple[int, Point]] = []
+        families = [family_of(str(p["variant"])).name for p in points]
+        for name in dict.fromkeys(families):
+            own = [
+                (i, p) for i, (p, f) in enumerate(zip(points, families, strict=True)) if f == name
+            ]
+            words = self.book(name).vocabulary
+            places = representatives(words.alike, words.variables, (p for _, p in own))
+            kept += [own[i] for i in places]
+        return [p for _, p in sorted(kept, key=lambda pair: pair[0])]
 
     def at(self, stage: str) -> Staged:
         """What a stage leaves of the listed points, and why it takes the others."""

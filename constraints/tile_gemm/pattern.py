@@ -7,7 +7,7 @@ waves follow along Y.
 
 from __future__ import annotations
 
-from ckrules.engine.expr import BoolExpr, IntExpr, any_of, ite, minimum, named
+from ckrules.engine.expr import BoolExpr, IntExpr, any_of, const, ite, minimum, named
 
 #: Enough for a vector below 74 whose thread has less: a greater prime would be in it twice.
 _ODD_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
@@ -87,6 +87,15 @@ class Pattern:
             self.vector.isin(*(1 << i for i in range(most.bit_length()))),
             ~odd & ~wide,
         )
+
+    @property
+    def at_once(self) -> IntExpr:
+        """Elements that one access moves: the power of two in both `vector` and `width`."""
+        node: IntExpr = const(1)
+        for power in (2, 4, 8, 16, 32):
+            both = (self.vector % power == 0) & (self.width % power == 0)
+            node = ite(both, power, node)
+        return node
 
     @property
     def vector_fits(self) -> BoolExpr:

@@ -24,7 +24,7 @@ def listed(key: str) -> tuple[Any, list[Mapping[str, Value]]]:
 
 
 def test_all_of_upstreams_sets_are_there() -> None:
-    assert names() == ["default", "full", "full-tests", "rdna", "tiny"]
+    assert names() == ["default", "full", "full-tests", "rdna", "recommended", "tiny"]
     assert len(GOLDEN) == 72
 
 

@@ -28,6 +28,14 @@ OWN = {
     "--jobs": "compilers at once",
     "--ck": "CK headers",
     "--compiler": "a compiler",
+    "--device": "where kernels run, or candidates are measured",
+    "--dir": "the folder of kernels that are named, or made",
+    "--warmup": "times of one kernel, or of many that are compared",
+    "--repeat": "times of one kernel, or of many that are compared",
+    "--retry": "what is done again: runs, or builds",
+    "--folds": "figures, or figures beside a model",
+    "--set": "of the space, or of the one kernel that is meant",
+    "--index": "the first GPU, or the first that fits",
 }
 
 
@@ -72,8 +80,8 @@ def test_what_is_shown_can_be_json_and_go_to_a_file() -> None:
     found = _options()
     formats = {c for commands in found["--format"].values() for c in commands}
     outputs = {c for commands in found["--output"].values() for c in commands}
-    # Text alone, files, or JSON alone.
-    plain = {"help", "build", "docs", "validate", "run", "train"}
+    # Text alone, files, JSON alone, or a protocol.
+    plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper"}
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     assert set(cli.list_commands(context)) - formats - plain - {"generate"} == set()
     assert formats - outputs == set()

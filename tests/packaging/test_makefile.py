@@ -64,7 +64,8 @@ def _log(root: Path) -> list[str]:
 def test_a_fresh_checkout_is_set_up_once(checkout: Path) -> None:
     """The environment is made, the package installed, and a second run does neither."""
     python = _python(checkout)
-    command = "-m ckrules enumerate --variant bwd_weight --arch gfx1201 --spread 20"
+    asked = "--variant bwd_weight --arch gfx1201 --catalog recommended --best 20"
+    command = f"-m ckrules enumerate {asked}"
 
     assert _make(checkout, "run", f"PYTHON={python}").returncode == 0
     first = _log(checkout)

@@ -7,7 +7,7 @@ import click
 from ckrules.cli.counts import FORMS, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import Shard, Words, known_columns
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
@@ -15,6 +15,7 @@ GROUP = "explore"
 
 @click.command()
 @space_options
+@distinct_option
 @click.option(
     "--by", type=Words(known_columns), help="Count for each combination of these fields' values."
 )

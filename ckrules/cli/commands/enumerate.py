@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckrules.cli.best_list import CATALOG, fastest, recommended
 from ckrules.cli.emit import (
     TABLE_ROWS,
     Listing,
@@ -20,38 +21,54 @@ from ckrules.cli.emit import (
 )
 from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
+    from ckrules.kernels.family import Point
 
 GROUP = "explore"
 
 EPILOG = """\b
-A terminal gets a table of configurations from everywhere in the space;
-elsewhere all are written, by default as upstream kernel names, one a line. They
-break no rule of either severity, and come in the same order on every machine.
+A terminal gets a table: the recommended kernels of the space first, then
+configurations from everywhere in it. Elsewhere all are written, by default as
+upstream kernel names, one a line. They break no rule of either severity, and come
+in the same order on every machine. --best takes those that are predicted fastest.
 
 \b
 Examples:
   ckrules enumerate --variant bwd_weight --arch gfx1201
   ckrules enumerate --variant forward --arch gfx942,gfx950 --dtype fp16 \\
       --where "pipeline == 'compv4' & lds_bytes <= 32768" -o kernels.parquet
+  ckrules enumerate --variant forward --arch gfx942 --dtype fp16 --best 5 \\
+      --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1
   ckrules enumerate --catalog full --stage generated --arch gfx942 --variant forward
 """
 
 
 @click.command(epilog=EPILOG)
 @space_options
+@distinct_option
 @listing_options
 @limit_option
 @click.option(
     "--spread",
     type=click.IntRange(min=1),
     help="So many configurations, at equal distances in the whole order [20 on a terminal].",
+)
+@click.option(
+    "--best",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The N that are predicted fastest, fastest first; see `ckrules rank`.",
+)
+@click.option(
+    "--problem",
+    metavar="PROBLEM",
+    help="With --best: on this problem, such as N=1,C=8,… [the usual ones of the variant].",
 )
 @click.option("--shard", type=Shard(), help="Only part I of N equal parts, counted from 1.")
 @click.option("--summary", is_flag=True, help="Say what each topic of the rules removes.")
@@ -61,15 +78,27 @@ def command(
     listing: Listing,
     limit: int | None,
     spread: int | None,
+    best: int | None,
+    problem: str | None,
     shard: tuple[int, int] | None,
     summary: bool,
     quiet: bool,
 ) -> int:
     """List the configurations that break no rule."""
+    if best is not None:
+        if (limit, spread, shard) != (None, None, None):
+            raise UsageError(
+                "--best takes the whole space: leave out --limit, --spread and --shard"
+            )
+        return _best(request, listing, best, problem, summary=summary, quiet=quiet)
+    if problem is not None:
+        raise UsageError("--problem goes with --best N")
     if spread is not None and (limit is not None or shard is not None):
         raise UsageError("--spread takes the whole space: leave out --limit and --shard")
-    if listing.to_terminal and (limit, shard) == (None, None):
-        spread = spread or TABLE_ROWS
+    if listing.to_terminal and (limit, spread, shard) == (None, None, None):
+        if first := recommended(request)[:TABLE_ROWS]:
+            return _recommended(request, listing, first, summary=summary, quiet=quiet)
+        spread = TABLE_ROWS
     if (listed := request.listing) is not None:
         from ckrules.cli.catalog_list import CatalogList
 
@@ -94,6 +123,68 @@ def command(
         note(_summary(request, space, shown))
         note(_founded(request))
     if summary:
+        for text in lines(request.region):
+            note(text)
+    return 0
+
+
+def _best(
+    request: Request, listing: Listing, n: int, problem: str | None, *, summary: bool, quiet: bool
+) -> int:
+    """Lists the kernels that are predicted fastest."""
+    points, said = fastest(request, n, problem)
+    if not points:
+        note(said)
+        return 3
+    return _listed(request, listing, points, said, summary=summary, quiet=quiet)
+
+
+def _recommended(
+    request: Request, listing: Listing, first: Sequence[Point], *, summary: bool, quiet: bool
+) -> int:
+    """Shows recommended kernels, and where there are few configurations from everywhere."""
+    space = request.region.space
+    total = space.count()
+    n = min(TABLE_ROWS - len(first), total)
+    spread = (space[(2 * i + 1) * total // (2 * n)] for i in range(n))
+    rest = [p for p in spread if p not in first]
+    more = ", then configurations from everywhere" if rest else ""
+    said = f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
+    return _listed(request, listing, [*first, *rest], said, summary=summary, quiet=quiet)
+
+
+def _listed(
+    request: Request,
+    listing: Listing,
+    points: Sequence[Point],
+    said: str,
+    *,
+    summary: bool,
+    quiet: bool,
+) -> int:
+    """Writes points in the order given, and what the order is."""
+    from ckrules.output.columns import Columns
+
+    book = request.books.of(str(points[0]["variant"]))
+    columns = Columns(book, wanted_fields(listing), listing.style)
+    several_gpus(listing, {p["arch"] for p in points})
+    chunks = with_version([columns.of_points(points)], listing, request.books.ck)
+    if listing.to_terminal:
+        show_table(next(chunks), listing, "", str(points[0]["variant"]))
+        sys.stdout.flush()
+    else:
+        emit(chunks, columns.fields, listing, len(points))
+    if not quiet:
+        if request.by_catalog:
+            whole = count(len(request.listing.points) if request.listing else 0, "configuration")
+            note(f"{len(points):,} of {whole} ({request.title()})")
+        else:
+            note(_summary(request, request.region.space, len(points)))
+            note(_founded(request))
+        note(said)
+    if summary:
+        if request.by_catalog:
+            raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
         for text in lines(request.region):
             note(text)
     return 0

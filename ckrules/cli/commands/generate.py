@@ -52,6 +52,11 @@ Exit codes: 0 all generated, 1 some break a rule, 2 some cannot be read,
 @click.option("-o", "--output", metavar="DIR", required=True, help="Folder to write to.")
 @arch_option
 @click.option("--force", is_flag=True, help="Generate what breaks rules, too.")
+@click.option(
+    "--distinct",
+    is_flag=True,
+    help="Of configurations that make the same device code, only one.",
+)
 @click.option("--ninja/--no-ninja", default=None, help="Write build.ninja (default: if possible).")
 @click.option("--rule-set-names", is_flag=True, help="Names as upstream's rule sets: compv1.")
 @click.option(
@@ -66,6 +71,7 @@ def command(
     output: str,
     archs: tuple[str, ...],
     force: bool,
+    distinct: bool,
     ninja: bool | None,
     rule_set_names: bool,
     input_format: str | None,
@@ -102,6 +108,7 @@ def command(
 
     wanted = list(rule_set_configs(configs()) if rule_set_names else configs())
     books = books.at(_version(wanted, books))
+    wanted = _one_of_each(wanted, books) if distinct else wanted
     generator = Generator(books, Path(output), force=force, ninja=ninja)
     with progress("kernels") as bar:
         report = generator.run(wanted, bar.advance)
@@ -128,6 +135,27 @@ def _left(folder: Path, clean: bool) -> None:
     for path in files:
         path.unlink(missing_ok=True)
     note(f"{kernels} removed ({count(len(files), 'file')})")
+
+
+def _one_of_each(configs: Sequence[Config], books: Books) -> list[Config]:
+    """The configurations without those that make the same code as another one of them.
+
+    Raises:
+        UsageError: If nothing is known of what is the same.
+    """
+    from ckrules.engine.rules.alike import representatives, required
+
+    families = [c.family for c in configs]
+    kept: list[int] = []
+    for family in dict.fromkeys(families):
+        words = books.of(family.variants[0]).vocabulary
+        known = required(words.alike, f"{family.title} kernels")
+        own = [i for i, f in enumerate(families) if f is family]
+        places = representatives(known, words.variables, (configs[i].point for i in own))
+        kept += [own[i] for i in places]
+    if left := len(configs) - len(kept):
+        note(f"{count(left, 'configuration')} left out: they make the same code as others")
+    return [configs[i] for i in sorted(kept)]
 
 
 def _version(configs: Sequence[Config], books: Books) -> str:

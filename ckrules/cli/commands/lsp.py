@@ -23,7 +23,7 @@ docs/editors.md shows how for VS Code, Neovim and Emacs.
 @click.command(epilog=EPILOG)
 @click.option("--arch", help="GPU of configurations that name none.")
 @click.option("--ck", help="CK headers.")
-@click.option("--profile", help="Rule set.")
+@click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
 def command(arch: str | None, ck: str | None, profile: str | None) -> int:
     """Serve an editor: findings, hover, completion and quick fixes (Language Server Protocol)."""
     try:

@@ -12,7 +12,7 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -45,6 +45,7 @@ Exit codes: 0 kernels were ranked, 2 usage or bad input, 3 no kernel accepts it.
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
 @space_options
+@distinct_option
 @model_option
 @product_option
 @draw_option

@@ -18,7 +18,7 @@ from ckrules.cli.emit import (
 )
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.removed import number
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.tables import count
 
@@ -27,6 +27,7 @@ GROUP = "explore"
 
 @click.command()
 @space_options
+@distinct_option
 @listing_options
 @limit_option
 @click.option(

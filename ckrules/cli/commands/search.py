@@ -9,7 +9,7 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.options import Seconds, limit_option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -41,6 +41,7 @@ Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad in
 @click.command(epilog=EPILOG)
 @click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
 @space_options
+@distinct_option
 @model_option
 @product_option
 @draw_option

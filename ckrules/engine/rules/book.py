@@ -17,6 +17,7 @@ from ckrules.engine.rules.violation import Violation, violation
 from ckrules.support.errors import CkrulesError, RuleBookError, unknown
 
 if TYPE_CHECKING:
+    from ckrules.engine.rules.alike import Alike
     from ckrules.engine.space import Space
 
 N = TypeVar("N", bound=Expr)
@@ -78,6 +79,8 @@ class Vocabulary:
     costs: Mapping[str, int] = {}
     #: The version that the rules are for; an example for another is left out.
     ck: str = ""
+    #: Values of fields that make no difference.
+    alike: Sequence[Alike] = ()
 
     def __init__(self, variables: Iterable[Expr]) -> None:
         self.variables: dict[str, Expr] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ class Region:
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     where: tuple[BoolExpr, ...] = ()
     title: str = ""
+    first: tuple[BoolExpr, ...] = ()
+    """What `distinct` adds: the conditions that canonical points meet."""
 
     def __post_init__(self) -> None:
         given: Mapping[str, Any] = self.fixed
@@ -50,7 +52,24 @@ class Region:
     def space(self) -> Space:
         """The points of the region that meet every rule."""
         space = self.book.space_of(self.book.rules, self.fixed)
-        return space.where(*self.where) if self.where else space
+        added = (*self.where, *self.first)
+        return space.where(*added) if added else space
+
+    def distinct(self) -> Region:
+        """The canonical points of the region: one of each set that the book says is the same.
+
+        Values that are fixed narrow the choice; of points that ``where`` leaves, those stay that
+        are canonical without it.
+
+        Raises:
+            UsageError: If nothing is known of what is the same.
+        """
+        from ckrules.engine.rules.alike import canonical, required
+
+        known = required(self.book.vocabulary.alike, f"{self.book.name} kernels")
+        domains = self.book.space_of((), self.fixed).domains
+        first = canonical(known, self.book.fields, domains)
+        return replace(self, first=first)
 
     def candidates(self) -> Space:
         """Every combination of the candidate values, legal or not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.arch import DTYPES
+from ckrules.constraints.conv.networks import usual
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.timing import Work
 from ckrules.support.errors import UsageError
@@ -32,6 +33,7 @@ class ConvTiming:
 
     quantities = (*gemm.QUANTITIES, "variant", "num_groups_to_merge", "two_stage")
     columns = (*_TILE, "pipeline")
+    apart = ("variant", "arch", "dtype")
 
     def estimate(
         self, kernels: Mapping[str, Any], problem: Convolution, gpu: Gpu, product: Product
@@ -49,6 +51,11 @@ class ConvTiming:
             "channels": float(gemm.evenness(problem.in_channels // problem.groups)),
         }
         return replace(found, situation={**found.situation, **own})
+
+    def usual(self, values: Mapping[str, Any]) -> Sequence[Convolution]:
+        """A few convolutions of well-known networks; of two dimensions where kernels have these."""
+        dims = values["ndim"]
+        return usual(2 if 2 in dims else max(dims, default=2))
 
     def measured(self, row: Mapping[str, str], gpu: str) -> Point | None:
         """The configuration that a row's tile and pipeline mean.

@@ -1,0 +1,77 @@
+"""Lists of kernels that one would use: by predicted time, or those that are recommended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.cli.request import Request
+from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.tables import count
+
+if TYPE_CHECKING:
+    from ckrules.kernels.family import Point
+
+CATALOG = "recommended"
+
+
+def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], str]:
+    """The ``n`` kernels that are predicted fastest, and how they were found, in words.
+
+    Args:
+        request: What is asked for, of one variant and GPU.
+        n: How many.
+        line: The problem as text; None for the usual ones of the variant.
+
+    Raises:
+        UsageError: If nothing is known of the times of such kernels.
+    """
+    from ckrules.ranking.best import best, best_of
+
+    listing = request.listing
+    if listing is not None:
+        points = list(listing.points)
+        if not points:
+            return [], "no kernel is listed"
+        problem = _problem(line, [str(p["variant"]) for p in points])
+        found = best_of(points, request.books, n, problem)
+    else:
+        problem = _problem(line, request.region.space.domains["variant"])
+        found = best(request.region, request.books, n, problem)
+    if not found.kernels:
+        return [], f"no kernel accepts {_compared(found.problems)}"
+    looked = f"of {count(found.looked_at, 'kernel')} that were looked at"
+    return found.points, f"fastest first on {_compared(found.problems)}, {looked}: {found.source}"
+
+
+def _problem(line: str | None, variants: Sequence[Any]) -> Any:
+    if line is None:
+        return None
+    from ckrules.kernels import problem_files
+
+    kinds = problem_files.kinds([str(v) for v in variants])
+    return problem_files.parse(line, kinds)[0]
+
+
+def _compared(problems: Sequence[Any]) -> str:
+    if len(problems) == 1:
+        return str(problems[0])
+    return f"{len(problems)} usual problems (geometric mean)"
+
+
+def recommended(request: Request) -> list[Point]:
+    """The kernels of the catalog `CATALOG` that are in the space asked for."""
+    if request.by_catalog:
+        return []
+    space = request.region.space
+    if len(space.domains["arch"]) != 1:
+        return []
+    try:
+        listing = request.changed(catalog=CATALOG).listing
+    except UsageError:  # of another profile or family
+        return []
+    found = listing.points if listing is not None else []
+    try:
+        return [p for p in found if p in space]
+    except CkrulesError:  # fields of another family
+        return []

@@ -1,0 +1,224 @@
+"""The kernels of a part of a space that are predicted fastest, on a problem or on several.
+
+On several problems a kernel counts by the geometric mean of its times; it must accept all of them.
+Kernels that cannot be compared, such as those of two dtypes, come in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.ranking.candidates import Candidates
+from ckrules.ranking.kernels import KernelTable, timing
+from ckrules.ranking.ranker import Ranked, Ranker, Ranking
+from ckrules.ranking.search import SAMPLE, Search
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.engine.rules.region import Region
+    from ckrules.engine.space import Space
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.family import Point
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest kernels, first the fastest; of kinds that cannot be compared one in turn.
+
+    Args:
+        kernels: Each with its predicted time, a geometric mean on several problems.
+        looked_at: How many kernels times were predicted of.
+        source: Where the times come from, in words.
+        problems: What they were compared by.
+    """
+
+    kernels: Sequence[Ranked]
+    looked_at: int
+    source: str
+    problems: Sequence[Any]
+
+    @property
+    def points(self) -> list[Point]:
+        """The configurations."""
+        return [r.point for r in self.kernels]
+
+
+def best(
+    region: Region,
+    books: Books,
+    n: int,
+    problem: Any = None,
+    *,
+    ranker: Ranker | None = None,
+    sample: int = SAMPLE,
+    seed: int = 1,
+) -> Best:
+    """The fastest kernels of a region: all are looked at where they are few, else searched.
+
+    Args:
+        region: A part of the space of one variant and GPU.
+        books: The rule books of its version.
+        n: How many.
+        problem: A problem of the variant; None for the usual ones of its family.
+        ranker: What predicts times (default: `Ranker`).
+        sample: How many kernels a search begins with.
+        seed: Of the sample.
+
+    Raises:
+        UsageError: If nothing is known of the times of such kernels, or no kernel is left.
+
+    >>> from ckrules.kernels.books import Books
+    >>> from ckrules.kernels.selection import select
+    >>> books = Books("2025.11")
+    >>> given = {"variant": "forward", "arch": "gfx942", "dtype": "fp16", "tile_k": 64}
+    >>> region = select(books, given, ["tile_m == 128 & tile_n == 128 & pipeline == 'compv3'"])
+    >>> found = best(region, books, 2, sample=1000)
+    >>> len(found.points), len(found.problems)
+    (2, 8)
+    """
+    ranker = Ranker() if ranker is None else ranker
+
+    def searched(part: Region, problems: Sequence[Any]) -> Ranking:
+        candidates = Together(part, books, tuple(problems))
+        search = Search(candidates, Means(ranker), seed=seed, limit=n)
+        return search.run(sample).ranking
+
+    found, problems = [], dict[str, Any]()
+    for part in comparable(region):
+        asked = _problems(part, problem)
+        problems |= {str(p): p for p in asked}
+        found.append(searched(part, asked))
+    return _in_turn(found, n, list(problems.values()))
+
+
+def best_of(
+    points: Sequence[Point],
+    books: Books,
+    n: int,
+    problem: Any = None,
+    *,
+    ranker: Ranker | None = None,
+) -> Best:
+    """`best` of kernels that are listed; those that do not accept every problem are left out.
+
+    Raises:
+        UsageError: If nothing is known of the times of such kernels.
+    """
+    from ckrules.kernels.applicability import Applicability
+
+    ranker = Ranker() if ranker is None else ranker
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for point in points:
+        apart = timing(str(point["variant"])).apart
+        groups.setdefault(tuple(point[f] for f in apart), []).append(point)
+    found, problems = [], dict[str, Any]()
+    for members in groups.values():
+        values = {k: tuple(dict.fromkeys(p[k] for p in members)) for k in members[0]}
+        asked = _asked(values, problem)
+        problems |= {str(p): p for p in asked}
+        accepts = [Applicability(str(p), books) for p in asked]
+        left = [p for p in members if all(a(p) == [] for a in accepts)]
+        tables = [(KernelTable.of_points(left, books), left)] if left else []
+        found.append(Means(ranker).rank(tables, tuple(asked), n))
+    return _in_turn(found, n, list(problems.values()))
+
+
+def comparable(region: Region) -> Iterator[Region]:
+    """The parts of a region within which kernels can be compared.
+
+    Raises:
+        UsageError: If it has several variants or GPUs.
+    """
+    domains = region.book.space_of((), region.fixed).domains
+    for name in ("variant", "arch"):
+        if len(domains[name]) != 1:
+            known = ", ".join(map(str, domains[name][:4]))
+            raise UsageError(f"kernels of one {name} are compared: give --{name}, such as {known}")
+    parts = [region]
+    for name in timing(str(domains["variant"][0])).apart:
+        if name not in ("variant", "arch"):
+            parts = [
+                replace(p, fixed={**p.fixed, name: (value,)})
+                for p in parts
+                for value in domains[name]
+            ]
+    yield from parts
+
+
+def _problems(region: Region, problem: Any) -> Sequence[Any]:
+    return _asked(region.book.space_of((), region.fixed).domains, problem)
+
+
+def _asked(values: Mapping[str, Sequence[Any]], problem: Any) -> Sequence[Any]:
+    """The problem, or the usual ones of kernels that have these values of fields."""
+    if problem is not None:
+        return [problem]
+    variant = str(values["variant"][0])
+    found = timing(variant).usual(values)
+    if not found:
+        raise UsageError(f"no problems of {variant} kernels are usual: give --problem")
+    return found
+
+
+def _in_turn(found: Sequence[Ranking], n: int, problems: Sequence[Any]) -> Best:
+    """The first of each ranking, then the second of each, … until there are enough."""
+    rows = zip_longest(*(r.kernels for r in found))
+    kernels = list(islice((k for row in rows for k in row if k is not None), n))
+    sources = dict.fromkeys(r.source for r in found if r.kernels)
+    return Best(kernels, sum(r.looked_at for r in found), "; ".join(sources), problems)
+
+
+@dataclass(frozen=True)
+class Together(Candidates):
+    """The kernels of a region that accept every one of several problems, a tuple."""
+
+    @cached_property
+    def space(self) -> Space:
+        """What each problem leaves, taken together."""
+        space = self.region.space
+        for problem in self.problem:
+            space = space.where(*self.conditions(problem))
+        return space
+
+
+class Means(Ranker):
+    """Ranks by the geometric mean of the times on several problems, a tuple."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        super().__init__(ranker.model)
+
+    def _some(
+        self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
+    ) -> tuple[list[Ranked], Mapping[str, str]]:
+        if len(problem) == 1:
+            return super()._some(table, points, problem[0], limit)
+        logs = np.mean([np.log(self.ordered_times(table, p)) for p in problem], axis=0)
+        first = np.argsort(logs, kind="stable")[:limit]
+        few = [points[int(i)] for i in first]
+        if not few:
+            return [], {}
+        rows = KernelTable.of_points(few, table.books, table.product.name)
+        each = [
+            {id(r.point): r for r in super(Means, self)._some(rows, few, p, len(few))[0]}
+            for p in problem
+        ]
+        found = [_mean([by[id(point)] for by in each]) for point in few]
+        return found, rows.estimate(problem[0]).assumed
+
+
+def _mean(ranked: Sequence[Ranked]) -> Ranked:
+    """A kernel's means over several problems; limit and bounds are those of the slowest one."""
+    slowest = max(ranked, key=lambda r: r.microseconds)
+    times, low, high = (
+        float(np.exp(np.mean(np.log([getattr(r, name) for r in ranked]))))
+        for name in ("microseconds", "low", "high")
+    )
+    return replace(
+        slowest, microseconds=times, low=low, high=high, learned=all(r.learned for r in ranked)
+    )

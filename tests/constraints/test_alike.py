@@ -1,0 +1,112 @@
+"""What is said to make the same code: each set of legal kernels has one canonical member."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.alike import key, representatives
+from ckrules.kernels.books import Books
+from ckrules.kernels.selection import select
+from ckrules.support.errors import UsageError
+
+VERSIONS = ("2025.11", "2026.06")
+VARIANTS = ("forward", "bwd_data", "bwd_weight")
+#: Every combination of what claims read, with few of the sizes.
+REDUCED = {
+    "ndim": 2, "tile_m": 16, "tile_n": 32, "tile_k": 16, "warp_tile_m": 16, "dtype": "fp16",
+    "warp_tile_n": 16, "warp_tile_k": 16, "wave_m": 1, "wave_n": (1, 2), "streamk": "off",
+    "num_groups_to_merge": 1, "specialization": "default", "pipeline": ("basic_v1", "mem"),
+    "scheduler": "intrawave",
+}  # fmt: skip
+
+
+def alternatives(book: Any, point: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every configuration that is said to make the same code, legal or not."""
+    known = book.vocabulary.alike
+    wanted = key(known, point)
+    values: dict[str, set[Any]] = {}
+    for claim in known:
+        own = domain_of(book.fields[claim.field]).values
+        alike = {v for v in own if key([claim], {**point, claim.field: v}) == key([claim], point)}
+        values.setdefault(claim.field, set()).update(alike)
+    for chosen in itertools.product(*values.values()):
+        other = {**point, **dict(zip(values, chosen, strict=True))}
+        if key(known, other) == wanted:
+            yield other
+
+
+@pytest.mark.parametrize("profile", ["legal", "fast"])
+@pytest.mark.parametrize("ck", VERSIONS)
+def test_drawn_sets_have_one_canonical_member(ck: str, profile: str) -> None:
+    books = Books(ck, profile)
+    for variant, arch in zip(VARIANTS, ("gfx942", "gfx1201", "gfx90a"), strict=True):
+        region = select(books, {"variant": variant, "arch": arch, "dtype": "fp16"})
+        legal, first = region.space, region.distinct().space
+        sizes = Counter[int]()
+        for point in legal.sample(8, seed=7):
+            members = [p for p in alternatives(region.book, point) if p in legal]
+            assert point in members
+            assert sum(p in first for p in members) == 1
+            sizes[len(members)] += 1
+        assert max(sizes) > 1
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("ck", VERSIONS)
+def test_all_sets_of_a_reduced_book_have_one_canonical_member(ck: str, variant: str) -> None:
+    region = select(Books(ck), {"variant": variant, "arch": "gfx942", **REDUCED})
+    known = region.book.vocabulary.alike
+    sets: dict[Any, int] = {}
+    for point in region.space:
+        sets.setdefault(key(known, point), 0)
+    points = list(region.distinct().space)
+    for point in points:
+        sets[key(known, point)] += 1
+    assert set(sets.values()) == {1}
+    assert len(points) == region.distinct().space.count() == len(sets)
+    assert len(sets) < region.space.count()
+
+
+def test_values_that_are_asked_for_narrow_the_choice() -> None:
+    given = {"variant": "forward", "arch": "gfx942", **REDUCED, "epilogue": "default"}
+    books = Books("2025.11")
+    wide = select(books, {**given, "vector_c": (4, 8, 16)})
+    assert wide.distinct().space.count() == select(books, given).distinct().space.count()
+    assert {p["vector_c"] for p in wide.distinct().space} == {4}
+    both = select(books, {**given, "block_per_cu": (0, 2)}).distinct().space
+    assert {p["block_per_cu"] for p in both} == {0}
+    other = select(books, {**given, "block_per_cu": (0, 3)}).distinct().space
+    assert {p["block_per_cu"] for p in other} == {0, 3}
+
+
+def test_the_smallest_of_those_listed_stay() -> None:
+    region = select(Books("2025.11"), {"variant": "forward", "arch": "gfx942", **REDUCED})
+    words = region.book.vocabulary
+    points = list(itertools.islice(region.space, 500))
+    random.Random(1).shuffle(points)
+    kept = representatives(words.alike, words.variables, points)
+    assert kept == sorted(kept)
+    assert len(kept) == len({key(words.alike, p) for p in points})
+
+
+def test_every_claim_says_where_it_was_read() -> None:
+    for ck in VERSIONS:
+        words = Books(ck).of("forward").vocabulary
+        assert words.alike
+        for claim in words.alike:
+            assert claim.doc.endswith(".")
+            assert all(".hpp: " in source for source in claim.sources)
+            assert claim.sources
+            assert claim.field in words.variables
+
+
+def test_nothing_known_is_an_error() -> None:
+    with pytest.raises(UsageError, match="nothing is known of gemm kernels"):
+        select(Books(), {"variant": "gemm"}).distinct()
