@@ -87,6 +87,9 @@ _BOTH = (
     CkOption("-mllvm -amdgpu-disable-unclustered-high-rp-reschedule", _LLVM, old_only=True),
     CkOption("-mllvm -amdgpu-disable-clustered-low-occupancy-reschedule", _LLVM, old_only=True),
 )
+REGISTERS_READ_EARLY = CkOption("-mllvm -enable-misched=0", _LLVM, old_only=True)
+"""For hot loops that read LDS without ``sched_group_barrier`` around every barrier: the scheduler
+before registers are allocated moves their reads across barriers, too (seen with clang 19)."""
 _OPTIONS = {"2025.11": _BOTH, "2026.06": _BOTH}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ckrules.codegen.ck_options import CkOption
 from ckrules.codegen.project import standard
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compilers import GAPS
@@ -40,6 +41,8 @@ class Recipe:
     """Further flags from the user."""
     launcher: tuple[str, ...] = ()
     """Such as ``("ccache",)``: what runs the compiler."""
+    needs: tuple[CkOption, ...] = ()
+    """Options that the kernel needs beside those of CK."""
 
 
 def commands(recipe: Recipe, artifact: Artifact, name: str, tools: Toolchain) -> list[list[str]]:
@@ -67,7 +70,8 @@ def flags(recipe: Recipe, artifact: Artifact, tools: Toolchain) -> list[str]:
         MissingToolError: If the compiler cannot be asked for the options that it takes.
     """
     words = _common(recipe, tools)
-    words += [word for option in taken(tools.compiler, recipe.ck) for word in option.words]
+    known = taken(tools.compiler, recipe.ck, recipe.needs)
+    words += [word for option in known for word in option.words]
     if artifact is Artifact.OBJECT and tools.traits.plain:
         words += ["-include", "runtime/ckrules_device.h"]
     return [*words, *_ARTIFACT_FLAGS[artifact](recipe), *recipe.flags]

@@ -16,8 +16,10 @@ _UNIT = "empty.hip"
 _PATIENCE = 60.0
 
 
-def taken(compiler: Path, ck: str) -> tuple[CkOption, ...]:
+def taken(compiler: Path, ck: str, needs: tuple[CkOption, ...] = ()) -> tuple[CkOption, ...]:
     """The options of a CK release that a compiler takes; each compiler is asked once.
+
+    ``needs`` are further ones, of a kernel.
 
     Those that are not for a compiler of its kind or version are left out.
 
@@ -26,7 +28,7 @@ def taken(compiler: Path, ck: str) -> tuple[CkOption, ...]:
         MissingToolError: If the compiler cannot be run, or compiles nothing at all.
     """
     said = compiler_version(compiler)
-    wanted = tuple(o for o in options(ck) if o.meant_for(said))
+    wanted = tuple(o for o in (*options(ck), *needs) if o.meant_for(said))
     return _taken(compiler, first_line(said), wanted)
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ckrules import arch as gpu_facts
+from ckrules.codegen.ck_options import CkOption
 from ckrules.codegen.model import generation_of
 from ckrules.codegen.project import runtime
 from ckrules.compiling import tasks as work
@@ -27,7 +28,7 @@ from ckrules.compiling.known_options import taken
 from ckrules.compiling.results import BuildStatus, Known, Result, Results, digest, lacks
 from ckrules.kernels.families import family_of
 from ckrules.support import files, opening
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UnknownNameError, UsageError
 
 _RUNTIME = "runtime"
 _SCRATCH = ".ckrules-tmp"
@@ -182,7 +183,10 @@ class BuildSession:
         """
         o = self.options
         for kernel in self.kernels:
-            recipe = Recipe(kernel.ck, kernel.arch, kernel.defines, o.optimize, o.flags, o.launcher)
+            recipe = Recipe(
+                *(kernel.ck, kernel.arch, kernel.defines, o.optimize, o.flags, o.launcher),
+                needs=_needs(kernel),
+            )
             for artifact in o.artifacts:
                 yield (
                     kernel,
@@ -315,7 +319,7 @@ class BuildSession:
             tool=outcome.tool or tools.kind,
             tool_version=outcome.tool_version,
             flags=given,
-            lacks=lacks(taken(tools.compiler, kernel.ck), given),
+            lacks=lacks(taken(tools.compiler, kernel.ck, task.recipe.needs), given),
             command=self._shell(kernel, task, tools),
             config=json.dumps(kernel.config),
             finished=time.time(),
@@ -328,6 +332,16 @@ class BuildSession:
         steps = commands(task.recipe, task.artifact, kernel.name, tools)
         home = shlex.quote(str(kernel.folder.resolve()))
         return " && ".join([f"cd {home}", *map(shlex.join, steps)])
+
+
+def _needs(kernel: ManifestEntry) -> tuple[CkOption, ...]:
+    """The options that a kernel needs beside those of CK; none if nobody knows its family."""
+    try:
+        family = family_of(str(kernel.config["variant"]))
+    except (KeyError, UnknownNameError):
+        return ()
+    asked = getattr(family.generation, "build_options", None)
+    return tuple(asked(kernel.config)) if asked else ()
 
 
 def _refuse_unknown(ck: str, arch: str) -> None:

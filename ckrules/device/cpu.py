@@ -34,7 +34,9 @@ from ckrules.emulator.program import Program, load
 from ckrules.support.errors import UsageError, unknown
 
 _DISASSEMBLERS = ("llvm-objdump-22", "llvm-objdump-19", "llvm-objdump")
-_OPTIONS = ("order", "seed", "blocks", "jobs")
+_OPTIONS = ("order", "seed", "blocks", "jobs", "units")
+_UNITS = 3
+"""Compute units unless the option ``units`` says other: enough for blocks to share work out."""
 
 
 @dataclass
@@ -141,9 +143,12 @@ class CpuDevice:
         self._written = written
 
     def announce(self, work: Work) -> None:
-        """Forgets what was seen before; kernels that compute in steps are never sampled."""
+        """Forgets what was seen before; kernels that compute in steps, or whose blocks share the
+        work out, are never sampled.
+        """
         self._faults, self._written, self._partial = {}, None, False
-        self._whole = self.plan.sample is None or "workspace" in work.addresses
+        steps = "workspace" in work.addresses
+        self._whole = self.plan.sample is None or steps or work.shared_out
 
     def observed(self) -> Sequence[Observation]:
         """The faults of the launches since `announce`, gravest first."""
@@ -161,7 +166,7 @@ class CpuDevice:
         return np.repeat(self._written[first:last], 2)[:size]
 
     def resident_blocks(self, module: _Module, entry: str, threads: int) -> int:
-        """One: nothing runs beside it."""
+        """One: kernels that share work out see as many blocks as there are compute units."""
         return 1
 
     def synchronize(self) -> None:
@@ -268,7 +273,8 @@ class CpuPlugin:
 
     def open(self, index: int, options: Mapping[str, str] | None = None) -> CpuDevice:
         """Opens it; see `plan_of` for its options."""
-        return CpuDevice(_info(), plan_of(options or {}))
+        given = options or {}
+        return CpuDevice(_info(max(1, _number(given, "units", _UNITS))), plan_of(given))
 
     def looked_for(self) -> Sequence[tuple[str, str]]:
         """The disassembler."""
@@ -278,7 +284,9 @@ class CpuPlugin:
             return [("llvm-objdump", str(error))]
 
 
-def _info() -> DeviceInfo:
-    """What there is to say of it: it runs kernels of every GPU, one block at a time."""
+def _info(units: int = _UNITS) -> DeviceInfo:
+    """What there is to say of it: it runs kernels of every GPU, and has no clock."""
     runtime = f"numpy {np.__version__}"
-    return DeviceInfo(0, "CPU executor", "", "ckrules", runtime, compute_units=1, has_clock=False)
+    return DeviceInfo(
+        0, "CPU executor", "", "ckrules", runtime, compute_units=units, has_clock=False
+    )

@@ -98,7 +98,8 @@ class Runner:
             places = memory.addresses
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
-            self.device.announce(Work(job.name, config, job.problem, places, memory.sizes))
+            whole = kernel.info.needs_room
+            self.device.announce(Work(job.name, config, job.problem, places, memory.sizes, whole))
             self.phase(Phase.LAUNCH)
             carry_out(self.device, module, steps)
             self.device.synchronize()

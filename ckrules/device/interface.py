@@ -64,6 +64,8 @@ class Work:
     """Of each tensor by name, and of ``workspace`` where there is one."""
     sizes: Mapping[str, int]
     """Bytes of what is at these addresses."""
+    shared_out: bool = False
+    """Whether blocks share the work out among as many as run at once (`Info.needs_room`)."""
 
 
 @runtime_checkable

@@ -234,7 +234,11 @@ class Axis:
 
 
 class Generation(Protocol):
-    """How the family's kernels become C++."""
+    """How the family's kernels become C++.
+
+    A family whose kernels need compiler options beside those of CK has a method
+    ``build_options(point)`` as well, which gives them as `ckrules.codegen.ck_options.CkOption`.
+    """
 
     @property
     def templates(self) -> tuple[Path, ...]:

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ckrules import arch as gpu_facts
+from ckrules.compiling import folder as folders
 from ckrules.device import asked
 from ckrules.device.execute import opener_named, same_tensors
 from ckrules.device.jobs import OPENER
@@ -126,4 +128,22 @@ def of_gpu(entries: Iterable[ManifestEntry], arch: str | None, where: str) -> li
     found = [e for e in listed if arch in (None, e.arch)]
     if not found and listed:
         raise UsageError(f"{where}: no kernel of {arch}; there are kernels of {', '.join(archs)}")
+    return found
+
+
+def in_folder(folder: Path | str | None, arch: str | None) -> list[ManifestEntry]:
+    """The kernels of a folder and GPU that are built; none without a folder.
+
+    Raises:
+        UsageError: If none is built, or no GPU is named where one has to be.
+    """
+    if folder is None:
+        if arch is None:
+            raise UsageError("without a folder of kernels, give arch, such as 'gfx942'")
+        gpu_facts.load(arch)  # complains of an unknown one
+        return []
+    listed = of_gpu(folders.manifests(Path(folder)), arch, str(folder))
+    found = [k for k in listed if not k.missing]
+    if not found:
+        raise UsageError(f"{folder}: none of {len(listed)} kernels is built: ckrules build")
     return found

@@ -10,9 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ckrules import arch as gpu_facts
 from ckrules.compiling import executors
-from ckrules.compiling import folder as folders
 from ckrules.compiling.database import FILE
 from ckrules.device import registry, worker
 from ckrules.device.interface import DeviceError
@@ -21,7 +19,7 @@ from ckrules.device.store import place_for
 from ckrules.kernels import problem_files
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import plain_variant, variants
-from ckrules.runtime.built import BuiltKernel, of_gpu
+from ckrules.runtime.built import BuiltKernel, in_folder
 from ckrules.runtime.cache import KernelCache
 from ckrules.runtime.choosing import Choice, Chooser
 from ckrules.runtime.errors import NoKernelError
@@ -80,7 +78,7 @@ class Dispatcher:
         cache: KernelCache | None = None,
     ) -> None:
         self.cache = cache if cache is not None else KernelCache()
-        built = _built(folder, arch)
+        built = in_folder(folder, arch)
         self.arch = built[0].arch if built else str(arch)
         if results is not None:
             self.results = Path(results)
@@ -400,20 +398,6 @@ class Dispatcher:
             self._engine.forget()  # type: ignore[union-attr]
             self._owner = os.getpid()
         self._engine = None
-
-
-def _built(folder: Path | str | None, arch: str | None) -> list[ManifestEntry]:
-    """The kernels of a folder and GPU that are built; none without a folder."""
-    if folder is None:
-        if arch is None:
-            raise UsageError("without a folder of kernels, give arch, such as 'gfx942'")
-        gpu_facts.load(arch)  # complains of an unknown one
-        return []
-    listed = of_gpu(folders.manifests(Path(folder)), arch, str(folder))
-    found = [k for k in listed if not k.missing]
-    if not found:
-        raise UsageError(f"{folder}: none of {len(listed)} kernels is built: ckrules build")
-    return found
 
 
 _LIVE: weakref.WeakSet[Dispatcher] = weakref.WeakSet()

@@ -108,7 +108,9 @@ class Engine:
         steps = self.steps(call.kernel, call.problem, addresses, places.get(_WORKSPACE, 0))
         info = kernel.library.info
         sizes = {name: n for name, n in layout.sizes.items() if name in places}
-        self.device.announce(Work(info.name, info.config, call.problem, places, sizes))
+        self.device.announce(
+            Work(info.name, info.config, call.problem, places, sizes, info.needs_room)
+        )
         timed = call.timed and self.device.info.has_clock
         time = self._timed(kernel.module, steps) if timed else None
         if not timed:

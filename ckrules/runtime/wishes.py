@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.expr.variables import Role, domain_of
@@ -59,7 +59,7 @@ def fastest(
         NoKernelError: If there is none.
         UsageError: If a field is left out that says what is computed.
     """
-    from ckrules.kernels.families import family_of
+    from ckrules.kernels.families import family_of, problems_of
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker
 
@@ -68,22 +68,27 @@ def fastest(
     given = {name: [value] for name, value in wanted.items()}
     asked = Candidates(select(books, given, tuple(where)), books, problem)
     if not asked.space.count():
-        raise NoKernelError(
-            f"no legal kernel of {', '.join(map(str, wanted.values()))} takes {problem}"
-        )
-    _one_purpose(asked)
+        what = ", ".join(map(str, wanted.values()))
+        raise NoKernelError(f"no legal kernel of {what} takes {problem}")
+    while (open_ := next(_purposes(asked), None)) is not None:
+        name, values = open_
+        point = {value: asked.space.bind(**{name: value})[0] for value in values}
+        fitting = [v for v in values if problems_of(asked.variant).fits(point[v], problem)]
+        if len(fitting) != 1:
+            said = ", ".join(sorted(map(str, fitting or values)))
+            raise UsageError(f"kernels compute different things: give {name}: {said}")
+        given[name] = fitting  # such as the dimensions, which the problem says
+        asked = Candidates(select(books, given, tuple(where)), books, problem)
     if family_of(asked.variant).timing is None:
         return asked.space.sample(min(count, asked.space.count()), seed=_SEED)
     ranking = Ranker(model).rank(asked.kernels(_DRAWN, _SEED), problem, count)
     return [r.point for r in ranking.kernels]
 
 
-def _one_purpose(asked: Candidates) -> None:
-    """Complains if the kernels compute different things."""
+def _purposes(asked: Candidates) -> Iterator[tuple[str, list[Any]]]:
+    """The fields that say what is computed and have several values among the candidates."""
     for name, node in asked.region.book.fields.items():
-        domain = domain_of(node)
-        if domain.role is not Role.PURPOSE or len(asked.space.domains[name]) == 1:
-            continue
-        values = sorted(map(str, asked.space.counts_by(name)))
-        if len(values) > 1:
-            raise UsageError(f"kernels compute different things: give {name}: {', '.join(values)}")
+        if domain_of(node).role is Role.PURPOSE and len(asked.space.domains[name]) > 1:
+            values = [v for v, n in asked.space.counts_by(name).items() if n]
+            if len(values) > 1:
+                yield name, values

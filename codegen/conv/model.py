@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ckrules.codegen.conv import cpp_names as words
 from ckrules.codegen.conv.cpp_names import Direction, Pipeline
-from ckrules.codegen.conv.entries import Entry
+from ckrules.codegen.entries import Entry
 from ckrules.codegen.model import KernelModel
 from ckrules.codegen.tile_gemm import TileGemmModel
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.codegen.conv.cpp_names import FORWARD
-from ckrules.codegen.conv.entries import MAIN
 from ckrules.codegen.conv.generation import TEMPLATES, GroupedConvGeneration
 from ckrules.codegen.conv.model import GroupedConvModel
+from ckrules.codegen.entries import MAIN
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 

@@ -56,5 +56,9 @@ PIPELINES: Mapping[str, Pipeline] = {
 KERNELS: Mapping[str, str] = {
     "standard": "GemmKernel", "preshuffle": "GemmKernel", "multi_d": "GemmKernelMultiD",
     "batched": "BatchedGemmKernel", "grouped": "GroupedGemmKernel",
+    "stream_k": "reboot::StreamKKernel",
 }  # fmt: skip
 """The kernel class by variant."""
+
+STRATEGIES: Mapping[str, str] = {"atomic": "Atomic", "linear": "Reduction"}
+"""Enumerators of ``ck_tile::StreamKReductionStrategy``."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm import probe
 from ckrules.codegen.gemm.model import GemmModel, entries
@@ -43,6 +44,10 @@ class GemmGeneration:
         return GemmModel(
             name, ck, point, quantities, found, words.PIPELINES[str(point["pipeline"])]
         )
+
+    def build_options(self, point: Mapping[str, Any]) -> Sequence[CkOption]:
+        """The hot loop of shuffled weights is scheduled wrong before LLVM 20."""
+        return (REGISTERS_READ_EARLY,) if point.get("pipeline") == "preshufflev2" else ()
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ckrules.codegen.conv.entries import Entry, tails
+from ckrules.codegen.entries import Entry, tails
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.cpp_names import Pipeline
 from ckrules.codegen.tile_gemm import TileGemmModel
+from ckrules.constraints.gemm.problem_rules.several import MOST_GROUPS
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.engine.expr import Value
 
@@ -17,6 +18,19 @@ _HALVES = {
     "comp_async": [(True, "Three"), (True, "Two"), (False, "Two"), (False, "One")],
     "preshufflev2": [(True, "Odd"), (True, "Even")],
 }
+
+
+def decides(point: Mapping[str, Value]) -> bool:
+    """Whether hot loop and tail are chosen on the device, so that they are not compiled in.
+
+    Stream-K does so, and grouped kernels where they are persistent or have two LDS buffers
+    (grouped_gemm_kernel.hpp, GroupedGemmKernel::Run).
+    """
+    if point["variant"] == "stream_k":
+        return True
+    return point["variant"] == "grouped" and bool(
+        point["persistent"] or point["double_smem_buffer"]
+    )
 
 
 def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entry, ...]:
@@ -28,6 +42,10 @@ def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entr
         splits: Whether results can be added to memory (`splits_k` of the rules).
     """
     pipeline = str(point["pipeline"])
+    if decides(point):
+        stored = {"atomic": ("atomic_add",), "linear": ("set",)}
+        named = stored.get(str(point["streamk"]), ("set", "atomic_add") if splits else ("set",))
+        return tuple(Entry(f"main_{op}", True, "Full", op) for op in named)
     found = _HALVES[pipeline] if pipeline in _HALVES else tails(pipeline, stages)
     return tuple(
         Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
@@ -79,7 +97,32 @@ class GemmModel(TileGemmModel):
     @property
     def splits_k(self) -> bool:
         """Whether there is an instantiation for sums that are split into parts."""
-        return any(e.operation != "set" for e in self.entries)
+        return len({e.operation for e in self.entries}) > 1
+
+    @property
+    def decides(self) -> bool:
+        """Whether hot loop and tail are chosen on the device."""
+        return decides(self.point)
+
+    @property
+    def strategy(self) -> str:
+        """The enumerator of StreamKReductionStrategy."""
+        return words.STRATEGIES[str(self.point["streamk"])]
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether a launch depends on how many blocks the GPU has room for."""
+        return bool(self.point["persistent"]) or self.point["variant"] == "stream_k"
+
+    @property
+    def most_groups(self) -> int:
+        """Groups that the arguments of a launch describe."""
+        return MOST_GROUPS
+
+    def entry_args(self, number: int) -> str:
+        """The type of an entry's arguments; those of several classes are laid out alike."""
+        own = self.point["variant"] in ("batched", "stream_k")
+        return f"Entry{number}::KernelArgs" if own else "kernel::KernelArgs"
 
     @property
     def shuffled(self) -> bool:

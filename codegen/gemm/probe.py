@@ -54,6 +54,12 @@ def values(point: Point) -> dict[str, Any]:
     ds = _int(point, "num_d")
     pipeline = _pick(point, "pipeline", words.PIPELINES)
     preshuffle = point.get("variant") == "preshuffle"
+    known = {
+        **words.STRATEGIES,
+        "tree": "Tree",
+        "off": "Off" if point.get("variant") == "stream_k" else "",
+    }
+    strategy = _pick(point, "streamk", known)
     tail = "Even" if pipeline is words.PIPELINES["preshufflev2"] else "Full"
     return {
         "a": words.ELEMENTS[a],
@@ -78,4 +84,8 @@ def values(point: Point) -> dict[str, Any]:
         "tail": tail,
         "epilogue": _pick(point, "epilogue", {**words.EPILOGUES, "direct2d": "Direct2D"}),
         "kernel": kernel,
+        "grouped": point.get("variant") == "grouped",
+        "own_args": point.get("variant") in ("batched", "stream_k"),
+        "strategy": strategy,
+        "operation_on_c": "atomic_add" if strategy == "Atomic" else "set",
     }

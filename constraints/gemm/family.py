@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.family import Generation, Naming, Padding, Problems, Style
+    from ckrules.kernels.timing import Timing
 
 
 class Gemm(Family):
@@ -86,6 +87,8 @@ class Gemm(Family):
         if variant != "multi_d":
             full.setdefault("num_d", 0)
             full.setdefault("elementwise_op", "passthrough")
+        if variant == "stream_k":
+            full.setdefault("streamk", "atomic")
         if full.get("preshuffle") is (variant == "preshuffle"):
             del full["preshuffle"]
         if full.get("family") == self.name:
@@ -127,6 +130,12 @@ class Gemm(Family):
     def generation(self) -> Generation:
         found: Generation = late("ckrules.codegen.gemm.generation:GENERATION")
         return found
+
+    @property
+    def timing(self) -> Timing:
+        from ckrules.constraints.gemm.device.timing import TIMING
+
+        return TIMING
 
     @property
     def styles(self) -> Mapping[str, Style]:

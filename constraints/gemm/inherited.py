@@ -30,9 +30,15 @@ def _registers(c: Quantities) -> BoolExpr:
     return c.permute_n
 
 
+def _one_buffer(c: Quantities) -> BoolExpr:
+    return c.one_buffer
+
+
 #: Shared rules by code, and where a GEMM has its own instead.
 EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
+    # a kernel that hands on one buffer does not look at the switch
+    "PIPE004": _one_buffer,
     # results that go from registers to memory are not shuffled through LDS
     **dict.fromkeys(("EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI007"), _registers),
 }

@@ -5,7 +5,7 @@ they leave out, in this order::
 
     gemm_{dtype}_{layout}_{pipeline}_{epilogue}_{scheduler}
         _{pad_m}_{pad_n}_{pad_k}_{persistent}_{tile MxNxK}_{waves MxNxK}_{warp tile MxNxK}
-        [_preshuffle[_permuteN]][_multid_{Op}_d{n}]
+        [_preshuffle[_permuteN]][_multid_{Op}_d{n}][_batched|_grouped|_streamk[_linear|_tree]]
         [_out_{dtype_c}][_acc_{dtype_acc}][_tc][_wg{n}][_kbpc{n}][_single|_double]
 
 Truth values are ``True`` and ``False``. ``_out``, ``_acc``, ``_single`` and ``_double`` (LDS
@@ -43,6 +43,27 @@ OPERATIONS = {
 }  # fmt: skip
 
 
+#: What the last of the dispatcher's suffixes says of the variants that have one.
+_KINDS = ("batched", "grouped", "streamk", "streamk_linear", "streamk_tree")
+_ATOMIC = "atomic"
+
+
+def _said_kind(word: str, num_d: int) -> tuple[str, str]:
+    """Variant and strategy of a suffix; empty: neither, and the tensors D decide."""
+    stem, _, strategy = word.partition("_")
+    if stem == "streamk":
+        return "stream_k", strategy or _ATOMIC
+    return stem or ("multi_d" if num_d else "standard"), "off"
+
+
+def _kind(point: Mapping[str, Any]) -> str:
+    """The suffix of a variant and strategy."""
+    variant, strategy = str(point["variant"]), str(point.get("streamk", "off"))
+    if variant == "stream_k":
+        return "streamk" if strategy == _ATOMIC else f"streamk_{strategy}"
+    return variant if variant in _KINDS else ""
+
+
 def body() -> list[Piece]:
     """The tokens behind the prefix that every form has."""
     out = [
@@ -64,6 +85,10 @@ _SUFFIXES = (
         "_multid", "_multid_OP_dN",
         (literal("_multid_"), one_of("elementwise_op", OPERATIONS), literal("_d"), number("num_d")),
         {"elementwise_op": "passthrough", "num_d": 0},
+    ),
+    Suffix(
+        "_kind", "_batched, _grouped, _streamk, _streamk_linear, _streamk_tree",
+        (literal("_"), one_of("kind", _KINDS)), {"kind": ""},
     ),
     Suffix("_out", "_out_TYPE", (literal("_out_"), one_of("dtype_c", w.OUTPUTS)), {"dtype_c": ""}),
     Suffix(
@@ -99,7 +124,11 @@ def parse(text: str) -> ParsedName:
     """The kernel of a usual name; raises `KernelNameError` with the column of the first fault."""
     said, _ = GRAMMAR.parse(text)
     preshuffle, buffers = said.pop("preshuffle"), said.pop("buffers")
-    said["variant"] = "preshuffle" if preshuffle else "multi_d" if said["num_d"] else "standard"
+    kind = str(said.pop("kind"))
+    if preshuffle and kind:
+        raise UsageError(f"a kernel with shuffled weights is not {kind}: {text}")
+    variant, said["streamk"] = _said_kind(kind, int(said["num_d"]))
+    said["variant"] = "preshuffle" if preshuffle else variant
     known = usual(said)
     if buffers:
         known["double_smem_buffer"] = buffers == "double"
@@ -111,16 +140,21 @@ def write(point: Point) -> str:
     for key in ("variant", "dtype", "pipeline", "double_smem_buffer", "dtype_c", "dtype_acc"):
         if key not in point:
             raise UsageError(f"a point without {key!r} has no name")
-    meant = "preshuffle" if point["variant"] == "preshuffle" else (
-        "multi_d" if point.get("num_d") else "standard"
-    )  # fmt: skip
-    if point["variant"] != meant or (meant == "preshuffle" and point.get("num_d")):
-        raise UsageError(f"{point['variant']} with num_d = {point.get('num_d')} has no name")
+    kind, ds = _kind(point), int(point.get("num_d", 0))
+    meant = _said_kind(kind, ds)
+    if point["variant"] == "preshuffle" and not ds:
+        meant = ("preshuffle", "off")
+    if (point["variant"], point.get("streamk", "off")) != meant:
+        raise UsageError(
+            f"{point['variant']} with num_d = {ds} and streamk = {point.get('streamk', 'off')} "
+            "has no name"
+        )
     known = usual(point)
     two = point["double_smem_buffer"]
     said = {
         **point,
-        "preshuffle": meant == "preshuffle",
+        "preshuffle": meant[0] == "preshuffle",
+        "kind": kind,
         "buffers": "" if two == known["double_smem_buffer"] else "double" if two else "single",
         **{k: "" for k in ("dtype_c", "dtype_acc") if point[k] == known[k]},
     }

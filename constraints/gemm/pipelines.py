@@ -61,7 +61,7 @@ def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM022", "buffers-of-gemm-pipeline", kind="compile", until="2026.06",
-    applies=lambda c: c.pipeline.isin("compv6", "preshufflev2"),
+    applies=lambda c: c.pipeline.isin("compv6", "preshufflev2") & ~c.one_buffer,
     says=["{pipeline} needs double_smem_buffer = false",
           "{pipeline} needs double_smem_buffer = true"],
     source=f"{_KERNEL}: RunGemm and RunGemm2LDS (no matching operator())",
@@ -141,7 +141,7 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",
-    source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; read, not run)",
+    source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; compv3 run)",
     accepts=[{**_MIXED, "pipeline": "compv4", "double_smem_buffer": True}], rejects=[_MIXED],
 )  # fmt: skip
 def mixed_types_stay_apart(c: Quantities) -> BoolExpr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from typing import Any
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError, unknown
 
-_NAMES = ("M", "N", "K", "k_batch")
+_NAMES = ("M", "N", "K", "k_batch", "batch")
 _ALIASES = {
     "m": "M", "n": "N", "k": "K", "split_k": "k_batch", "kbatch": "k_batch", "splitk": "k_batch",
+    "batch_count": "batch",
 }  # fmt: skip
 _MAX = 2**31 - 1
+_GROUPS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,32 +26,57 @@ class Product:
 
     >>> str(Product(64, 128, 32)), str(Product(64, 128, 32, 2))
     ('M=64,N=128,K=32', 'M=64,N=128,K=32,k_batch=2')
+    >>> str(Product(64, 128, 32, others=((16, 128), (1, 128))))
+    'M=64+16+1,N=128,K=32'
     """
 
     m: int
     n: int
     k: int
     k_batch: int = 1
+    batch: int = 1
+    """So many products of these sizes, one behind the other."""
+    others: tuple[tuple[int, int], ...] = ()
+    """M and N of the further groups of a grouped product; K is that of the first."""
+
+    @property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """M and N of every group; most products are one."""
+        return ((self.m, self.n), *self.others)
 
     @property
     def flops(self) -> int:
         """A multiplication and an addition for every product."""
-        return 2 * self.m * self.n * self.k
+        return 2 * self.batch * sum(m * n for m, n in self.groups) * self.k
 
     def whole(self) -> Product:
         """The same product with its sums in one part."""
-        return Product(self.m, self.n, self.k)
+        return Product(self.m, self.n, self.k, 1, self.batch, self.others)
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes by name; of several groups what divides all of them."""
+        m, n = (math.gcd(*found) for found in zip(*self.groups, strict=True))
+        return {"M": m, "N": n, "K": self.k, "k_batch": self.k_batch, "batch": self.batch}
 
     def __str__(self) -> str:
-        text = f"M={self.m},N={self.n},K={self.k}"
-        return text if self.k_batch == 1 else f"{text},k_batch={self.k_batch}"
+        m, n = (
+            str(found[0]) if len(set(found)) == 1 and at else "+".join(map(str, found))
+            for at, found in enumerate(zip(*self.groups, strict=True))
+        )
+        text = f"M={m},N={n},K={self.k}"
+        text += "" if self.k_batch == 1 else f",k_batch={self.k_batch}"
+        return text if self.batch == 1 else f"{text},batch={self.batch}"
 
 
 def parse(text: str) -> Product:
     """The product that a text says, such as ``M=512,N=256,K=1024``; ``k_batch`` is 1.
 
+    The sizes of groups stand side by side: ``M=512+100,N=256,K=1024`` has two groups.
+
     >>> parse("m=8, n=9, k=10").flops
     1440
+    >>> parse("M=8+4,N=16,K=2").groups
+    ((8, 16), (4, 16))
 
     Raises:
         UsageError: For what is not a product, with the reason.
@@ -80,8 +108,16 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
     for name in _NAMES[:3]:
         if name not in values:
             raise UsageError(f"the problem has no {name}")
-    m, n, k, split = (_integer(name, values.get(name, 1)) for name in _NAMES)
-    return Product(m, n, k, split)
+    m, n = (_side(name, values[name]) for name in "MN")
+    k, split, batch = (_integer(name, values.get(name, 1)) for name in _NAMES[2:])
+    count = max(len(m), len(n))
+    if count > _GROUPS:
+        raise UsageError(f"{count} groups, expected at most {_GROUPS}")
+    for name, found in (("M", m), ("N", n)):
+        if len(found) not in (1, count):
+            raise UsageError(f"{name} has {len(found)} groups, expected 1 or {count}")
+    groups = tuple(zip(m * (count // len(m)), n * (count // len(n)), strict=True))
+    return Product(*groups[0], k, split, batch, groups[1:])
 
 
 def from_row(cells: Mapping[str, str]) -> Product:
@@ -95,6 +131,11 @@ def from_row(cells: Mapping[str, str]) -> Product:
     """
     known = {*_NAMES, *_ALIASES}
     return from_mapping({k: v.strip() for k, v in cells.items() if k in known and v.strip()})
+
+
+def _side(name: str, value: Any) -> tuple[int, ...]:
+    """The sizes of the groups, of which most products have one."""
+    return tuple(_integer(name, part) for part in str(value).split("+"))
 
 
 def _integer(name: str, value: Any) -> int:
@@ -111,12 +152,17 @@ def pack(problem: Product) -> bytes:
     """A problem as ``ckrules_gemm`` of ``runtime/ckrules_gemm.h`` lays it out.
 
     >>> len(pack(Product(1, 2, 3)))
-    32
+    48
     """
-    return struct.pack("=4q", problem.m, problem.n, problem.k, problem.k_batch)
+    p = problem
+    numbers = [p.m, p.n, p.k, p.k_batch, p.batch, len(p.groups)]
+    for group in p.others:
+        numbers += group
+    return struct.pack(f"={len(numbers)}q", *numbers)
 
 
 def row(problem: Product, variant: str) -> dict[str, Value]:
     """The columns that a product fills in tables of results."""
-    sizes = dict(zip(_NAMES, (problem.m, problem.n, problem.k, problem.k_batch), strict=True))
-    return {**sizes, "flops": problem.flops}
+    first = {"M": problem.m, "N": problem.n, "K": problem.k, "k_batch": problem.k_batch}
+    more = {"batch": problem.batch, "groups": len(problem.groups)}
+    return {**first, **{k: v for k, v in more.items() if v > 1}, "flops": problem.flops}

@@ -19,23 +19,32 @@ if TYPE_CHECKING:
 _COMMON = (1, 16, 64, 128, 256, 512, 1024, 4096)
 
 #: A product that the baseline of the kernels accepts.
-BASELINE: Mapping[str, Value] = {"M": 512, "N": 512, "K": 512, "k_batch": 1}
+BASELINE: Mapping[str, Value] = {
+    "M": 512,
+    "N": 512,
+    "K": 512,
+    "k_batch": 1,
+    "batch": 1,
+    "groups": 1,
+}
 
 
 def fields() -> list[Expr]:
     """The sizes of a product."""
     wide: Any = {"lo": 1, "hi": 2**31 - 1}
     return [
-        Int("M", _COMMON, **wide, doc="rows of C"),
-        Int("N", _COMMON, **wide, doc="columns of C"),
+        Int("M", _COMMON, **wide, doc="rows of C; of groups what divides the rows of each"),
+        Int("N", _COMMON, **wide, doc="columns of C; of groups what divides those of each"),
         Int("K", _COMMON, **wide, doc="products of a sum"),
         Int("k_batch", (1, 2, 4, 8), **wide, doc="parts that the sum is split into"),
+        Int("batch", (1, 2, 16), **wide, doc="products of these sizes, one behind the other"),
+        Int("groups", (1, 2, 8), **wide, doc="products of different sizes, computed together"),
     ]
 
 
 def values(problem: Product) -> dict[str, Value]:
     """The values of `fields` for a product."""
-    return {"M": problem.m, "N": problem.n, "K": problem.k, "k_batch": problem.k_batch}
+    return {**problem.sizes(), "groups": len(problem.groups)}
 
 
 class GemmProblem(Quantities):
@@ -45,16 +54,18 @@ class GemmProblem(Quantities):
     N: IntExpr
     K: IntExpr
     k_batch: IntExpr
+    batch: IntExpr
+    groups: IntExpr
 
     @cached_property
     def d_row(self) -> BoolExpr:
         """True where rows of every D are contiguous."""
-        return (self.variant == "multi_d") & self.letter(3, "r")
+        return self.has_d & self.letter(3, "r")
 
     @cached_property
     def d_column(self) -> BoolExpr:
         """True where columns of every D are contiguous."""
-        return (self.variant == "multi_d") & self.letter(3, "c")
+        return self.has_d & self.letter(3, "c")
 
     @quantity
     def checked_vector_a(self) -> IntExpr:

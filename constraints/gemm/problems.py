@@ -48,7 +48,7 @@ class GemmProblems:
         return row(problem, variant)
 
     def fields(self) -> list[Expr]:
-        """M, N, K and the parts of a sum."""
+        """M, N, K, the parts of a sum, and how many products there are."""
         from ckrules.constraints.gemm import problem_fields
 
         return problem_fields.fields()
@@ -89,13 +89,14 @@ class GemmProblems:
         return GemmTensors(problem, config)
 
     def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
-        """Sizes up to 16384, sums in one part."""
-        return {"M": (1, 16384), "N": (1, 16384), "K": (1, 16384), "k_batch": (1, 1)}
+        """Sizes up to 16384, sums in one part, and one product."""
+        most = dict.fromkeys("MNK", (1, 16384))
+        return {**most, "k_batch": (1, 1), "batch": (1, 1), "groups": (1, 1)}
 
     def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
         """Every size makes sense with every other."""
         return []
 
     def quiet(self) -> dict[str, Value]:
-        """Sums in one part."""
-        return {"k_batch": 1}
+        """One product, its sums in one part."""
+        return {"k_batch": 1, "batch": 1, "groups": 1}

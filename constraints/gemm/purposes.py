@@ -13,8 +13,8 @@ _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
 
 @rule(
     "GEMM001", "layout-of-other-tensors", kind="compile",
-    says=["{variant} has a layout of three letters, for A, B and C, not {layout}",
-          "{variant} has a layout of four letters, for A, B, C and every D, not {layout}"],
+    says=["{variant} without D has a layout of three letters, for A, B and C, not {layout}",
+          "{variant} with D has a layout of four letters, for A, B, C and every D, not {layout}"],
     source=["ops/gemm/kernel/gemm_kernel.hpp: GemmKernel (no D)", _MULTI_D],
     accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
     rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
@@ -27,8 +27,8 @@ def layout_has_its_letters(c: Quantities) -> BoolExpr:
     Fix: add or drop the fourth letter.
     """
     return all_of(
-        implies(c.variant != "multi_d", c.layout.isin(*PLAIN_LAYOUTS)),
-        implies(c.variant == "multi_d", c.layout.isin(*D_LAYOUTS)),
+        implies(~c.has_d, c.layout.isin(*PLAIN_LAYOUTS)),
+        implies(c.has_d, c.layout.isin(*D_LAYOUTS)),
     )
 
 
@@ -37,17 +37,18 @@ def layout_has_its_letters(c: Quantities) -> BoolExpr:
     says=["{variant} has no tensor D: num_d = {num_d}, expected 0",
           "{variant} needs a tensor D: num_d = {num_d}"],
     source=f"{_MULTI_D}: static_assert on DsLayout::size() > 0",
-    accepts=[{}], rejects=[{"num_d": 1}, {"variant": "multi_d", "layout": "rcrr"}],
+    accepts=[{}, {"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    rejects=[{"num_d": 1}, {"variant": "multi_d", "layout": "rcrr"}],
 )  # fmt: skip
 def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
-    """multi_d has at least one tensor D, other kernels have none.
+    """multi_d has at least one tensor D, grouped may have some, other kernels have none.
 
-    Why: GemmKernelMultiD asserts it, and GemmKernel takes no pointers to others.
+    Why: GemmKernelMultiD asserts it, and other kernels take no pointers to D.
 
     Fix: use the other variant.
     """
     return all_of(
-        implies(c.variant != "multi_d", c.num_d == 0),
+        implies(~c.variant.isin("multi_d", "grouped"), c.num_d == 0),
         implies(c.variant == "multi_d", c.num_d >= 1),
     )
 
@@ -72,8 +73,8 @@ def operation_takes_ds(c: Quantities) -> BoolExpr:
     Fix: use add, multiply or passthrough.
     """
     return all_of(
-        implies(c.variant != "multi_d", c.elementwise_op == "passthrough"),
-        implies(c.variant == "multi_d", c.elementwise_op.isin("passthrough", *D_OPERATIONS)),
+        implies(~c.has_d, c.elementwise_op == "passthrough"),
+        implies(c.has_d, c.elementwise_op.isin("passthrough", *D_OPERATIONS)),
     )
 
 
@@ -130,7 +131,7 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM007", "d-of-other-layout", kind="launch",
-    applies=lambda c: c.variant == "multi_d",
+    applies=lambda c: c.has_d,
     says="D and C have one layout: {layout}",
     source="ops/gemm/kernel/universal_gemm_kernel.hpp: IsSupportedArgument (DiLayout and CLayout, both compiled in)",
     accepts=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ckrules.constraints.gemm.words import LAYOUTS
+from ckrules.constraints.gemm.words import LAYOUTS, ONE_BUFFER
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     BoolExpr,
@@ -43,6 +43,7 @@ class Fields(TileGemm):
     num_d: IntExpr
     elementwise_op: EnumExpr
     k_block_per_cu: IntExpr
+    streamk: EnumExpr
 
 
 class Quantities(Fields):
@@ -74,6 +75,16 @@ class Quantities(Fields):
     def c_row(self) -> BoolExpr:
         """True where N is contiguous in C."""
         return self.letter(2, "r")
+
+    @cached_property
+    def has_d(self) -> BoolExpr:
+        """True where the kernel applies tensors D: always in multi_d, in grouped if it has any."""
+        return (self.variant == "multi_d") | ((self.variant == "grouped") & (self.num_d >= 1))
+
+    @cached_property
+    def one_buffer(self) -> BoolExpr:
+        """True where the kernel hands the pipeline one LDS buffer whatever double_smem_buffer is."""
+        return self.variant.isin(*ONE_BUFFER)
 
     @cached_property
     def shuffled_b(self) -> BoolExpr:
@@ -201,10 +212,20 @@ class Quantities(Fields):
 
     @quantity
     def splits_k(self) -> BoolExpr:
-        """Whether results of parts of a sum can be added to memory."""
-        halves = self.dtype_c.isin("fp16", "bf16") & self.store_width.isin(2, 4, 8)
-        singles = (self.dtype_c == "fp32") & self.store_width.isin(1, 2, 4)
-        return (self.variant == "standard") & (halves | singles)
+        """Whether the kernel is built for sums in parts, whose results are added to memory."""
+        plain = self.variant.isin("standard", "batched") | (
+            (self.variant == "grouped") & (self.num_d == 0)
+        )
+        return plain & self.adds_results
+
+    @cached_property
+    def adds_results(self) -> BoolExpr:
+        """True where results of their type and width can be added to memory."""
+        # a C with columns contiguous is viewed by element (MakeGemmTensorViews)
+        width: IntExpr = ite(self.c_row, self.store_width, 1)
+        halves = self.dtype_c.isin("fp16", "bf16") & width.isin(2, 4, 8)
+        singles = (self.dtype_c == "fp32") & width.isin(1, 2, 4)
+        return halves | singles
 
     # -- shuffled weights --------------------------------------------------------------------
 
@@ -244,3 +265,9 @@ class Quantities(Fields):
         # compv5 adds the partial sums of its two waves through LDS
         summed = maximum(stage, round_up(4 * self.tile_m * self.tile_n, 16))
         return ite(self.shuffled_b, alone, ite(self.pipeline == "compv5", summed, staged))
+
+    @property
+    def lds_arrays(self) -> IntExpr:
+        """Arrays in LDS: kernels that know one buffer declare one."""
+        node: IntExpr = ite(self.one_buffer, 1, super().lds_arrays)
+        return node

@@ -40,7 +40,7 @@ from ckrules.support.errors import UsageError
 #: What kernels of these tools have and their names leave out, where it is one value for all.
 _FIXED: Mapping[str, Any] = {"transpose_c": False, "num_wave_groups": 1}
 #: What names leave out although kernels of one name may differ, and what is meant.
-_LEFT_OUT: Mapping[str, Any] = {"permute_n": False, "k_block_per_cu": 1}
+_LEFT_OUT: Mapping[str, Any] = {"permute_n": False, "k_block_per_cu": 1, "streamk": "off"}
 
 
 class ToolNames:
@@ -62,6 +62,8 @@ class ToolNames:
 
     def format(self, point: Point) -> str:
         """The name; raises `UsageError` for a kernel that the tool does not make."""
+        if point["variant"] not in TILE_ENGINE_PREFIXES:
+            raise UsageError(f"{self.tool} has no name for kernels of {point['variant']}")
         for key, value in self.fixed(point).items():
             if key in point and point[key] != value:
                 raise UsageError(f"{self.tool} has no kernel with {key} = {point[key]}")
@@ -143,7 +145,7 @@ class DispatcherNames(ToolNames):
 
     def format(self, point: Point) -> str:
         """The name; raises `UsageError` for a kernel that the dispatcher does not make."""
-        super().format({**point, "preshuffle": False, "buffers": ""})
+        super().format({**point, "preshuffle": False, "buffers": "", "kind": ""})
         return write({**point, **usual(point)})
 
 

@@ -30,6 +30,7 @@ DEFAULTS: Mapping[str, Value] = {
     "transpose_c": False,
     "permute_n": False,
     "k_block_per_cu": 1,
+    "streamk": "off",
 }
 
 #: A legal point that the examples of rules change a few fields of.
@@ -45,14 +46,14 @@ BASELINE: Mapping[str, Value] = {
 #: What changing a field costs in a repair: what a kernel computes is no mere flag.
 COSTS: Mapping[str, int] = {
     **shared.COSTS, "dtype_c": 60, "dtype_acc": 2, "num_d": 60, "elementwise_op": 60,
-    "transpose_c": 3, "permute_n": 3, "k_block_per_cu": 2,
+    "transpose_c": 3, "permute_n": 3, "k_block_per_cu": 2, "streamk": 10,
 }  # fmt: skip
 
 #: Selectors first, then waves and warp tiles, then the tile.
 ORDER = (
     "variant", "arch", "dtype", "dtype_acc", "dtype_c", "layout", "epilogue", "pipeline",
     "scheduler", "double_smem_buffer", "num_wave_groups", "transpose_c", "permute_n", "num_d",
-    "elementwise_op", "persistent", "wave_k", "warp_tile_m", "warp_tile_n", "warp_tile_k",
+    "elementwise_op", "streamk", "persistent", "wave_k", "warp_tile_m", "warp_tile_n", "warp_tile_k",
     "wave_m", "wave_n", "tile_k", "tile_m", "tile_n", "pad_m", "pad_n", "pad_k", "k_block_per_cu",
 )  # fmt: skip
 
@@ -77,6 +78,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         Bool("permute_n", doc="columns of shuffled weights permuted, results stored from registers"),
         Int("num_d", (0, 1, 2), lo=0, hi=64, doc="tensors D"),
         Enum("elementwise_op", w.OPERATIONS, doc="operation on C and every D"),
+        Enum("streamk", w.STREAMK, doc="how stream-K joins the parts of a tile"),
         Int("k_block_per_cu", (1, 2), lo=1, hi=16, doc="blocks on a compute unit (launch bound)"),
     ]  # fmt: skip
 

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 
 from ckrules.constraints.tile_gemm import fields as shared
 
-VARIANTS = ("standard", "preshuffle", "multi_d")
+VARIANTS = ("standard", "preshuffle", "multi_d", "batched", "grouped", "stream_k")
+#: Variants whose kernels hand the pipeline one LDS buffer whatever the configuration says.
+ONE_BUFFER = ("batched", "stream_k")
+#: How stream-K puts the parts of a tile together; other kernels have ``off``.
+STREAMK = ("off", "atomic", "linear", "tree")
 #: Types of A, B and the accumulator by the word of the field ``dtype``.
 TYPES: Mapping[str, tuple[str, str, str]] = {
     **{d: (d, d, "fp32") for d in ("fp16", "bf16", "fp32", "fp8", "bf8")},
@@ -51,7 +55,9 @@ SYNONYMS = {
     "variant": {
         "gemm": "standard", "gemmuniversal": "standard", "universal": "standard",
         "gemmpreshuffle": "preshuffle", "weightpreshuffle": "preshuffle",
-        "gemmmultid": "multi_d",
+        "gemmmultid": "multi_d", "batchedgemm": "batched", "gemmbatched": "batched",
+        "groupedgemm": "grouped", "gemmgrouped": "grouped", "streamk": "stream_k",
+        "gemmstreamk": "stream_k",
     },
     "dtype": {
         "half": "fp16", "float16": "fp16", "f16": "fp16",
@@ -66,6 +72,7 @@ SYNONYMS = {
         **{f"compute{v}": f"comp{v}" for v in ("v3", "v4", "v5", "v6")},
         "computeasync": "comp_async", "weightpreshufflev2": "preshufflev2",
     },
+    "streamk": {"reduction": "linear", "none": "off"},
     "elementwise_op": {
         "multidadd": "add", "multidmultiply": "multiply", "mul": "multiply", "addscale": "add_scale",
     },

@@ -371,9 +371,14 @@ class TileGemm(Fields, ABC):
         most = maximum(self.pipeline_lds, self.epilogue_lds)
         if self.since("2026.06"):
             return most
-        # two arrays; the class of basic_v1 has a single one whatever the configuration says
-        two = self.double_smem_buffer & (self.pipeline != "basic_v1")
-        return ite(two, 2 * most, most)
+        return self.lds_arrays * most
+
+    @property
+    def lds_arrays(self) -> IntExpr:
+        """Arrays that the kernel declares in LDS, until 2026.06: one for each buffer."""
+        # the class of basic_v1 has a single one whatever the configuration says
+        node: IntExpr = ite(self.double_smem_buffer & (self.pipeline != "basic_v1"), 2, 1)
+        return node
 
     # -- registers ---------------------------------------------------------------------------
 

@@ -38,7 +38,10 @@ NEITHER = "no inner product of bf16, and waves of 32", {"DW001", "DW011"}
 NO_TURNED = "fp32 read with transpose loads has no warp GEMM", {"WARP003"}
 
 #: Variants that are computed with matrix instructions.
-GEMMS = ("forward", "bwd_data", "bwd_weight", "standard", "preshuffle", "multi_d")
+GEMMS = (
+    *("forward", "bwd_data", "bwd_weight", "standard", "preshuffle", "multi_d"),
+    *("batched", "grouped", "stream_k"),
+)
 
 EMPTY: dict[tuple[str, str, str, str], tuple[str, set[str]]] = {
     **{
@@ -74,6 +77,7 @@ COMBINATIONS = [
 STARTS: dict[str, dict[str, Any]] = {
     "preshuffle": {"pipeline": "preshufflev2", "double_smem_buffer": True},
     "multi_d": {"layout": "rcrr", "num_d": 1, "elementwise_op": "add"},
+    "stream_k": {"streamk": "linear"},
 }
 
 

@@ -74,6 +74,10 @@ def test_what_a_gpu_would_not_start_is_refused() -> None:
 def test_options() -> None:
     assert plan_of({"jobs": "1"}) == Plan(tuple(Order), 0, None, 1)
     assert plan_of({"order": "reversed", "blocks": "4", "jobs": "2"}).sample == 4
+    assert CpuPlugin().open(0, {"units": "7"}).info.compute_units == 7
+    assert CpuPlugin().open(0).info.compute_units == 3
+    with pytest.raises(UsageError, match="units=few: a whole number is expected"):
+        CpuPlugin().open(0, {"units": "few"})
     with pytest.raises(UnknownNameError, match="did you mean 'order'"):
         plan_of({"ordr": "forward"})
     with pytest.raises(UnknownNameError, match="did you mean 'forward'"):

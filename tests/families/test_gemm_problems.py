@@ -9,6 +9,7 @@ import pytest
 
 from ckrules.constraints.gemm.device.tensors import GemmTensors
 from ckrules.constraints.gemm.problem import Product, pack, parse
+from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.device.tensors import samples, to_memory
 from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
@@ -16,6 +17,7 @@ from ckrules.kernels.config import config_from_name
 from ckrules.support.errors import CkrulesError
 
 PLAIN = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_64x64x32_2x2x1_16x16x16"
+PADDED = PLAIN.replace("False_False_False_False", "False_False_True_False")
 DEFAULT = PLAIN.replace("cshuffle", "default")
 WEIGHTS = (
     "gemm_fp8_rcr_preshufflev2_cshuffle_default_False_False_False_False"
@@ -44,6 +46,15 @@ def _point(name: str, arch: str = "gfx942") -> dict[str, Any]:
         (WITH_D, "M=64,N=64,K=128,k_batch=2", ["GPROB008"]),
         (WITH_D, "M=60,N=64,K=64", ["GPROB002", "GPROB004"]),
         (WEIGHTS, "M=1,N=128,K=128", []),
+        (PLAIN, "M=64,N=64,K=64,batch=2", ["GPROB010"]),
+        (PLAIN + "_batched", "M=64,N=64,K=64,batch=2", []),
+        (PLAIN + "_batched", "M=4096,N=4096,K=4096,batch=128", ["GPROB012"]),
+        (PLAIN + "_grouped", "M=64+1,N=64+128,K=64", []),
+        (PLAIN + "_grouped", "M=64+1,N=64+72,K=64", ["GPROB003"]),
+        (PLAIN + "_grouped", "M=" + "+".join(["1"] * 33) + ",N=64,K=64", ["GPROB011"]),
+        (PLAIN + "_streamk", "M=64,N=64,K=64", []),
+        (PLAIN + "_streamk", "M=64,N=64,K=128,k_batch=2", ["GPROB009"]),
+        (PADDED + "_streamk", "M=64,N=64,K=72", ["GPROB023"]),
         (WEIGHTS, "M=64,N=64,K=128,k_batch=2", ["GPROB009", "GPROB022"]),
     ],
 )
@@ -51,7 +62,7 @@ def test_what_kernels_take(name: str, problem: str, codes: list[str]) -> None:
     rules = problem_books.book("standard", ck="2025.11")
     point = _point(name)
     product = parse(problem)
-    values = {"M": product.m, "N": product.n, "K": product.k, "k_batch": product.k_batch}
+    values = GemmProblems().values(product)
     assert [v.code for v in rules.violations({**point, **values})] == codes
 
 
@@ -66,7 +77,20 @@ def test_what_is_no_product(text: str) -> None:
 
 def test_bytes_are_those_of_the_header() -> None:
     found = np.frombuffer(pack(Product(1, 2, 3, 4)), np.int64)
-    assert found.tolist() == [1, 2, 3, 4]
+    assert found.tolist() == [1, 2, 3, 4, 1, 1]
+    found = np.frombuffer(pack(parse("M=1+7,N=2+8,K=3")), np.int64)
+    assert found.tolist() == [1, 2, 3, 1, 1, 2, 7, 8]
+
+
+def test_groups_are_written_side_by_side() -> None:
+    product = parse("M=64+100+1,N=256,K=32")
+    assert product.groups == ((64, 256), (100, 256), (1, 256))
+    assert parse(str(product)) == product
+    assert product.flops == 2 * 165 * 256 * 32
+    assert product.sizes() == {"M": 1, "N": 256, "K": 32, "k_batch": 1, "batch": 1}
+    assert str(parse("M=8+8,N=4+2,K=1")) == "M=8+8,N=4+2,K=1"
+    with pytest.raises(CkrulesError, match="N has 2 groups, expected 1 or 3"):
+        parse("M=1+2+3,N=1+2,K=3")
 
 
 def test_weights_are_uploaded_in_shuffled_order() -> None:
@@ -87,6 +111,33 @@ def test_weights_are_uploaded_in_shuffled_order() -> None:
 def test_8_bit_floats_have_the_encoding_of_the_gpu(arch: str) -> None:
     tensors = GemmTensors(Product(64, 64, 64), _point(WEIGHTS, arch))
     assert tensors.all[0].dtype == ("fp8" if arch == "gfx950" else "fp8_fnuz")
+
+
+@pytest.mark.parametrize("layout", ["rcr", "crc", "rrc"])
+def test_references_of_several_products(layout: str) -> None:
+    """Each product of a batch and each group is computed by itself, in every layout."""
+    for kind, text in (("_batched", "M=5,N=3,K=4,batch=3"), ("_grouped", "M=5+2,N=3+7,K=4")):
+        point = _point(DEFAULT.replace("rcr", layout) + kind)
+        problem = parse(text)
+        tensors = GemmTensors(problem, point)
+        data = samples(tensors)
+        found = tensors.reference(data)["c"]
+        rows = {k: to_memory(next(t for t in tensors.all if t.name == k), v).view(np.float16)
+                for k, v in data.items()}  # fmt: skip
+        wanted, at = [], [0, 0]
+        for m, n in problem.groups * problem.batch:
+            a = rows["a"].ravel()[at[0] : at[0] + m * 4]
+            b = rows["b"].ravel()[at[1] : at[1] + n * 4]
+            at = [at[0] + m * 4, at[1] + n * 4]
+            a = a.reshape(m, 4) if layout[0] == "r" else a.reshape(4, m).T
+            b = b.reshape(4, n) if layout[1] == "r" else b.reshape(n, 4).T
+            c = a.astype(float) @ b.astype(float)
+            wanted.append((c if layout[2] == "r" else c.T).ravel())
+        flat = np.concatenate(wanted)
+        order = next(t for t in tensors.all if t.name == "c").order
+        assert np.allclose(found.transpose(order).ravel(), flat)
+        last = (found.size - 1,) if kind == "_grouped" else tuple(s - 1 for s in found.shape)
+        assert np.isclose(tensors.products("c", data, last).sum(), found[last])
 
 
 def test_references() -> None:

@@ -14,7 +14,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.library import book
 from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.kernels.names import format_name, parse_name, styled_name
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import CkrulesError
 from tests.cli.run import run
 
 TILES = "128x128x32_2x2x1_32x32x16"
@@ -82,7 +82,7 @@ def test_every_name_reads_back(data: Any) -> None:
     for style in STYLES:
         try:
             name = styled_name(point, style)
-        except UsageError:
+        except CkrulesError:
             continue
         parsed = parse_name(name)
         differs = {k for k, v in parsed.point.items() if point[k] != v}

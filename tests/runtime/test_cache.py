@@ -12,7 +12,7 @@ import pytest
 from ckrules.constraints import book
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
-from ckrules.runtime import Dispatcher
+from ckrules.runtime import Dispatcher, NoKernelError
 from ckrules.runtime.cache import BuildError
 from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
@@ -149,3 +149,28 @@ def test_what_is_asked_wrong_is_said_before_anything_is_built(tmp_path: Path) ->
             d.declare([config])
         with pytest.raises(UsageError, match="compv33"):
             d.declare([name.replace("compv3", "compv33")])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ({"variant": "forward", "dtype": "fp16"}, "N=1,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1"),
+        ({"variant": "standard", "dtype": "fp16", "dtype_c": "fp16", "layout": "rcr"},
+         "M=512,N=512,K=512"),
+    ],
+)  # fmt: skip
+def test_kernels_for_a_problem_come_from_the_whole_space(
+    tmp_path: Path, notes: Path, wanted: dict[str, str], text: str
+) -> None:
+    """Legal ones that take it, with the dimensions that it says; the double cannot be loaded."""
+    made = cache(tmp_path / "cache")
+    where = ("tile_m == 64 & tile_n == 64 & pipeline == 'compv3'",)
+    with Dispatcher(None, arch="gfx942", cache=made) as d:
+        pending = d.ensure(text, count=2, where=where, ck="2025.11", **wanted).wait(120)
+        assert len(pending.futures) == 2
+        assert all("64x64x" in name for name in pending.futures)
+        assert pending.ready == []
+        assert all("no host library" in said for said in pending.failed.values())
+        assert len(made.entries()) == 2
+        with pytest.raises(NoKernelError, match=r"no legal kernel of .* takes"):
+            d.ensure(text, where=("tile_m == 64 & tile_m == 32",), ck="2025.11", **wanted)

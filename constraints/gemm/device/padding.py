@@ -13,7 +13,7 @@ _STEPS = (1, 2, 4, 8, 16)
 
 
 class GemmPadding:
-    """M, N and K are padded to whole vectors, or to whole block tiles."""
+    """M, N and K are padded to whole vectors, or to whole block tiles; groups are not."""
 
     def larger(self, problem: Product, config: Point) -> Iterator[Product]:
         """Products with larger sizes, least work first.
@@ -23,7 +23,9 @@ class GemmPadding:
         >>> str(found[0])
         'M=64,N=64,K=32'
         """
-        parts = problem.k_batch
+        parts, batch = problem.k_batch, problem.batch
+        if problem.others:
+            return  # groups lie one behind the other, with no room between them
         steps = (
             (*_STEPS, int(config["tile_m"])),
             (*_STEPS, int(config["tile_n"])),
@@ -33,5 +35,5 @@ class GemmPadding:
             sorted({-(-size // step) * step for step in chosen})
             for size, chosen in zip((problem.m, problem.n, problem.k), steps, strict=True)
         )
-        found = {Product(m, n, k, parts) for m, n, k in product(*sizes)}
+        found = {Product(m, n, k, parts, batch) for m, n, k in product(*sizes)}
         yield from sorted(found - {problem}, key=lambda p: (p.flops, str(p)))

@@ -13,7 +13,7 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
     beginning and end of the pipelines, and split sums; then sizes that are no multiple of a tile,
-    which are padded or refused, and a single row.
+    which are padded or refused, and a single row. Batched and grouped kernels have several products.
 
     >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
@@ -26,4 +26,13 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
         Product(2 * m - 3, n, 2 * k), Product(m, 2 * n - 8, 2 * k), Product(m, n, 3 * k - 8),
         Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
+    variant = config.get("variant")
+    if variant == "batched":
+        found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
+    if variant == "grouped":
+        found += [
+            Product(m, n, 2 * k, others=((2 * m, n), (m, 2 * n))),
+            Product(2 * m - 3, n, 5 * k, others=((1, n),)),
+            Product(m, n, 4 * k, 2, others=((m, n),)),
+        ]
     return found

@@ -1,13 +1,15 @@
 """Tensors of a matrix product: shapes and orders in memory, the reference, and how C is divided.
 
-Canonical are A (M, K), C and every D (M, N), and B (N, K). Shuffled weights are B with N and K
-divided: the order of memory is the shuffle.
+Canonical are A (M, K), C and every D (M, N), and B (N, K), with the batch in front where there is
+one. Shuffled weights are B with N and K divided: the order of memory is the shuffle. The groups of
+a grouped product have different shapes, so that their tensors are what lies in memory: one row of
+elements, group behind group.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,9 +40,13 @@ class GemmTensors:
         p, letters = self.problem, str(self.config["layout"])
         a, b, _ = TYPES[str(self.config["dtype"])]
         c = self._element(str(self.config["dtype_c"]))
+        ds = range(int(self.config["num_d"]))
+        if self.config["variant"] == "grouped":
+            return self._rows(self._element(a), self._element(b), c, len(ds))
+        if self.config["variant"] == "batched":
+            return self._batch(self._element(a), self._element(b), c)
         plain, turned = (0, 1), (1, 0)
         shape, order = self._b(letters[1])
-        ds = range(int(self.config["num_d"]))
         return (
             Tensor("a", "in", (p.m, p.k), self._element(a), plain if letters[0] == "r" else turned),
             Tensor("b", "in", shape, self._element(b), order),
@@ -50,6 +56,45 @@ class GemmTensors:
             ),
             Tensor("c", "out", (p.m, p.n), c, plain if letters[2] == "r" else turned),
         )
+
+    def _batch(self, a: str, b: str, c: str) -> tuple[Tensor, ...]:
+        """The tensors of a batch."""
+        p, letters = self.problem, str(self.config["layout"])
+        plain, turned = (0, 1, 2), (0, 2, 1)
+        return (
+            Tensor("a", "in", (p.batch, p.m, p.k), a, plain if letters[0] == "r" else turned),
+            Tensor("b", "in", (p.batch, p.n, p.k), b, plain if letters[1] == "c" else turned),
+            Tensor("c", "out", (p.batch, p.m, p.n), c, plain if letters[2] == "r" else turned),
+        )
+
+    def _rows(self, a: str, b: str, c: str, ds: int) -> tuple[Tensor, ...]:
+        """The tensors of groups, each as one row."""
+        p = self.problem
+        sizes = [
+            sum(found)
+            for found in zip(*((m * p.k, n * p.k, m * n) for m, n in p.groups), strict=True)
+        ]
+        return (
+            Tensor("a", "in", (sizes[0],), a, (0,)),
+            Tensor("b", "in", (sizes[1],), b, (0,)),
+            *(Tensor(f"d{i}", "in", (sizes[2],), c, (0,)) for i in range(ds)),
+            Tensor("c", "out", (sizes[2],), c, (0,)),
+        )
+
+    def _group(self, name: str, row: NDArray[Any], number: int) -> NDArray[Any]:
+        """A group's A or D, C (M, N) or B (N, K), out of its tensor's row."""
+        p, letters = self.problem, str(self.config["layout"])
+        letter = letters["abc".index(name)] if name in "abc" else letters[-1]
+        start = 0
+        for at, (m, n) in enumerate(p.groups):
+            shape = {"a": (m, p.k), "b": (n, p.k)}.get(name, (m, n))
+            count = math.prod(shape)
+            if at == number:
+                part = row[start : start + count]
+                straight = (letter == "c") == (name == "b")
+                return part.reshape(shape) if straight else part.reshape(shape[::-1]).T
+            start += count
+        raise IndexError(number)
 
     def _element(self, dtype: str) -> str:
         """The type's bits: 8-bit floats have two encodings, by GPU."""
@@ -90,16 +135,36 @@ class GemmTensors:
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
         """C by its definition, not rounded."""
         kind: Any = np.float64 if self.problem.flops <= _EXACT_FLOPS else np.float32
+        if self.config["variant"] == "grouped":
+            return {"c": self._grouped_reference(data, kind)}
+        if self.config["variant"] == "batched":
+            turned = data["b"].astype(kind).transpose(0, 2, 1)
+            return {"c": np.matmul(data["a"].astype(kind), turned)}
         b = data["b"].reshape(self.problem.n, self.problem.k).astype(kind)
         found: NDArray[Any] = np.matmul(data["a"].astype(kind), b.T)
         ds = [data[f"d{i}"].astype(kind) for i in range(int(self.config["num_d"]))]
+        return {"c": self._with_ds(found, ds)}
+
+    def _with_ds(self, found: NDArray[Any], ds: Iterable[NDArray[Any]]) -> NDArray[Any]:
+        """The operation on C and every D."""
         operation = str(self.config["elementwise_op"])
         for d in ds:
             if operation == "multiply":
                 found = found * d
             elif operation in ("add", "add_scale"):
                 found = found + d
-        return {"c": found}
+        return found
+
+    def _grouped_reference(self, data: Arrays, kind: Any) -> NDArray[Any]:
+        """C of every group, as rows in the order of memory."""
+        rows = []
+        for i in range(len(self.problem.groups)):
+            a, b = (self._group(name, data[name], i).astype(kind) for name in "ab")
+            names = [f"d{n}" for n in range(int(self.config["num_d"]))]
+            ds = [self._group(name, data[name], i).astype(kind) for name in names]
+            found = self._with_ds(np.matmul(a, b.T), ds)
+            rows.append((found if str(self.config["layout"])[2] == "r" else found.T).ravel())
+        return np.concatenate(rows)
 
     def depth(self, name: str) -> int:
         """K."""
@@ -110,9 +175,36 @@ class GemmTensors:
         return self.problem.k_batch
 
     def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
-        """M and N."""
-        m, n = mask.shape
+        """M and N, with the batch in front; of groups the row that they are in memory."""
+        if self.config["variant"] == "grouped":
+            return [Axis("element", mask.size, [self._group_division()])], mask
+        m, n = mask.shape[-2:]
+        if self.config["variant"] == "batched":
+            whole = [Division("batch", np.arange(len(mask)), "product")]
+            first = [Axis("batch", len(mask), whole)]
+            return [
+                *first,
+                Axis("M", m, self._divisions("m", m)),
+                Axis("N", n, self._divisions("n", n)),
+            ], mask
         return [Axis("M", m, self._divisions("m", m)), Axis("N", n, self._divisions("n", n))], mask
+
+    def _group_division(self) -> Division:
+        """The groups of the elements of C."""
+        sizes = [m * n for m, n in self.problem.groups]
+        return Division("group", np.repeat(np.arange(len(sizes)), sizes), "group")
+
+    def _place(self, at: int) -> tuple[int, int, int]:
+        """Group, row and column of an element of a grouped C."""
+        start = 0
+        for number, (m, n) in enumerate(self.problem.groups):
+            if at < start + m * n:
+                row, column = divmod(at - start, n)
+                if str(self.config["layout"])[2] == "c":
+                    column, row = divmod(at - start, m)
+                return number, row, column
+            start += m * n
+        raise IndexError(at)
 
     def _divisions(self, letter: str, size: int) -> list[Division]:
         """How the kernel divides M or N."""
@@ -131,6 +223,14 @@ class GemmTensors:
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
         """The terms of one element's sum in the order of K."""
+        if self.config["variant"] == "grouped":
+            group, row, column = self._place(at[0])
+            a, b = (self._group(n, data[n], group) for n in "ab")
+            found: NDArray[np.float64] = a[row].astype(np.float64) * b[column]
+            return found
+        if self.config["variant"] == "batched":
+            found = data["a"][at[0], at[1]].astype(np.float64) * data["b"][at[0], at[2]]
+            return found
         b = data["b"].reshape(self.problem.n, self.problem.k)
         terms: NDArray[np.float64] = data["a"][at[0]].astype(np.float64) * b[at[1]]
         return terms

@@ -17,6 +17,7 @@ _D: Mapping[str, Any] = {
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
 }  # fmt: skip
+_FOURTH: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
 
 
@@ -131,7 +132,7 @@ def c_is_stored_whole(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB007", "rows-not-whole-loads-of-d", kind="launch",
-    applies=lambda c: c.variant == "multi_d",
+    applies=lambda c: c.has_d,
     says=["N = {N} is no multiple of the {checked_vector_d} elements of a D that are loaded at once",
           "M = {M} is no multiple of the {checked_vector_d} elements of a D that are loaded at once"],
     source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeD"],
@@ -176,13 +177,16 @@ def sums_can_be_split(c: GemmProblem) -> BoolExpr:
     says=("kernels of {variant} with results of {dtype_c} in stores of {store_width} are built "
           "without split-K: k_batch = {k_batch}"),
     source="core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
-    accepts=[{"k_batch": 2}], rejects=[{**_WEIGHTS, "k_batch": 2}],
+    accepts=[{"k_batch": 2}],
+    rejects=[{**_WEIGHTS, "k_batch": 2},
+             {"k_batch": 2, "epilogue": "default", "layout": "rcc"}],
 )  # fmt: skip
 def kernels_have_split(c: GemmProblem) -> BoolExpr:
     """The kernel is built with parts of sums that are added atomically.
 
     Why: `ckrules generate` leaves them out where nothing of the results' type and width can be
-    added, and for shuffled weights, whose parts would be wrong.
+    added, for shuffled weights and tensors D of groups, whose parts would be wrong, and for
+    stream-K, which shares sums out itself.
 
     Fix: use k_batch = 1.
     """
@@ -194,38 +198,59 @@ def kernels_have_split(c: GemmProblem) -> BoolExpr:
     applies=lambda c: c.k_batch > 1,
     says=("the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are "
           "left for the last one"),
-    source=f"{_SPLIT} (splitted_k of the last part; read, not run)",
-    accepts=[{"k_batch": 2}], rejects=[{**_PADDED, "K": 16, "k_batch": 2}],
+    source=f"{_SPLIT} (splitted_k of the last part; run)",
+    accepts=[{"k_batch": 2}, {**_PADDED, "K": 16, "k_batch": 2}],
+    rejects=[{**_PADDED, "K": 16, "k_batch": 3}],
 )  # fmt: skip
 def parts_lie_within_sum(c: GemmProblem) -> BoolExpr:
-    """Every part of a split sum has products.
+    """The parts of a split sum before the last one do not reach beyond it.
 
-    Why: parts are whole warp tiles along K. Where there are too many of them the last ones begin
-    behind the sum, and read what is not theirs.
+    Why: parts are whole warp tiles along K. Where there are too many of them, those before the
+    last begin behind the sum and read what is not theirs; the last may be empty.
 
     Fix: use a smaller k_batch.
     """
-    return c.last_part >= 1
+    return c.last_part >= 0
 
 
 @rule(
-    "GPROB021", "parts-of-other-lengths", kind="wrong-result",
-    applies=lambda c: (c.k_batch > 1) & (c.last_part >= 1) & (c.pipeline != "basic_v1"),
-    says=("the parts of the sum take {ceil_div(part_length, tile_k)} steps and the last "
-          "{ceil_div(last_part, tile_k)}, and one instantiation is launched for all"),
-    source=[f"{_SPLIT} (splitted_k; read, not run)",
-            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
-    accepts=[{"k_batch": 2}], rejects=[{**_PADDED, "K": 144, "k_batch": 2}],
+    "GPROB025", "three-tiles-in-compv4", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.pipeline == "compv4") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    says=("{pipeline} sums two tiles too many where a sum has exactly three: {part_length} products "
+          "with tile_k = {tile_k}"),
+    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v4.hpp: hot loop (iCounter) and TailNumber::Three (run)",
+    issue="ROCm/composable_kernel#3307",
+    accepts=[_FOURTH], rejects=[{**_FOURTH, "K": 192}],
 )  # fmt: skip
-def parts_take_the_same_steps(c: GemmProblem) -> BoolExpr:
-    """All parts of a split sum take as many steps along K.
+def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
+    """compv4 does not sum exactly three tiles of rows of A and columns of B without padding.
 
-    Why: hot loop and tail are chosen on the host by the number of steps; a part with another
-    number runs the tail of the others.
+    Why: for three it runs its loop once, two tiles, and then a tail of three. What lies behind K
+    is the next row of A and column of B. With pad_k, and where K is not contiguous in one of
+    them, zeros are read there.
 
-    Fix: use a k_batch that divides K into whole tiles.
+    Fix: use a kernel with pad_k, another tile_k, or compv3.
     """
-    return ceil_div(c.part_length, c.tile_k) == ceil_div(c.last_part, c.tile_k)
+    return ceil_div(c.part_length, c.tile_k) != 3
+
+
+@rule(
+    "GPROB026", "one-tile-in-compv6", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.pipeline == "compv6") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    says=("{pipeline} sums tiles too many where a sum has a single one: {part_length} products with "
+          "tile_k = {tile_k}"),
+    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v6.hpp: GetBlockLoopTailNum (Odd for one tile; run)",
+    accepts=[{"pipeline": "compv6"}], rejects=[{"pipeline": "compv6", "K": 64}],
+)  # fmt: skip
+def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
+    """compv6 sums at least two tiles of rows of A and columns of B without padding.
+
+    Why: its shortest tails take two and three tiles. What lies behind K is the next row of A and
+    column of B; padding is zero.
+
+    Fix: use a kernel with pad_k, a smaller tile_k, or compv3.
+    """
+    return ceil_div(c.part_length, c.tile_k) >= 2
 
 
 @rule(

@@ -31,6 +31,14 @@ CKRULES_OCKL size_t __ockl_get_group_id(unsigned int dim)
                       : __builtin_amdgcn_workgroup_id_z();
 }
 
+// Blocks of the grid, the first of the hidden arguments (code object version 5 and later). HIP's
+// grids are whole blocks.
+CKRULES_OCKL size_t __ockl_get_num_groups(unsigned int dim)
+{
+    const auto* counts = (const unsigned int*)__builtin_amdgcn_implicitarg_ptr();
+    return dim < 3 ? counts[dim] : 1;
+}
+
 CKRULES_OCKL unsigned int __ockl_mul_hi_u32(unsigned int a, unsigned int b)
 {
     return static_cast<unsigned int>((static_cast<unsigned long long>(a) * b) >> 32);
@@ -41,4 +49,14 @@ CKRULES_OCKL int __ockl_mul_hi_i32(int a, int b)
     return static_cast<int>((static_cast<long long>(a) * b) >> 32);
 }
 #undef CKRULES_OCKL
+
+// Every order and scope as the strictest that kernels ask for: of all, and of the whole GPU.
+extern "C" __device__ __attribute__((weak)) void
+__atomic_work_item_fence(__cl_mem_fence_flags, __memory_order, __memory_scope scope)
+{
+    if(scope == __memory_scope_all_svm_devices)
+        __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+    else
+        __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
 #endif
