@@ -97,8 +97,8 @@ def add(rows: Sequence[dict[str, Any]], jobs: int) -> None:
 
 
 def take(database: Path) -> None:
-    """Adds the figures of device code that `ckrules build` made at -O3 with this CK version."""
-    where = "ck = ? AND artifact = ? AND flags LIKE '%-O3%'"
+    """Adds the figures of device code that `ckrules build` made of legal kernels at -O3 with this CK version."""
+    where = "ck = ? AND artifact = ? AND legal AND flags LIKE '%-O3%'"
     with Results(database, reading=True) as results:
         keep(results.rows(where=where, values=[CK, Artifact.DEVICE]))
 

@@ -50,7 +50,7 @@ class Manner:
 
     orders: tuple[str, ...] = ("forward", "reversed", "random")
     seed: int = 0
-    blocks: int = 9
+    blocks: int = 32
     limit: int | None = None
     timeout: float = 900.0
 

@@ -8,8 +8,8 @@ from ckrules.engine.expr import BoolExpr, IntExpr, const, ite, minimum
 
 #: A constant by wave size, and a weight of each term in eighths.
 #: Fitted to part of the kernels of tests/data/vgprs.jsonl (clang 19, -O3, gfx90a, gfx942, gfx1201).
-#: Of the 50 others for gfx9 half are within 25 %, nine of ten within 60 %, all within 80 %; of the 5
-#: for gfx1201 half within 40 %, all within 60 % (scripts/fit_vgprs.py).
+#: Of the 63 others for gfx9 half are within 25 %, nine of ten within 60 %, all within 80 %; of the 7
+#: for gfx1201 half within 40 %, all within 70 % (scripts/fit_vgprs.py).
 VGPR_BASE: Mapping[int, int] = {64: 32, 32: 38}
 VGPR_WEIGHTS: Mapping[str, Mapping[int, int]] = {
     "accumulator_vgprs": {64: 10, 32: 8},

@@ -23,7 +23,7 @@ def _estimate(point: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize(
     ("family", "least", "half", "most", "all_"),
-    [("gfx9", 50, 0.25, 0.60, 0.80), ("gfx1", 5, 0.40, 0.60, 0.60)],
+    [("gfx9", 60, 0.25, 0.60, 0.80), ("gfx1", 7, 0.40, 0.70, 0.70)],
 )
 def test_the_stated_bound_holds(
     family: str, least: int, half: float, most: float, all_: float
@@ -38,11 +38,11 @@ def test_the_stated_bound_holds(
 
 
 def test_spills_are_foretold_as_stated() -> None:
-    """Of the 55 kernels that were not fitted to, 3 are said to spill; 2 do, and 2 others."""
+    """Of the 70 kernels that were not fitted to, 3 are said to spill; 2 do, and 2 others."""
     held = [r for r in ROWS if r["part"] == "held"]
     said = {n for n, r in enumerate(held) if _estimate(r["config"]) >= SPILLS_FROM}
     found = {n for n, r in enumerate(held) if r["spills"]}
-    assert (len(held), len(said), len(found), len(said & found)) == (55, 3, 4, 2)
+    assert (len(held), len(said), len(found), len(said & found)) == (70, 3, 4, 2)
 
 
 def test_the_data_are_of_several_kinds() -> None:

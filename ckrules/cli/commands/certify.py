@@ -93,7 +93,7 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
 )
 @click.option("--numerics", is_flag=True, help="Build and run kernels on the device cpu.")
 @click.option(
-    "--blocks", default=9, type=click.IntRange(min=0), help="Columns of blocks run; 0: all. [9]"
+    "--blocks", default=32, type=click.IntRange(min=0), help="Columns of blocks run; 0: all. [32]"
 )
 @click.option(
     "--order", default="forward,reversed,random", metavar="LIST", help="Of waves and blocks. [all]"
