@@ -32,7 +32,7 @@ LAYERS = (
     ("engine", "arch"),
     ("reasoning", "kernels", "adapters"),
     ("constraints",),
-    ("readers", "output", "codegen"),
+    ("readers", "output", "codegen", "compat"),
     ("checking", "compiling", "ranking"),
     ("emulator",),
     ("device",),

@@ -65,7 +65,9 @@ find_unearth() {
 }
 
 fetch_tree() {
-  if [[ -f "$tree/include/ck_tile/core.hpp" && -f "$tree/CMakeLists.txt" ]]; then
+  local headers=0
+  [[ -f "$tree/include/ck_tile/core.hpp" && -f "$tree/CMakeLists.txt" ]] && headers=1
+  if ((headers)) && [[ -d "$tree/tile_engine/ops" ]]; then
     return
   fi
   mkdir -p "$root"
@@ -85,11 +87,17 @@ fetch_tree() {
   mkdir "$work/out"
   top="$(basename "$sdist" .tar.gz)"
   tar -xzf "$sdist" -C "$work/out" \
-    "$top/$inner/CMakeLists.txt" "$top/$inner/include" "$top/$inner/example/ck_tile/20_grouped_convolution"
+    "$top/$inner/CMakeLists.txt" "$top/$inner/include" \
+    "$top/$inner/example/ck_tile/20_grouped_convolution" "$top/$inner/tile_engine/ops"
   [[ -f "$work/out/$top/$inner/include/ck_tile/core.hpp" ]] ||
     fail "the sdist of $requirement holds no CK Tile headers"
-  rm -rf "$tree"
-  mv "$work/out/$top/$inner" "$tree"
+  if ((headers)); then # a tree of before, in which builds may be reading
+    mkdir -p "$tree/tile_engine"
+    mv "$work/out/$top/$inner/tile_engine/ops" "$tree/tile_engine/ops"
+  else
+    rm -rf "$tree"
+    mv "$work/out/$top/$inner" "$tree"
+  fi
 }
 
 install_packages

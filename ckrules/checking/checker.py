@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -34,6 +34,7 @@ class Checker:
         resources: Whether verdicts carry derived quantities.
         force_exclude: Whether files that are named also obey ``exclude``.
         problem: The problem that kernels are asked about, as text.
+        only: Variant, dtype and layout of the kernels of files of ranges, where they are asked for.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class Checker:
         resources: bool = False,
         force_exclude: bool = False,
         problem: str | None = None,
+        only: Mapping[str, str] | None = None,
     ) -> None:
         self._resolver, self._input_format = resolver, input_format
         self._stdin_name, self._stdin = stdin_name, stdin
         self._resources, self._force_exclude = resources, force_exclude
-        self._problem = problem
+        self._problem, self._only = problem, only
         self._contexts: dict[int, CheckContext] = {}
         self.files = 0
 
@@ -80,7 +82,7 @@ class Checker:
     def _context_of(self, folder: Path) -> CheckContext:
         settings = self._resolver.of(folder)
         if id(settings) not in self._contexts:
-            self._contexts[id(settings)] = CheckContext(settings, self._problem)
+            self._contexts[id(settings)] = CheckContext(settings, self._problem, self._only)
         return self._contexts[id(settings)]
 
     def arguments(self, given: Iterable[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 class CheckContext:
     """What files with the same settings share: rule books, compiled rules, codes, baseline."""
 
-    def __init__(self, settings: Settings, problem: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings, problem: str | None = None, only: Mapping[str, str] | None = None
+    ) -> None:
         self.settings = settings
         files = [Path(p) for p in settings["arch-paths"]]
         for key in ("ck", "profile"):
@@ -47,7 +49,7 @@ class CheckContext:
             )
         with settings.blamed("arch"):
             plain = self.books.plain_arch(arch) if arch is not None else None
-        self.reading = Context(self.books, plain, reading)
+        self.reading = Context(self.books, plain, reading, only or {})
         self.applicability: Applicability | None = None
         if problem is not None:
             from ckrules.kernels.applicability import Applicability

@@ -108,6 +108,23 @@ FINDINGS = {
             default=False,
         ),
         FindingKind(
+            "CFG009",
+            "nothing-listed",
+            "warning",
+            "A file of ranges holds a kernel that its tool lists.",
+            "The tool passes over every combination; its own checks are a profile (`--profile`).",
+        ),
+        FindingKind(
+            "CFG010",
+            "name-says-less",
+            "warning",
+            "A kernel's name says every field.",
+            (
+                "Some tools leave fields out of their names, so that kernels share one; the "
+                "message says what was taken for each."
+            ),
+        ),
+        FindingKind(
             "SUP001",
             "unused-suppression",
             "warning",

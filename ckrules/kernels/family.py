@@ -36,6 +36,8 @@ class ParsedName:
 
     point: dict[str, Any]
     spelling: Mapping[str, str] = field(default_factory=dict)
+    taken: Mapping[str, Any] = field(default_factory=dict)
+    """The part of the point that the name does not say, with what was taken for it."""
 
 
 class Padding(Protocol):
@@ -53,7 +55,10 @@ class Naming(Protocol):
     """How the kernels of a family are called."""
 
     prefix: str
-    """Every name begins with it; of the families that match, the longest prefix decides."""
+    """Every name begins with it; of the families that match, the longest prefix decides.
+
+    A naming may have an attribute ``beginnings``: what further names begin with that it reads.
+    """
 
     def parse(self, text: str) -> ParsedName:
         """The point that a name says; raises `KernelNameError` with the column of the fault."""

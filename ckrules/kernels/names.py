@@ -20,6 +20,7 @@ __all__ = [
     "LONGEST",
     "KernelNameError",
     "ParsedName",
+    "beginnings",
     "format_name",
     "is_plain",
     "naming_of",
@@ -76,10 +77,24 @@ def _namings() -> list[Naming]:
     return [n for f in families().values() if (n := f.naming) is not None]
 
 
+def beginnings() -> tuple[str, ...]:
+    """What texts begin with that are read as names: `prefixes`, and those of tools' own names.
+
+    >>> "fp16_rcr_mem_default".startswith(beginnings())
+    True
+    """
+    return tuple(prefix for prefix, _ in _by_prefix(tuple(families().values())))
+
+
 @cache
 def _by_prefix(of: tuple[Family, ...]) -> list[tuple[str, Naming]]:
     """The namings of families, those with the longest prefixes first."""
-    found = [(n.prefix, n) for f in of if (n := f.naming) is not None]
+    found = [
+        (prefix, n)
+        for f in of
+        if (n := f.naming) is not None
+        for prefix in (n.prefix, *getattr(n, "beginnings", ()))
+    ]
     return sorted(found, key=lambda pair: -len(pair[0]))
 
 

@@ -25,10 +25,14 @@ class KeyTable:
     """Keys that hold three fields."""
     mark: str = ""
     """A regular expression by which a text of the family is recognised; empty: by nothing."""
-    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """By field, values of real kernels that the rules do not describe."""
     joined: Mapping[str, str] = field(default_factory=dict)
     """Further keys, each with the field that `join` makes of it and others."""
+    parts: tuple[str, ...] = ()
+    """Keys of objects by which an entry of a registry is the family's."""
+    gpu: str = "arch"
+    """The key of the GPU beside these objects."""
     join: Callable[[Mapping[str, Any], Fields], None] | None = None
     """Makes the fields of `joined` from the object and the fields so far, in place."""
 
@@ -52,11 +56,21 @@ class MacroTable:
     """What upstream's tools take for the fields that a declaration leaves out."""
     short: tuple[str, ...]
     """The fields of the numbers in the short form, of which the first may be left out."""
+    short_least: int = 3
+    """The numbers that the short form has at least."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """By setter the arguments that it has at least, where it may have fewer than fields."""
+    heads: tuple[str, str] = ("", "")
+    """The C++ types that hold the setters: of what is computed, and of how."""
+    alone: str = ""
+    """The macro that declares one kernel; with ``_SIMPLE`` behind it, in the short form."""
+    join: Callable[[Fields], None] = lambda fields: None
+    """Makes fields of what setters say in several, in place, before the rest is filled in."""
     infer: Callable[[Fields], None] = lambda fields: None
     """Adds what the short form says without a number, in place."""
     words: Callable[[str, Any], Any] = lambda _, value: value
     """The value of a field for the word that a declaration writes."""
-    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """As in `KeyTable`."""
 
 
@@ -166,20 +180,116 @@ class LineTable:
 
 
 @dataclass(frozen=True)
+class RecordTable:
+    """Records that Python code makes: calls of a dataclass of the same file, in lists by name."""
+
+    needed: tuple[str, ...]
+    """Fields of the dataclass by which it is recognised."""
+    fields: Mapping[str, str]
+    """Fields by those of the dataclass."""
+    fixed: Mapping[str, Any]
+    """What all of these kernels have."""
+    labels: tuple[str, ...] = ()
+    """Fields of the dataclass that say nothing about a kernel's legality."""
+    outside: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By field of the dataclass, values of kernels that the rules do not describe."""
+    of_list: Callable[[str], Fields] = lambda name: {}
+    """What the name of a list says of its kernels."""
+    word: Callable[[str, Any], Any] = lambda _, value: value
+    """The value of a field for what the code writes."""
+    finish: Callable[[Fields], None] = lambda fields: None
+    """Makes good what the code says otherwise, in place."""
+
+
+@dataclass(frozen=True)
+class TunedTable:
+    """Tables of measured kernels, one row a problem, with the names of the best."""
+
+    columns: tuple[str, ...]
+    """The columns of names."""
+    gpu: str
+    """The column of the GPU."""
+    mark: str
+    """What the names of the family's library have in them; other names are passed over."""
+
+
+class SaidError(Exception):
+    """What a file says of its kernels cannot be read; ``key`` is where."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+Said = Mapping[str, tuple[str, tuple[Any, ...]]]
+"""By field the key that says it and the values."""
+
+Axes = Mapping[str, tuple[Any, ...]]
+"""Values by field, the outermost loop first."""
+
+
+def _as_they_are(variant: str, axes: Axes) -> Axes:
+    return axes
+
+
+@dataclass(frozen=True)
 class SweepTable:
-    """Files of ranges, of which a tool lists what passes its own checks."""
+    """Files of ranges, of which a tool lists what passes its own checks.
+
+    A family may have several, in the order in which they are tried (`applies`).
+    """
 
     tool: str
     """What messages call the tool."""
     profile: str
-    """The rule set of its checks."""
+    """The rule set of its checks; empty: it checks nothing."""
     sections: Mapping[str, Mapping[str, str]]
     """Fields by key, in sections; the first key is the outermost loop."""
-    ranges: tuple[str, ...]
-    """Keys that may be ranges with a step instead of lists."""
+    ranges: tuple[str, ...] = ()
+    """Keys that may be ranges instead of lists."""
     scalars: Mapping[str, str] = field(default_factory=dict)
     """Fields by key beside the sections."""
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By variant the fields that the tool says for every kernel."""
     derive: Callable[[Fields], None] = lambda fields: None
-    """Adds what the tool makes of the other fields, in place."""
+    """Adds what the tool makes of the other fields, in place.
+
+    It is asked twice: with what kernels are for, and with all fields.
+    """
+    ck: str = ""
+    """The CK version whose tool it is; empty: of every version."""
+    plain: bool = False
+    """Whether values are bare lists, and not objects with ``values``."""
+    marks: tuple[str, ...] = ()
+    """Keys of which a file has at least one; none: any file with the sections."""
+    absent: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By key the values that the tool takes where a file lacks it."""
+    step: int | None = None
+    """The step of a range without one; None: ranges say it."""
+    optional: tuple[str, ...] = ()
+    """Sections that a file may lack."""
+    labels: tuple[str, ...] = ()
+    """Keys beside the sections that say nothing about a kernel."""
+    purposes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
+    """By variant the types and layouts of which the tool makes kernels."""
+    said: Callable[[Mapping[str, Any]], Said] = lambda value: {}
+    """What a file itself says of its kernels: by field the key and the values.
+
+    Raises `SaidError`.
+    """
+    shape: Callable[[str, Axes], Axes] = _as_they_are
+    """The loops for a variant, where they are not those of the file."""
+    style: str = ""
+    """The tool's names (`ckrules.kernels.names.styles`)."""
+
+    def applies(self, value: Mapping[str, Any]) -> bool:
+        """Whether an object has the sections, in the form of the tool."""
+        needed = [s for s in self.sections if s not in self.optional and s]
+        if any(not isinstance(value.get(s), dict) for s in needed):
+            return False
+        if self.marks and not any(mark in value for mark in self.marks):
+            return False
+        inside = value if "" in self.sections else value[needed[0]]
+        found = [inside[k] for k in self.sections["" if "" in self.sections else needed[0]]
+                 if k in inside]  # fmt: skip
+        return not found or any(isinstance(v, list) == self.plain for v in found)

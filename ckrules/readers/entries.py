@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckrules.engine.expr import Value
@@ -16,7 +16,7 @@ from ckrules.kernels.config import (
     read_name,
 )
 from ckrules.kernels.name_grammar import KernelNameError
-from ckrules.kernels.names import naming_of
+from ckrules.kernels.names import ParsedName, naming_of
 from ckrules.kernels.schema import FieldError
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class Context:
     arch: str | None = None
     #: How ``.tile(a, b, c)`` of the C++ macros is read: see `ckrules.readers.formats.macros`.
     tile_reading: str = "gmn"
+    #: Of files of ranges, which variants, types and layouts are asked for, by field; the rest: all.
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 def entry_from_name(
@@ -170,7 +172,15 @@ def entry_from_name(
             place,
             lambda: [(_in_name(text, f.key, place, spread), f.message) for f in refused.faults],
         )
-    return _Named(text, config, place, spread)
+    return _Named(text, config, place, spread, _less(parsed, place))
+
+
+def _less(parsed: ParsedName, place: Place) -> tuple[Remark, ...]:
+    """The remark that a name says less than a configuration."""
+    if not parsed.taken:
+        return ()
+    taken = ", ".join(f"{k} = {str(v).lower()}" for k, v in parsed.taken.items())
+    return (Remark(place, "CFG010", f"the name does not say everything; taken: {taken}"),)
 
 
 class _Named(Entry):
@@ -178,8 +188,10 @@ class _Named(Entry):
 
     __slots__ = ("_naming", "_place", "_spread")
 
-    def __init__(self, text: str, config: Config, place: Place, spread: bool) -> None:
-        self.config, self.label, self.remarks, self.pointer = config, text, (), ""
+    def __init__(
+        self, text: str, config: Config, place: Place, spread: bool, remarks: tuple[Remark, ...]
+    ) -> None:
+        self.config, self.label, self.remarks, self.pointer = config, text, remarks, ""
         self._naming, self._place, self._spread = naming_of(text), place, spread
         self.place = _part(place, 0, len(text), spread) if place.line else place
 
@@ -264,10 +276,11 @@ def _config(given: Mapping[str, Any], context: Context) -> Config:
         parsed = read_name(name[:2000])
     except KernelNameError as error:
         raise ConfigError([FieldError(name_fault(error), "name")]) from None
-    for key in parsed.spelling:  # the fields may use the other spelling
+    for key in parsed.spelling.keys() & parsed.point.keys():  # fields may be spelt so, too
         fields.setdefault(key, parsed.spelling[key])
     config = config_from_mapping({**parsed.point, **fields}, context.books, arch=context.arch)
-    differ = [k for k, v in parsed.point.items() if config.point[k] != v]
+    said = parsed.point.keys() - parsed.taken.keys()
+    differ = [k for k in parsed.point if k in said and config.point[k] != parsed.point[k]]
     if differ:
         raise ConfigError(
             [FieldError(f"the name says another {differ[0]} than the fields", "name")]

@@ -15,7 +15,7 @@ from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from ckrules.kernels.names import prefixes
+from ckrules.kernels.names import beginnings, prefixes
 from ckrules.readers import formats as formats_package
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
 from ckrules.readers.source import Head, Source, SourceError
@@ -104,7 +104,7 @@ class Reading:
         if argument == "-":
             self.name = STDIN if stdin_name == "-" else stdin_name
         self._stdin = stdin
-        self.is_name = argument.startswith(prefixes()) and not os.path.lexists(argument)
+        self.is_name = argument.startswith(beginnings()) and not os.path.lexists(argument)
         if is_inline(argument):
             self.name, self._stdin = INLINE, BytesIO(argument.encode(errors="replace"))
         if argument == "-" or self.is_name or is_inline(argument):

@@ -209,6 +209,16 @@ def _walk(text: Text, start: int, found: Around) -> int:
     return pos + 1
 
 
+def value_end(text: Text, start: int) -> int:
+    """The offset behind the value that begins at an offset of JSON.
+
+    >>> value_end(Text('{"a": [1, 2]}'), 6)
+    12
+    """
+    end = _passed(text.text, start)
+    return start if end < 0 else end
+
+
 def _passed(raw: str, start: int) -> int:
     """The offset behind the value at ``start``, -1 where it is no JSON."""
     try:

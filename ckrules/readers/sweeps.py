@@ -1,15 +1,17 @@
 """Files of ranges, of which a tool lists what passes its own checks.
 
-They are JSON: sections with ``{"values": [...]}``, or ``{"min", "max", "step"}`` where the family
-says so, and scalars beside the sections. Which keys there are, and what they mean, a family says
-under ``sweep`` of its readers (`ckrules.kernels.reader_tables.SweepTable`).
+They are JSON: sections with ``{"values": [...]}``, ``{"min", "max", "step"}`` or bare lists as the
+tool has them, and scalars beside the sections. Which keys there are, and what they mean, a family
+says under ``sweep`` of its readers (`ckrules.kernels.reader_tables.SweepTable`), one table a tool.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ckrules.constraints.catalogs.model import CatalogData, Sweep
@@ -17,7 +19,8 @@ from ckrules.engine.expr import ENUM, Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import named, reader_tables
-from ckrules.kernels.reader_tables import SweepTable
+from ckrules.kernels.family import Family
+from ckrules.kernels.reader_tables import SaidError, SweepTable
 from ckrules.readers.json_places import Path, places
 from ckrules.readers.json_text import items
 from ckrules.readers.source import Source, SourceError, Text
@@ -27,6 +30,10 @@ from ckrules.support.errors import CkrulesError, UsageError, unknown
 _RANGE = ("min", "max", "step")
 #: Values that one key may name.
 _MOST = 4096
+#: Combinations of the values of all keys; upstream's largest file has 3 million.
+_COMBINATIONS = 100_000_000
+#: What a file may say of what its kernels are for; the tool is asked for the rest.
+PURPOSES = ("variant", "arch", "dtype", "layout")
 
 
 class _FaultError(UsageError):
@@ -37,11 +44,30 @@ class _FaultError(UsageError):
         self.path = path
 
 
+@dataclass(frozen=True)
+class SweepFile:
+    """A file of ranges that has been read.
+
+    Raises:
+        UsageError: As `read_sweep`.
+    """
+
+    data: CatalogData
+    table: SweepTable
+    family: Family
+    said: Mapping[str, tuple[Value, ...]]
+    """The values of `PURPOSES` that the file names, by field."""
+    fixed: Mapping[str, Value]
+    """Further fields that it says for all of its kernels."""
+    where: Mapping[str, Path]
+    """The path of the values of each field."""
+
+
 def is_sweep(name: str) -> bool:
     """Whether a file is JSON with the sections of some family's ranges."""
     if not name.lower().endswith(".json") or not os.path.isfile(name):
         return False
-    return _table(_object(name)) is not None
+    return table_of(_object(name)) is not None
 
 
 def _object(name: str) -> dict[str, Any]:
@@ -53,11 +79,16 @@ def _object(name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _table(value: Mapping[str, Any]) -> tuple[str, SweepTable] | None:
-    for family, table in reader_tables("sweep").items():
-        if all(section in value for section in table.sections):
-            return family, table
-    return None
+def tables() -> Iterator[tuple[str, SweepTable]]:
+    """Every table with its family, in the order in which they are tried."""
+    for family, found in reader_tables("sweep").items():
+        for table in found:
+            yield family, table
+
+
+def table_of(value: Mapping[str, Any]) -> tuple[str, SweepTable] | None:
+    """The family and table whose files look like the object."""
+    return next(((f, t) for f, t in tables() if t.applies(value)), None)
 
 
 def read_sweep(name: str, books: Books) -> CatalogData:
@@ -68,24 +99,28 @@ def read_sweep(name: str, books: Books) -> CatalogData:
     """
     try:
         with opening.binary(name) as stream:
-            return _read(name, Source(name, stream).text(), books)
+            return sweep_file(name, Source(name, stream).text(), books).data
     except SourceError as error:
         shown = [str(n) for n in (error.line, error.column) if n]
         raise UsageError(f"{':'.join([name, *shown])}: {error.message}") from None
 
 
-def _read(name: str, text: Text, books: Books) -> CatalogData:
+def sweep_file(name: str, text: Text, books: Books) -> SweepFile:
+    """What a text of ranges says.
+
+    Raises:
+        SourceError: With line and column, for what the tool could not read either.
+    """
     try:
         value = json.loads(text.text)
     except (ValueError, RecursionError):
         list(items(text))  # says what is wrong, and where
         raise SourceError("not JSON", 1, 1) from None
-    found = _table(value)
+    found = table_of(value) if isinstance(value, dict) else None
     if found is None:
         raise SourceError("not a file of ranges", 1, 1)
-    family, table = found
     try:
-        return _made(name, value, family, table, books)
+        return _Making(name, value, found[1], named(found[0]), books).file()
     except _FaultError as fault:
         known, at = places(text.text), fault.path
         while at not in known:
@@ -94,67 +129,120 @@ def _read(name: str, text: Text, books: Books) -> CatalogData:
         raise SourceError(str(fault), line, column) from None
 
 
-def _made(
-    name: str, value: Mapping[str, Any], family: str, table: SweepTable, books: Books
-) -> CatalogData:
-    chosen = named(family)
-    fields = books.of(chosen.variants[0]).fields
-    axes: dict[str, tuple[Value, ...]] = {}
-    ignored: list[str] = []
-    for section, keys in table.sections.items():
-        given = value[section]
+class _Making:
+    """Makes one file's ranges."""
+
+    def __init__(
+        self, name: str, value: Mapping[str, Any], table: SweepTable, family: Family, books: Books
+    ) -> None:
+        self._name, self._value, self._table, self._family = name, value, table, family
+        self._fields = books.of(family.variants[0]).fields
+        self._where: dict[str, Path] = {}
+        self._used: set[str] = {s for s in table.sections if s}
+        self._ignored: list[str] = []
+
+    def file(self) -> SweepFile:
+        """The whole."""
+        table, value = self._table, self._value
+        axes: dict[str, tuple[Value, ...]] = {}
+        for section in table.sections:
+            axes |= self._section(section)
+        if prod(map(len, axes.values())) > _COMBINATIONS:
+            raise _FaultError((), f"more than {_COMBINATIONS:,} combinations")
+        fixed: dict[str, Value] = {}
+        for key, meant in table.scalars.items():
+            if key in value:
+                fixed[meant] = self._accepted(meant, value[key], (key,))
+                self._used.add(key)
+        said, beside = self._said()
+        known = {*self._used, *table.labels}
+        ignored = [*self._ignored, *(k for k in value if k not in known and k[:1] != "_")]
+        told = [f"{table.tool} does not read {', '.join(sorted(ignored))}"] if ignored else []
+        data = CatalogData(
+            name=os.path.basename(self._name),
+            title=f"what {table.tool} lists for {self._name}",
+            source=self._name,
+            family=self._family.name,
+            sweep=Sweep(axes, table.profile, fixed, table.beside, table.derive, table.shape),
+            remarks=tuple(told),
+        )
+        return SweepFile(data, table, self._family, said, beside, self._where)
+
+    def _section(self, section: str) -> dict[str, tuple[Value, ...]]:
+        table, keys = self._table, self._table.sections[section]
+        given: Any = self._value if not section else self._value.get(section, {})
         if not isinstance(given, dict):
             raise _FaultError((section,), f"{section} is not an object")
+        axes: dict[str, tuple[Value, ...]] = {}
         for key, meant in keys.items():
-            path: Path = (section, key)
-            if key not in given:
-                raise _FaultError((section,), f"{section} has no {key}")
-            domain = domain_of(fields[meant])
-            axes[meant] = tuple(
-                _accepted(chosen, domain, v, path) for v in _values(given[key], key, table, path)
-            )
-        ignored += [f"{section}.{key}" for key in given if key not in keys]
-    fixed: dict[str, Value] = {}
-    for key, meant in table.scalars.items():
-        if key in value:
-            fixed[meant] = _accepted(chosen, domain_of(fields[meant]), value[key], (key,))
-    ignored += [k for k in value if k not in table.sections and k not in table.scalars]
-    told = [f"{table.tool} does not read {', '.join(sorted(ignored))}"] if ignored else []
-    return CatalogData(
-        name=os.path.basename(name),
-        title=f"what {table.tool} lists for {name}",
-        source=name,
-        family=family,
-        sweep=Sweep(axes, table.profile, fixed, table.beside, table.derive),
-        remarks=tuple(told),
-    )
+            path: Path = (section, key) if section else (key,)
+            if key in given:
+                self._where[meant] = path
+                self._used |= set() if section else {key}
+                found = self._values(given[key], key, path)
+                axes[meant] = tuple(self._accepted(meant, v, path) for v in found)
+            elif key in table.absent:
+                axes[meant] = table.absent[key]
+            else:
+                what = section or "the object"
+                raise _FaultError((section,) if section else (), f"{what} has no {key}")
+        if section:
+            self._ignored += [f"{section}.{k}" for k in given if k not in (*keys, *table.labels)]
+        return axes
 
+    def _said(self) -> tuple[dict[str, tuple[Value, ...]], dict[str, Value]]:
+        """What the file says of its kernels' purpose, and their further fields."""
+        try:
+            found = self._table.said(self._value)
+        except SaidError as error:
+            raise _FaultError((error.key,), str(error)) from None
+        said: dict[str, tuple[Value, ...]] = {}
+        fixed: dict[str, Value] = {}
+        for name, (key, values) in found.items():
+            self._used.add(key)
+            self._where[name] = (key,)
+            if name == "arch":
+                said[name] = tuple(str(v) for v in values)
+                continue
+            accepted = tuple(self._accepted(name, v, (key,)) for v in values)
+            if name in PURPOSES:
+                said[name] = accepted
+            else:
+                fixed[name] = accepted[0]
+        return said, fixed
 
-def _accepted(family: Any, domain: Domain, value: Any, path: Path) -> Value:
-    if domain.sort == ENUM and isinstance(value, str):
-        value = family.canonical(domain.name, value, domain.values)
-        if value not in domain.values:
-            raise _FaultError(path, str(unknown(domain.name, value, map(str, domain.values))))
-    try:
-        return domain.accept(value)
-    except CkrulesError as error:
-        raise _FaultError(path, str(error)) from None
+    def _accepted(self, name: str, value: Any, path: Path) -> Value:
+        domain: Domain = domain_of(self._fields[name])
+        if domain.sort == ENUM and isinstance(value, str):
+            value = self._family.canonical(domain.name, value, domain.values)
+            if value not in domain.values:
+                raise _FaultError(path, str(unknown(domain.name, value, map(str, domain.values))))
+        try:
+            return domain.accept(value)
+        except CkrulesError as error:
+            raise _FaultError(path, str(error)) from None
 
-
-def _values(given: Any, key: str, table: SweepTable, path: Path) -> list[Any]:
-    """The values of one key, in the file's order."""
-    if isinstance(given, dict) and "values" in given:
-        values = given["values"]
-        if not isinstance(values, list):
-            raise _FaultError((*path, "values"), f"the values of {key} are no list")
-        return values
-    if not isinstance(given, dict) or key not in table.ranges or set(_RANGE) - given.keys():
-        form = '{"values": [...]}'
-        more = ' or {"min", "max", "step"}' if key in table.ranges else ""
-        raise _FaultError(path, f"{key} is not of the form {form}{more}")
-    low, high, step = (given[k] for k in _RANGE)
-    if not all(type(n) is int for n in (low, high, step)) or step < 1:
-        raise _FaultError(path, f"{key}: min, max and step are integers, and step at least 1")
-    if (high - low) // step >= _MOST:
-        raise _FaultError(path, f"{key} has more than {_MOST:,} values")
-    return list(range(low, high + 1, step))
+    def _values(self, given: Any, key: str, path: Path) -> list[Any]:
+        """The values of one key, in the file's order."""
+        table = self._table
+        if table.plain:
+            if not isinstance(given, list):
+                raise _FaultError(path, f"{key} is not a list")
+            return given[:_MOST]
+        if isinstance(given, dict) and "values" in given:
+            values = given["values"]
+            if not isinstance(values, list):
+                raise _FaultError((*path, "values"), f"the values of {key} are no list")
+            return values
+        needed = set(_RANGE) - ({"step"} if table.step is not None else set())
+        if not isinstance(given, dict) or key not in table.ranges or needed - given.keys():
+            form = '{"values": [...]}'
+            more = ' or {"min", "max", "step"}' if key in table.ranges else ""
+            raise _FaultError(path, f"{key} is not of the form {form}{more}")
+        bounds: list[Any] = [given.get(k, table.step) for k in _RANGE]
+        low, high, step = bounds
+        if not all(type(n) is int for n in (low, high, step)) or step < 1:
+            raise _FaultError(path, f"{key}: min, max and step are integers, and step at least 1")
+        if (high - low) // step >= _MOST:
+            raise _FaultError(path, f"{key} has more than {_MOST:,} values")
+        return list(range(low, high + 1, step))

@@ -78,13 +78,20 @@ class Sweep:
     axes: Mapping[str, tuple[Value, ...]]
     """The values by field, outermost loop first."""
     profile: str
-    """The rule set of the tool's checks."""
+    """The rule set of the tool's checks; empty: it checks nothing."""
     fixed: Mapping[str, Value] = field(default_factory=dict)
     """Further fields that the file says."""
     beside: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """By variant the fields that the tool says for every kernel."""
     derive: Callable[[dict[str, Any]], None] = lambda point: None
-    """Adds what the tool makes of the other fields, in place."""
+    """Adds what the tool makes of the other fields, in place.
+
+    It is asked twice: with what kernels are for, and with all fields.
+    """
+    shape: Callable[[str, Mapping[str, tuple[Value, ...]]], Mapping[str, tuple[Value, ...]]] = (
+        lambda variant, axes: axes
+    )
+    """The loops for a variant, where they are not `axes`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ def _infer(fields: Fields) -> None:
 _TILE = ("tile_m", "tile_n", "tile_k")
 MACROS = MacroTable(
     macro="DECL_GROUPED_CONV_KERNEL_SET",
+    heads=("GroupedConvSig", "GroupedConvAlgo"),
     setters={
         "dtype": ("dtype",), "layout": ("layout",), "conv_type": ("variant",), "dims": ("ndim",),
         "spec": ("specialization",),

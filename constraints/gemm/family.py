@@ -38,10 +38,12 @@ class Gemm(Family):
         **TOPICS,
         "GPROB": "matrix products that a kernel accepts (`ckrules check --problem`)",
         "TENG": "what upstream's tile_engine lists (profile tile_engine)",
+        "GDSP": "what upstream's dispatcher generates (profile dispatcher)",
     }
     profiles = {  # noqa: RUF012
         **Family.profiles,
         "tile_engine": "what upstream's tile_engine of November 2025 lists",
+        "dispatcher": "what upstream's dispatcher filter of June 2026 lets through to its generator",
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
@@ -114,7 +116,7 @@ class Gemm(Family):
 
     @property
     def naming(self) -> Naming:
-        from ckrules.constraints.gemm.names import NAMING
+        from ckrules.constraints.gemm.naming import NAMING
 
         return NAMING
 
@@ -137,9 +139,9 @@ class Gemm(Family):
 
     @property
     def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.gemm.names import TILE_ENGINE
+        from ckrules.constraints.gemm.tool_names import STYLES
 
-        return {"tile_engine": TILE_ENGINE}
+        return STYLES
 
     @property
     def padding(self) -> Padding:

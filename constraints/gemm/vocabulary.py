@@ -10,6 +10,7 @@ from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
+from ckrules.constraints.tile_gemm import upstream
 from ckrules.engine.expr import Expr, Value
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
@@ -91,6 +92,8 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     return {
         **tile_gemm.facts(gpus, ck, {**mixed, **widened}),
         **warp_gemms.tables(ck),
+        # the dispatcher's map of types lacks fp32, which it looks up as fp16
+        **upstream.tables(gpus, w.PIPELINES, {**w.TYPES, "fp32": w.TYPES["fp16"]}),
         "schedulers": SCHEDULED,
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
     }

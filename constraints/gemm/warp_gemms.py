@@ -66,6 +66,30 @@ def _table(
     return Table.relation(name, _KEYS, rows, source=f"{_SOURCE} {ck}")
 
 
+#: Transposed C of June 2026 beside it (read); kernels with block scales use them.
+_LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
+    ("fp8", "fp8"): ((16, 16, 64),),
+    ("bf8", "bf8"): ((16, 16, 64),),
+}
+#: Scaled instructions, which take every pair of 8-bit and 4-bit types.
+_SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    (("fp8", "pk_fp4"), False): ((16, 16, 128),)
+}
+
+
+def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
+    """The warp GEMMs of a CK version for the types that a family's words stand for."""
+    later = ck >= "2026.06"
+    rows = []
+    for word, (a, b, _) in types.items():
+        for turned in (False, True):
+            found = [*SINGLE.get(((a, b), turned), ()), *_SCALED.get(((a, b), turned), ())]
+            if later:
+                found += (_LATER_TURNED if turned else _LATER).get((a, b), ())
+            rows += [(word, turned, *s) for s in found]
+    return Table.relation("header_warp_tiles", _KEYS, rows, source=f"{_SOURCE} {ck}")
+
+
 def tables(ck: str) -> dict[str, Table]:
     """What rules look up, by name: 4-bit weights count as A's type, to which they are widened."""
     later = {} if ck < "2026.06" else _LATER

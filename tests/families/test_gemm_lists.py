@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ckrules.constraints import book
-from ckrules.constraints.gemm.names import NAMING, TILE_ENGINE
+from ckrules.constraints.gemm.naming import NAMING
+from ckrules.constraints.gemm.tool_names import TILE_ENGINE
 from ckrules.kernels.books import Books
 from ckrules.kernels.names import styled_name
 from ckrules.readers.catalogs import load_catalog

@@ -23,6 +23,13 @@ def require_headers(release: str) -> Path:
     return _present(toolchain.find_tree(release))
 
 
+def require_tile_engine(release: str) -> Path:
+    """The folder of upstream's tile_engine of a CK release, as in `require_toolchain`."""
+    folder = require_headers(release).parent / "tile_engine" / "ops"
+    missing = toolchain.Missing("tile_engine", f"no {folder}", "run `make toolchain`")
+    return _present(folder if folder.is_dir() else missing)
+
+
 def _present(found: T | toolchain.Missing) -> T:
     if not isinstance(found, toolchain.Missing):
         return found

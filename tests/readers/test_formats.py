@@ -28,7 +28,18 @@ FILES = {
     "own.jsonl": "jsonl",
     "own.csv": "csv",
     "own.toml": "toml",
+    "registry_gemm.json": "registry",
+    "gemm_sets.cpp": "macros",
+    "tile_engine.json": "ranges",
+    "gemm_dispatcher.json": "ranges",
+    "gemm_flat.json": "ranges",
+    "gemm_loader.json": "ranges",
+    "aiter_lists.py": "python_lists",
+    "aiter_tuned.csv": "tuned",
 }
+
+
+RANGES = {name for name, form in FILES.items() if form == "ranges"}
 
 
 def read(name: str, **context: Any) -> list[Entry | Problem | Remark]:
@@ -71,6 +82,8 @@ def test_a_field_stands_where_it_is_said_to(name: str) -> None:
             if place is None or isinstance(value, bool) or not isinstance(value, int):
                 continue
             text = lines[place.line - 1][place.column - 1 : place.end_column - 1]
+            if name in RANGES and text[:1] in "[{":
+                continue  # the range or list that the value is one of, or is left out for
             derived = field.startswith("wave_") or field in ("warp_tile_k", "tile_k")
             assert text == str(value) or derived or text == "[8, 8, 8]"
 

@@ -23,7 +23,7 @@ from ckrules.readers import Entry, Problem, Remark
 from ckrules.readers.inputs import INLINE, STDIN, is_inline
 from ckrules.readers.source import MAX_TEXT
 from ckrules.support import opening
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import count
 from ckrules.support.visible import visible_source
 
@@ -48,7 +48,10 @@ FILE#/kernels/3 is one configuration of a file. Files hold
   dispatcher  the dispatcher's JSON: {"variant": …, "instances": [...]}
   registry    JSON with signature and algorithm
   conf        CK Builder's .conf
-  macros      C++ with DECL_GROUPED_CONV_KERNEL_SET
+  macros      C++ with DECL_GROUPED_CONV_KERNEL_SET or DECL_KERNEL_SET
+  ranges      ranges of tile_engine, the dispatcher or its kernel_config_loader
+  python_lists  aiter's lists in Python, which is not run
+  tuned       aiter's tables of tuned kernels
 Fields with a default (`ckrules explain FIELD`) may be left out; --arch is the
 GPU of those that name none. Settings: docs/check.md.
 
@@ -93,6 +96,11 @@ could not be read, 3 there was no configuration.
     "--input-format", type=input_format, metavar="NAME", help="Read every file in this format."
 )
 @click.option("--tile-reading", metavar="gmn|mnk", help="How .tile(a, b, c) of macros is read.")
+@click.option(
+    "--only",
+    metavar="dtype=fp16,…",
+    help="Of files of ranges, only kernels of this variant, dtype or layout.",
+)
 @click.option("--stdin-filename", metavar="NAME", default="-", help="What messages call stdin.")
 @output_option
 @quiet_option
@@ -120,6 +128,7 @@ def command(inputs: tuple[str, ...], **given: Any) -> int:
             resources=given["resources"],
             force_exclude=given["force_exclude"],
             problem=given["problem"],
+            only=_only(given["only"]),
         )
 
     if several:
@@ -148,6 +157,19 @@ def _tell_unknown(checker: Checker, archs: Sequence[str]) -> None:
         for lacking in (g.lacking(books.ck) for g in books.gpus if g.name in asked):
             if lacking is not None:
                 note(f"note: {lacking}")
+
+
+def _only(text: str | None) -> dict[str, str]:
+    """The fields of ``--only`` with their values."""
+    found: dict[str, str] = {}
+    for part in (text or "").split(",") if text else ():
+        name, sign, value = part.strip().partition("=")
+        if name not in ("variant", "dtype", "layout"):
+            raise UsageError(f"--only: {unknown('field', name, ('variant', 'dtype', 'layout'))}")
+        if not sign or not value:
+            raise UsageError(f"--only: {name} has no value")
+        found[name] = value
+    return found
 
 
 def _resolver(given: dict[str, Any], arch: str | None) -> SettingsResolver:

@@ -31,14 +31,20 @@ def sniff(head: Head) -> bool:
     """Whether the first line is a list of words with ``variant`` or ``name`` among them."""
     if not head:
         return False
-    words = [w.strip().strip('"') for w in head[0].split(_sign(head[0]))]
+    words = [w.strip().strip('"') for w in head[0].split(sign_of(head[0]))]
     return len(words) > 1 and ("variant" in words or "name" in words) and all(
         w.isidentifier() for w in words
     )  # fmt: skip
 
 
-def _sign(line: str) -> str:
+def sign_of(line: str) -> str:
+    """What stands between the cells of a header."""
     return max(_CELLS, key=line.count)
+
+
+def cells_of(text: str, sign: str) -> list[tuple[str, tuple[int, int]]]:
+    """The words of the cells of a line, with their columns from 0."""
+    return [(_word(text, span), span) for span in _spans(text, sign)]
 
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
@@ -52,7 +58,7 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
         elif not line.text.strip():
             continue
         elif not header:
-            sign = _sign(line.text)
+            sign = sign_of(line.text)
             spans = _spans(line.text, sign)
             header = [_word(line.text, s) for s in spans]
             seen: set[str] = set()

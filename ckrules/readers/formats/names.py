@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckrules.kernels.names import prefixes, strip_file_decoration
+from ckrules.kernels.names import beginnings, strip_file_decoration
 from ckrules.readers.entries import Context, Entry, Place, Problem, entry_from_name
 from ckrules.readers.source import Source
 
@@ -22,7 +22,7 @@ def sniff(head: list[str]) -> bool:
         return False
     word, _, rest = head[0].partition(" ")
     alone = not rest.strip() or rest.strip().startswith("#")
-    return alone and strip_file_decoration(word.partition("#")[0]).startswith(prefixes())
+    return alone and strip_file_decoration(word.partition("#")[0]).startswith(beginnings())
 
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
@@ -36,7 +36,7 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
         if text:
             indent = len(body) - len(body.lstrip())
             bare = strip_file_decoration(text)
-            if bare != text and bare.startswith(prefixes()):
+            if bare != text and bare.startswith(beginnings()):
                 indent += text.rindex(bare)
                 text = bare
             place = Place(source.name, line.number, indent + 1)

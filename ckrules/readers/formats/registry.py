@@ -1,5 +1,8 @@
 """The registry's JSON: entries with a ``signature`` and an ``algorithm``, waves as ``"2x2x1"``.
 
+GEMMs have shapes as objects of m, n and k. An entry that has only a name and an algorithm, as the
+ctypes library writes it, is what its name says: that library registers one key for all kernels.
+
 Upstream's reader of this format drops double_smem_buffer, split_image, two_stage, explicit_gemm
 and the pads; what the file writes is judged here all the same.
 """
@@ -7,11 +10,12 @@ and the pads; what the file writes is judged here all the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ckrules.engine.expr import Value
-from ckrules.kernels.families import table_for
+from ckrules.kernels.families import reader_tables, table_for
+from ckrules.kernels.names import beginnings
 from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import (
@@ -22,6 +26,7 @@ from ckrules.readers.entries import (
     Problem,
     Remark,
     entry_from_mapping,
+    entry_from_name,
 )
 from ckrules.readers.formats import jsonl
 from ckrules.readers.json_text import Item, Members, Repeats, items
@@ -32,7 +37,8 @@ SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
 COMMENT = ""
 PARTS = ("signature", "algorithm")
-_GEMM = ("tile_shape", "wave_shape", "dtypes")
+#: Keys of GEMMs by which an entry without a readable name is told.
+_LITTLE = ("tile_shape", "wave_shape", "dtypes")
 _TRIPLE = re.compile(r"\d{1,9}x\d{1,9}x\d{1,9}")
 
 
@@ -64,7 +70,7 @@ def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Pro
     if not isinstance(value, dict):
         return Problem(place, f"expected an entry, found {jsonl.kind(value)}")
     if not all(isinstance(value.get(part), dict) for part in PARTS):
-        return _other(value, place)
+        return _partial(value, text, item, place, context)
     if (part := _repeating(value)) is not None:
         repeats, inner = part
         return jsonl.twice(repeats, Members(text, item, inner), text, source, place)
@@ -77,12 +83,37 @@ def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | No
     return next(((v, way) for v, way in parts if isinstance(v, Repeats)), None)
 
 
-def _other(value: Mapping[str, Any], place: Place) -> Problem | Remark:
-    algorithm = value.get("algorithm")
-    if any(k in value or (isinstance(algorithm, dict) and k in algorithm) for k in _GEMM):
-        return Remark(place, "CFG006", "a GEMM kernel: the rules cover convolutions only")
+def _partial(
+    value: Mapping[str, Any], text: Text, item: Item, place: Place, context: Context
+) -> Entry | Problem | Remark:
+    """An entry without a part: its name says the kernel, or what it lacks is said."""
+    name = value.get("name")
+    whole = "signature" in value or not isinstance(value.get("algorithm"), dict)
+    if isinstance(name, str) and name.startswith(beginnings()) and not whole:
+        span = Members(text, item).span("name")
+        at = place if span is None else jsonl.span_place(text, place.source, *span)
+        spread = span is not None and text.text[slice(*span)] == f'"{name}"'
+        if spread:
+            at = at._replace(column=at.column + 1)
+        found = entry_from_name(name, context, at, spread=spread)
+        found.pointer = item.pointer
+        return found
+    if any(
+        k in value or (isinstance(value.get("algorithm"), dict) and k in value["algorithm"])
+        for k in _LITTLE
+    ):
+        return Remark(place, "CFG006", "a GEMM kernel: the entry says too little of it")
     lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
     return Problem(place, f"an entry of a registry without {lacks}")
+
+
+def _table(value: Mapping[str, Any]) -> KeyTable:
+    """The table of the family whose entries have such parts, else that of the variant."""
+    tables: Iterable[KeyTable] = reader_tables("registry").values()
+    algorithm = value["algorithm"]
+    own = next((t for t in tables if any(part in algorithm for part in t.parts)), None)
+    found: KeyTable = own or table_for("registry", value["signature"].get("variant"))
+    return found
 
 
 class _Reader:
@@ -91,16 +122,17 @@ class _Reader:
     def __init__(self, item: Item, text: Any, source: str, place: Place) -> None:
         self.item, self.text, self.source, self.place = item, text, source, place
         self.members = {part: Members(text, item, (part,) if part else ()) for part in ("", *PARTS)}
-        self.table: KeyTable = table_for("registry", item.value["signature"].get("variant"))
+        self.table = _table(item.value)
         self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
 
     def entry(self, context: Context) -> Entry | Problem | Remark:
         """The configuration."""
         value = self.item.value
         fields: dict[str, Any] = {}
-        if isinstance(value.get("arch"), str):
-            fields["arch"] = value["arch"]
-            self.home["arch"] = "", "arch", -1
+        gpu = self.table.gpu
+        if isinstance(value.get(gpu), str) and value[gpu]:
+            fields["arch"] = value[gpu]
+            self.home["arch"] = "", gpu, -1
         remarks: list[Remark] = []
         for part in PARTS:
             for key, given in value[part].items():
@@ -116,6 +148,11 @@ class _Reader:
             if fields.get(name) in values:
                 at = self._place(name) or self.place
                 return Remark(at, "CFG006", f"{name} {fields[name]} is not covered by the rules")
+        if self.table.join is not None:
+            self.table.join(value, fields)
+            for key, name in self.table.joined.items():
+                if key in self.home and name in fields:
+                    self.home.setdefault(name, self.home[key])
         remarks += self._ignored(fields, context)
         label = value.get("name")
         return entry_from_mapping(
@@ -128,6 +165,8 @@ class _Reader:
         numbers = given
         if isinstance(given, str) and _TRIPLE.fullmatch(given):
             numbers = [int(n) for n in given.split("x")]
+        if isinstance(given, dict) and given.keys() == set("mnk"):
+            numbers = [given[k] for k in "mnk"]
         if not isinstance(numbers, list) or len(numbers) != 3:
             span = self.members[part].span(key)
             at = self.place if span is None else jsonl.span_place(self.text, self.source, *span)
@@ -143,7 +182,7 @@ class _Reader:
             return
         known = context.books.of(variant).fields
         for n, field in enumerate([f for f in fields if f not in known]):
-            part, key, _ = self.home[field]
+            part, key, _ = self.home.get(field, ("", field, -1))
             del fields[field]
             if key in self.table.labels:
                 continue
@@ -160,6 +199,9 @@ class _Reader:
         if span is None:
             return None
         raw = self.text.text[slice(*span)]
+        if index >= 0 and raw.startswith("{") and not at_key:
+            inner = Members(self.text, self.item, (part, key)).span("mnk"[index])
+            return None if inner is None else jsonl.span_place(self.text, self.source, *inner)
         if index >= 0 and not at_key and _TRIPLE.fullmatch(raw.strip('"')):
             numbers = list(re.finditer(r"\d+", raw))
             start = span[0]
@@ -168,9 +210,11 @@ class _Reader:
 
     def _rewrite(self, field: str, value: Value) -> Edit | None:
         home = self.home.get(field)
+        if field in self.table.joined.values():
+            return None  # several keys say it
         if home is not None and home[2] >= 0:
             at = self._place(field)
-            inside = at is not None and isinstance(self.item.value[home[0]].get(home[1]), str)
+            inside = at is not None and not isinstance(self.item.value[home[0]].get(home[1]), list)
             return Edit(at, str(value)) if at is not None and inside else None
         part = home[0] if home else "algorithm"
         key = home[1] if home else self.table.key(field)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
@@ -27,22 +27,28 @@ from ckrules.support.errors import nearest
 
 _MACRO = re.compile(r"DECL_(?:[A-Z]++_)*KERNEL(?:_SET|_SIMPLE|_ALL)?")
 #: What declares kernels of which there are no rules, by a word of the macro's name.
-_OTHERS = {"FMHA": "attention", "": "GEMM"}
+_OTHERS = {"FMHA": "attention", "": "other"}
 
 
 def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
     """Every declared kernel of the file."""
     text = source.text()
     code = Code(text.text)
-    tables: dict[str, MacroTable] = {t.macro: t for t in reader_tables("macros").values()}
+    every: list[MacroTable] = list(reader_tables("macros").values())
+    tables = {t.macro: t for t in every}
+    alone = {name: t for t in every if t.alone for name in (t.alone, f"{t.alone}_SIMPLE")}
     read_as = False
     for found in code.calls(_MACRO):
         if isinstance(found, tuple):
             yield Problem(Place(source.name, *text.place(found[0])), found[1])
+        elif found.name in alone:
+            yield from _single(found, code, text, source.name, context, alone[found.name])
         elif found.name not in tables:
             what = next(w for word, w in _OTHERS.items() if word in found.name)
             place = span_place(text, source.name, found.start, found.start + len(found.name))
-            said = f"{what} configurations are not covered by the convolution rules"
+            said = f"{what} configurations are not covered by the rules"
+            if any(t.alone and found.name == f"{t.alone}_ALL" for t in every):
+                said = "a wildcard: upstream's lists say the kernels, and not this declaration"
             yield Remark(place, "CFG006", said)
         else:
             for item in _set(found, code, text, source.name, context, tables[found.name]):
@@ -51,6 +57,35 @@ def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Rema
                         continue
                     read_as = True
                 yield item
+
+
+def _single(
+    macro: Call, code: Code, text: Text, source: str, context: Context, table: MacroTable
+) -> Iterator[Entry | Problem | Remark]:
+    """The kernel of a macro that declares one."""
+    place = span_place(text, source, macro.start, macro.end)
+    if macro.name != table.alone:
+        yield _Declared(text, source, table, "mnk").short(
+            place, macro.arguments, context, bare=True
+        )
+        return
+    yield from _chained(macro, place, code, text, source, context, table)
+
+
+def _chained(
+    call: Call, place: Place, code: Code, text: Text, source: str, context: Context,
+    table: MacroTable,
+) -> Iterator[Entry | Problem | Remark]:  # fmt: skip
+    """A kernel of two chains of setters, and perhaps a GPU."""
+    chains = [code.chain(a.start, a.end, headed=True) for a in call.arguments[:2]]
+    if len(chains) < 2 or None in chains:
+        what, how = table.heads
+        yield Problem(place, f"expected {call.name}({what}()…, {how}()…[, arch])")
+        return
+    setters = [s for c in chains if c is not None for s in c]
+    yield from _Declared(text, source, table, context.tile_reading).entry(
+        place, setters, call.arguments[2:3], context
+    )
 
 
 def _set(
@@ -70,15 +105,19 @@ def _set(
         if add.name == "add" and add.arguments and isinstance(add.arguments[0].value(), str):
             yield _Declared(text, source, table, "mnk").short(place, add.arguments, context)
             continue
-        chains = [code.chain(a.start, a.end, headed=True) for a in add.arguments[:2]]
-        if add.name != "add" or len(chains) < 2 or None in chains:
-            what = "expected .add(GroupedConvSig()…, GroupedConvAlgo()…[, arch])"
-            yield Problem(place, what)
+        if add.name != "add":
+            what, how = table.heads
+            yield Problem(place, f"expected .add({what}()…, {how}()…[, arch])")
             continue
-        setters = [s for c in chains if c is not None for s in c]
-        yield from _Declared(text, source, table, context.tile_reading).entry(
-            place, setters, add.arguments[2:3], context
-        )
+        add = replace(add, name=".add")
+        yield from _chained(add, place, code, text, source, context, table)
+
+
+def _said(argument: Argument, bare: bool) -> int | bool | str | None:
+    """The value of an argument; bare words count as texts where macros take them so."""
+    value = argument.value()
+    word = argument.text
+    return word if bare and value is None and word.isidentifier() and word.isascii() else value
 
 
 @dataclass
@@ -123,17 +162,23 @@ class _Declared:
         )
 
     def short(
-        self, place: Place, given: tuple[Argument, ...], context: Context
+        self, place: Place, given: tuple[Argument, ...], context: Context, *, bare: bool = False
     ) -> Entry | Problem | Remark:
-        """``.add("fp16", "nhwgc", "forward", 128, 128, 32)``: words, then the tile."""
+        """``.add("fp16", "nhwgc", "forward", 128, 128, 32)``: words, then the tile.
+
+        Macros take the words ``bare``, without quotes.
+        """
         numbers = [a for a in given if type(a.value()) is int]
-        words = [a for a in given if isinstance(a.value(), str)]
-        most = len(self.table.short)
+        words = [a for a in given if isinstance(_said(a, bare), str)]
+        most, least = len(self.table.short), self.table.short_least
         names = self.table.short[most - len(numbers) :]
-        if len(numbers) not in (most - 1, most) or len(numbers) + len(words) != len(given):
-            return Problem(place, 'expected .add("fp16", "nhwgc", "forward", M, N, K)')
+        if not least <= len(numbers) <= most or len(numbers) + len(words) != len(given):
+            like = "fp16, rcr" if bare else '"fp16", "rcr"' if least == most else (
+                '"fp16", "nhwgc", "forward"'
+            )  # fmt: skip
+            return Problem(place, f"expected {'' if bare else '.add'}({like}, M, N, K)")
         for argument in words:
-            word = argument.value()
+            word = _said(argument, bare)
             name = "dtype" if argument is words[0] else "layout"
             if self.table.words("variant", word) in context.books.variants:
                 name = "variant"
@@ -167,8 +212,8 @@ class _Declared:
                     Remark(self.place(setter), "CFG004", f"no setter .{setter.name[:80]}(){near}")
                 )
             return None
-        if len(setter.arguments) < len(names) or not setter.arguments:
-            count = len(names)
+        count = self.table.least.get(setter.name, len(names))
+        if len(setter.arguments) < count or not setter.arguments:
             what = f".{setter.name}() takes {count} argument{'s' * (count > 1)}"
             return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
         for name, argument in zip(names, setter.arguments, strict=False):
@@ -189,6 +234,7 @@ class _Declared:
         return None
 
     def _fill(self, place: Place) -> None:
+        self.table.join(self.fields)
         filled = self.table.fill(self.fields)
         self.fields |= filled
         if filled:

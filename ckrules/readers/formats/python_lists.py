@@ -1,0 +1,203 @@
+"""Lists of kernels in Python code, which is read as text and never run.
+
+The code has a dataclass, and lists or dicts of calls to it at the top level. Which dataclasses
+there are, and what their fields mean, a family says under ``python`` of its readers
+(`ckrules.kernels.reader_tables.RecordTable`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckrules.engine.expr import Value
+from ckrules.kernels.families import reader_tables
+from ckrules.kernels.reader_tables import RecordTable
+from ckrules.readers.entries import (
+    Context,
+    Edit,
+    Entry,
+    Place,
+    Problem,
+    Remark,
+    entry_from_mapping,
+)
+from ckrules.readers.source import Head, Source, SourceError
+
+SUFFIXES = (".py",)
+ORDER = 7
+COMMENT = "#"
+#: Longer code is no list of kernels.
+_LONGEST = 4 << 20
+
+
+def sniff(head: Head) -> bool:
+    """Whether the text has the fields of a dataclass that some family reads."""
+    return "@dataclass" in head.text and any(
+        all(name in head.text for name in table.needed) for table in _tables()
+    )
+
+
+def _tables() -> list[RecordTable]:
+    return [t for found in reader_tables("python").values() for t in found]
+
+
+def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+    """Every kernel of the lists, in the order of the code."""
+    text = source.text().text
+    if len(text) > _LONGEST:
+        raise SourceError(f"longer than {_LONGEST >> 20} MB: no list of kernels")
+    module = _parsed(text)
+    records = _records(module)
+    if not records:
+        raise SourceError("no dataclass of kernels that is known here", 1, 1)
+    code = _Code(source.name, text.split("\n"), records, context)
+    for statement in module.body:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            yield from code.listed(_target(statement), statement.value)
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise SourceError(
+            f"not Python: {error.msg}", error.lineno or 1, error.offset or 1
+        ) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise SourceError("not Python that can be read: nested too deeply", 1, 1) from None
+
+
+def _target(statement: ast.Assign | ast.AnnAssign) -> str:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A dataclass: its fields in order, their defaults, and what they mean."""
+
+    names: tuple[str, ...]
+    defaults: Mapping[str, Any]
+    table: RecordTable
+
+
+def _records(module: ast.Module) -> dict[str, _Record]:
+    """The dataclasses that some family reads, by name."""
+    found: dict[str, _Record] = {}
+    for node in module.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        names: dict[str, Any] = {}
+        for line in node.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                names[line.target.id] = None if line.value is None else _constant(line.value)
+        table = next((t for t in _tables() if all(n in names for n in t.needed)), None)
+        if table is not None:
+            defaults = {k: v for k, v in names.items() if v is not None}
+            found[node.name] = _Record(tuple(names), defaults, table)
+    return found
+
+
+def _constant(node: ast.expr) -> Any:
+    """A number, truth value or text; None for anything else."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _constant(node.operand)
+        return -inner if type(inner) is int else None
+    return value if isinstance(value, (int, str)) else None
+
+
+@dataclass
+class _Code:
+    """The code of one file."""
+
+    name: str
+    lines: list[str]
+    records: Mapping[str, _Record]
+    context: Context
+    _bytes: dict[int, bytes] = field(default_factory=dict)
+
+    def place(self, node: ast.expr) -> Place:
+        """Where a node stands; Python counts columns in bytes."""
+        line, end = node.lineno, node.end_lineno or node.lineno
+        return Place(
+            self.name, line, self._column(line, node.col_offset),
+            end, self._column(end, node.end_col_offset or 0),
+        )  # fmt: skip
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if text.isascii():
+            return offset + 1
+        return len(text.encode(errors="replace")[:offset].decode(errors="replace")) + 1
+
+    def listed(self, name: str, value: ast.expr) -> Iterator[Entry | Problem | Remark]:
+        """The kernels of one list or dict, whose keys are their labels."""
+        if isinstance(value, ast.Dict):
+            pairs: list[tuple[ast.expr | None, ast.expr]] = list(
+                zip(value.keys, value.values, strict=True)
+            )
+        elif isinstance(value, (ast.List, ast.Tuple)):
+            pairs = [(None, element) for element in value.elts]
+        else:
+            return
+        for key, node in pairs:
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            record = self.records.get(node.func.id)
+            if record is not None:
+                label = "" if key is None else f"{name}[{_constant(key)}]"
+                yield self._kernel(name, label, node, record)
+
+    def _kernel(
+        self, name: str, label: str, call: ast.Call, record: _Record
+    ) -> Entry | Problem | Remark:
+        place, table = self.place(call), record.table
+        if len(call.args) > len(record.names):
+            count = len(record.names)
+            return Problem(place, f"{len(call.args)} arguments, expected {count} at most")
+        given: dict[str, ast.expr] = dict(zip(record.names, call.args, strict=False))
+        for keyword in call.keywords:
+            if keyword.arg is None or keyword.arg not in record.names or keyword.arg in given:
+                return Problem(self.place(keyword.value), f"no argument {keyword.arg or '**'} here")
+            given[keyword.arg] = keyword.value
+        said: dict[str, Any] = dict(record.defaults)
+        for key, node in given.items():
+            said[key] = _constant(node)
+            if said[key] is None:
+                return Problem(self.place(node), f"{key} is no number, text or truth value")
+        lacks = [n for n in record.names if n not in said]
+        if lacks:
+            return Problem(place, f"no argument {lacks[0]}")
+        for key, values in table.outside.items():
+            if said.get(key) in values:
+                at = self.place(given[key]) if key in given else place
+                return Remark(at, "CFG006", f"{key} {said[key]} is not covered by the rules")
+        return self._entry(name, label, place, said, given, table)
+
+    def _entry(
+        self, name: str, label: str, place: Place, said: Mapping[str, Any],
+        given: Mapping[str, ast.expr], table: RecordTable,
+    ) -> Entry | Problem:  # fmt: skip
+        fields: dict[str, Any] = {**table.fixed, **table.of_list(name)}
+        for key, meant in table.fields.items():
+            if key in said:
+                fields[meant] = table.word(meant, said[key])
+        table.finish(fields)
+        keys = {meant: key for key, meant in table.fields.items()}
+
+        def locate(what: str, at_key: bool) -> Place | None:
+            node = given.get(keys.get(what, ""))
+            return None if node is None else self.place(node)
+
+        def rewrite(what: str, value: Value) -> Edit | None:
+            at = locate(what, False)
+            if at is None or isinstance(value, str):
+                return None
+            old = said[keys[what]]
+            return Edit(at, repr(value) if isinstance(old, bool) else str(int(value)))
+
+        return entry_from_mapping(fields, self.context, place, locate, rewrite, label=label)

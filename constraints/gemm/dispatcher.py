@@ -1,0 +1,283 @@
+"""GDSP: what upstream's dispatcher of June 2026 generates (profile `dispatcher`).
+
+Its filter is Python over the numbers of a tile. Every tile passes it as a plain GEMM with compv4
+first, and then as what it is. Facts: dispatcher/codegen/unified_gemm_codegen.py, codegen_common.py
+and arch_filter.py, ROCm/composable_kernel of June 2026 (read; not installed anywhere to be run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.rules import rule
+
+_PROFILE = ("dispatcher",)
+_CODEGEN = "dispatcher/codegen/unified_gemm_codegen.py (CK 2026.06, read)"
+_FILTER = "dispatcher/codegen/arch_filter.py (CK 2026.06, read)"
+_COMMON = "dispatcher/codegen/codegen_common.py: is_preshuffle_config_valid (CK 2026.06, read)"
+_WEIGHTS: Mapping[str, Any] = {
+    "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
+    "scheduler": "default", "tile_m": 128, "tile_n": 64,
+}  # fmt: skip
+_D: Mapping[str, Any] = {
+    "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+}  # fmt: skip
+_SMALL: Mapping[str, Any] = {"tile_n": 64}
+
+#: The type of C that it writes for each type of A and B; it sums in fp32, int8 as well.
+OUTPUT: Mapping[str, str] = {
+    "fp16": "fp16", "bf16": "bf16", "fp32": "fp32", "fp8": "fp16", "bf8": "fp16", "int8": "int8",
+}  # fmt: skip
+#: The pipelines with two LDS buffers.
+BUFFERS = ("compv4", "preshufflev2")
+#: The pipelines that its tables of C++ classes know.
+PIPELINES = ("mem", "compv3", "compv4", "compv5", "preshufflev2")
+#: Bytes of A and B that a tile may stage: it is asked for compv4, whatever its pipeline.
+STAGED = 32768
+
+_HALF = ((32, 32, 8), (16, 16, 16), (32, 32, 16), (16, 16, 32), (64, 4, 16))
+_HALF_950 = (*_HALF, (32, 32, 32), (16, 16, 64))
+_BYTE = ((32, 32, 16), (32, 32, 32))
+_BYTE_942 = (*_BYTE, (16, 16, 32), (16, 16, 64))
+_BYTE_950 = (*_BYTE_942, (16, 16, 128), (32, 32, 64))
+#: Warp tiles with shuffled weights by GPU and type; where there is no row, every one passes.
+WEIGHT_TILES: Mapping[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
+    **{(g, d): _HALF for g in ("gfx90a", "gfx942") for d in ("fp16", "bf16", "fp32")},
+    **{("gfx950", d): _HALF_950 for d in ("fp16", "bf16", "fp32")},
+    **{("gfx90a", d): _BYTE for d in ("fp8", "bf8")},
+    **{("gfx942", d): _BYTE_942 for d in ("fp8", "bf8")},
+    **{("gfx950", d): _BYTE_950 for d in ("fp8", "bf8")},
+    ("gfx942", "int8"): ((16, 16, 32), (32, 32, 16)),
+}
+_WEIGHT_TILES = Table.relation(
+    "dispatcher_weight_tiles",
+    ("arch", "dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k"),
+    [(*key, *shape) for key, shapes in WEIGHT_TILES.items() for shape in shapes],
+    source="dispatcher/codegen/arch_specs.json: preshuffle_warp_tile_combos",
+)
+_WEIGHT_ROWS = Table.relation(
+    "dispatcher_weight_rows", ("arch", "dtype"), list(WEIGHT_TILES), source=_FILTER
+)
+
+
+def _weights(c: Quantities) -> BoolExpr:
+    return c.variant == "preshuffle"
+
+
+def _staged(c: Quantities) -> IntExpr:
+    """Bytes of A and B; fp32 is counted as fp16, which the dispatcher's map of types lacks."""
+    size: IntExpr = ite(c.dtype == "fp32", 2, c.element_bytes)
+    return (c.tile_m + c.tile_n) * c.tile_k * size
+
+
+@rule(
+    "GDSP001", "purpose-beyond-dispatcher", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher has no {dtype} kernels",
+          "the dispatcher has no C of type {dtype_c} for {dtype}",
+          "the dispatcher sums in fp32, not {dtype_acc}"],
+    source=f"{_CODEGEN}: CKTileKernelGenerator, get_output_dtype",
+    accepts=[_SMALL, {**_SMALL, "dtype": "int8", "dtype_c": "int8"}],
+    rejects=[{**_SMALL, "dtype": "fp8_bf8"}, {**_SMALL, "dtype": "int8", "dtype_acc": "int32"}],
+)  # fmt: skip
+def purpose_is_generated(c: Quantities) -> BoolExpr:
+    """The dispatcher makes kernels of six types, whose C follows and whose sums are fp32.
+
+    Why: the code that it writes names float as the type of sums for all, also for int8, which
+    the C++ then refuses.
+
+    Fix: nothing to fix; another generator has to make the kernel.
+    """
+    return all_of(
+        c.dtype.isin(*OUTPUT),
+        any_of(*((c.dtype == d) & (c.dtype_c == out) for d, out in OUTPUT.items())),
+        c.dtype_acc == "fp32",
+    )
+
+
+@rule(
+    "GDSP002", "features-beyond-dispatcher", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher generates no {pipeline}",
+          "the dispatcher derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",
+          "the dispatcher has one wave group: num_wave_groups = {num_wave_groups}",
+          "the dispatcher transposes no C: transpose_c = {transpose_c}",
+          "the dispatcher permutes no columns: permute_n = {permute_n}",
+          "the dispatcher has one block on a compute unit: k_block_per_cu = {k_block_per_cu}",
+          "the dispatcher has tensors D in multi_d only: {variant} with num_d = {num_d}"],
+    source=_CODEGEN, accepts=[_SMALL, _D],
+    rejects=[{**_SMALL, "double_smem_buffer": True}, {**_SMALL, "k_block_per_cu": 2}],
+)  # fmt: skip
+def features_are_generated(c: Quantities) -> BoolExpr:
+    """Double LDS buffers follow from the pipeline, and what has no option is fixed.
+
+    Why: the generated code says so for every kernel.
+
+    Fix: nothing to fix; another generator has to make the kernel.
+    """
+    return all_of(
+        c.pipeline.isin(*PIPELINES),
+        c.double_smem_buffer == c.pipeline.isin(*BUFFERS),
+        c.num_wave_groups == 1,
+        ~c.transpose_c,
+        ~c.permute_n,
+        c.k_block_per_cu == 1,
+        (c.variant == "multi_d") == (c.num_d >= 1),
+    )
+
+
+@rule(
+    "GDSP003", "tile-not-aligned-for-gemm", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher wants a multiple of {ite(variant == 'preshuffle', 32, 16)}: tile_m = {tile_m}",
+          "the dispatcher wants a multiple of {ite(variant == 'preshuffle', 32, 16)}: tile_n = {tile_n}",
+          "the dispatcher wants a multiple of {ite(variant == 'preshuffle', 16, 8)}: tile_k = {tile_k}",
+          "the dispatcher wants 64x64x32 at least with shuffled weights: {tile_m}, {tile_n}, {tile_k}"],
+    source=f"{_FILTER}: OPERATOR_TILE_CONSTRAINTS", accepts=[_SMALL, _WEIGHTS],
+    rejects=[{"tile_m": 8}, {**_WEIGHTS, "tile_m": 48}],
+)  # fmt: skip
+def gemm_tile_is_aligned(c: Quantities) -> BoolExpr:
+    """Tiles are multiples of 16, 16 and 8; with shuffled weights of 32, 32 and 16, from 64x64x32.
+
+    Why: minima and alignments stand in a table by operator. The C++ has none; production kernels
+    with shuffled weights have 16, 48 or 80 rows.
+
+    Fix: use another tile.
+    """
+    weights = _weights(c)
+    along_mn: IntExpr = ite(weights, 32, 16)
+    along_k: IntExpr = ite(weights, 16, 8)
+    least = (c.tile_m >= 64) & (c.tile_n >= 64) & (c.tile_k >= 32)
+    return all_of(
+        c.tile_m % along_mn == 0, c.tile_n % along_mn == 0, c.tile_k % along_k == 0,
+        ~weights | least,
+    )  # fmt: skip
+
+
+@rule(
+    "GDSP004", "gemm-waves-not-listed", kind="profile", profiles=_PROFILE,
+    applies=lambda c: rel(c.facts["dispatcher_gpus"], c.arch),
+    says="{arch} has no wave map {wave} in the dispatcher's table, {table dispatcher_waves}",
+    source=f"{_FILTER}: _validate_warp_config; arch_specs.json warp_configs",
+    accepts=[_SMALL], rejects=[{**_SMALL, "wave_m": 4}],
+)  # fmt: skip
+def gemm_waves_are_listed(c: Quantities) -> BoolExpr:
+    """The waves are a map of the GPU's table; a GPU without one passes.
+
+    Why: the C++ takes any number of waves that a block can launch.
+
+    Fix: use 2x2x1, or 4x2x1 on RDNA.
+    """
+    return rel(c.facts["dispatcher_waves"], c.arch, c.wave_m, c.wave_n, c.wave_k)
+
+
+@rule(
+    "GDSP005", "gemm-warp-tile-not-listed", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher does not list warp tile {warp_tile} for {dtype} on {arch}",
+          "the dispatcher does not list warp tile {warp_tile} with shuffled weights of {dtype} on {arch}"],
+    source=f"{_FILTER}: _validate_warp_tile_combo; arch_specs.json",
+    accepts=[_SMALL, _WEIGHTS],
+    rejects=[{**_SMALL, "warp_tile_k": 4},
+             {**_WEIGHTS, "warp_tile_m": 4, "warp_tile_n": 64}],
+)  # fmt: skip
+def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
+    """The warp tile is in the table, or the table has no row for GPU and type.
+
+    Why: rows are by the types of A, B and sums; fp32 is looked up as fp16. With shuffled weights
+    a second table is asked as well, whose rows hold 64x4x16, which the C++ asserts against.
+
+    Fix: use a warp tile of the GPU (`ckrules archs GPU`).
+    """
+    tile = (c.arch, c.dtype, c.warp_tile_m, c.warp_tile_n, c.warp_tile_k)
+    plain = ~rel(c.facts["dispatcher_dtypes"], c.arch, c.dtype) | rel(
+        c.facts["dispatcher_warp_tiles"], *tile
+    )
+    own = ~rel(_WEIGHT_ROWS, c.arch, c.dtype) | rel(_WEIGHT_TILES, *tile)
+    return all_of(plain, ~_weights(c) | own)
+
+
+@rule(
+    "GDSP006", "gemm-trait-refused", kind="profile", profiles=_PROFILE,
+    says=["the dispatcher refuses {pipeline} with {scheduler} and epilogue {epilogue}",
+          ("the dispatcher writes weights with preshufflev2, cshuffle and scheduler default, not "
+          "{pipeline}, {epilogue} and {scheduler}")],
+    source=[f"{_CODEGEN}: _get_configs_for_variant", "dispatcher/codegen/arch_specs.json: unsupported_traits"],
+    accepts=[_SMALL, _WEIGHTS], rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "scheduler": "intrawave"}],
+)  # fmt: skip
+def gemm_trait_is_taken(c: Quantities) -> BoolExpr:
+    """The computing pipelines are not combined with interwave, and weights have one combination.
+
+    Why: the combinations stand in a list; other words pass.
+
+    Fix: use intrawave.
+    """
+    own = all_of(c.pipeline == "preshufflev2", c.epilogue == "cshuffle", c.scheduler == "default")
+    return all_of(~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler), ~_weights(c) | own)
+
+
+@rule(
+    "GDSP007", "gemm-staging-over-limit", kind="profile", profiles=_PROFILE,
+    says=(f"the dispatcher allows {STAGED} bytes of A and B for every pipeline: "
+          "{(tile_m + tile_n) * tile_k * ite(dtype == 'fp32', 2, element_bytes)=}"),
+    source=f"{_CODEGEN}: _get_tile_configs, _is_tile_arch_valid; arch_filter.py: LDS_CAPACITY_LIMITS",
+    accepts=[_SMALL], rejects=[{"tile_m": 256}],
+)  # fmt: skip
+def gemm_staging_fits(c: Quantities) -> BoolExpr:
+    """A and B of a tile take 32768 bytes at most.
+
+    Why: every tile is asked for as compv4 first, which has two buffers in 64 KB; with shuffled
+    weights B counts, which is not staged, and an element of fp32 counts two bytes.
+
+    Fix: use a smaller tile.
+    """
+    return _staged(c) <= STAGED
+
+
+@rule(
+    "GDSP008", "gemm-tile-not-whole", kind="profile", profiles=_PROFILE,
+    says=[f"the tile is no whole number of warp tiles for each wave: tile_{d} = {{tile_{d}}}, "
+          f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
+    source=f"{_FILTER}: _validate_dimensions, _validate_dimension_alignment",
+    accepts=[_SMALL], rejects=[{"tile_m": 96}, {"tile_k": 24}],
+)  # fmt: skip
+def gemm_tile_is_whole(c: Quantities) -> BoolExpr:
+    """The block tile is a multiple of waves and warp tiles along M, N and K.
+
+    Why: checked for every pipeline.
+
+    Fix: use another tile.
+    """
+    return all_of(
+        c.tile_m % (c.wave_m * c.warp_tile_m) == 0,
+        c.tile_n % (c.wave_n * c.warp_tile_n) == 0,
+        c.tile_k % (c.wave_k * c.warp_tile_k) == 0,
+    )
+
+
+@rule(
+    "GDSP009", "gemm-weights-not-covered", kind="profile", profiles=_PROFILE, applies=_weights,
+    says=["a lane's reads of A are no multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
+          "a row of A is no multiple of 16 bytes: tile_k = {tile_k}",
+          "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
+          "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
+    source=_COMMON, accepts=[_WEIGHTS],
+    rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}],
+)  # fmt: skip
+def gemm_weights_are_covered(c: Quantities) -> BoolExpr:
+    """A's loads beside shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
+
+    Why: as tile_engine checks them, with 64 lanes on every GPU.
+
+    Fix: use powers of two.
+    """
+    per_row = 16 // c.element_bytes
+    lanes = c.tile_k // per_row
+    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m // 64
+    return all_of(
+        reads % 16 == 0,
+        c.tile_k % per_row == 0,
+        64 % lanes == 0,
+        c.tile_m % (64 // lanes * c.waves) == 0,
+    )

@@ -1,0 +1,84 @@
+"""GEMMs with scales: flatmm, its form for mixtures of experts, and block scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.scaled.words import GROUP, PIPELINES, SYNONYMS, VARIANTS
+from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.kernels.family import Family
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Naming, Style
+
+
+class Scaled(Family):
+    """C = A B, where A and B have scales."""
+
+    name = "scaled"
+    title = "scaled_gemm"
+    variants = VARIANTS
+    since = "2025.11"
+    rank = 30
+    topics = {"SCAL": "GEMMs with scales: flatmm, experts, block scales", **TOPICS}  # noqa: RUF012
+    synonyms = SYNONYMS
+    follows = ("family",)
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.scaled import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import scaled, tile_gemm
+        from ckrules.constraints.scaled.inherited import EXAMPLES, inherited
+        from ckrules.engine.rules.book import collect
+
+        return [*inherited(collect(tile_gemm, examples=EXAMPLES)), *collect(scaled)]
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.scaled.vocabulary import DEFAULTS
+
+        return DEFAULTS
+
+    def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
+        """The pipeline follows from the variant, and of block scales from the waves."""
+        super().complete(full, spelling)
+        found = PIPELINES.get(str(full.get("variant")))
+        if found is None:
+            return
+        waves: list[Any] = [full.get(f"wave_{x}") for x in "mnk"]
+        if all(type(n) is int for n in waves):
+            many = waves[0] * waves[1] * waves[2] == 8 and full.get("warp_tile_k") == GROUP
+            full.setdefault("pipeline", found[-1] if many else found[0])
+        full.setdefault("scales", "blocks" if full["variant"] == "abquant" else (
+            "row_column" if full["variant"] == "flatmm" else "per_tensor"
+        ))  # fmt: skip
+        if full.get("family") == self.name:
+            del full["family"]
+
+    @property
+    def readers(self) -> Mapping[str, Any]:
+        from ckrules.constraints.scaled.readers import TABLES
+
+        return TABLES
+
+    @property
+    def naming(self) -> Naming:
+        from ckrules.constraints.scaled.names import NAMING
+
+        return NAMING
+
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        from ckrules.constraints.scaled.names import AITER
+
+        return {"aiter": AITER}
+
+
+FAMILY = Scaled()

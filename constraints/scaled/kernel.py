@@ -1,0 +1,296 @@
+"""SCAL: what kernels with scales ask beside what all tile GEMMs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.vocabulary import Quantities
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
+from ckrules.engine.rules import rule
+
+_PIPELINE = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp"
+_POLICY = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
+_MIXED = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
+_MOE = "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp"
+_PROBLEM = "ops/gemm_quant/pipeline/gemm_quant_pipeline_problem.hpp"
+_EIGHT = "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_eight_waves{,_policy}.hpp (CK 2026.06, read)"
+
+_EXPERTS: Mapping[str, Any] = {
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+}  # fmt: skip
+_BLOCKS: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
+    "scheduler": "intrawave", "transpose_c": True,
+}  # fmt: skip
+_EIGHTS: Mapping[str, Any] = {
+    **_BLOCKS, "arch": "gfx950", "pipeline": "abquant_eight_waves", "tile_m": 192, "tile_n": 256,
+    "wave_m": 4, "wave_n": 2, "warp_tile_k": 128,
+}  # fmt: skip
+_FOUR_BITS: Mapping[str, Any] = {
+    **_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "warp_tile_k": 32,
+}  # fmt: skip
+
+
+def _flat(c: Quantities) -> BoolExpr:
+    return c.flat
+
+
+def _rows(c: Quantities) -> BoolExpr:
+    return c.flat & (c.lanes_k >= 1)
+
+
+@rule(
+    "SCAL001", "pipeline-of-other-kernel", kind="compile",
+    says="kernels of {variant} take another pipeline than {pipeline}",
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp, moe_flatmm_kernel.hpp: FlatmmPipeline",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: GemmPipeline"],
+    accepts=[{}, _EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
+)  # fmt: skip
+def pipeline_is_the_kernels(c: Quantities) -> BoolExpr:
+    """Each kind of kernel has its own pipelines.
+
+    Why: the kernel calls the pipeline with the windows and scales of its own kind.
+
+    Fix: take the pipeline of the variant.
+    """
+    return any_of(*(all_of(c.variant == v, c.pipeline.isin(*p)) for v, p in w.PIPELINES.items()))
+
+
+@rule(
+    "SCAL002", "no-block-scales-yet", kind="compile", until="2026.06",
+    says="CK 2025.11 has no kernel with block scales of both A and B: {variant}",
+    source="ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: QuantType (no ABQuantGrouped)",
+    accepts=[{}], rejects=[{"variant": "abquant", "pipeline": "abquant", "scales": "blocks"}],
+)  # fmt: skip
+def block_scales_exist(c: Quantities) -> BoolExpr:
+    """Kernels with block scales of both operands came after November 2025.
+
+    Why: the headers of then scale A or B by groups, not both.
+
+    Fix: use newer headers.
+    """
+    return c.variant != "abquant"
+
+
+@rule(
+    "SCAL003", "waves-of-flatmm", kind="compile", applies=_flat,
+    says=["flatmm wants one wave along M: wave_m = {wave_m}",
+          "flatmm wants one wave along K: wave_k = {wave_k}"],
+    source=[f"{_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
+            f"{_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1"],
+    accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
+)  # fmt: skip
+def flatmm_waves_lie_along_n(c: Quantities) -> BoolExpr:
+    """The waves of a flatmm block lie along N.
+
+    Why: asserted; every wave reads all rows of A from LDS and its own weights from memory.
+
+    Fix: use 1x4x1.
+    """
+    return all_of(c.wave_m == 1, c.wave_k == 1)
+
+
+@rule(
+    "SCAL004", "weights-of-other-shape", kind="compile", applies=_flat,
+    says=["shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
+          "4-bit weights take warp tiles of 16x16, not {warp_tile_m}x{warp_tile_n}"],
+    source=[f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
+            f"{_MIXED}: static_assert MPerXdl == 16 && NPerXdl == 16"],
+    accepts=[{}, _FOUR_BITS],
+    rejects=[{"dtype": "bf16", "warp_tile_m": 64, "warp_tile_n": 4, "warp_tile_k": 16},
+             {**_FOUR_BITS, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16}],
+)  # fmt: skip
+def weights_have_known_shape(c: Quantities) -> BoolExpr:
+    """Shuffled weights are read in warp tiles of 16 or 32 columns, 4-bit ones of 16x16.
+
+    Why: the order of the shuffled elements is written for these.
+
+    Fix: use a 16x16 warp tile.
+    """
+    small = (c.warp_tile_m == 16) & (c.warp_tile_n == 16)
+    return all_of(c.warp_tile_n.isin(16, 32), implies(c.narrow_b, small))
+
+
+@rule(
+    "SCAL005", "partial-reads-of-flat-a", kind="compile", applies=_flat,
+    says="a lane reads A from LDS 16 bytes at a time: {lane_bytes=} bytes of a warp tile",
+    source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) / WaveSize",
+    accepts=[{}], rejects=[{"warp_tile_k": 32}],
+)  # fmt: skip
+def flat_a_is_read_whole(c: Quantities) -> BoolExpr:
+    """A lane's part of A's warp tile is a whole number of 16-byte reads.
+
+    Why: asserted. Unlike preshufflev2, flatmm counts one warp tile and not all of a wave's.
+
+    Fix: take a warp tile with a larger K.
+    """
+    return (c.lane_bytes >= 1) & (c.lane_bytes % 16 == 0)
+
+
+@rule(
+    "SCAL006", "rows-of-flat-a-not-covered", kind="compile", applies=_flat,
+    says=["a row of A has fewer than 16 bytes: tile_k = {tile_k}",
+          "{lanes_k=} lanes along a row of A neither divide a wave nor fill whole waves",
+          "the waves do not cover the rows of A: tile_m = {tile_m}, {lanes_k=}, {waves} waves"],
+    source=f"{_POLICY}: MakeADramTileDistribution (K0, M2; static_assert M0 * M1 * M2 == MPerBlock)",
+    accepts=[{}, {"tile_m": 48, "tile_k": 256, "tile_n": 64}],
+    rejects=[{"tile_m": 16}, {"tile_k": 192, "tile_m": 192}, {"tile_k": 8}],
+)  # fmt: skip
+def rows_of_flat_a_are_covered(c: Quantities) -> BoolExpr:
+    """Lanes of 16 bytes cover the rows of A's tile: they divide the wave, or fill whole waves.
+
+    Why: lanes lie along K first. Where they divide the wave, the rows that all waves load at once
+    must divide tile_m, which is asserted; a number of lanes that does neither divides by zero.
+
+    Fix: use a power of two for tile_k, fewer waves or another tile_m.
+    """
+    lanes, wave = c.lanes_k, c.wave_size
+    inside = wave % lanes == 0
+    per_row = lanes // wave
+    beside = (lanes % wave == 0) & (c.waves % per_row == 0)
+    rows = ite(inside, wave // lanes * c.waves, c.waves // per_row)
+    return all_of(lanes >= 1, inside | beside, c.tile_m % rows == 0)
+
+
+@rule(
+    "SCAL007", "odd-gate-and-up", kind="compile",
+    applies=lambda c: (c.stage == 1) & ~c.narrow_b,
+    says=("gate and up share a wave's warp tiles along N: {repeat_n=}, expected an even number"),
+    source=f"{_MOE}: static_assert NIterPerWarp % 2 == 0 (IsGateUpMode)",
+    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "tile_n": 64}],
+)  # fmt: skip
+def gate_and_up_are_even(c: Quantities) -> BoolExpr:
+    """The first GEMM of experts has an even number of warp tiles along N for each wave.
+
+    Why: every second one is of the gate, the others are of the upward projection.
+
+    Fix: use another tile_n or fewer waves.
+    """
+    return c.repeat_n % 2 == 0
+
+
+@rule(
+    "SCAL008", "experts-elsewhere", kind="compile",
+    says=["only moe_flatmm has stages, and it has 1 and 2: {variant}, stage = {stage}",
+          "only moe_flatmm has 4-bit weights: {variant}, {dtype}",
+          "only the first stage has an activation: stage = {stage}, {activation}"],
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
+    accepts=[{}, _EXPERTS], rejects=[{"stage": 1}, {**_EXPERTS, "stage": 0}],
+)  # fmt: skip
+def experts_have_stages(c: Quantities) -> BoolExpr:
+    """Stages, activations and 4-bit weights belong to kernels for mixtures of experts.
+
+    Why: the other kernels have no such parameter.
+
+    Fix: change the variant or the field.
+    """
+    experts = c.variant == "moe_flatmm"
+    return all_of(
+        experts == c.stage.isin(1, 2),
+        implies(c.narrow_b, experts),
+        (c.activation == "no") | (c.stage == 1),
+    )
+
+
+@rule(
+    "SCAL009", "wave-groups-with-scales", kind="wrong-result",
+    says="{pipeline} knows no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
+    source="ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1; read, not run)",
+    accepts=[{}], rejects=[{"num_wave_groups": 2}],
+)  # fmt: skip
+def scales_have_one_group(c: Quantities) -> BoolExpr:
+    """Kernels with scales have one wave group.
+
+    Why: with more the kernel takes another path for the stores, which its pipelines do not split.
+
+    Fix: set num_wave_groups to 1.
+    """
+    return c.num_wave_groups == 1
+
+
+@rule(
+    "SCAL020", "groups-not-whole", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "abquant",
+    says=[f"tile_k = {{tile_k}} is no whole number of groups of {w.GROUP}",
+          f"tile_n = {{tile_n}} is no whole number of groups of {w.GROUP}",
+          f"a group of {w.GROUP} is no whole number of warp tiles: warp_tile_k = {{warp_tile_k}}",
+          "block scales want one wave along K: wave_k = {wave_k}"],
+    source=[f"{_PROBLEM}: static_assert kN, kK % QuantGroupSize",
+            "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: static_assert KWarps == 1"],
+    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 64}],
+)  # fmt: skip
+def groups_are_whole(c: Quantities) -> BoolExpr:
+    """The tile is a whole number of groups that share a scale, and a group of warp tiles.
+
+    Why: asserted; scales are 1x128 of A and 128x128 of B.
+
+    Fix: use multiples of 128 for tile_n and tile_k.
+    """
+    return all_of(
+        c.tile_k % w.GROUP == 0,
+        c.tile_n % w.GROUP == 0,
+        w.GROUP % c.warp_tile_k == 0,
+        c.wave_k == 1,
+    )
+
+
+@rule(
+    "SCAL021", "other-form-of-eight-waves", kind="compile", since="2026.06",
+    applies=lambda c: c.eight_waves,
+    says=["eight waves take turns in two columns: wave_n = {wave_n}, expected 2",
+          f"eight waves take {w.GROUP} of K at once: tile_k = {{tile_k}}",
+          f"eight waves take {w.GROUP} of K at once: warp_tile_k = {{warp_tile_k}}",
+          "eight waves want the product transposed: transpose_c = {transpose_c}",
+          "eight waves want scheduler intrawave, not {scheduler}"],
+    source=_EIGHT, accepts=[_EIGHTS],
+    rejects=[{**_EIGHTS, "wave_n": 4, "wave_m": 2}, {**_EIGHTS, "tile_k": 256}],
+)  # fmt: skip
+def eight_waves_have_their_form(c: Quantities) -> BoolExpr:
+    """The pipeline of eight waves has two of them along N and one group of K in a tile.
+
+    Why: asserted; the two columns of waves load and compute in turn.
+
+    Fix: use 4x2x1 waves, a tile_k of 128 and the warp tile 16x16x128.
+    """
+    return all_of(
+        c.wave_n == 2,
+        c.tile_k == w.GROUP,
+        c.warp_tile_k == w.GROUP,
+        c.transpose_c,
+        c.scheduler == "intrawave",
+    )
+
+
+@rule(
+    "SCAL022", "eight-waves-elsewhere", kind="hardware", since="2026.06",
+    applies=lambda c: c.eight_waves,
+    says="the pipeline of eight waves computes on gfx950 only, on {arch} it does nothing",
+    source=f"{_EIGHT}: kIsAvailable", accepts=[_EIGHTS], rejects=[{**_EIGHTS, "arch": "gfx942"}],
+)  # fmt: skip
+def eight_waves_are_on_gfx950(c: Quantities) -> BoolExpr:
+    """The pipeline of eight waves is for gfx950.
+
+    Why: its body is empty for other GPUs, and C keeps no result.
+
+    Fix: use four waves.
+    """
+    return c.arch == "gfx950"
+
+
+@rule(
+    "SCAL023", "block-scales-out-of-turn", kind="compile", since="2026.06",
+    applies=lambda c: c.pipeline == "abquant",
+    says="block scales want scheduler intrawave, not {scheduler}",
+    source="ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl (CK 2026.06, read)",
+    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "scheduler": "interwave"}],
+)  # fmt: skip
+def block_scales_are_intrawave(c: Quantities) -> BoolExpr:
+    """Kernels with block scales use the scheduler intrawave.
+
+    Why: the pipeline has no other implementation.
+
+    Fix: use intrawave.
+    """
+    return c.scheduler == "intrawave"

@@ -1,0 +1,278 @@
+"""Names of GEMMs with scales.
+
+The usual ones are our own, since upstream's leave types out::
+
+    scaled_{variant}_{dtype}_{dtype_c}_{pipeline}_{scheduler}_{scales}
+        _{tile MxNxK}_{waves MxNxK}_{warp tile MxNxK}
+        [_epi_default][_dsb][_wg{n}][_pad{m}{n}{k}][_persist][_tc][_permuteN][_kbpc{n}]
+        [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
+
+`AITER` has the three forms of aiter, which are read here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.vocabulary import DEFAULTS
+from ckrules.kernels.family import ParsedName, Point
+from ckrules.kernels.name_grammar import (
+    Grammar,
+    KernelNameError,
+    Piece,
+    Suffix,
+    flag,
+    literal,
+    number,
+    numbers,
+    one_of,
+)
+from ckrules.support.errors import UsageError, unknown
+
+_BITS: Mapping[str, Any] = {"0": False, "1": True}
+_TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
+_PIPELINES = tuple(p for found in w.PIPELINES.values() for p in found)
+
+
+def _counted(head: str, name: str, low: int = 1) -> Suffix:
+    absent: dict[str, Any] = {name: DEFAULTS[name]}
+    return Suffix(head, f"{head}N", (literal(head), number(name, low)), absent)
+
+
+def _shapes() -> list[Piece]:
+    out: list[Piece] = []
+    for group in _TILES:
+        out += [literal("_"), *numbers(group, "x")]
+    return out
+
+
+GRAMMAR = Grammar(
+    [
+        literal("scaled_"), one_of("variant", w.VARIANTS), literal("_"),
+        one_of("dtype", tuple(w.TYPES)), literal("_"), one_of("dtype_c", w.OUTPUTS), literal("_"),
+        one_of("pipeline", _PIPELINES), literal("_"), one_of("scheduler", w.SCHEDULERS),
+        literal("_"), one_of("scales", w.SCALES), *_shapes(),
+    ],
+    (
+        Suffix("_epi_default", "_epi_default", (literal("_epi_"), one_of("epilogue", ("default",))),
+               {"epilogue": "cshuffle"}),
+        flag("_dsb", "double_smem_buffer"),
+        _counted("_wg", "num_wave_groups"),
+        Suffix("_pad", "_padMNK",
+               (literal("_pad"), *(one_of(f"pad_{x}", _BITS) for x in "mnk")),
+               {f"pad_{x}": False for x in "mnk"}),
+        flag("_persist", "persistent"),
+        flag("_tc", "transpose_c"),
+        flag("_permuteN", "permute_n"),
+        _counted("_kbpc", "k_block_per_cu"),
+        _counted("_groups", "partition_groups"),
+        _counted("_rows", "partition_m01"),
+        flag("_aqrm", "scale_rows"),
+        _counted("_stage", "stage"),
+        Suffix("_act", "_act_WORD", (literal("_act_"), one_of("activation", w.ACTIVATIONS[1:])),
+               {"activation": "no"}),
+        flag("_MulRoutedWeight", "routed_weight"),
+        flag("_HasBias", "bias"),
+        flag("_SplitK", "split_k"),
+    ),
+)  # fmt: skip
+
+
+class _Form:
+    """One of aiter's forms of names."""
+
+    variant = ""
+    begins = ""
+    grammar: Grammar
+    taken: Mapping[str, Any] = {}
+
+    def parse(self, text: str) -> ParsedName:
+        """The kernel of a name, with what was taken for what it leaves out."""
+        said, _ = self.grammar.parse(text)
+        self.check(text, said)
+        taken = {**self.taken, **self.guessed(said)}
+        point = {**DEFAULTS, **self.fixed, **taken, **self.meant(said), "variant": self.variant}
+        point.setdefault("pipeline", w.PIPELINES[self.variant][0])
+        return ParsedName(point, {"style": "aiter"}, taken)
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """What every kernel of the form has."""
+        return {}
+
+    def check(self, text: str, said: Mapping[str, Any]) -> None:
+        """Raises for numbers that contradict each other."""
+
+    def guessed(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is taken by the rest of the name."""
+        return {}
+
+    def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of what the name says."""
+        return dict(said)
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        """What the grammar writes of a point."""
+        return point
+
+    def format(self, point: Point) -> str:
+        """The name; raises `UsageError` for a kernel that the form cannot say."""
+        name = self.grammar.format(self.said(point))
+        parsed = self.parse(name)
+        for key, value in parsed.point.items():
+            if key in point and point[key] != value and key not in parsed.taken:
+                raise UsageError(f"aiter has no kernel of {self.variant} with {key} = {point[key]}")
+        return name
+
+
+class _Preshuffled(_Form):
+    """Weights shuffled beforehand, scales by row and column."""
+
+    variant, begins = "flatmm", "a8w8_bpreshuffle_cktile_"
+    taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16"}
+
+    def __init__(self) -> None:
+        self.grammar = Grammar([
+            literal(self.begins), one_of("transpose_c", _BITS), literal("x"),
+            one_of("sparse", {"0": False}), literal("x"), number("partition_groups"), literal("x"),
+            number("partition_m01"), literal("x"), number("num_wave_groups"), literal("x"),
+            one_of("double_smem_buffer", _BITS), literal("x"), one_of("pad_m", _BITS), literal("x"),
+            one_of("pad_n", _BITS), literal("x"), one_of("pad_k", _BITS), literal("x"),
+            number("k_block_per_cu"), *_shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS),
+        ])  # fmt: skip
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        return {"scales": "row_column"}
+
+    def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in said.items() if k != "sparse"}
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        return {**point, "sparse": False}
+
+
+class _Blocks(_Form):
+    """Scales of blocks."""
+
+    variant, begins = "abquant", "a8w8_blockscale_cktile_"
+    taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16", "pad_n": False, "pad_k": False}
+
+    def __init__(self) -> None:
+        self.grammar = Grammar([
+            literal("a8w8_blockscale_cktile"), *_shapes(), literal("_"),
+            one_of("scheduler", w.SCHEDULERS), literal("_"), one_of("permute_n", _BITS),
+            literal("x"), one_of("transpose_c", _BITS), literal("x"), one_of("persistent", _BITS),
+            literal("_"), number("k_block_per_cu"),
+        ], [flag("_aqrm", "scale_rows")])  # fmt: skip
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        return {"scales": "blocks", "pad_m": True}
+
+    def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        many = said["wave_m"] * said["wave_n"] * said["wave_k"] == 8
+        eight = many and said["warp_tile_k"] == w.GROUP
+        return {**said, "pipeline": w.PIPELINES["abquant"][eight]}
+
+
+class _Experts(_Form):
+    """The two GEMMs of a mixture of experts, whose names do not say types."""
+
+    variant, begins = "moe_flatmm", "moe_cktile2stages_gemm"
+    taken: Mapping[str, Any] = {"dtype_c": "bf16"}
+
+    def __init__(self) -> None:
+        self.grammar = Grammar(
+            [
+                literal(self.begins), one_of("stage", {"1": 1, "2": 2}), literal("_"),
+                number("block_size"), literal("x"), *numbers(_TILES[0], "x"), literal("_"),
+                *numbers(_TILES[1][:2], "x"), literal("_"), *numbers(_TILES[2], "x"), literal("_"),
+                number("k_block_per_cu"), literal("perCU_"), one_of("scales", w.SCALES[2:]),
+            ],
+            (
+                flag("_MulRoutedWeight", "routed_weight"),
+                flag("_HasBias", "bias"),
+                Suffix("_", "_ACTIVATION", (literal("_"), one_of("activation", w.ACTIVATIONS)),
+                       {"activation": ""}),
+                flag("_SplitK", "split_k"),
+            ),
+        )  # fmt: skip
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        return {"wave_k": 1, "scheduler": "default"}
+
+    def check(self, text: str, said: Mapping[str, Any]) -> None:
+        threads = said["wave_m"] * said["wave_n"] * 64
+        if said["block_size"] != threads:
+            at = (self.grammar.span(text, "block_size") or (0, 0))[0]
+            raise KernelNameError(text, at + 1, f"{threads} threads, as the waves say")
+
+    def guessed(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
+        """fp8, or weights of 4 bits beside bf16 where the K of the warp tile is bf16's."""
+        return {"dtype": "bf16_fp4" if said["warp_tile_k"] <= 32 else "fp8"}
+
+    def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {k: v for k, v in said.items() if k != "block_size"}
+        return {**kept, "activation": said["activation"] or "no"}
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        first = point["stage"] == 1
+        threads = point["wave_m"] * point["wave_n"] * 64
+        return {**point, "block_size": threads, "activation": point["activation"] if first else ""}
+
+
+FORMS = (_Preshuffled(), _Blocks(), _Experts())
+
+
+def _form(text: str) -> _Form | None:
+    return next((form for form in FORMS if text.startswith(form.begins)), None)
+
+
+class ScaledNames:
+    """The usual names, which say every field but the GPU."""
+
+    prefix = "scaled_"
+    beginnings = tuple(form.begins for form in FORMS)
+
+    def parse(self, text: str) -> ParsedName:
+        """See `ckrules.kernels.names.parse_name`; aiter's names are read as well."""
+        form = _form(text)
+        return ParsedName(GRAMMAR.parse(text)[0]) if form is None else form.parse(text)
+
+    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
+        """See `ckrules.kernels.names.format_name`."""
+        spelt = dict(spelling or {})
+        if spelt.pop("style", None):
+            return AITER.format(point)
+        for key in spelt:
+            raise unknown("spelling", key, ("style",))
+        return GRAMMAR.format(point)
+
+    def span(self, text: str, name: str) -> tuple[int, int] | None:
+        """Where a name writes the field."""
+        form = _form(text)
+        return (GRAMMAR if form is None else form.grammar).span(text, name)
+
+    def without_defaults(self, text: str) -> str:
+        """The text without suffixes that say a default."""
+        return GRAMMAR.without_defaults(text) if _form(text) is None else text
+
+    def rule_set_spelling(self, point: Point) -> dict[str, str]:
+        """Nothing: upstream has no lists of our names."""
+        return {}
+
+
+class AiterNames:
+    """aiter's names, one form a kind of kernel."""
+
+    def format(self, point: Point) -> str:
+        """The name; raises `UsageError` for a kernel that aiter's form cannot say."""
+        return next(f for f in FORMS if f.variant == point["variant"]).format(point)
+
+
+NAMING = ScaledNames()
+AITER = AiterNames()

@@ -1,0 +1,47 @@
+"""Words for types, pipelines and scales of GEMMs with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+VARIANTS = ("flatmm", "moe_flatmm", "abquant")
+#: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
+#: to A's type, or both go into one scaled instruction.
+TYPES: Mapping[str, tuple[str, str, str]] = {
+    **{d: (d, d, "fp32") for d in ("fp8", "bf8", "fp16", "bf16")},
+    "bf16_fp4": ("bf16", "bf16", "fp32"),
+    "fp16_fp4": ("fp16", "fp16", "fp32"),
+    "fp8_fp4": ("fp8", "pk_fp4", "fp32"),
+}
+NARROW = ("bf16_fp4", "fp16_fp4", "fp8_fp4")
+OUTPUTS = ("bf16", "fp16")
+#: The pipelines of these kernels, by variant.
+PIPELINES: Mapping[str, tuple[str, ...]] = {
+    "flatmm": ("flatmm",),
+    "moe_flatmm": ("moe_flatmm",),
+    "abquant": ("abquant", "abquant_eight_waves"),
+}
+SCHEDULERS = ("intrawave", "interwave", "default")
+#: What a scale belongs to, and aiter's words for it.
+SCALES = (
+    "row_column",
+    "blocks",
+    "per_tensor",
+    "per_token",
+    "per_1x32",
+    "per_1x128",
+    "per_128x128",
+    "no",
+)
+ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
+#: Elements of K that share a scale, and of N for B, with block scales.
+GROUP = 128
+
+SYNONYMS = {
+    "dtype": {
+        "half": "fp16", "float16": "fp16", "bfloat16": "bf16", "f8": "fp8", "float8": "fp8",
+        "bf16pkfp4": "bf16_fp4", "fp16pkfp4": "fp16_fp4", "fp8pkfp4": "fp8_fp4",
+    },
+    "dtype_c": {"half": "fp16", "float16": "fp16", "bfloat16": "bf16"},
+    "variant": {"moeflatmm": "moe_flatmm", "blockscale": "abquant"},
+}  # fmt: skip

@@ -1,0 +1,90 @@
+"""Names that tools give GEMM kernels: read, written, and what they do not say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckrules.constraints.gemm.tool_names import STYLES
+from ckrules.engine.expr.variables import domain_of
+from ckrules.kernels.library import book
+from ckrules.kernels.name_grammar import KernelNameError
+from ckrules.kernels.names import format_name, parse_name, styled_name
+from ckrules.support.errors import CkrulesError
+from tests.cli.run import run
+
+TILES = "128x128x32_2x2x1_32x32x16"
+NAMES = {
+    f"gemm_multi_d_fp16_rcrr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}":
+        ("tile_engine", {"elementwise_op": "multiply", "k_block_per_cu": 1}),
+    f"gemm_preshuffle_fp16_rcr_preshufflev2_default_default_False_False_False_True_{TILES}":
+        ("tile_engine", {"permute_n": False, "k_block_per_cu": 1}),
+    f"gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}":
+        ("tile_engine_2026", {"k_block_per_cu": 1}),
+    f"fp16_rcr_compv4_cshuffle_auto_True_True_True_False_{TILES}_MultiDAdd_d1":
+        ("registry", {"dtype_c": "fp16", "layout": "rcrr", "double_smem_buffer": True}),
+    f"fp8_rcr_preshufflev2_cshuffle_auto_False_False_False_False_{TILES}_preshuffle":
+        ("registry", {"dtype_c": "fp16", "permute_n": False}),
+    "ck_tile_gemm_dt_fp16_ly_rcr_tile_128x128x32_warp_2x2x1_wtile_32x32x16_pipe_compv3_epi_cshuffle"
+    "_sched_intrawave_pad110_persist_ew_MultiDAdd_nd1_dly_r_kbpc2":
+        ("dispatcher_key", {"dtype_c": "fp16", "transpose_c": False}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_says_what_it_lacks(name: str) -> None:
+    style, taken = NAMES[name]
+    parsed = parse_name(name)
+    assert taken.items() <= parsed.taken.items()
+    assert format_name(parsed.point, parsed.spelling) == name
+    assert styled_name(parsed.point, style) == name
+    result = run("check", "--ck", "2025.11", "--arch", "gfx942", "--format", "json", name)
+    found = [d["message"] for d in json.loads(result.stdout) if d["code"] == "CFG010"]
+    assert len(found) == 1
+    assert all(f"{k} = {str(v).lower()}" in found[0] for k, v in taken.items())
+
+
+def test_fields_beside_a_name_say_the_rest() -> None:
+    name = f"gemm_multi_d_fp16_rcrr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}"
+    row = {"name": name, "elementwise_op": "add", "arch": "gfx942"}
+    result = run("check", "--ck", "2025.11", json.dumps(row))
+    assert result.exit_code == 0, result.stdout + result.stderr
+    row["tile_m"] = 64  # type: ignore[assignment]
+    result = run("check", "--ck", "2025.11", json.dumps(row))
+    assert "the name says another tile_m" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "said"),
+    [
+        (f"fp16_rcr_compv4_cshuffle_auto_True_True_True_False_{TILES}_sparse", 77, "no sparse"),
+        (f"fp16_rcr_compv4_cshuffle_default_True_True_True_False_{TILES}", 26, "auto, intrawave"),
+        ("fp16_rcr_compv9_x", 10, "compv6"),
+    ],
+)
+def test_faults_have_their_column(name: str, column: int, said: str) -> None:
+    with pytest.raises(KernelNameError, match=said) as caught:
+        parse_name(name)
+    assert caught.value.column == column
+
+
+FIELDS = book("standard").fields
+
+
+@given(st.data())
+def test_every_name_reads_back(data: Any) -> None:
+    """What a style writes it reads, and what it read is the point but for what it took."""
+    point = {k: data.draw(st.sampled_from(list(domain_of(v).values))) for k, v in FIELDS.items()}
+    for style in STYLES:
+        try:
+            name = styled_name(point, style)
+        except CkrulesError:
+            continue
+        parsed = parse_name(name)
+        differs = {k for k, v in parsed.point.items() if point[k] != v}
+        assert differs <= {*parsed.taken, "num_d", "elementwise_op", "variant", "scheduler"}
+        assert styled_name({**point, **parsed.point}, style) == name
