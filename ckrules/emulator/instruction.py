@@ -16,6 +16,26 @@ Run = Callable[["Cohort"], None]
 
 
 @dataclass(frozen=True, slots=True)
+class InOrder:
+    """A load whose data arrive behind those of all earlier loads of its counter.
+
+    ``fills`` are registers that it writes whole and does not read: an earlier load of the same
+    counter may still own them, since its data come first.
+
+    Source: AMD Instinct MI300 ISA, 4.4 (memory reads return in the order they were issued); LLVM,
+    SIInsertWaitcnts.cpp, which waits for no earlier load of the same kind before a load.
+    """
+
+    run: Run
+    counter: str
+    fills: frozenset[int]
+
+    def __call__(self, c: Cohort) -> None:
+        """Runs it."""
+        self.run(c)
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """The GPU that a program was compiled for."""
 
@@ -59,3 +79,5 @@ class Instruction:
     """Registers read or written, which no outstanding load may own."""
     leaves: bool = False
     """Whether the cohort may be elsewhere or blocked afterwards."""
+    in_order: InOrder | None = None
+    """What is known of a load whose data arrive in order."""

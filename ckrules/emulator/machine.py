@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
+from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.kinds import Values
 from ckrules.emulator.lds import Lds
 from ckrules.emulator.memory import BASE, Memory
@@ -190,7 +191,7 @@ class Chunk:
                 self.current = number = c.pc
                 instruction = instructions[number]
                 if c.pending and not c.pending.isdisjoint(instruction.touched):
-                    self._too_early(c, instruction.touched)
+                    self._too_early(c, instruction)
                 c.pc = number + 1
                 instruction.run(c)
                 done += 1
@@ -213,8 +214,20 @@ class Chunk:
                 self.cohorts.remove(other)
                 return
 
-    def _too_early(self, c: Cohort, touched: frozenset[int]) -> None:
-        number = min(c.pending & touched)
+    def _too_early(self, c: Cohort, instruction: Instruction) -> None:
+        early = c.pending & instruction.touched
+        if (load := instruction.in_order) is not None:
+            others = {
+                r
+                for counter, queue in c.queues.items()
+                for o in queue
+                if counter != load.counter or not o.ordered
+                for r in o.registers
+            }
+            early -= load.fills - others
+        if not early:
+            return
+        number = min(early)
         name = {0: "s", 1: "v", 2: "a"}[number // 1000] + str(number % 1000)
         self.report(FaultKind.NOT_WAITED, c, np.array([0, -1]), f"{name} is still being loaded")
 

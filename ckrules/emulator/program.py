@@ -10,7 +10,7 @@ from ckrules.emulator import modifiers
 from ckrules.emulator.disassembly import Line, disassemble
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.image import Image, parse
-from ckrules.emulator.instruction import Decoded, Instruction, Run, Target
+from ckrules.emulator.instruction import Decoded, InOrder, Instruction, Run, Target
 from ckrules.emulator.operands import BASES, Operands
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
@@ -99,7 +99,10 @@ def _instruction(line: Line, number: int, target: Target, jumps: dict[int, int])
         run, touched = _fails(named), frozenset[int]()
     except (LookupError, ValueError):
         run, touched = _fails(f"{line}: operands without semantics here"), frozenset[int]()
-    return Instruction(line, run, touched, line.mnemonic.startswith(flow.LEAVING))
+    leaves = line.mnemonic.startswith(flow.LEAVING)
+    if isinstance(run, InOrder):
+        return Instruction(line, run.run, touched, leaves, run)
+    return Instruction(line, run, touched, leaves)
 
 
 def _fails(message: str) -> Run:

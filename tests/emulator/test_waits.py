@@ -46,6 +46,12 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     ("flat_load_dword v1, v[8:9]\ns_waitcnt vmcnt(0) lgkmcnt(0)\nv_mov_b32 v3, v1", "gfx942", False),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a1", "gfx942", True),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a2", "gfx942", False),
+    ("global_load_dword v1, v0, s[0:1]\nglobal_load_dword v1, v0, s[0:1] offset:4", "gfx942", False),
+    ("global_load_dword v1, v0, s[0:1]\nbuffer_load_dword v1, v0, s[4:7], 0 offen\nv_mov_b32 v3, v1", "gfx942", True),
+    ("global_load_dword v1, v0, s[0:1]\nglobal_load_dword v1, v1, s[0:1]", "gfx942", True),
+    ("global_load_dword v1, v0, s[0:1]\nglobal_load_ushort v1, v0, s[0:1]", "gfx942", True),
+    ("ds_read_b32 v1, v0\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
+    ("flat_load_dword v1, v[8:9]\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
     ("ds_bpermute_b32 v1, v0, v2\nv_mov_b32 v3, v1", "gfx942", True),
     ("buffer_load_dwordx4 v[8:11], v0, s[4:7], 0 offen\nv_mfma_f32_4x4x1_16b_f32 v[20:23], v10, v1, 0", "gfx942", True),
 ])  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
-from ckrules.emulator.instruction import Decoded, Run
+from ckrules.emulator.instruction import Decoded, InOrder, Run
 from ckrules.emulator.kinds import U32, U64, Values, scalar_get, scalar_put
 from ckrules.emulator.memory import BASE
 from ckrules.emulator.operands import Operand, Special
@@ -168,7 +168,10 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
         for counter in counters:
             c.issue(counter, Outstanding(loaded, ordered))
 
-    return run
+    if not ordered or size < 4:  # of a part, the rest of the register is kept
+        return run
+    read = {r for op in items for r in op.registers()}
+    return InOrder(run, counters[0], loaded - read)
 
 
 def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> Run:
