@@ -159,7 +159,7 @@ def reader_tables(form: str) -> Mapping[str, Any]:
     """The tables that families add to an input format, by family.
 
     >>> list(reader_tables("macros"))
-    ['conv']
+    ['conv', 'gemm']
     """
     found = ((f.name, f.readers.get(form)) for f in families().values())
     return {name: table for name, table in found if table is not None}

@@ -184,7 +184,7 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
           "only cshuffle stores permuted columns, not {epilogue}",
           "{variant} with permute_n leaves the tensors D out"],
     source=[f"{_CSHUFFLE} (weights with the default epilogue run)",
-            "ops/gemm/kernel/universal_gemm_kernel.hpp: GemmKernel (other variants; read, not run)"],
+            "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel (other variants; read, not run)"],
     accepts=[{**_SMALL, "permute_n": True}],
     rejects=[{"permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16},
              {**_SMALL, "permute_n": True, "epilogue": "default"}],

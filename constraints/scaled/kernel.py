@@ -44,7 +44,8 @@ def _rows(c: Quantities) -> BoolExpr:
 @rule(
     "SCAL001", "pipeline-of-other-kernel", kind="compile",
     says="kernels of {variant} take another pipeline than {pipeline}",
-    source=["ops/flatmm/kernel/flatmm_kernel.hpp, moe_flatmm_kernel.hpp: FlatmmPipeline",
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmPipeline",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: FlatmmPipeline",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: GemmPipeline"],
     accepts=[{}, _EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
 )  # fmt: skip
@@ -196,7 +197,7 @@ def experts_have_stages(c: Quantities) -> BoolExpr:
 
 @rule(
     "SCAL009", "wave-groups-with-scales", kind="wrong-result",
-    says="{pipeline} knows no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
+    says="kernels with scales know no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
     source="ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1; read, not run)",
     accepts=[{}], rejects=[{"num_wave_groups": 2}],
 )  # fmt: skip
@@ -266,7 +267,7 @@ def eight_waves_have_their_form(c: Quantities) -> BoolExpr:
 @rule(
     "SCAL022", "eight-waves-elsewhere", kind="hardware", since="2026.06",
     applies=lambda c: c.eight_waves,
-    says="the pipeline of eight waves computes on gfx950 only, on {arch} it does nothing",
+    says="{pipeline} computes on gfx950 only, on {arch} it does nothing",
     source=f"{_EIGHT}: kIsAvailable", accepts=[_EIGHTS], rejects=[{**_EIGHTS, "arch": "gfx942"}],
 )  # fmt: skip
 def eight_waves_are_on_gfx950(c: Quantities) -> BoolExpr:

@@ -224,3 +224,26 @@ def stores_have_width(c: TileGemm) -> BoolExpr:
     Fix: take the next smaller power of two.
     """
     return c.c.moves(16)
+
+
+@rule(
+    "EPI012", "stores-nothing-of-sixteen", kind="wrong-result",
+    applies=lambda c: _stores(c) & c.stores_floats,
+    says=("nothing is stored: with vector_c = {vector_c} a store moves 16 elements, for which the "
+          "header writes nothing"),
+    source=("core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_impl asserts that 16 "
+            "elements of fp32, fp16 and bf16 are possible and has no branch for them (CK 2025.11: "
+            "run; rocm-libraries of 2026: read)"),
+    accepts=[{}, {"vector_c": 16, "tile_m": 32, "warp_tile_m": 16, "warp_tile_n": 16}],
+    rejects=[{"vector_c": 16, "wave_m": 1, "wave_n": 1}],
+)  # fmt: skip
+def stores_are_written(c: TileGemm) -> BoolExpr:
+    """Stores of C move fewer than 16 elements at once.
+
+    Why: for 16 elements of a floating-point type the header's function is empty, so that the
+    compiler takes away the stores and the kernel computes nothing that anyone sees. It compiles
+    and runs.
+
+    Fix: take vector_c = 8.
+    """
+    return ~((c.vector_c % 16 == 0) & (c.c.width % 16 == 0))

@@ -136,6 +136,11 @@ class TileGemm(Fields, ABC):
         return self.element_bytes
 
     @cached_property
+    def stores_floats(self) -> BoolExpr:
+        """True where results are stored as fp32, fp16 or bf16."""
+        return self.output_bytes >= 2
+
+    @cached_property
     def odd_halves(self) -> BoolExpr:
         """True where 16-bit results are stored an odd number at a time: atomics take pairs."""
         return (self.output_bytes == 2) & (self.vector_c % 2 == 1)

@@ -20,6 +20,8 @@ SIGNS = {
     "registry": '{}[]",:x12 \n', "dispatcher": '{}[]",:warp_m12 \n', "jsonl": '{}",:1\n',
     "json": '{}[]",:1 \n', "toml": '[]="\n#ab1. ', "macros": 'DECL_KERNEL_SET(.add)",/*1 \n#\\',
     "conf": "Device<>(),;#Seq12 \n", "csv": 'variant,"\n1;\t', "names": "grouped_conv_fwd1x \n#",
+    "ranges": '{}[]",:tile_config12 \n', "python_lists": "kernelInstance(){}:,=1 \n#",
+    "tuned": 'kernelName,"gemm1;\n',
 }  # fmt: skip
 
 

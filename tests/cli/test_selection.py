@@ -56,6 +56,7 @@ CHANGES: dict[str, dict[str, str]] = {
     "--stage": {"--catalog": "default", "--stage": "legal"},
     "--ck": {"--ck": "2025.11"},
     "--profile": {"--profile": "dispatcher"},
+    "--distinct": {"--distinct": ""},
 }
 
 
@@ -64,7 +65,7 @@ def _words(command: str, options: dict[str, str], folder: Path) -> list[str]:
     out = [str(folder / "problems.csv") if w == "PROBLEMS" else w for w in out]
     for option, value in options.items():
         values = value.split() if option == "--set" else [value]
-        out += [w for v in values for w in (option, v)]
+        out += [w for v in values for w in (option, v) if w]  # a flag has no value
     return out
 
 

@@ -21,7 +21,9 @@ from ckrules.engine.expr.traversal import substitute
 from ckrules.engine.rules import version_key
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of, variants
+from ckrules.kernels.selection import select
 
 DTYPES = ("fp16", "bf16", "fp32")
 #: GPUs that differ from gfx1100 in their register file alone have the same rules.
@@ -68,6 +70,7 @@ COMBINATIONS = [
     for ck in CK_VERSIONS
     for variant in variants()
     if not (ck == "2025.11" and family_of(variant).name == "depthwise")
+    and family_of(variant).name != "scaled"
     for gpu in GPUS
     for dtype in DTYPES
 ]
@@ -124,6 +127,25 @@ def _solve(rules: RuleBook, fixed: dict[str, str]) -> Any:
         [encoder.within(f, f.data.values) for n, f in rules.fields.items() if n not in fixed]
     )
     return solver.check()
+
+
+#: The types of GEMMs with scales that some GPU has kernels of, by release and variant.
+_WHOLE = {"fp16", "bf16", "fp8", "bf8"}
+SCALED = {
+    ("2025.11", "flatmm"): _WHOLE,
+    ("2025.11", "moe_flatmm"): {*_WHOLE, "bf16_fp4", "fp16_fp4"},
+    ("2025.11", "abquant"): set(),  # these headers lack it
+    ("2026.06", "flatmm"): _WHOLE,
+    ("2026.06", "moe_flatmm"): {*_WHOLE, "bf16_fp4", "fp16_fp4", "fp8_fp4"},
+    ("2026.06", "abquant"): _WHOLE,
+}
+
+
+@pytest.mark.parametrize(("ck", "variant"), SCALED)
+def test_types_of_gemms_with_scales(ck: str, variant: str) -> None:
+    space = select(Books(ck), {"variant": variant}).space
+    found = {dtype for dtype, n in space.counts_by("dtype").items() if n}
+    assert found == SCALED[ck, variant]
 
 
 @pytest.mark.parametrize(("ck", "variant", "gpu", "dtype"), COMBINATIONS)

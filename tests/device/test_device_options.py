@@ -91,16 +91,16 @@ def test_without_a_clock_nothing_is_timed(tmp_path: Path, double: Double) -> Non
 
 
 def test_a_device_without_a_clock_needs_no_events() -> None:
-    from ckrules.device.worker import _checked
+    from ckrules.device.worker import checked
 
     class Timeless(ReferenceDevice):
         event = record = elapsed_ms = property()  # type: ignore[assignment]
 
     device = Timeless()
     with pytest.raises(Exception, match=r"no elapsed_ms, event, record"):
-        _checked(device)
+        checked(device)
     device.info = DeviceInfo(0, "timeless", "", has_clock=False)
-    assert _checked(device) is device  # type: ignore[comparison-overlap]
+    assert checked(device) is device  # type: ignore[comparison-overlap]
 
 
 def test_what_a_device_prints_is_told_with_its_job(tmp_path: Path, double: Double) -> None:

@@ -337,6 +337,9 @@ ckrules_problem problem_of(const void* data, size_t size)
     return {sizeof(ckrules_problem), 0, size, data};
 }
 
+/* One product, with its sums in one part. */
+ckrules_gemm product(int64_t m, int64_t n, int64_t k) { return {m, n, k, 1, 1, 1}; }
+
 Kernel* select_gemm(const ckrules_gemm& sizes)
 {
     if(!gemm_open || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0)
@@ -460,13 +463,13 @@ CKRULES_EXPORT int dispatcher_get_kernel_config(int* tile_m, int* tile_n, int* t
 CKRULES_EXPORT int dispatcher_is_supported(int64_t m, int64_t n, int64_t k)
 {
     const std::lock_guard<std::mutex> guard(lock);
-    return select_gemm({m, n, k, 1}) != nullptr ? 1 : 0;
+    return select_gemm(product(m, n, k)) != nullptr ? 1 : 0;
 }
 
 CKRULES_EXPORT int dispatcher_select_kernel(int64_t m, int64_t n, int64_t k, char* buffer, int size)
 {
     const std::lock_guard<std::mutex> guard(lock);
-    Kernel* const found = buffer != nullptr && size > 0 ? select_gemm({m, n, k, 1}) : nullptr;
+    Kernel* const found = buffer != nullptr && size > 0 ? select_gemm(product(m, n, k)) : nullptr;
     return found != nullptr ? put(found->listed->name, buffer, size) : -1;
 }
 
@@ -477,7 +480,7 @@ CKRULES_EXPORT int dispatcher_run_gemm(const void* a, const void* b, void* c, in
     const std::lock_guard<std::mutex> guard(lock);
     if(!gemm_open || a == nullptr || b == nullptr || c == nullptr || m <= 0 || n <= 0 || k <= 0)
         return -1;
-    const ckrules_gemm sizes{m, n, k, 1};
+    const ckrules_gemm sizes = product(m, n, k);
     Kernel* const found = select_gemm(sizes);
     if(found == nullptr)
     {
