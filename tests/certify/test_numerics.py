@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ckrules.certify import labels
+from ckrules.certify import labels, trials
 from ckrules.certify.bench import Answer, Manner, Question
 from ckrules.certify.draws import KINDS, draw
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
@@ -306,3 +310,23 @@ def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) ->
     assert again.stdout == first.stdout
     assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*.hsaco")} == built
     assert 'method = "numerics"' in (tmp_path / "e.toml").read_text()
+
+
+def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython 3.11 ends with a SystemError where two threads make them."""
+    busy, most = 0, 0
+
+    def counted(data: bytes) -> ast.AST:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        time.sleep(0.001)
+        tree = ast.parse(data)
+        busy -= 1
+        return tree
+
+    monkeypatch.setattr(trials, "ast", SimpleNamespace(**{**vars(ast), "parse": counted}))
+    trials._executor_digest.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        found = {f.result() for f in [pool.submit(executor_digest) for _ in range(8)]}
+    assert (len(found), most) == (1, 1)
