@@ -228,7 +228,7 @@ def stores_have_width(c: TileGemm) -> BoolExpr:
 
 @rule(
     "EPI012", "stores-nothing-of-sixteen", kind="wrong-result",
-    applies=lambda c: _stores(c) & c.stores_floats,
+    applies=lambda c: _stores(c) & c.stores_floats & c.c.moves(16),
     says=("nothing is stored: with vector_c = {vector_c} a store moves 16 elements, for which the "
           "header writes nothing"),
     source=("core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_impl asserts that 16 "

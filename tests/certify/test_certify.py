@@ -286,11 +286,11 @@ def sampler(variant: str, seed: int, where: Sequence[str] = ()) -> Sampler:
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, list[dict[str, Any]]]:
     """Points of each direction for one GPU."""
-    return {v: mixed(sampler(v, seed=3), 200) for v in ("forward", "bwd_data", "bwd_weight")}
+    return {v: mixed(sampler(v, seed=5), 200) for v in ("forward", "bwd_data", "bwd_weight")}
 
 
 def test_the_same_seed_draws_the_same(drawn: dict[str, list[dict[str, Any]]]) -> None:
-    assert mixed(sampler("forward", seed=3), 200) == drawn["forward"]
+    assert mixed(sampler("forward", seed=5), 200) == drawn["forward"]
     assert mixed(sampler("forward", seed=4), 200) != drawn["forward"]
 
 

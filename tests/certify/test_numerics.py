@@ -57,7 +57,7 @@ def drawn(rules: RuleBook) -> list[dict[str, Any]]:
     """Draws of each direction for one GPU."""
     found = []
     for variant in ("forward", "bwd_data", "bwd_weight"):
-        found += draw(rules, {"variant": (variant,), "arch": ("gfx942",)}, 60, 5).points
+        found += draw(rules, {"variant": (variant,), "arch": ("gfx942",)}, 60, 6).points
     return found
 
 
