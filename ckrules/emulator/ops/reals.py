@@ -71,9 +71,9 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint8]:
     elif bits == 6:
         three = octets.reshape(*words.shape[:-1], -1, 3).astype(np.uint32)
         joined = three[..., 0] | three[..., 1] << np.uint32(8) | three[..., 2] << np.uint32(16)
-        octets = (joined[..., None] >> np.arange(0, 24, 6, np.uint32) & np.uint32(63)).astype(
-            np.uint8
-        )
+        octets = (
+            joined[..., None] >> np.arange(0, 24, 6).astype(np.uint32) & np.uint32(63)
+        ).astype(np.uint8)
     return octets.reshape(*words.shape[:-1], -1)
 
 

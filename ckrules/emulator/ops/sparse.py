@@ -116,7 +116,8 @@ def _positions(d: Decoded, op: Operand, count: int, chosen: int) -> Get:
 
     def positions(c: Cohort) -> Values:
         word = np.broadcast_to(get(c), c.exec.shape)[..., None]
-        return (word >> shifts & np.uint32(3)).astype(np.int64)
+        found: Values = (word >> shifts & np.uint32(3)).astype(np.int64)
+        return found
 
     return positions
 
