@@ -202,7 +202,7 @@ def test_addresses_in_pairs_of_registers(text: str) -> None:
 def test_addresses_of_lds_and_of_memory_at_once_are_refused() -> None:
     b, address = bench("flat_load_dword v1, v[2:3]")
     b.v(2, np.where(LANE < 32, address, SHARED_BASE).astype(np.uint64))
-    with pytest.raises(UnknownInstructionError, match="flat_load_dword .*LDS and others"):
+    with pytest.raises(UnknownInstructionError, match="LDS and others"):
         b.run()
 
 
