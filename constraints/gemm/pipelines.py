@@ -138,6 +138,47 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM031", "four-bit-weights-in-rows", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b & ~c.shuffled_b & ~c.pipeline.isin("basic_v1", "compv5"),
+    says="4-bit weights of {dtype} are not transposed on their way to LDS: layout {layout}",
+    source=["core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread (get_as of vectors of pk_int4_t)",
+            "core/container/thread_buffer.hpp: get_as, _get_as (a vector of n takes n / 2 bytes, the buffer counts n)",
+            "core/tensor/load_tile_transpose.hpp: DefaultTranspose<pk_int4_t>::ValidationTraits (gfx950)"],
+    accepts=[{"dtype": "fp16_i4"}, {"dtype": "fp16_i4", "layout": "ccr"}],
+    rejects=[{"dtype": "fp16_i4", "layout": "rrr"},
+             {"dtype": "bf16_i4", "layout": "crr", "arch": "gfx950"}],
+)  # fmt: skip
+def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
+    """4-bit weights have K contiguous in B.
+
+    Why: a row-major B is transposed in registers, in vectors that hold two elements to a byte where
+    the buffer counts one; a single element is not transposed either, since the steps are of two.
+    The LDS reads of gfx950 that transpose have no form for them.
+
+    Fix: use a layout whose second letter is c.
+    """
+    return ~c.b_transposed
+
+
+@rule(
+    "GEMM032", "four-bit-weights-not-multiplied", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b,
+    says="{pipeline} asks for a warp GEMM of the 4-bit weights of {dtype}, which no header has",
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (BDataType)",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher (undefined for pk_int4_t)"],
+    accepts=[{"dtype": "fp16_i4"}], rejects=[{"dtype": "fp16_i4", "pipeline": "compv5"}],
+)  # fmt: skip
+def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
+    """4-bit weights are not used with compv5.
+
+    Why: its block GEMM multiplies the types of A and B as they are, and does not widen.
+
+    Fix: use compv3.
+    """
+    return c.pipeline != "compv5"
+
+
+@rule(
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",
