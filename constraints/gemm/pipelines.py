@@ -179,6 +179,28 @@ def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM033", "four-bit-weights-not-in-eights", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b & (c.pipeline.isin("compv3", "preshufflev2")),
+    says="4-bit weights are widened eight at a time: a lane has {widened_b} of them at once",
+    source=["ops/common/load_interleaved_pk_type.hpp: InterleavedPKTypeLoader static_assert on UnaryOpSize",
+            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: LocalPrefetch (all of a wave's B)",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: load_int4_tile (a warp tile)"],
+    accepts=[{"dtype": "fp16_i4"}],
+    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8},
+             {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
+)  # fmt: skip
+def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
+    """A lane reads 4-bit weights in a multiple of eight.
+
+    Why: they are widened eight at a time, which is asserted. compv3 widens all that a wave has of
+    B's tile at once, preshufflev2 a warp tile.
+
+    Fix: take a warp tile with a larger K, or a larger tile.
+    """
+    return c.widened_b % 8 == 0
+
+
+@rule(
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",
