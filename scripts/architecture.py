@@ -36,7 +36,7 @@ LAYERS = (
     ("checking", "compiling", "ranking"),
     ("emulator",),
     ("device",),
-    ("certify", "editor", "runtime"),
+    ("certify", "editor", "pictures", "runtime"),
     ("cli",),
 )
 """The rooms from the ground up: a room imports what is below it, and nothing beside it but what

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.kernels.config import config_from_mapping, config_from_name
-from ckrules.kernels.families import family_of
+from ckrules.kernels.families import family_of, problems_of
 from ckrules.ranking.kernels import timing
 from ckrules.support import opening
 from ckrules.support.errors import UsageError
@@ -99,6 +100,34 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         entry[2].append(time)
     for key, (problem, points, times) in found.items():
         yield Measured(" ".join(filter(None, key)), problem, points, times)
+
+
+def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[Measured]:
+    """The measurements among the runs of a results database, by GPU, kind of kernel and problem.
+
+    Args:
+        rows: Runs, as `ckrules.device.store.Runs.records` gives them; those that failed or were
+            not timed are passed over.
+        books: What the fields of kernels may be; measured kernels need not be legal.
+
+    Raises:
+        UsageError: For a configuration or problem that these books do not know.
+    """
+    found: dict[tuple[Any, ...], tuple[list[Point], list[float]]] = {}
+    for row in rows:
+        if row["status"] != "ok" or not row["latency_ms"]:
+            continue
+        point = config_from_mapping(json.loads(row["config"]), books).point
+        variant = str(point["variant"])
+        apart = tuple(point[name] for name in timing(variant).apart)
+        key = (row["device_name"], variant, row["arch"], *apart, row["problem"])
+        points, times = found.setdefault(key, ([], []))
+        points.append(point)
+        times.append(float(row["latency_ms"]) * 1e3)
+    return [
+        Measured(str(key[-1]), problems_of(key[1]).parse(key[-1]), points, times)
+        for key, (points, times) in found.items()
+    ]
 
 
 class _Reader:

@@ -66,18 +66,18 @@ def command(
     form = form or by_suffix(output, _FORMS)
     if form is None:
         raise UsageError(f"-o {output}: give it a suffix (.png, .svg, .html) or --format")
-    from ckrules.ranking import plots
+    from ckrules.pictures import drawing, measured
     from ckrules.ranking.measurements import read
     from ckrules.ranking.ranker import Ranker, chosen
     from ckrules.ranking.training import Samples
 
-    plots.require()
-    measured = read(file, books, arch)
-    if not measured:
+    drawing.require()
+    found = read(file, books, arch)
+    if not found:
         raise UsageError(f"{file}: no measurements")
-    samples = Samples.of(measured, books, product)
-    points = plots.KINDS[kind](samples, Ranker(chosen(model)))
-    picture = plots.drawn(points, form)
+    samples = Samples.of(found, books, product)
+    points = measured.KINDS[kind](samples, Ranker(chosen(model)))
+    picture = drawing.drawn(points, form)
     with binary_output(output) as stream:
         stream.write(picture)
     if not quiet:

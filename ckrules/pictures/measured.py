@@ -1,49 +1,42 @@
-"""Pictures of measurements: predicted times, efficiencies of picks, and rooflines.
-
-Drawn by matplotlib, which is imported when a picture is made. Nothing is shown in a window, and
-the same measurements give the same bytes.
-"""
+"""Pictures of measurements: predicted times, efficiencies of picks, and rooflines."""
 
 from __future__ import annotations
 
-import html
-import io
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.pictures.shapes import Nothing, Points
 from ckrules.ranking.evaluation import figures, judge
+from ckrules.ranking.measurements import of_runs
+from ckrules.ranking.training import Samples
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from ckrules.kernels.books import Books
     from ckrules.ranking.ranker import Ranker
-    from ckrules.ranking.training import Samples
-
-_SIZE = (8.0, 5.5)
-_DPI = 150
-#: So many points and more become a bitmap in pictures of lines.
-_MANY = 2000
 
 
-class NoMatplotlibError(UsageError):
-    """matplotlib is not installed, so that no picture can be made."""
+def of_results(
+    rows: Iterable[Mapping[str, Any]], books: Books, ranker: Ranker, product: str | None = None
+) -> Points | Nothing:
+    """Predicted against measured times of the runs of a results database.
 
-    def __init__(self) -> None:
-        super().__init__("pictures need matplotlib: pip install 'ckrules[plot]'")
-
-
-@dataclass(frozen=True)
-class Points:
-    """What a picture shows: groups of points, and lines through them, by their titles."""
-
-    title: str
-    x: str
-    y: str
-    groups: Mapping[str, tuple[Any, Any]]
-    lines: Mapping[str, tuple[Any, Any]]
-    log_y: bool = True
+    Args:
+        rows: The runs, as `ckrules.device.store.Runs.records` gives them.
+        books: The rule books by which configurations are read.
+        ranker: What predicts times.
+        product: The product of the GPU.
+    """
+    title = "predicted against measured times"
+    try:
+        measured = of_runs(rows, books)
+        if not measured:
+            return Nothing(title, "no run has a measured time")
+        return predicted(Samples.of(measured, books, product), ranker)
+    except UsageError as error:
+        return Nothing(title, str(error))
 
 
 def predicted(samples: Samples, ranker: Ranker) -> Points:
@@ -61,9 +54,11 @@ def predicted(samples: Samples, ranker: Ranker) -> Points:
     ends = np.asarray([min(every), max(every)])
     off = 100 * (2.0 ** float(np.median(np.abs(np.concatenate(errors)))) - 1)
     title = f"{len(every) // 2:,} times, half of them within {off:.0f} % ({ranker.said()})"
+    about = f"{title}: measured from {ends[0]:,.4g} to {ends[1]:,.4g} microseconds."
     return Points(
-        title, "measured (us)", "predicted (us)", dict(sorted(found.items())), {"": (ends, ends)}
-    )
+        title, "measured (us)", "predicted (us)", dict(sorted(found.items())), {"": (ends, ends)},
+        about=about,
+    )  # fmt: skip
 
 
 def efficiency(samples: Samples, ranker: Ranker) -> Points:
@@ -82,7 +77,10 @@ def efficiency(samples: Samples, ranker: Ranker) -> Points:
     }
     title = f"picks for {found.problems:,} problems ({ranker.said()})"
     y = "best measured time / time of the pick (%)"
-    return Points(title, "problem (GFLOP)", y, {"problems": (sizes, values)}, lines, log_y=False)
+    about = f"{title}: mean {found.mean:.1f} %, worst {found.min:.1f} %."
+    return Points(
+        title, "problem (GFLOP)", y, {"problems": (sizes, values)}, lines, log_y=False, about=about
+    )
 
 
 def roofline(samples: Samples, ranker: Ranker) -> Points:
@@ -110,7 +108,9 @@ def roofline(samples: Samples, ranker: Ranker) -> Points:
         "kernel picked": (xs, flops / picked * 1e-6),
     }
     lines = {"peaks of matrix units and memory": (roof, np.minimum(memory, peak))}
-    return Points(title, "FLOP for each byte of the tensors", "TFLOPS", groups, lines)
+    about = f"{title}: the fastest kernels reach {(flops / best).max() * 1e-6:,.1f} TFLOPS at most."
+    x = "FLOP for each byte of the tensors"
+    return Points(title, x, "TFLOPS", groups, lines, about=about)
 
 
 def _peak(samples: Samples) -> float:
@@ -124,60 +124,3 @@ KINDS: Mapping[str, Callable[[Samples, Ranker], Points]] = {
     "efficiency": efficiency,
     "roofline": roofline,
 }
-
-
-def require() -> Any:
-    """The package matplotlib.
-
-    Raises:
-        NoMatplotlibError: If it is not installed.
-    """
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise NoMatplotlibError from None
-    return mpl
-
-
-def drawn(points: Points, form: str) -> bytes:
-    """The picture as the bytes of a file: ``png``, ``svg``, or ``html``, a page with the latter.
-
-    Raises:
-        NoMatplotlibError: If matplotlib is not installed.
-    """
-    mpl = require()
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "ckrules", "svg.fonttype": "path"}):
-        figure = Figure(figsize=_SIZE, layout="constrained")
-        axes = figure.add_subplot()
-        for name, (x, y) in points.groups.items():
-            axes.scatter(x, y, s=10, alpha=0.6, linewidths=0, label=name,
-                         rasterized=len(x) >= _MANY)  # fmt: skip
-        for name, (x, y) in points.lines.items():
-            axes.plot(x, y, color="0.3", linewidth=1, linestyle=_style(name), label=name or None)
-        axes.set(title=points.title, xlabel=points.x, ylabel=points.y, xscale="log",
-                 yscale="log" if points.log_y else "linear")  # fmt: skip
-        axes.grid(visible=True, which="major", linewidth=0.3)
-        axes.legend(frameon=False, fontsize="small")
-        return _saved(figure, form, points.title)
-
-
-def _style(name: str) -> str:
-    return "--" if "percentile" in name else "-"
-
-
-def _saved(figure: Any, form: str, title: str) -> bytes:
-    buffer = io.BytesIO()
-    if form == "png":
-        figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
-        return buffer.getvalue()
-    figure.savefig(buffer, format="svg", metadata={"Date": None}, dpi=_DPI)
-    if form == "svg":
-        return buffer.getvalue()
-    text = buffer.getvalue().decode()
-    said = html.escape(title)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{said}</title>\n'
-        f"<body>\n{text[text.index('<svg') :]}</body>\n</html>\n"
-    ).encode()

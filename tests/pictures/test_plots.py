@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ckrules.kernels.books import Books
-from ckrules.ranking import plots
+from ckrules.pictures import measured as plots
 from ckrules.ranking.measurements import read
 from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.training import Samples
