@@ -147,9 +147,7 @@ def why(asked: Asked) -> Response:
     values = {word(v): v for v in asked.subject.domains[name][1]}
     if text not in values:
         raise unknown(name, text[:80], values)
-    found = reasons.reason(
-        asked.subject, asked.pages.solver, asked.choice, name, values[text]
-    )
+    found = reasons.reason(asked.subject, asked.pages.solver, asked.choice, name, values[text])
     return asked.show("why.html.j2", reason=found)
 
 

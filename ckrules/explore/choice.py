@@ -101,9 +101,7 @@ def read(
     return Choice(held, where), faults
 
 
-def _value(
-    name: str, text: str, domains: Mapping[str, tuple[Domain, Sequence[Value]]]
-) -> Value:
+def _value(name: str, text: str, domains: Mapping[str, tuple[Domain, Sequence[Value]]]) -> Value:
     if name not in domains:
         raise unknown("field", name[:80], domains)
     domain, values = domains[name]

@@ -85,7 +85,8 @@ def proposals(subject: Subject, text: str, cursor: int) -> list[Proposal]:
         return []
     rest = re.match(r"\w*", text[cursor:])
     end = cursor + (rest.end() if rest else 0)
-    lines = {name: _line(name, node, subject) for name, node in names.items()}
+    ordered = [*subject.domains, *(n for n in names if n not in subject.domains)]
+    lines = {name: _line(name, names[name], subject) for name in ordered}
     return _fitting(lines, plain["word"], plain.start("word"), end)
 
 
@@ -93,9 +94,7 @@ def _values(subject: Subject, name: str) -> Mapping[str, str]:
     domain, values = subject.domains[name]
     counts = subject.counted(_NOTHING).by[name]
     quoted = domain.sort == ENUM
-    return {
-        (f"'{word(v)}'" if quoted else word(v)): f"{counts[v]:,}" for v in values
-    }
+    return {(f"'{word(v)}'" if quoted else word(v)): f"{counts[v]:,}" for v in values}
 
 
 def _line(name: str, node: Any, subject: Subject) -> str:

@@ -72,11 +72,7 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD"):
             return _line("only GET is answered", 405)
         given = [v for k, v in _query(scope) if k == "token"]
-        if given:
-            known = all(self._known(v) for v in given)
-        else:
-            known = self._known(self._kept(headers))
-        if not known:
+        if not all(self._known(v) for v in given or [self._kept(headers)]):
             return _line("wrong or no token: open the address that `ckrules explore` printed", 403)
         return None
 
@@ -84,7 +80,7 @@ class Guard:
         return secrets.compare_digest(text.encode(), self._token.encode())
 
     def _kept(self, headers: Headers) -> str:
-        cookies = SimpleCookie[str]()
+        cookies = SimpleCookie()
         try:
             cookies.load(headers.get("cookie", ""))
         except CookieError:

@@ -96,9 +96,7 @@ def _points(
     return found.points, times, f"fastest first on {over}, {looked}: {found.source}"
 
 
-def _cells(
-    subject: Subject, point: Mapping[str, Value], columns: Sequence[str]
-) -> Sequence[str]:
+def _cells(subject: Subject, point: Mapping[str, Value], columns: Sequence[str]) -> Sequence[str]:
     names = [c for c in columns if c in _SHOWN]
     values = subject.region.book.resources(point, names) if names else {}
     return ["" if v is None else f"{v:,}" for v in values.values()]

@@ -70,9 +70,7 @@ def _ways(subject: Subject, choice: Choice, asked: Choice, name: str) -> tuple[W
     return ()
 
 
-def _start(
-    subject: Subject, choice: Choice, name: str, value: Value
-) -> Mapping[str, Value] | None:
+def _start(subject: Subject, choice: Choice, name: str, value: Value) -> Mapping[str, Value] | None:
     """A kernel of the current set with the value put in; None where the space has no kernel."""
     for near in (choice, choice.asking(""), Choice()):
         space = subject.space_of(near.held(name, ()))

@@ -49,6 +49,8 @@ class Row:
     name: str
     doc: str
     chips: tuple[Chip, ...]
+    never: tuple[Chip, ...]
+    """The values that no kernel of the space has, whatever is chosen."""
     clear: str | None
     """Where the field is let go; None where nothing of it is chosen."""
 
@@ -64,8 +66,9 @@ class Section:
 def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Section]:
     """The fields that have several values, by what they are for."""
     for role, title in SECTIONS.items():
+        whole = subject.counted(Choice()).by
         rows = tuple(
-            _row(domain, counted.by[name], choice)
+            _row(domain, counted.by[name], whole[name], choice)
             for name, (domain, values) in subject.domains.items()
             if domain.role is role and (len(values) > 1 or name in choice.chosen)
         )
@@ -73,11 +76,15 @@ def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Sec
             yield Section(title, rows)
 
 
-def _row(domain: Domain, counts: Mapping[Value, int], choice: Choice) -> Row:
+def _row(
+    domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: Choice
+) -> Row:
     chosen = choice.chosen.get(domain.name, ())
-    chips = tuple(_chip(domain.name, v, n, v in chosen, choice) for v, n in counts.items())
+    chips = {v: _chip(domain.name, v, n, v in chosen, choice) for v, n in counts.items()}
+    some = tuple(chip for v, chip in chips.items() if whole[v] or chip.chosen)
+    never = tuple(chip for v, chip in chips.items() if not (whole[v] or chip.chosen))
     clear = at("/", choice.held(domain.name, ())) if chosen else None
-    return Row(domain.name, domain.doc, chips, clear)
+    return Row(domain.name, domain.doc, some, never, clear)
 
 
 def _chip(name: str, value: Value, count: int, chosen: bool, choice: Choice) -> Chip:

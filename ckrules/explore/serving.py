@@ -6,6 +6,8 @@ import secrets
 import socket
 from collections.abc import Callable
 
+import uvicorn
+
 from ckrules.explore.app import guarded
 from ckrules.explore.solving import Solver
 from ckrules.explore.subject import Subject
@@ -42,9 +44,7 @@ def address(port: int, token: str) -> str:
     return f"http://{HOST}:{port}/?token={token}"
 
 
-def serve(
-    subject: Subject, place: socket.socket, token: str, ready: Callable[[], None]
-) -> None:
+def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[], None]) -> None:
     """Serves the pages until a signal ends it.
 
     Args:
@@ -53,8 +53,6 @@ def serve(
         token: What the first address must have.
         ready: Called when requests are answered.
     """
-    import uvicorn
-
     solver = Solver(subject.region)
 
     class Server(uvicorn.Server):

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.expr import Value
@@ -123,7 +124,13 @@ class Solver:
         self._end()
         ours, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=work, args=(theirs, self._region), daemon=True)
-        self._process.start()
+        # The terminal's Ctrl-C is for the server alone; a new process inherits what is blocked.
+        resource_tracker.ensure_running()  # its start would let signals through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._pipe = ours
 
@@ -163,7 +170,6 @@ class Solver:
 
 def work(pipe: Pipe, region: Region) -> None:
     """Answers the questions that come, each part as soon as it is found."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the server
     from ckrules.reasoning import nearest, why  # noqa: F401 - loaded before there is a question
 
     while True:
@@ -190,9 +196,7 @@ def _excluding(region: Region, question: Question) -> Excluding:
 
     asked = conditions(region.book, [question.where]) if question.where else ()
     held = {**region.fixed, **question.held}
-    found = why_region(
-        region.book, held, (*region.where, *region.first, *asked), timeout=SECONDS
-    )
+    found = why_region(region.book, held, (*region.where, *region.first, *asked), timeout=SECONDS)
     if found.conflict is None:
         raise UndecidedError("counts and the solver disagree")
     rules = tuple((r.code, r.summary, tuple(r.sources)) for r in found.conflict.rules)

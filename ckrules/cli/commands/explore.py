@@ -56,12 +56,16 @@ def command(
         from ckrules.explore import serving
         from ckrules.explore.subject import Subject
     except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn"):
+        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError("the page needs a web server: pip install 'ckrules[explore]'") from None
-    from ckrules.compiling.database import find
+    database = None
+    if results is not None:
+        from ckrules.compiling.database import find
+        from ckrules.compiling.results import Results
 
-    database = find(results) if results is not None else None
+        database = find(results)
+        Results(database, reading=True).__exit__()  # what is wrong with it is said at once
     options = request.command_line()
     subject = Subject(request.region, request.books, request.title(), options, database)
     token = token or serving.new_token()

@@ -180,6 +180,7 @@ function take(index) {
   const line = byId("where");
   line.setRangeText(text, start, end, "end");
   close();
+  showFault(line.value, null);
   line.focus();
 }
 
@@ -232,7 +233,7 @@ async function propose() {
     const found = await answer.json();
     if (byId("where") !== line || document.activeElement !== line) return;
     offer(found.proposals);
-    showFault(line.value, found.fault);
+    showFault(line.value, found.proposals.length ? null : found.fault); // a word is being typed
   } catch (error) {
     if (error.name !== "AbortError") close();
   }
