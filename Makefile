@@ -52,6 +52,7 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.test
 	@$(PY) -m ckrules docs --out docs/rules
 	@$(PY) scripts/upstream_differences.py --write
+	@$(PY) scripts/evidence_runs.py --write
 	@$(PY) tests/docs/consoles.py README.md docs/*.md
 	@$(PYTEST) tests/docs
 

@@ -61,10 +61,11 @@ _GROUP = re.compile(rb'^GROUP = "([a-z]+)"', re.MULTILINE)
 
 @dataclass
 class Session:
-    """What every command may want to know: colours and whether to show tracebacks."""
+    """What every command may want to know: colours, tracebacks, and its own command line."""
 
     color: str = "auto"
     debug: bool = False
+    words: Sequence[str] = ()
 
 
 def session() -> Session:
@@ -210,6 +211,7 @@ class LazyGroup(click.Group):
         ):
             warnings.showwarning = show
             context.obj = context.obj or Session()
+            context.obj.words = tuple(words)
             if not words:
                 click.echo(self.overview(context))
                 return 0

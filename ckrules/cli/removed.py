@@ -68,6 +68,15 @@ def number(n: int) -> str:
     return f"{n:,}"
 
 
+def meanings() -> dict[str, str]:
+    """What each topic of `removed` is."""
+    return {
+        **library.topics(),
+        "--where": "the conditions asked for",
+        "--distinct": "what makes the same code as another one",
+    }
+
+
 def lines(region: Region) -> list[str]:
     """What each topic of the rules removes from the candidates, a line each."""
     from ckrules.engine.diagram.errors import BudgetExceededError
@@ -76,11 +85,7 @@ def lines(region: Region) -> list[str]:
         total, topics = removed(region)
     except BudgetExceededError:
         return ["what each topic of the rules removes is too hard to count"]
-    meanings = {
-        **library.topics(),
-        "--where": "the conditions asked for",
-        "--distinct": "what makes the same code as another one",
-    }
+    known = meanings()
     rows = [["candidates", number(total), ""]]
-    rows += [[f"  {t} removes", number(n), meanings.get(t, "")] for t, n in topics]
+    rows += [[f"  {t} removes", number(n), known.get(t, "")] for t, n in topics]
     return aligned(rows, right={1}).splitlines()

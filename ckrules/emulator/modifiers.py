@@ -26,7 +26,20 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "logic": frozenset({"bitop3"}),
     "packed": frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"}),
     "eighths": frozenset({"op_sel", "byte_sel"}),
-    "matrix": frozenset({"cbsz", "abid", "blgp", "neg", "neg_lo", "neg_hi", "op_sel", "op_sel_hi"}),
+    "matrix": frozenset(
+        {
+            "cbsz",
+            "abid",
+            "blgp",
+            "neg",
+            "neg_lo",
+            "neg_hi",
+            "op_sel",
+            "op_sel_hi",
+            "clamp",
+            "index_key",
+        }
+    ),
     "local": frozenset({"offset", "offset0", "offset1"}),
     "memory": frozenset({"offset", "th", "scope", *_CACHE}),
 }

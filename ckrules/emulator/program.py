@@ -25,6 +25,7 @@ from ckrules.emulator.ops import (
     packed,
     scalar,
     scaled,
+    sparse,
     vector_decode,
     vector_special,
     wmma,
@@ -36,6 +37,7 @@ _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
     ("packed", dots.decode), ("logic", logic.decode), ("eighths", eighths.decode),
     ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
+    ("matrix", sparse.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip
 _ENCODINGS = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")

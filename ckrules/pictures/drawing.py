@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from ckrules.pictures.shapes import (
     number,
 )
 from ckrules.support.errors import UsageError
+from ckrules.support.visible import visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +111,9 @@ def _saved(picture: Picture, form: str) -> bytes:
     from matplotlib.figure import Figure
 
     buffer = io.BytesIO()
-    with _ONE, mpl.rc_context(_STYLE):
+    with _ONE, mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # The reader's fonts draw an SVG, and have letters that matplotlib's lack.
+        warnings.filterwarnings("ignore", message="Glyph ")
         figure = Figure(figsize=(_WIDTH, _high(picture)), layout="constrained")
         draw: Callable[[Any, Any], None] = _HOW[type(picture)]
         draw(figure, picture)
@@ -131,7 +135,8 @@ def _high(picture: Picture) -> float:
 
 
 def _nothing(figure: Any, picture: Nothing) -> None:
-    figure.text(0.5, 0.5, _wrapped(f"{picture.title}: {picture.about}", 90), ha="center",
+    said = _plain(f"{picture.title}: {picture.about}")
+    figure.text(0.5, 0.5, _wrapped(said, 90), ha="center",
                 va="center", style="italic")  # fmt: skip
 
 
@@ -202,7 +207,7 @@ def _points(figure: Any, picture: Points) -> None:
                      rasterized=len(x) >= _MANY)  # fmt: skip
     for style, (name, (x, y)) in zip(_styles(picture.lines), picture.lines.items(), strict=True):
         axes.plot(x, y, color=INK, linewidth=1, linestyle=style, label=_plain(name) or None)
-    axes.set(title=_plain(_wrapped(picture.title, 100)), xlabel=picture.x, ylabel=picture.y,
+    axes.set(title=_wrapped(_plain(picture.title), 100), xlabel=picture.x, ylabel=picture.y,
              xscale="log" if picture.log_x else "linear",
              yscale="log" if picture.log_y else "linear")  # fmt: skip
     axes.grid(visible=True, which="major", linewidth=0.3, color=INK, alpha=0.4)
@@ -269,7 +274,7 @@ def _colors(n: int) -> list[str]:
 
 def _plain(text: str) -> str:
     """Text that matplotlib takes as it is, and not as a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def _wrapped(text: str, width: int) -> str:

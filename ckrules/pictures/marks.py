@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ckrules.support.visible import visible
+
 _HEAD = re.compile(r"<svg\b([^>]*)>")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _ID = re.compile(r'\bid="([^"]+)"')
@@ -35,7 +37,7 @@ def page(picture: str, title: str) -> str:
     """A page with one picture."""
     from markupsafe import Markup
 
-    text: str = _template("page.html.j2").render(picture=Markup(picture), title=title)
+    text: str = _template("page.html.j2").render(picture=Markup(picture), title=visible(title))
     return text + "\n"
 
 
@@ -50,7 +52,11 @@ def _rendered(name: str, svg: str, title: str, about: str, ink: str, key: str) -
     body = body.replace(ink, "currentColor")
     attributes = " ".join(f'{k}="{v}"' for k, v in _attributes(head[1]).items())
     text: str = _template(name).render(
-        attributes=Markup(attributes), body=Markup(body), title=title, about=about, key=key
+        attributes=Markup(attributes),
+        body=Markup(body),
+        title=visible(title),
+        about=visible(about),
+        key=key,
     )
     return text
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.engine.expr.variables import domain_of
 from ckrules.pictures.shapes import Axis, Nothing, Parallel, Points, word
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def occupancy(table: KernelTable) -> Points | Nothing:
     needed = {"lds_bytes", "vgprs"}
     if not len(table) or not needed <= set(table.columns):
         return Nothing(title, "nothing is known of LDS and registers of such kernels")
-    values = {name: column.used() for name, column in table.columns.items()}
+    fields = table.books.of(table.family.variants[0]).fields
+    values = {n: [*domain_of(f).values] for n, f in fields.items()}
+    values |= {name: column.used() for name, column in table.columns.items()}
     usual = table.timing.usual(values)
     held = table.estimate(usual[0]).figures.get("blocks_per_cu") if usual else None
     if held is None:

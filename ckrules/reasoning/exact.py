@@ -20,7 +20,7 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.space import Space
 from ckrules.reasoning.oracle import Oracle
-from ckrules.reasoning.reduce import equivalence_classes
+from ckrules.reasoning.reduce import equivalence_classes, reduced
 from ckrules.reasoning.why import witness_of
 from ckrules.support.errors import HardSpaceWarning, UndecidedError
 
@@ -161,7 +161,10 @@ class Decider:
         return impossible
 
     def _slowly(self, conditions: Sequence[BoolExpr]) -> Point | None:
-        few = equivalence_classes(self.domains, conditions)
+        simpler = reduced(self.domains, conditions)
+        if simpler is None:
+            return None
+        few = equivalence_classes(*simpler)
         space = Space(self.variables.values(), conditions, fixed=few, order=self.order)
         try:
             return _by_parts(space, monotonic() + self.timeout)

@@ -47,6 +47,7 @@ from ckrules.reasoning.evidence import Evidence
 from ckrules.reasoning.exact import Decider, point_of, whole
 from ckrules.reasoning.findings import Finding, Report
 from ckrules.reasoning.oracle import TIMEOUT, Oracle, shrink
+from ckrules.reasoning.reduce import reduced
 from ckrules.support.errors import UndecidedError
 
 _SAMPLED = 500  # legal points drawn from a compiled space
@@ -131,13 +132,22 @@ class _Lint:
     @cached_property
     def compiled(self) -> CompiledTest:
         """For questions about few rules, asked first."""
-        return CompiledTest(self.oracle.domains, self.book.vocabulary.order)
+        return CompiledTest(self.within, self.book.vocabulary.order)
+
+    @cached_property
+    def within(self) -> Mapping[str, Sequence[Any]]:
+        """The values that the region leaves each field, all of them where it leaves a field none.
+
+        For questions that are asked within the region: those of a narrow one are small then.
+        """
+        narrowed = reduced(self.oracle.domains, self.region)
+        return self.oracle.domains if narrowed is None else narrowed[0]
 
     @cached_property
     def decider(self) -> Decider:
         """For questions about few rules."""
         fields, order = self.book.fields, self.book.vocabulary.order
-        return Decider(fields, self.oracle.domains, order=order, timeout=self.timeout)
+        return Decider(fields, self.within, order=order, timeout=self.timeout)
 
     @cached_property
     def evidence(self) -> Evidence:

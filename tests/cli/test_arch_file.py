@@ -36,6 +36,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "plot": ["predicted", "--measurements", MEASURED, "-o", "x.png"],
     "portable": ["--arch", "gfx942,gfx950"],
     "rank": ["--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3", "--variant", "forward"],
+    "report": ["space", "-o", "x.html"],
     "rules": [],
     "sample": ["-n", "1"],
     "schema": ["configurations"],

@@ -82,7 +82,8 @@ def test_what_is_shown_can_be_json_and_go_to_a_file() -> None:
     formats = {c for commands in found["--format"].values() for c in commands}
     outputs = {c for commands in found["--output"].values() for c in commands}
     # Text alone, files, JSON alone, a protocol, or pages.
-    plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper", "explore"}
+    plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper"}
+    plain |= {"explore", "report"}
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     assert set(cli.list_commands(context)) - formats - plain - {"generate"} == set()
     assert formats - outputs == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ WORDS = {
     "enumerate": ("--format", "names"),
     "lint": ("--select", "LINT002,LINT003", "--timeout", "5", "--format", "json"),
     "portable": ("--limit", "9999"),
+    "report": ("space", "-o", "-"),
     "sample": ("--format", "names", "--seed", "3", "-n", "20"),
     "why": (),
 }
@@ -61,6 +63,9 @@ CHANGES: dict[str, dict[str, str]] = {
     "--distinct": {"--distinct": ""},
 }
 
+#: Where a report says what was asked for, and not what came out.
+_REQUEST = re.compile(r"<(title|h1|pre)\b.*?</\1>", re.DOTALL)
+
 
 def _words(command: str, options: dict[str, str], folder: Path) -> list[str]:
     out = [command, *WORDS[command]]
@@ -75,7 +80,8 @@ def _answer(words: list[str]) -> tuple[int, str, str]:
     result = run(*words)
     assert result.exit_code in (0, 1, 2, 3), result.stderr
     assert "internal error" not in result.stderr
-    return result.exit_code, result.stdout, result.stderr
+    answer = _REQUEST.sub("", result.stdout)
+    return result.exit_code, answer, result.stderr
 
 
 @pytest.mark.parametrize("command", _space_commands())

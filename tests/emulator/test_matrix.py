@@ -18,11 +18,21 @@ from tests.helpers.isa import Bench
 
 Matrix = NDArray[np.float64]
 
-_BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "fp4": 4}
+_BITS = {
+    "f64": 64,
+    "f32": 32,
+    "xf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "fp6": 6,
+    "bf6": 6,
+    "fp4": 4,
+    "u4": 4,
+}
 _SMALL = {
     # exponent bits, mantissa bits, bias
     "fnuz_fp8": (4, 3, 8), "fnuz_bf8": (5, 2, 16), "fp8": (4, 3, 7), "bf8": (5, 2, 15),
-    "fp4": (2, 1, 1),
+    "fp6": (2, 3, 1), "bf6": (3, 2, 3), "fp4": (2, 1, 1),
 }  # fmt: skip
 
 
@@ -30,6 +40,8 @@ def encode(values: Matrix, kind: str) -> NDArray[np.uint64]:
     """Bits of small whole numbers in a format."""
     if kind in ("i8", "u8"):
         return values.astype(np.int64).astype(np.uint8).astype(np.uint64)
+    if kind == "u4":
+        return (values.astype(np.int64) & 15).astype(np.uint64)
     if kind in ("f64",):
         return values.view(np.uint64)
     if kind in ("f32", "xf32"):
@@ -57,9 +69,9 @@ def pack(lanes: int, count: int, bits: int) -> NDArray[np.uint32]:
 
 def place_into(words: NDArray[np.uint32], lane: int, element: int, value: int, bits: int) -> None:
     """Puts an element among a lane's registers."""
-    at = element * bits
-    for i in range(0, bits, 32):
-        words[lane, (at + i) // 32] |= np.uint32(value >> i & 0xFFFFFFFF) << np.uint32(at % 32)
+    first, shift = divmod(element * bits, 32)
+    for i in range(-(-(shift + bits) // 32)):
+        words[lane, first + i] |= np.uint32((value << shift) >> 32 * i & 0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,7 @@ def _cases() -> list[Case]:
                 add(arch, f"f32_{m}x{m}x{k16 // 2}bf16", m, k16 // 2, 1, "bf16", 2)
                 add(arch, f"i32_{m}x{m}x{k16}i8", m, k16, 1, "i8", 4, "i32")
         add(arch, "f64_16x16x4" + ("_f64" if new else "f64"), 16, 4, 1, "f64", 1, "f64")
+        add(arch, "f64_4x4x4" + ("_4b_f64" if new else "f64"), 4, 4, 4, "f64", 1, "f64")
     for m, k in ((32, 16), (16, 32)):
         add("gfx950", f"f32_{m}x{m}x{k}_f16", m, k, 1, "f16", 8)
         add("gfx950", f"f32_{m}x{m}x{k}_bf16", m, k, 1, "bf16", 8)
@@ -136,13 +149,15 @@ def operand(values: Matrix, kind: str, each: int) -> NDArray[np.uint32]:
     blocks, rows, _ = values.shape
     words = pack(64, each, bits)
     for (block, row, step), value in np.ndenumerate(code):
-        group = block if blocks > 1 else step // each
+        group = block + blocks * (step // each)
         place_into(words, row + rows * group, step % each, int(value), bits)
     return words
 
 
 def result_place(c: Case, block: int, i: int, j: int) -> tuple[int, int]:
     """Lane and register of an element of C or D."""
+    if c.result == "f64" and c.m == 4:
+        return 16 * i + 4 * block + j, 0
     if c.result == "f64":
         return j + 16 * (i % 4), i // 4
     if c.m == 4:
@@ -281,9 +296,9 @@ def test_a_constant_is_added(constant: str, value: float) -> None:
         "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3] cbsz:1",
         "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3] neg:[1,0,0]",
         "v_mfma_f32_4x4x4_16b_f16 v[0:3], v[4:5], v[6:7], v[0:3] cbsz:1 abid:2",
-        "v_mfma_f64_4x4x4_4b_f64 v[0:1], v[2:3], v[4:5], v[0:1]",
-        "v_mfma_f32_16x16x128_f8f6f4 v[64:67], v[8:13], v[16:21], v[64:67] cbsz:2 blgp:2",
-        "v_smfmac_f32_16x16x32_f16 v[10:13], v[2:3], v[4:7], v1",
+        "v_mfma_f64_4x4x4f64 v[0:1], v[2:3], v[4:5], v[0:1] blgp:1",
+        "v_mfma_f32_16x16x128_f8f6f4 v[64:67], v[8:13], v[16:21], v[64:67] cbsz:5 blgp:2",
+        "v_smfmac_f32_16x16x32_f16 v[10:13], v[2:3], v[4:7], v1 abid:4",
     ],
 )
 def test_what_is_not_known_is_refused(text: str) -> None:
@@ -291,16 +306,16 @@ def test_what_is_not_known_is_refused(text: str) -> None:
         Bench(text).run()
 
 
-# gfx950: operands of 8 and of 4 bits, with scales
+# gfx950: operands of 8, 6 and 4 bits, with scales
 
 
 def scaled_operand(values: Matrix, kind: str) -> NDArray[np.uint32]:
-    """Rows over lanes; of 8 bits 16 elements of each half of K a lane, of 4 bits 32 in a row."""
+    """Rows over lanes; of 8 bits 16 elements of each half of K a lane, of fewer 32 in a row."""
     rows, k = values.shape
-    bits = 4 if kind == "fp4" else 8
+    bits = _BITS.get(kind, 8)
     words = pack(64, 32, bits)
     for (row, step), value in np.ndenumerate(encode(values, kind)):
-        if kind == "fp4":
+        if bits < 8:
             group, element = step // 32, step % 32
         else:
             half, rest = divmod(step, k // 2)
@@ -311,15 +326,22 @@ def scaled_operand(values: Matrix, kind: str) -> NDArray[np.uint32]:
 
 @pytest.mark.parametrize("scales", [False, True])
 @pytest.mark.parametrize(
-    ("a_kind", "b_kind"), [("fp8", "fp8"), ("bf8", "fp8"), ("fp4", "fp4"), ("fp8", "fp4")]
-)
+    ("a_kind", "b_kind"),
+    [
+        ("fp8", "fp8"), ("bf8", "fp8"), ("fp4", "fp4"), ("fp8", "fp4"), ("fp6", "fp6"),
+        ("bf6", "bf6"), ("fp6", "fp8"), ("fp4", "bf6"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize(("m", "k"), [(16, 128), (32, 64)])
-def test_operands_of_8_and_4_bits(m: int, k: int, a_kind: str, b_kind: str, scales: bool) -> None:
+def test_operands_of_8_6_and_4_bits(m: int, k: int, a_kind: str, b_kind: str, scales: bool) -> None:
     c = Case("", m, k, 1, (a_kind, b_kind), 32, "gfx950")
     a, b, before = numbers((m, k), 1), numbers((m, k), 2), numbers((1, m, m), 3)
-    code = {"fp8": 0, "bf8": 1, "fp4": 4}
-    last = 64 + m * m // 64 - 1
-    text = f"v[64:{last}], v[0:{3 if a_kind == 'fp4' else 7}], v[8:{11 if b_kind == 'fp4' else 15}], v[64:{last}]"
+    code = {"fp8": 0, "bf8": 1, "fp6": 2, "bf6": 3, "fp4": 4}
+    d, (a_last, b_last) = (
+        span("v", 64, m * m // 64),
+        (_BITS.get(kind, 8) - 1 for kind in (a_kind, b_kind)),
+    )
+    text = f"{d}, v[0:{a_last}], v[8:{8 + b_last}], {d}"
     more = f"cbsz:{code[a_kind]} blgp:{code[b_kind]}"
     name = f"f32_{m}x{m}x{k}_f8f6f4"
     if scales:
@@ -409,6 +431,39 @@ def test_a_wmma_of_whole_numbers_multiplies(arch: str, signs: tuple[int, int]) -
     bench.run()
     wanted = wmma_result(5 + a @ b.T, new).astype(np.int32)
     assert (read(bench, 32, wanted) == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("arch", "k", "registers"), [("gfx1100", 16, 2), ("gfx1201", 16, 1), ("gfx1201", 32, 2)]
+)
+@pytest.mark.parametrize("signs", [(1, 1), (0, 1), (0, 0)])
+def test_a_wmma_of_whole_numbers_of_4_bits_multiplies(
+    arch: str, k: int, registers: int, signs: tuple[int, int]
+) -> None:
+    new = arch == "gfx1201"
+    dice = np.random.default_rng(8)
+    a, b = (dice.integers(-8 * s, 16 - 8 * s, (16, k)).astype(np.float64) for s in signs)
+    text = (
+        f"{span('v', 0, registers)}, {span('v', 8, registers)}, 5 neg_lo:[{signs[0]},{signs[1]},0]"
+    )
+    bench = Bench(f"v_wmma_i32_16x16x{k}_iu4 v[32:39], {text}", arch=arch)
+    load(bench, 0, wmma_operand(a, "u4", new))
+    load(bench, 8, wmma_operand(b, "u4", new))
+    bench.run()
+    wanted = wmma_result(5 + a @ b.T, new).astype(np.int32)
+    assert (read(bench, 32, wanted) == wanted).all()
+
+
+@pytest.mark.parametrize(("modifier", "wanted"), [("clamp", 2**31 - 1), ("", -(2**31) + 255)])
+def test_sums_of_whole_numbers_are_kept_in_range_or_wrap(modifier: str, wanted: int) -> None:
+    ones = np.ones((16, 16))
+    text = f"v[32:39], v[0:1], v[8:9], v[32:39] {modifier}"
+    bench = Bench(f"v_wmma_i32_16x16x16_iu8 {text}", arch="gfx1201")
+    load(bench, 0, wmma_operand(16 * ones, "u8", True))
+    load(bench, 8, wmma_operand(ones, "u8", True))
+    load(bench, 32, np.full((32, 8), 0x7FFFFFFF, np.uint32))
+    bench.run()
+    assert (read(bench, 32, np.zeros((32, 8), np.int32)) == wanted).all()
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])

@@ -200,7 +200,10 @@ SPEC: dict[str, Spec] = {
     "v_mul_legacy_f32": (
         "f32", "f32 f32", lambda a, b: 0.0 if 0 in (a, b) else mul("f32")(a, b)
     ),
-    "v_mad_f32": ("f32", "f32 f32 f32", lambda a, b, c: add("f32")(mul("f32")(a, b), c)),
+    **{
+        f"v_{name}_f32": ("f32", "f32 f32 f32", lambda a, b, c: add("f32")(mul("f32")(a, b), c))
+        for name in ("mad", "madmk", "madak")
+    },
     "v_mac_f32": ("f32", "f32 f32 f32", lambda a, b, c: add("f32")(mul("f32")(a, b), c)),
     "v_rcp_iflag_f32": ("f32", "f32", quotient("f32")),
     "v_ldexp_f16": ("f16", "f16 i16", scaled("f16")),

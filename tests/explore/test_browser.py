@@ -164,7 +164,7 @@ def test_text_is_read_on_its_ground(page: Page) -> None:
     page.locator("#pipeline-compv4").click()
     settle(page, pipeline="compv4")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         assert page.evaluate(script) == [], scheme
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -162,13 +163,18 @@ def test_nothing_to_show(region: Region) -> None:
 
 
 def test_words_of_fields_stay_words() -> None:
-    """No formula, no markup."""
+    """No formula, no markup, nothing that a terminal acts on."""
     pytest.importorskip("matplotlib")
-    picture = counting.bars("<b>$x^2$</b>", [(("</svg><script>",), 3), (("$\\frac$",), 1)])
-    text = drawing.drawn(picture, "html").decode()
+    picture = counting.bars(
+        "<b>$x^2$</b>", [(("</svg><script>\x1b[31m",), 3), (("$\\frac$\u4e2d",), 1)]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = drawing.drawn(picture, "html").decode()
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
-    assert "\\frac" in text
+    assert "\\frac$\u4e2d" in text
+    assert "\x1b" not in text
 
 
 def test_colours_are_told_from_light_and_dark() -> None:

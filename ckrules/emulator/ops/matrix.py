@@ -44,7 +44,7 @@ def decode(d: Decoded) -> Run | None:
     """The meaning of an MFMA; None if it is none."""
     if d.name.startswith("v_mfma_"):
         shape = mfma_shape(d.name)
-        if shape is None or (shape.result == "f64" and shape.m == 4):
+        if shape is None:
             return None
         return _mfma(d, _of_gpu(shape, d.target.arch))
     return None
@@ -97,12 +97,12 @@ def elements(c: Cohort, op: Operand, kind: str, count: int) -> Values:
 def _operand(each: Values, rows: int, shape: Shape) -> Values:
     """A or B as matrices: (block of threads, product, row, k).
 
-    Lane ``row + rows * (step + steps * product)`` holds ``parallel`` consecutive elements of K.
+    Lane ``row + rows * (product + products * step)`` holds ``parallel`` consecutive elements of K.
     """
     count = each.shape[-1]
     steps = shape.k // count
-    split = each.reshape(each.shape[0], shape.blocks, steps, rows, count)
-    return split.transpose(0, 1, 3, 2, 4).reshape(each.shape[0], shape.blocks, rows, shape.k)
+    split = each.reshape(each.shape[0], steps, shape.blocks, rows, count)
+    return split.transpose(0, 2, 3, 1, 4).reshape(each.shape[0], shape.blocks, rows, shape.k)
 
 
 def _broadcast(a: Values, cbsz: int, abid: int) -> Values:
@@ -129,7 +129,8 @@ def place(shape: Shape) -> tuple[Values, Values, Values]:
     register = np.arange(count)[None, :]
     column = lane % shape.n + 0 * register
     if shape.result == "f64":
-        return 0 * column, 4 * register + lane // 16, column
+        product = lane // shape.n % shape.blocks + 0 * register
+        return product, 4 * register + lane // 16, column
     if shape.m == 4:
         return lane // 4 + 0 * register, register + 0 * lane, column
     above = lane // shape.n  # which group of four rows
@@ -159,6 +160,8 @@ def _mfma(d: Decoded, shape: Shape) -> Run:
     check_modifiers(d, {"cbsz", "abid", "blgp", "neg"} if shape.result == "f64" else _BROADCASTS)
     if abid >> cbsz or 1 << cbsz > shape.blocks:
         raise UnknownInstructionError(f"{d.line}: more products than there are share an operand")
+    if blgp and shape.result == "f64":
+        raise UnknownInstructionError(f"{d.line}: groups of lanes of fp64 exchanged")
     product, row, column = place(shape)
     a_count, b_count = shape.parallel(shape.m), shape.parallel(shape.n)
     wide: Any = np.float64 if shape.result == "f64" else np.float32
@@ -166,7 +169,7 @@ def _mfma(d: Decoded, shape: Shape) -> Run:
     def run(c: Cohort) -> None:
         a = _operand(elements(c, a_op, shape.a, a_count), shape.m, shape)
         raw_b = elements(c, b_op, shape.b, b_count)
-        if blgp and shape.result != "f64":
+        if blgp:
             raw_b = _group_lanes(raw_b, blgp)
         b = _operand(raw_b, shape.n, shape)
         if cbsz:

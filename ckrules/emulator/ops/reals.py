@@ -1,7 +1,8 @@
 """Formats of small numbers: how registers are unpacked to numbers, and numbers rounded.
 
-Sources: OCP, "8-bit Floating Point Specification" (fp8 and bf8 of gfx950 and gfx12); AMD, "Instinct
-MI300 ISA", 7.3 (the FNUZ forms of gfx942).
+Sources: OCP, "8-bit Floating Point Specification" (fp8 and bf8 of gfx950 and gfx12) and
+"Microscaling Formats (MX) Specification" (6 and 4 bits); AMD, "Instinct MI300 ISA", 7.3 (the FNUZ
+forms of gfx942).
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ class Format:
 
 FORMATS: dict[str, Format] = {
     "f64": Format(64), "f32": Format(32), "xf32": Format(32), "f16": Format(16),
-    "bf16": Format(16), "i8": Format(8), "u8": Format(8),
+    "bf16": Format(16), "i8": Format(8), "u8": Format(8), "u4": Format(4),
     "fp8": Format(8, 4, 3, 8, unsigned_zero=True),
     "bf8": Format(8, 5, 2, 16, unsigned_zero=True),
     "fp8_ocp": Format(8, 4, 3, 7),
     "bf8_ocp": Format(8, 5, 2, 15, infinities=True),
-    "fp4": Format(4, 2, 1, 1),
+    "fp6": Format(6, 2, 3, 1), "bf6": Format(6, 3, 2, 3), "fp4": Format(4, 2, 1, 1),
 }  # fmt: skip
 
 
@@ -58,16 +59,27 @@ def unpack(words: NDArray[np.uint32], kind: str) -> Values:
         return words.view(np.int8)
     if kind == "u8":
         return words.view(np.uint8).astype(np.int32)
+    fields = _fields(words, FORMATS[kind].bits)
+    return fields.astype(np.int32) if kind == "u4" else table(kind)[fields]
+
+
+def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint8]:
+    """The fields of 8, 6 or 4 bits of dwords, the lowest first; of 6 bits four are three bytes."""
     octets = words.view(np.uint8)
-    if kind == "fp4":
+    if bits == 4:
         octets = np.stack([octets & np.uint8(15), octets >> np.uint8(4)], -1)
-        octets = octets.reshape(*words.shape[:-1], -1)
-    return table(kind)[octets]
+    elif bits == 6:
+        three = octets.reshape(*words.shape[:-1], -1, 3).astype(np.uint32)
+        joined = three[..., 0] | three[..., 1] << np.uint32(8) | three[..., 2] << np.uint32(16)
+        octets = (
+            joined[..., None] >> np.arange(0, 24, 6).astype(np.uint32) & np.uint32(63)
+        ).astype(np.uint8)
+    return octets.reshape(*words.shape[:-1], -1)
 
 
 @cache
 def table(kind: str) -> NDArray[np.float32]:
-    """The values of a format of 8 or 4 bits, by their bits."""
+    """The values of a format of 8, 6 or 4 bits, by their bits."""
     f = FORMATS[kind]
     return np.array([_value(f, bits) for bits in range(1 << f.bits)], np.float32)
 

@@ -1,8 +1,9 @@
-"""Matrix instructions of gfx950 whose operands are of 8 or 4 bits, with scales (F8F6F4).
+"""Matrix instructions of gfx950 whose operands are of 8, 6 or 4 bits, with scales (F8F6F4).
 
 Sources: AMD, "CDNA4 ISA", 7.1 and 7.2; A. Salykov and others, "Introduction to Matrix Core
 Programming on AMD CDNA3 and CDNA4 architecture" (layouts of operands of 8 and of 4 bits); OCP,
-"Microscaling Formats (MX) Specification" (E2M1, E8M0). Operands of 6 bits have no semantics here.
+"Microscaling Formats (MX) Specification" (E2M3, E3M2, E2M1, E8M0); ROCm/hip-fpsan,
+``amdgcn_mfma.hpp`` (on an MI350: fields of 6 and of 4 bits lie alike, the lowest bits first).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from ckrules.emulator.ops.matrix import (
     words_of,
     write,
 )  # fmt: skip
+from ckrules.emulator.ops.reals import FORMATS
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_mfma_(scale_)?f32_(16x16x128|32x32x64)_f8f6f4$")
-_KINDS = {0: "fp8_ocp", 1: "bf8_ocp", 4: "fp4"}
+_KINDS = {0: "fp8_ocp", 1: "bf8_ocp", 2: "fp6", 3: "bf6", 4: "fp4"}
 _EACH = 32
 """Elements of K that each lane holds, and that share a scale."""
 _MODIFIERS = {"cbsz", "blgp"}
@@ -41,7 +43,7 @@ def decode(d: Decoded) -> Run | None:
     kinds = [_KINDS.get(d.operands.number(word)) for word in ("cbsz", "blgp")]
     a_kind, b_kind = kinds
     if a_kind is None or b_kind is None:
-        raise UnknownInstructionError(f"{d.line}: operands of 6 bits")
+        raise UnknownInstructionError(f"{d.line}: operands of no known format")
     check_modifiers(d, _MODIFIERS | {"op_sel", "op_sel_hi"} if hit[1] else _MODIFIERS)
     target, a_op, b_op, c_op, *scales = d.operands.items
     shape = mfma_shape(f"v_mfma_f32_{hit[2]}_f16")
@@ -64,12 +66,12 @@ def decode(d: Decoded) -> Run | None:
 def _operand(c: Cohort, op: Operand, kind: str, rows: int, k: int) -> Values:
     """A or B as matrices: (block, row, k).
 
-    Of 4 bits each group of lanes holds 32 consecutive elements of K, of 8 bits 16 of the lower and
-    16 of the upper half.
+    Of 6 and 4 bits each group of lanes holds 32 consecutive elements of K, of 8 bits 16 of the
+    lower and 16 of the upper half.
     """
     each = elements(c, op, kind, _EACH).astype(np.float64)
     groups = k // _EACH
-    split = each.reshape(-1, groups, rows, *((1, 32) if kind == "fp4" else (2, 16)))
+    split = each.reshape(-1, groups, rows, *((2, 16) if FORMATS[kind].bits == 8 else (1, 32)))
     return split.transpose(0, 2, 3, 1, 4).reshape(-1, rows, k)
 
 

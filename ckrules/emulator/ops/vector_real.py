@@ -126,6 +126,8 @@ REALS: dict[str, Row] = {
     **_of_kind(F64),
     "v_mul_legacy_f32": Row(F32, (F32, F32), _legacy_product),
     "v_mad_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_madmk_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_madak_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
     "v_mac_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
     "v_rcp_iflag_f32": Row(F32, (F32,), lambda a: np.float32(1) / a),
     "v_exp_f32": Row(F32, (F32,), _wide(np.exp2)),

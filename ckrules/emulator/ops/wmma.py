@@ -24,7 +24,7 @@ from ckrules.emulator.ops.reals import FORMATS, bf16, unpack
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_wmma_(f32|i32|f16|bf16)_16x16x(\d+)_([a-z0-9_]+)$")
-_TYPES = {"iu8": "u8", "fp8": "fp8_ocp", "bf8": "bf8_ocp"}
+TYPES = {"iu8": "u8", "iu4": "u4", "fp8": "fp8_ocp", "bf8": "bf8_ocp"}
 
 
 def decode(d: Decoded) -> Run | None:
@@ -33,11 +33,12 @@ def decode(d: Decoded) -> Run | None:
     if hit is None:
         return None
     result, k, names = hit[1], int(hit[2]), hit[3].split("_")
-    types = [_TYPES.get(t, t) for t in (names * 2 if len(names) == 1 else names)]
+    types = [TYPES.get(t, t) for t in (names * 2 if len(names) == 1 else names)]
     if any(t not in FORMATS for t in types) or d.target.wave_size != 32:
         raise UnknownInstructionError(f"{d.line}: WMMA without semantics here")
     halves = result in ("f16", "bf16") and d.target.generation < 12
-    check_modifiers(d, {"neg_lo", "neg_hi", "op_sel"} if halves else {"neg_lo", "neg_hi"})
+    more = {"op_sel"} if halves else {"clamp"} if result == "i32" else set[str]()
+    check_modifiers(d, {"neg_lo", "neg_hi"} | more)
     return _wmma(d, result, k, types)
 
 
@@ -46,31 +47,33 @@ def _wmma(d: Decoded, result: str, k: int, types: list[str]) -> Run:
     lows, highs = (d.operands.bits(n, (0, 0, 0)) for n in ("neg_lo", "neg_hi"))
     new = d.target.generation >= 12
     read = _rows_new if new else _rows_old
-    row, column = _places(new)
+    row, column = places(new)
+    clamped = "clamp" in d.operands.flags
     half = d.operands.bits("op_sel", (0, 0, 0))[2]
 
     def run(c: Cohort) -> None:
         a, b = (
-            _signed(read(c, op, kind, k), kind, lows[i], highs[i])
+            signed(read(c, op, kind, k), kind, lows[i], highs[i])
             for i, (op, kind) in enumerate(((a_op, types[0]), (b_op, types[1])))
         )
         total = (a.astype(np.float64) @ b.astype(np.float64).swapaxes(1, 2))[:, row, column]
         if result == "i32":
-            value = accumulator_of(c, c_op, 8, "i32") + total.astype(np.int64)
-            write(c, target, value.astype(np.uint32))
+            before = accumulator_of(c, c_op, 8, "i32")
+            write(c, target, whole(before + total.astype(np.int64), clamped))
             return
-        before = _addend(c, c_op, result, new, half)
+        before = addend(c, c_op, result, new, half)
         before = np.abs(before) if highs[2] else before
         value = ((-before if lows[2] else before) + total).astype(np.float32)
-        _finish(c, target, value, result, new, half)
+        finish(c, target, value, result, new, half)
 
     return run
 
 
-def _signed(values: Values, kind: str, low: int, high: int) -> Values:
+def signed(values: Values, kind: str, low: int, high: int) -> Values:
     """The signs of lower and upper halves changed; of whole numbers, whether they have one."""
-    if kind == "u8":
-        return np.where(values > 127, values - 256, values) if low else values
+    if kind in ("u8", "u4"):
+        beyond = 1 << FORMATS[kind].bits
+        return np.where(values >= beyond // 2, values - beyond, values) if low else values
     if low or high:
         if FORMATS[kind].bits != 16:
             raise UnknownInstructionError(f"the negative of {kind} in a WMMA")
@@ -90,13 +93,21 @@ def _rows_old(c: Cohort, op: Operand, kind: str, k: int) -> Values:
     return elements(c, op, kind, k)[:, :16]
 
 
-def _places(new: bool) -> tuple[Values, Values]:
+def whole(value: Values, clamped: bool) -> Values:
+    """Whole numbers as dwords: cut to 32 bits, or kept in their range."""
+    if clamped:
+        value = np.clip(value, -(1 << 31), (1 << 31) - 1)
+    return value.astype(np.int64).astype(np.uint32)
+
+
+def places(new: bool) -> tuple[Values, Values]:
+    """Row and column of each element of the result: arrays over (lane, register)."""
     lane, register = np.arange(32)[:, None], np.arange(8)[None, :]
     row = 8 * (lane // 16) + register if new else 2 * register + lane // 16
     return row, lane % 16 + 0 * register
 
 
-def _addend(c: Cohort, op: Operand, result: str, new: bool, half: int) -> Values:
+def addend(c: Cohort, op: Operand, result: str, new: bool, half: int) -> Values:
     """C as numbers: (block, lane, register)."""
     if result == "f32":
         return accumulator_of(c, op, 8, "f32")
@@ -111,7 +122,8 @@ def _addend(c: Cohort, op: Operand, result: str, new: bool, half: int) -> Values
     return unpack(np.ascontiguousarray(data), result)[..., ::2]
 
 
-def _finish(c: Cohort, target: Operand, value: Values, result: str, new: bool, half: int) -> None:
+def finish(c: Cohort, target: Operand, value: Values, result: str, new: bool, half: int) -> None:
+    """Writes D of a type of reals."""
     if result == "f32":
         write(c, target, words_of(value))
         return

@@ -1,0 +1,142 @@
+"""Write a report as one HTML file: a space, catalog, results, certification or difference."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from ckrules.cli.group import session
+from ckrules.cli.options import quiet_option
+from ckrules.cli.output import text_output
+from ckrules.cli.ranked import model_option, product_option
+from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.terminal import note
+from ckrules.support.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from ckrules.ranking.ranker import Ranker
+    from ckrules.report.page import Report
+
+GROUP = "explore"
+
+EPILOG = """\b
+WHAT is one of
+  space               the part that the options select (with --catalog: a catalog)
+  catalog NAME|FILE   what a catalog or a file of kernels lists
+  results WHERE       a folder that was built, or a results database
+  certification FILE  what ckrules certify wrote with --format json or --record
+  diff A B            two sides, as for ckrules diff
+The file needs no network and no script, follows the reader's light or dark colours,
+and says the numbers of each picture in a table. Predictions are made for --problem.
+Needs matplotlib: pip install 'ckrules[plot]'.
+
+\b
+Examples:
+  ckrules report space --variant forward --arch gfx942 --dtype fp16 -o report.html
+  ckrules report catalog tiny --arch gfx950 -o report.html
+  ckrules report results out -o report.html
+  ckrules report diff gfx942 gfx950 --variant forward --dtype fp16 -o report.html
+
+\b
+Exit codes: 0 done, 2 usage or bad input, 4 undecided.
+"""
+
+#: What there are reports of, and how many words follow.
+_KINDS = {"space": 0, "catalog": 1, "results": 1, "certification": 1, "diff": 2}
+
+
+@click.command(epilog=EPILOG)
+@click.argument("what", nargs=-1, required=True, metavar="WHAT…")
+@space_options
+@distinct_option
+@click.option("--problem", metavar="PROBLEM", default="", help="Such as N=1,C=8,… [a usual one].")
+@model_option
+@product_option
+@click.option("--seed", type=int, default=1, help="Of the sample [1].")
+@click.option(
+    "-o", "--output", metavar="FILE", required=True, help="Where the report goes; -: output."
+)
+@quiet_option
+def command(
+    what: tuple[str, ...],
+    request: Request,
+    problem: str,
+    model: str | None,
+    product: str | None,
+    seed: int,
+    output: str,
+    quiet: bool,
+) -> int:
+    """Write a report as one HTML file: a space, catalog, results, certification or difference."""
+    kind, words = _kind(what)
+    if kind in ("results", "certification"):
+        request.only(beside=f"a report of {kind}")
+    from dataclasses import replace
+
+    from ckrules.pictures import drawing
+    from ckrules.ranking.ranker import Ranker, chosen
+    from ckrules.report.page import render
+
+    drawing.require()
+    ranker = Ranker(chosen(model))
+    if kind == "results":
+        from ckrules.report.results import of_results
+
+        found = of_results(words[0], request.books, ranker, product)
+    elif kind == "certification":
+        from ckrules.report.certification import of_file
+
+        found = of_file(words[0])
+    elif kind == "diff":
+        found = _difference(words, request)
+    else:
+        whole = request.changed(catalog=words[0]) if words else request
+        found = _selected(whole, problem, ranker, product, seed)
+    text = render(replace(found, command=shlex.join(["ckrules", *session().words])))
+    with text_output(output) as stream:
+        stream.write(text)
+    if not quiet:
+        note(f"{output}: {found.title}, {len(found.sections)} sections")
+    return 0
+
+
+def _kind(what: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    kind, *words = what
+    if kind not in _KINDS:
+        raise unknown("report", kind, _KINDS)
+    if len(words) != _KINDS[kind]:
+        wanted = {0: "no other word", 1: "one word", 2: "two words"}[_KINDS[kind]]
+        raise UsageError(f"report {kind} takes {wanted}, not {len(words)}")
+    return kind, tuple(words)
+
+
+def _difference(words: tuple[str, ...], request: Request) -> Report:
+    from ckrules.cli.sides import side_of
+    from ckrules.report.difference import of_sides
+
+    a, b = (side_of(word, request) for word in words)
+    return of_sides(a, b, request.title())
+
+
+def _selected(
+    request: Request, problem: str, ranker: Ranker, product: str | None, seed: int
+) -> Report:
+    from ckrules.report.space import Asked, of_catalog, of_space
+
+    asked = Asked(problem, ranker, product, seed)
+    if request.listing is not None:
+        from ckrules.constraints.catalogs import STAGES
+
+        return of_catalog(request.listing, STAGES, request.books, request.title(), asked)
+    from ckrules.cli.removed import meanings, removed
+    from ckrules.engine.diagram.errors import BudgetExceededError
+
+    try:
+        total, topics = removed(request.region)
+        known = meanings()
+        counts = (total, [(t, n, known.get(t, "")) for t, n in topics])
+    except BudgetExceededError:
+        counts = None
+    return of_space(request.region, request.books, request.title(), asked, counts)

@@ -1,0 +1,66 @@
+"""The report of what two sides accept: GPUs, versions, profiles, catalogs or rule books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ckrules.pictures import counting
+from ckrules.pictures.shapes import Bars
+from ckrules.reasoning.difference import diff
+from ckrules.report import choice
+from ckrules.report.page import Report, Section, Table
+from ckrules.report.space import name_of
+
+if TYPE_CHECKING:
+    from ckrules.engine.rules.region import Region
+    from ckrules.reasoning.difference import Part
+
+
+def of_sides(a: Region, b: Region, title: str) -> Report:
+    """The report of a difference, whose counts are exact.
+
+    Args:
+        a: One side.
+        b: The other side.
+        title: The part of the space that is compared, in words.
+    """
+    found = diff(a, b)
+    facts = [
+        (f"only {found.only_a.title}", f"{found.only_a.count:,}"), ("both", f"{found.both:,}"),
+        (f"only {found.only_b.title}", f"{found.only_b.count:,}"),
+    ]  # fmt: skip
+    if found.dropped:
+        facts.append(("compared without", ", ".join(found.dropped)))
+    labels, counts = zip(*((name, int(n.replace(",", ""))) for name, n in facts[:3]), strict=True)
+    text = (
+        "Both sides accept the same configurations, which is proven for all of them."
+        if found.equal
+        else "Counts are exact."
+    )
+    bars = Bars(
+        "configurations that one side or both accept", "side", counting.UNIT, labels, counts
+    )
+    sections = [Section("What is accepted", text, picture=bars)]
+    sections += _rules(found.only_a, found.only_b.title)
+    sections += _rules(found.only_b, found.only_a.title)
+    for side in (a, b):
+        for field in choice.to_count(side.book, side.space)[:2]:
+            picture = counting.by_value(side.space, field)
+            sections.append(Section(f"{side.title}: by {field}", picture=picture))
+    return Report(f"{a.title} against {b.title}: {title}", facts, sections)
+
+
+def _rules(part: Part, other: str) -> Iterator[Section]:
+    """The rules of the other side that reject what one side alone accepts."""
+    if part.witness is None:
+        return
+    rows = [
+        [r.rule.code, f"{r.count:,}", r.rule.summary, r.message]
+        for r in sorted(part.rules, key=lambda r: -r.count)
+    ]
+    text = f"Such as {name_of(part.witness)}; each rule has an example of its own."
+    yield Section(
+        f"What {other} rejects and {part.title} accepts", text,
+        table=Table(["rule", "rejects", "the rule", "example"], rows, frozenset({1})),
+    )  # fmt: skip

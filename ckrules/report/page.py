@@ -1,0 +1,86 @@
+"""What a report is made of, and the one HTML file that it becomes.
+
+The file asks for nothing: styles and pictures are inside, and there is no script. All words come
+through a template that escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from ckrules import __version__
+from ckrules.pictures.drawing import inline, require
+from ckrules.pictures.shapes import Nothing, Picture
+from ckrules.support.visible import visible
+
+#: So many rows of a table are shown at most.
+ROWS = 200
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells under titles; ``right`` has the columns of numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: frozenset[int] = frozenset()
+
+    @property
+    def shown(self) -> Sequence[Sequence[str]]:
+        """The first rows, as many as are shown."""
+        return self.rows[:ROWS]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: words, a picture, a table, or what of these there is."""
+
+    title: str
+    text: str = ""
+    picture: Picture | None = None
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report: what it is about, its first facts, and its sections.
+
+    Args:
+        facts: What stands at the top, by its name: counts, versions, files.
+        command: The command that makes it again.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    command: str = ""
+    version: str = field(default=__version__)
+
+
+def render(report: Report) -> str:
+    """The report as an HTML file.
+
+    Raises:
+        NoMatplotlibError: If matplotlib is not installed.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    require()
+    environment = Environment(
+        loader=PackageLoader("ckrules.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["visible"] = lambda text: visible(str(text))
+
+    def drawn(picture: Picture, number: int) -> Markup:
+        return Markup(inline(picture, f"s{number}"))
+
+    style = (files("ckrules.report") / "templates" / "report.css").read_text(encoding="utf-8")
+    text: str = environment.get_template("report.html.j2").render(
+        report=report, style=Markup(style), drawn=drawn, most=ROWS,
+        nothing=lambda picture: isinstance(picture, Nothing),
+    )  # fmt: skip
+    return text
