@@ -1,4 +1,4 @@
-"""JSON Schemas of what ``ckrules check`` reads, made from the rule books and the settings.
+"""JSON Schemas of configurations and settings, made from the rule books, and of spaces.
 
 They say which fields and values there are. Which of them go together the rules say, and those no
 schema can.
@@ -18,6 +18,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of
 from ckrules.readers.json_text import LISTS
+from ckrules.readers.space_schema import spaces
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 JsonSchema = dict[str, Any]
@@ -114,13 +115,10 @@ _TYPES: Mapping[str, JsonSchema] = {
 }
 
 
-def settings(books: Books) -> JsonSchema:
+def settings() -> JsonSchema:
     """The schema of ``ckrules.toml``, and of the table ``tool.ckrules`` of a pyproject.toml.
 
-    Args:
-        books: Not needed; the settings are those of this version of ckrules.
-
-    >>> settings(Books())["properties"]["arch"]["type"]
+    >>> settings()["properties"]["arch"]["type"]
     'string'
     """
     keys = {n: {**_TYPES[k.type], "description": k.doc} for n, k in KEYS.items()}
@@ -135,8 +133,16 @@ def settings(books: Books) -> JsonSchema:
     }
 
 
-SCHEMAS: Mapping[str, Callable[[Books], JsonSchema]] = {
-    "configurations": configurations,
-    "settings": settings,
-}
-"""What has a schema, by the word for it."""
+FIXED: Mapping[str, Callable[[], JsonSchema]] = {"settings": settings, "spaces": spaces}
+"""What has the same schema under all rules, by the word for it."""
+WHAT = ("configurations", *FIXED)
+"""What has a schema."""
+
+
+def schema_of(what: str, books: Books) -> JsonSchema:
+    """The schema of a thing in `WHAT`.
+
+    >>> schema_of("spaces", Books())["title"]
+    'Space of ckrules'
+    """
+    return configurations(books) if what == "configurations" else FIXED[what]()

@@ -33,6 +33,15 @@ def is_terminal(stream: Any) -> bool:
         return False
 
 
+def encodes(stream: Any, text: str) -> bool:
+    """Whether a stream's encoding has all characters of a text."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def colored(choice: str, stream: Any) -> bool:
     """Whether to colour: as ``--color`` says, else as the environment does, else on a terminal."""
     if choice != "auto":

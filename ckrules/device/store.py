@@ -176,6 +176,16 @@ class Runs(DatabaseTable):
             found[cells[: len(key)]] = dict(zip(rest, cells[len(key) :], strict=True))
         return found
 
+    def times(self, where: str = "", values: Sequence[Any] = ()) -> dict[str, list[float]]:
+        """The times of right runs in milliseconds by problem, each problem's in ascending order."""
+        timed = "status = 'ok' AND latency_ms > 0"
+        whole = condition(f"({where}) AND {timed}" if where else timed)
+        found: dict[str, list[float]] = {}
+        sql = f"SELECT problem, latency_ms FROM run{whole} ORDER BY problem, latency_ms"
+        for problem, milliseconds in self._query(sql, values):
+            found.setdefault(problem, []).append(milliseconds)
+        return found
+
     def _upgrade(self, version: int) -> None:
         """Also fills in the sizes of rows from before they were JSON."""
         super()._upgrade(version)

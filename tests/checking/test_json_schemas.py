@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator as Validator
 
-from ckrules.checking.json_schemas import SCHEMAS
+from ckrules.checking.json_schemas import WHAT, settings
+from ckrules.checking.json_schemas import configurations as of_configurations
 from ckrules.kernels.books import Books
-from tests.cli.run import legal, run
+from ckrules.readers.space_file import read_space
+from ckrules.readers.space_schema import spaces
+from ckrules.support.errors import UsageError
+from tests.cli.run import legal, run, write
+from tests.readers.test_space_forms import CACHE, T1
 
+OWN = {
+    "variables": [{"name": "m", "values": [16, 32]}, {"name": "mode", "values": ["a", "b"]}],
+    "constraints": ["m > 16 or mode == 'a'"],
+}
 DATA = Path(__file__).parent.parent / "data" / "formats"
 
 
-@pytest.mark.parametrize("what", SCHEMAS)
+@pytest.mark.parametrize("what", WHAT)
 @pytest.mark.parametrize("ck", ["2025.11", "2026.06"])
 def test_they_are_schemas(what: str, ck: str) -> None:
     schema = json.loads(run("schema", what, "--ck", ck).stdout)
@@ -27,7 +37,7 @@ def test_they_are_schemas(what: str, ck: str) -> None:
 
 @pytest.fixture(scope="module")
 def configurations() -> Validator:
-    return Validator(SCHEMAS["configurations"](Books()))
+    return Validator(of_configurations(Books()))
 
 
 @pytest.mark.parametrize("name", ["own.json", "own.toml", "own.jsonl"])
@@ -68,8 +78,61 @@ def test_what_both_refuse(change: dict[str, Any], configurations: Validator) -> 
 
 
 def test_settings() -> None:
-    schema = Validator(SCHEMAS["settings"](Books()))
+    schema = Validator(settings())
     right = {"arch": "gfx942", "ignore": ["OP004"], "severity": {"VEC001": "note"}}
     assert list(schema.iter_errors(right)) == []
     for wrong in ({"archs": "gfx942"}, {"ignore": "OP004"}, {"severity": {"VEC001": "loud"}}):
         assert list(schema.iter_errors(wrong))
+
+
+SPACES = Validator(spaces())
+
+
+def _described(folder: Path, value: Any) -> bool:
+    """Whether `ckrules space` reads a file."""
+    try:
+        read_space(write(folder, "space.json", value))
+    except UsageError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "path", sorted((DATA.parent / "spaces").glob("*.json")), ids=lambda p: p.stem
+)
+def test_files_of_tuners(path: Path) -> None:
+    assert list(SPACES.iter_errors(json.loads(path.read_text()))) == []
+
+
+@pytest.mark.parametrize("value", [T1, CACHE, {"a": [1], "b": ["x", "y"]}, OWN])
+def test_forms_of_spaces(value: Any, tmp_path: Path) -> None:
+    """Both take them, and both refuse each with a list or object taken for another thing."""
+    assert _described(tmp_path, value)
+    assert SPACES.is_valid(value)
+    for broken in _broken(value):
+        assert not _described(tmp_path, broken)
+        assert not SPACES.is_valid(broken), broken
+
+
+def _broken(value: Any) -> Iterator[Any]:
+    """The value with each part of a known form replaced by a number."""
+    known = {
+        *("variables", "constraints", "values", "name", "ConfigurationSpace", "Values", "Name"),
+        *("TuningParameters", "Conditions", "Expression", "tune_params", "cache", "a", "b"),
+    }
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in known:
+                yield {**value, key: 7}
+            yield from ({**value, key: b} for b in _broken(inner))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from ([*value[:i], b, *value[i + 1 :]] for b in _broken(inner))
+
+
+@pytest.mark.parametrize(
+    "value", [[], {}, 3, {"variables": []}, {"a": [None]}, {"a": [[1]]}, {"constraints": []}]
+)
+def test_what_describes_no_space(value: Any, tmp_path: Path) -> None:
+    assert not _described(tmp_path, value)
+    assert not SPACES.is_valid(value)

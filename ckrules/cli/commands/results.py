@@ -12,13 +12,15 @@ import click
 
 from ckrules.cli.emit import NO_COLUMNS, Listing, emit, listing_options, show_table
 from ckrules.cli.options import limit_option, quiet_option
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import encodes, note, say
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
     from ckrules.compiling.database import DatabaseTable
 
 _CHUNK = 4096
+_PROBLEMS = 12  # that have a line of bars on a terminal
 _BUILDS = (
     *("name", "arch", "artifact", "status", "error_class", "seconds", "lds_bytes"),
     *("vgprs", "sgprs", "vgpr_spills"),
@@ -31,7 +33,8 @@ EPILOG = """\b
 WHERE is a folder that was built, or a results database. One row is one artifact,
 or with --runs one kernel on one problem, as ckrules validate ran it.
 A terminal gets a table of the main columns; elsewhere every column is written,
-by default as JSON lines. Failures are rows like any other.
+by default as JSON lines. Failures are rows like any other. With --runs a terminal
+also gets a line of bars for each problem that several kernels were timed on.
 
 \b
 Examples:
@@ -69,6 +72,7 @@ def command(
     """Show or export the results of builds and runs."""
     from ckrules.compiling.artifacts import Artifact
     from ckrules.compiling.database import find
+    from ckrules.device.store import Runs
 
     if runs and artifact:
         raise UsageError("--artifact is about builds, --runs about runs: give one of them")
@@ -88,6 +92,8 @@ def command(
         chunks = _chunks(table, names, rows, limit)
         if chosen.to_terminal:
             shown = _to_terminal(chunks, chosen)
+            if isinstance(table, Runs):
+                _show_times(table.times(rows.where, rows.values))
         else:
             shown = emit(chunks, {n: sorts[n] for n in names}, chosen, None)
         if not quiet:
@@ -138,6 +144,26 @@ def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
     show_table(chunk, listing, f"{rows:,} rows", None)
     sys.stdout.flush()
     return rows
+
+
+def _show_times(times: Mapping[str, Sequence[float]]) -> None:
+    """A line of bars for each problem that several kernels were timed on, fastest first."""
+    from ckrules.output.sparkline import sparkline
+
+    several = {problem: ms for problem, ms in times.items() if len(ms) > 1}
+    if not several:
+        return
+    plain = not encodes(sys.stdout, sparkline((1, 2)))
+    say("")
+    say("times of kernels by problem, fastest first, in microseconds")
+    lines = [
+        [f"{1e3 * ms[0]:,.1f}", sparkline(ms, plain=plain), f"{1e3 * ms[-1]:,.1f}", problem]
+        for problem, ms in list(several.items())[:_PROBLEMS]
+    ]
+    for line in aligned(lines, right={0}).splitlines():
+        say(f"  {line}")
+    if len(several) > _PROBLEMS:
+        say(f"  … and {len(several) - _PROBLEMS:,} more problems")
 
 
 def _chunks(

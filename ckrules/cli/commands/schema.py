@@ -1,10 +1,10 @@
-"""Print the JSON Schema of configurations or of settings."""
+"""Print the JSON Schema of configurations, settings or spaces."""
 
 from __future__ import annotations
 
 import click
 
-from ckrules.checking.json_schemas import SCHEMAS
+from ckrules.checking.json_schemas import WHAT, schema_of
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import rule_options
 from ckrules.cli.output import text_output
@@ -17,15 +17,16 @@ EPILOG = """\b
 Examples:
   ckrules schema configurations -o kernels.schema.json
   ckrules schema settings
+  ckrules schema spaces -o space.schema.json
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("what", type=click.Choice(list(SCHEMAS)))
+@click.argument("what", type=click.Choice(WHAT))
 @output_options({"json": (".json",)})
 @rule_options
 def command(books: Books, what: str, form: str, output: str | None) -> int:
     """Print a JSON Schema, for editors and other tools."""
     with text_output(output) as stream:
-        stream.write(json_text(SCHEMAS[what](books), indent=1) + "\n")
+        stream.write(json_text(schema_of(what, books), indent=1) + "\n")
     return 0
