@@ -115,7 +115,7 @@ class Problems(Protocol):
         """The bytes that host libraries of the family take; raises `UsageError`."""
 
     def members(self) -> tuple[str, Mapping[str, str]]:
-        """The C structure that `pack` lays out, and for each of `fields` an expression of a ``p``."""
+        """The C structure of `pack`, and for each of `fields` an expression of such a ``p``."""
 
     def row(self, problem: Any, variant: str) -> dict[str, Value]:
         """The columns that a problem fills in tables of results, and what follows from it."""
