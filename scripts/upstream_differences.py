@@ -29,8 +29,14 @@ from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
 from ckrules.kernels import library
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
+from ckrules.readers.catalogs import load_catalog
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "upstream-differences.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "upstream-differences.md"
+TILE_ENGINE = ROOT / "tests" / "data" / "tile_engine"
+"""tile_engine's own configuration files of November 2025."""
 NDIMS = (2, 3)
 """What upstream's generator builds where nothing else is asked for."""
 
@@ -80,7 +86,7 @@ def _known() -> list[Gpu]:
 def tallies(names: Iterable[str] | None = None) -> dict[Key, Tally]:
     """The numbers by catalog, GPU and direction, where a catalog lists something."""
     keys = itertools.product(
-        catalogs.upstream() if names is None else names, [g.name for g in _known()], VARIANTS
+        catalogs.upstream("conv") if names is None else names, [g.name for g in _known()], VARIANTS
     )
     found = {key: tally(catalogs.load(key[0]), *key[1:]) for key in keys}
     return {key: t for key, t in found.items() if t.listed}
@@ -110,6 +116,8 @@ def page(numbers: Mapping[Key, Tally]) -> str:
         filter_rules=[[_link(r), r.name, r.summary] for r in _book("dispatcher", "forward").rules],
         removed={name: _removed(own) for name, own in by_catalog.items()},
         refused={n: rows for n, own in by_catalog.items() if (rows := list(_refused(own, rules)))},
+        sets=list(_sets()), geometries=list(_geometries()), listed=list(_listed()),
+        production=list(_production()),
     )  # fmt: skip
 
 
@@ -187,6 +195,101 @@ def _refused(own: Mapping[tuple[str, str], Tally], rules: Mapping[str, Rule]) ->
         first = next(t.examples[code] for t in own.values() if code in t.examples)
         r = rules[code]
         yield [_link(r), r.kind, n, ", ".join(where), r.summary, first]
+
+
+# -- GEMMs -----------------------------------------------------------------------------------------
+
+GEMM_GPUS = ("gfx90a", "gfx942", "gfx950")
+_GEOMETRY = tuple(f"{group}_{d}" for group in ("tile", "wave", "warp_tile") for d in "mnk")
+
+
+def _codes(removed: Mapping[str, int]) -> str:
+    return ", ".join(f"{code} {n}" for code, n in removed.items()) or "none"
+
+
+def _every(catalog: catalogs.Catalog, gpu: str) -> list[dict[str, Any]]:
+    """All that a catalog lists for a GPU."""
+    values = [domain_of(catalog.book().fields[k]).values for k in catalog.keys[2:]]
+    keys = itertools.product(catalog.family.variants, [gpu], *values)
+    return [p for key in keys for p in catalog.listed(*key)]
+
+
+def _sets() -> Iterator[Row]:
+    """Upstream's preselected sets, which are written without being asked about."""
+    for name, gpu in itertools.product(catalogs.upstream("gemm"), GEMM_GPUS):
+        catalog = catalogs.load(name)
+        points = _every(catalog, gpu)
+        generated, legal = (catalog.stage(points, s) for s in ("generated", "legal"))
+        yield [
+            f"`{name}`", gpu, len(points), len(generated.points), _codes(generated.removed),
+            len(legal.points), _codes(legal.removed),
+        ]  # fmt: skip
+
+
+def _of_tile_engine(folder: str) -> catalogs.Catalog:
+    return load_catalog(str(TILE_ENGINE / f"{folder}__default_config.json"), Books("2025.11"))
+
+
+def _geometries() -> Iterator[Row]:
+    """Geometries in the ranges of tile_engine's default configuration: legal, and listed."""
+    catalog = _of_tile_engine("gemm")
+    rules = library.book("standard", ck="2025.11").select(lambda r: r.severity == "error")
+    assert catalog.data.sweep is not None
+    axes = {k: list(v) for k, v in catalog.data.sweep.axes.items() if k in _GEOMETRY}
+    for gpu, dtype, pipeline in itertools.product(
+        GEMM_GPUS, ("fp16", "fp8"), ("compv3", "compv4", "mem")
+    ):
+        method = {"pipeline": pipeline, "scheduler": "intrawave", "epilogue": "cshuffle"}
+        points = [
+            p
+            for p in catalog.listed("standard", gpu, "rcr", dtype)
+            if all(p[k] == v for k, v in method.items()) and not p["persistent"]
+        ]
+        if not points:
+            continue
+        rest = {k: v for k, v in points[0].items() if k not in _GEOMETRY}
+        space = rules.space(**{k: [v] for k, v in rest.items()}, **axes)
+        both = len(catalog.stage(points, "legal").points)
+        yield [gpu, dtype, pipeline, space.count(), len(points), both]
+
+
+def _listed() -> Iterator[Row]:
+    """What tile_engine's default configurations list, and which rules refuse some of it."""
+    for folder, variant, layout, dtypes in (
+        ("gemm", "standard", "rcr", ("fp16", "fp8")),
+        ("gemm_preshuffle", "preshuffle", "rcr", ("fp16", "fp8")),
+        ("gemm_multi_d", "multi_d", "rcrr", ("fp16",)),
+    ):
+        catalog = _of_tile_engine(folder)
+        for gpu, dtype in itertools.product(GEMM_GPUS, dtypes):
+            points = catalog.listed(variant, gpu, layout, dtype)
+            legal = catalog.stage(points, "legal")
+            yield [folder, gpu, dtype, len(points), len(legal.points), _codes(legal.removed)]
+
+
+def _production() -> Iterator[Row]:
+    """Tiles, waves and warp tiles of aiter's shuffled weights, as each rule set sees them."""
+    for gpu, (profile, ck) in itertools.product(
+        ("gfx942", "gfx950"),
+        (("tile_engine", "2025.11"), ("dispatcher", "2026.06"),
+         ("legal", "2025.11"), ("legal", "2026.06")),
+    ):  # fmt: skip
+        points = catalogs.load("aiter").listed("flatmm", gpu, "fp8")
+        shapes = dict.fromkeys(tuple(p[k] for k in _GEOMETRY) for p in points)
+        rules = library.book("preshuffle", ck=ck, profile=profile)
+        rules = rules.select(lambda r: r.severity == "error")
+        broken: Counter[str] = Counter()
+        passed = 0
+        for shape in shapes:
+            given = {
+                "variant": "preshuffle", "arch": gpu, "dtype": "fp8", "layout": "rcr",
+                "pipeline": "preshufflev2", "scheduler": "default", "epilogue": "cshuffle",
+                **dict(zip(_GEOMETRY, shape, strict=True)),
+            }  # fmt: skip
+            found = rules.violations(config_from_mapping(given, Books(ck)).point)
+            broken.update(v.code for v in found)
+            passed += not found
+        yield [gpu, profile, ck, len(shapes), passed, _codes(broken)]
 
 
 def _book(profile: str, variant: str) -> RuleBook:

@@ -24,7 +24,7 @@ def profiles() -> dict[str, str]:
     """Every rule set of every family, with a line on each.
 
     >>> list(profiles())
-    ['legal', 'fast', 'dispatcher', 'builder', 'tile_engine']
+    ['legal', 'fast', 'dispatcher', 'builder', 'tile_engine', 'aiter']
     """
     return {k: v for family in families().values() for k, v in family.profiles.items()}
 

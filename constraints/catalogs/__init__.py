@@ -5,11 +5,11 @@ waves, vectors and pipelines, formulas and conditions. Its tables become relatio
 expressions of the engine, so a catalog is a rule book of its own: `Catalog.book` explains why a
 point is not in it, `Catalog.space` counts, samples and compares. `Catalog.listed` walks the same
 tables in upstream's order, and `Catalog.stage` says what upstream's dispatcher and our legality
-rules leave of a list. Upstream's rule sets of June 2026 are files of this package; `recommended` is
-a folder with a file for each GPU.
+rules leave of a list. Upstream's rule sets for convolution and preselected sets of GEMMs, of June
+2026, are files of this package; `recommended` and `aiter` are folders with a file for each GPU.
 
->>> names()
-['default', 'full', 'full-tests', 'rdna', 'recommended', 'tiny']
+>>> names()[:3]
+['aiter', 'bf16_rcr_essential', 'default']
 >>> len(load("tiny").listed("forward", "gfx942", 2, "fp16"))
 10
 """
@@ -43,9 +43,14 @@ def names() -> list[str]:
     return sorted(n.removesuffix(_SUFFIX) for n in listed)
 
 
-def upstream() -> list[str]:
-    """The catalogs that are upstream's own rule sets: those of one file."""
-    return [n for n in names() if not _folder(n).is_dir()]
+def upstream(family: str) -> list[str]:
+    """The catalogs of a family that are upstream's own sets: those of one file.
+
+    >>> [n for n in upstream("gemm") if n.startswith("fp8")]
+    ['fp8_rcr_essential']
+    """
+    found = (n for n in names() if not _folder(n).is_dir())
+    return [n for n in found if load(n).data.family == family]
 
 
 def _folder(name: str) -> Traversable:

@@ -14,7 +14,7 @@ from ckrules.constraints.catalogs.membership import Membership
 from ckrules.constraints.catalogs.model import CatalogData, Condition
 from ckrules.constraints.catalogs.rows import RowKernels
 from ckrules.constraints.catalogs.selections import select, selected_rows
-from ckrules.constraints.catalogs.stages import STAGES, Staged, stage_book, survivors
+from ckrules.constraints.catalogs.stages import Staged, stage_book, stages_of, survivors
 from ckrules.constraints.catalogs.sweeps import SweepKernels
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BoolExpr, Value
@@ -101,6 +101,16 @@ class Catalog:
     @property
     def _fields(self) -> Fields:
         return fields_of(self.data.family)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of its lists: those whose rules its family has.
+
+        >>> from ckrules.constraints.catalogs import load
+        >>> load("full").stages, load("aiter").stages
+        (('listed', 'generated', 'builder', 'legal'), ('listed', 'legal'))
+        """
+        return stages_of(self.family)
 
     @property
     def name(self) -> str:
@@ -274,6 +284,7 @@ class Catalog:
             part = self._rows.get(name, self._sweep or self._tables)
             values = part.values if part is not None else {}
         rules = list(book.rules)
+        self._check_stage(stage)
         if stage != "listed":
             rules += stage_book(stage, variants[0], self.ck, self.gpus).rules
         quantities = book.vocabulary.quantities
@@ -305,8 +316,13 @@ class Catalog:
         rules = [*book.rules, rule]
         return RuleBook(f"catalog {self.name}", book.vocabulary, rules, check=False), values
 
+    def _check_stage(self, stage: str) -> None:
+        if stage not in self.stages:
+            raise unknown(f"stage of {self.family.name} lists", stage, self.stages)
+
     def stage_book(self, stage: str, variant: str) -> RuleBook:
         """The rules that a stage adds to the list, for a variant's family."""
+        self._check_stage(stage)
         return stage_book(stage, variant, self.ck, self.gpus)
 
     def stage(self, points: Sequence[Mapping[str, Value]], stage: str) -> Staged:
@@ -320,6 +336,5 @@ class Catalog:
         >>> full.stage(full.listed("bwd_data", "gfx942", 2, "fp16"), "generated").removed
         {'DISP004': 124}
         """
-        if stage not in STAGES:
-            raise unknown("stage", stage, STAGES)
+        self._check_stage(stage)
         return survivors(points, stage, self.ck, self.gpus)

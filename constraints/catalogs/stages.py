@@ -13,6 +13,7 @@ from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import Value
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.families import family_of
+from ckrules.kernels.family import Family
 from ckrules.kernels.library import book
 from ckrules.support.errors import unknown
 
@@ -25,6 +26,11 @@ STAGES = {
 }
 #: The rule set that each of the others filters by.
 PROFILES = {"generated": "dispatcher", "builder": "builder", "legal": "legal"}
+
+
+def stages_of(family: Family) -> tuple[str, ...]:
+    """The stages whose rules a family has; upstream has no checks of some."""
+    return tuple(s for s in STAGES if s not in PROFILES or PROFILES[s] in family.profiles)
 
 
 @dataclass(frozen=True)

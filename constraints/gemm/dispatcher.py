@@ -100,6 +100,24 @@ def purpose_is_generated(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GDSP010", "variant-beyond-dispatcher", kind="profile", profiles=_PROFILE,
+    says="the dispatcher generates no {variant}, only standard, preshuffle and multi_d",
+    source=f"{_CODEGEN}: GemmVariant", accepts=[_SMALL, _WEIGHTS, _D],
+    rejects=[{**_SMALL, "variant": "batched"},
+             {**_SMALL, "variant": "grouped"},
+             {**_SMALL, "variant": "stream_k", "streamk": "atomic"}],
+)  # fmt: skip
+def variant_is_generated(c: Quantities) -> BoolExpr:
+    """The dispatcher of June 2026 makes plain kernels, those of shuffled weights and those of D.
+
+    Why: its enumeration has no others. A later generator added batched, grouped and stream_k.
+
+    Fix: nothing to fix; another generator has to make the kernel.
+    """
+    return c.variant.isin("standard", "preshuffle", "multi_d")
+
+
+@rule(
     "GDSP002", "features-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher generates no {pipeline}",
           "the dispatcher derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",

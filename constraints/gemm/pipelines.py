@@ -138,6 +138,69 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM031", "four-bit-weights-in-rows", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b & ~c.shuffled_b & ~c.pipeline.isin("basic_v1", "compv5"),
+    says="4-bit weights of {dtype} are not transposed on their way to LDS: layout {layout}",
+    source=["core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread",
+            "core/container/thread_buffer.hpp: get_as, _get_as",
+            "core/tensor/load_tile_transpose.hpp: DefaultTranspose::ValidationTraits"],
+    accepts=[{"dtype": "fp16_i4"}, {"dtype": "fp16_i4", "layout": "ccr"}],
+    rejects=[{"dtype": "fp16_i4", "layout": "rrr"},
+             {"dtype": "bf16_i4", "layout": "crr", "arch": "gfx950"}],
+)  # fmt: skip
+def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
+    """4-bit weights have K contiguous in B.
+
+    Why: a row-major B is transposed in registers, in vectors that hold two elements to a byte where
+    the buffer counts one; a single element is not transposed either, since the steps are of two.
+    The LDS reads of gfx950 that transpose have no form for them.
+
+    Fix: use a layout whose second letter is c.
+    """
+    return ~c.b_transposed
+
+
+@rule(
+    "GEMM032", "four-bit-weights-not-multiplied", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b,
+    says="{pipeline} asks for a warp GEMM of the 4-bit weights of {dtype}, which no header has",
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (BDataType)",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher"],
+    accepts=[{"dtype": "fp16_i4"}], rejects=[{"dtype": "fp16_i4", "pipeline": "compv5"}],
+)  # fmt: skip
+def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
+    """4-bit weights are not used with compv5.
+
+    Why: its block GEMM multiplies the types of A and B as they are, and does not widen.
+
+    Fix: use compv3.
+    """
+    return c.pipeline != "compv5"
+
+
+@rule(
+    "GEMM033", "four-bit-weights-not-in-eights", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b & (c.pipeline.isin("compv3", "preshufflev2")),
+    says="4-bit weights are widened eight at a time: a lane has {widened_b} of them at once",
+    source=["ops/common/load_interleaved_pk_type.hpp: InterleavedPKTypeLoader static_assert on UnaryOpSize",
+            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: LocalPrefetch",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: load_int4_tile"],
+    accepts=[{"dtype": "fp16_i4"}],
+    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8},
+             {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
+)  # fmt: skip
+def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
+    """A lane reads 4-bit weights in a multiple of eight.
+
+    Why: they are widened eight at a time, which is asserted. compv3 widens all that a wave has of
+    B's tile at once, preshufflev2 a warp tile.
+
+    Fix: take a warp tile with a larger K, or a larger tile.
+    """
+    return c.widened_b % 8 == 0
+
+
+@rule(
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",

@@ -188,6 +188,13 @@ class Quantities(Fields):
             | ((self.lane_operand == 4 * step) & self._has("quad_access_tiles"))
         )
 
+    @quantity
+    def widened_b(self) -> IntExpr:
+        """Elements of 4-bit weights that a lane widens at once."""
+        warp_tiles = self.repeat_n * (self.tile_k // self.warp_tile_k)
+        lane: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
+        return ite(self.shuffled_b, lane, warp_tiles * lane)
+
     # -- sums ------------------------------------------------------------------------------
 
     @quantity

@@ -25,7 +25,15 @@ class Scaled(Family):
     variants = VARIANTS
     since = "2025.11"
     rank = 30
-    topics = {"SCAL": "GEMMs with scales: flatmm, experts, block scales", **TOPICS}  # noqa: RUF012
+    topics = {  # noqa: RUF012
+        "SCAL": "GEMMs with scales: flatmm, experts, block scales",
+        **TOPICS,
+        "AITR": "which kernels aiter can be asked for (profile aiter)",
+    }
+    profiles = {  # noqa: RUF012
+        **Family.profiles,
+        "aiter": "what the wrappers of aiter (August 2026) instantiate",
+    }
     synonyms = SYNONYMS
     follows = ("family",)
 

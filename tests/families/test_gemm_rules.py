@@ -49,6 +49,18 @@ def test_compiles_where_no_compile_rule_is_broken(name: str) -> None:
     assert len(lines) >= 25
 
 
+def test_four_bit_weights_compile_as_labelled() -> None:
+    """A 4-bit B is not transposed, nor read but in eights, and compv5 multiplies none."""
+    lines = _lines("gemm_four_bits.jsonl")
+    found = []
+    for line in lines:
+        point = dict(config_from_mapping(line["config"], Books(CK)).point)
+        broken = book(str(point["variant"]), ck=CK).violations(point)
+        found.append(not any(v.kind == "compile" for v in broken))
+    assert found == [line["ok"] for line in lines]
+    assert sum(found) == 13
+
+
 def test_lds_of_shuffled_weights_is_that_of_a_alone() -> None:
     measured = [x for x in _lines("gemm_claims_gfx942.jsonl") if "lds" in x]
     rules = book("preshuffle", ck=CK)

@@ -89,7 +89,7 @@ def _listed(request: Request, write: Writer) -> int:
 
     listing = request.listing
     assert listing is not None
-    stages = {name: listing.at(name) for name in STAGES}
+    stages = {name: listing.at(name) for name in listing.catalog.stages}
     wider = {} if listing.listed else {k: r.listed_count() for k, r in request.without_one()}
 
     def lines() -> Iterator[str]:

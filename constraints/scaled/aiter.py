@@ -1,0 +1,102 @@
+"""AITR: which kernels with scales aiter's C++ wrappers can be asked for (profile `aiter`).
+
+Facts: ROCm/aiter of August 2026, the wrappers (``*.cuh``) beside csrc/cktile_gemm_a8w8_bpreshuffle,
+csrc/ck_gemm_a8w8_blockscale and csrc/ck_tile_gemm_moe_2stages. The kernels that it ships are the
+catalog `aiter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.vocabulary import Quantities
+from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.rules import rule
+
+_PROFILE = ("aiter",)
+_WRAPPERS = [
+    "csrc/cktile_gemm_a8w8_bpreshuffle/gemm_a8w8_bpreshuffle_cktile_common.py and the wrappers beside it (ROCm/aiter of August 2026)",
+    "csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py and the wrappers beside it",
+    "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py and the wrappers beside it",
+]
+_FLAT: Mapping[str, Any] = {"partition_groups": 8, "partition_m01": 4}
+_EXPERTS: Mapping[str, Any] = {
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+}  # fmt: skip
+_BLOCKS: Mapping[str, Any] = {
+    "variant": "abquant", "pipeline": "abquant", "scales": "blocks", "scheduler": "intrawave",
+    "transpose_c": True, "pad_m": True,
+}  # fmt: skip
+
+
+@rule(
+    "AITR001", "types-beyond-aiter", kind="profile", profiles=_PROFILE,
+    says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
+          "aiter's {variant} takes fp8, not {dtype}",
+          "aiter's experts take fp8, or weights of 4 bits, not {dtype}",
+          "aiter has fp8 with weights of 4 bits for gfx950, not {arch}"],
+    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
+    rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"}],
+)  # fmt: skip
+def types_are_aiters(c: Quantities) -> BoolExpr:
+    """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs.
+
+    Why: its lists are by these types and GPUs.
+
+    Fix: nothing to fix; another generator has to make the kernel.
+    """
+    experts = c.variant == "moe_flatmm"
+    return all_of(
+        c.arch.isin("gfx942", "gfx950"),
+        experts | (c.dtype == "fp8"),
+        ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4"),
+        implies(c.dtype == "fp8_fp4", c.arch == "gfx950"),
+    )
+
+
+@rule(
+    "AITR002", "fixed-by-aiter", kind="profile", profiles=_PROFILE,
+    says=["aiter stores with cshuffle, not {epilogue}",
+          "aiter has one wave group: num_wave_groups = {num_wave_groups}",
+          "aiter has no persistent {variant}", "aiter permutes no columns of {variant}",
+          "aiter transposes no C of experts: transpose_c = {transpose_c}",
+          "aiter pads no tile of experts",
+          "aiter pads M with block scales: pad_m = {pad_m}"],
+    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
+    rejects=[{**_FLAT, "persistent": True}, {**_EXPERTS, "pad_m": True}, {**_BLOCKS, "pad_m": False}],
+)  # fmt: skip
+def fixed_fields_are_aiters(c: Quantities) -> BoolExpr:
+    """What aiter's wrappers set for every kernel of a kind has that value.
+
+    Why: their lists have no field for it.
+
+    Fix: nothing to fix; another generator has to make the kernel.
+    """
+    flat, experts, blocks = (c.variant == v for v in ("flatmm", "moe_flatmm", "abquant"))
+    return all_of(
+        c.epilogue == "cshuffle",
+        c.num_wave_groups == 1,
+        blocks | ~c.persistent,
+        blocks | ~c.permute_n,
+        flat | blocks | ~c.transpose_c,
+        ~experts | ~(c.pad_m | c.pad_n | c.pad_k),
+        ~blocks | c.pad_m,
+    )
+
+
+@rule(
+    "AITR003", "blocks-beyond-aiter", kind="profile", profiles=_PROFILE,
+    says="aiter makes kernels for 1 to 4 blocks on a compute unit, not {k_block_per_cu}",
+    source=_WRAPPERS, accepts=[_FLAT, {**_FLAT, "k_block_per_cu": 4}],
+    rejects=[{**_FLAT, "k_block_per_cu": 5}],
+)  # fmt: skip
+def blocks_are_aiters(c: Quantities) -> BoolExpr:
+    """One to four blocks are on a compute unit.
+
+    Why: aiter adds to each list what it lacks of these numbers.
+
+    Fix: use 1 to 4.
+    """
+    within: BoolExpr = c.k_block_per_cu <= 4
+    return within
