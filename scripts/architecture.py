@@ -37,7 +37,7 @@ LAYERS = (
     ("emulator",),
     ("device",),
     ("certify", "editor", "pictures", "runtime"),
-    ("report",),
+    ("explore", "report"),
     ("cli",),
 )
 """The rooms from the ground up: a room imports what is below it, and nothing beside it but what

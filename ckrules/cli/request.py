@@ -215,6 +215,25 @@ class Request:
         distinct = ["one of each code"] if self._distinct else []
         return ", ".join([text, *rest, *self._where, *distinct])
 
+    def command_line(self) -> dict[str, tuple[str, ...]]:
+        """The options that ask for the same, each with its values; flags have none."""
+        asked: dict[str, tuple[str, ...]] = {
+            (f"--{k}" if k in LISTED else f"--set {k}"): (",".join(words),)
+            for k, words in self._given.items()
+        }
+        books = self.books
+        asked |= {
+            "--family": (self._family,) if self._family else (),
+            "--catalog": (self._catalog,) if self._catalog else (),
+            "--stage": (self._stage,) if self._stage else (),
+            "--ck": (books.ck,) if books.ck_asked else (),
+            "--profile": (books.profile,) if books.profile != "legal" else (),
+            "--arch-file": tuple(map(str, books.arch_files)),
+            "--where": self._where,
+        }
+        found = {option: values for option, values in asked.items() if values}
+        return {**found, "--distinct": ()} if self._distinct else found
+
     def to_dict(self) -> dict[str, Any]:
         """The request by option; one value stands alone, several are a list."""
         out: dict[str, Any] = {"ck": self.books.ck}

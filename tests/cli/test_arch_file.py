@@ -28,6 +28,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "enumerate": ["--limit", "1"],
     "evaluate": ["--measurements", MEASURED],
     "explain": ["TILE001"],
+    "explore": [],
     "fix": ["--arch", "gfx942", ILLEGAL],
     "generate": ["-o", "out", "--arch", "gfx942", ILLEGAL],
     "graph": [],

@@ -32,6 +32,7 @@ OWN = {
     "--dir": "the folder of kernels that are named, or made",
     "--warmup": "times of one kernel, or of many that are compared",
     "--repeat": "times of one kernel, or of many that are compared",
+    "--results": "where results go, or are shown from",
     "--retry": "what is done again: runs, or builds",
     "--folds": "figures, or figures beside a model",
     "--set": "of the space, or of the one kernel that is meant",
@@ -80,8 +81,9 @@ def test_what_is_shown_can_be_json_and_go_to_a_file() -> None:
     found = _options()
     formats = {c for commands in found["--format"].values() for c in commands}
     outputs = {c for commands in found["--output"].values() for c in commands}
-    # Text alone, files, JSON alone, or a protocol.
-    plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper", "report"}
+    # Text alone, files, JSON alone, a protocol, or pages.
+    plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper"}
+    plain |= {"explore", "report"}
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     assert set(cli.list_commands(context)) - formats - plain - {"generate"} == set()
     assert formats - outputs == set()

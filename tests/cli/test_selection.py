@@ -20,11 +20,13 @@ def _space_commands() -> list[str]:
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     found = {n: cli.get_command(context, n) for n in cli.list_commands(context)}
     taking = [n for n, c in found.items() if c and any(p.name == "catalog" for p in c.params)]
-    return [n for n in taking if n not in RANKING]
+    return [n for n in taking if n not in (*RANKING, *SERVING)]
 
 
 #: Nothing is known of the times of depthwise kernels: these have a test of their own.
 RANKING = ("rank", "search")
+#: Goes on until it is ended: tests/explore holds its options.
+SERVING = ("explore",)
 #: A command's words besides the selection. A new command that selects needs a line here.
 WORDS = {
     "count": ("--by", "tile_h"),

@@ -1,0 +1,86 @@
+"""Look around in a space on a page in the browser."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import suppress
+
+import click
+
+from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.terminal import note
+from ckrules.support.errors import UsageError
+
+GROUP = "explore"
+
+EPILOG = """\b
+The page has a row for each field with all its values and how many kernels each
+leaves; a value that leaves none says why. What is chosen is in the address, so
+that a page can be kept as a bookmark; with the same --port and --token it works
+with the next server, too. Nothing leaves this machine.
+
+\b
+Examples:
+  ckrules explore --variant forward --arch gfx942 --dtype fp16
+  ckrules explore --catalog recommended --arch gfx942 --variant bwd_weight --open
+"""
+
+
+@click.command(epilog=EPILOG)
+@space_options
+@distinct_option
+@click.option(
+    "--results",
+    metavar="WHERE",
+    help="Show builds and runs of this folder that was built, or results database.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port [any that is free]."
+)
+@click.option("--token", metavar="WORD", help="What the address must have [a new random one].")
+@click.option(
+    "--open/--no-browser", "opens", default=False, help="Open the page in the browser [no]."
+)
+def command(
+    request: Request,
+    results: str | None,
+    port: int,
+    token: str | None,
+    opens: bool,
+) -> int:
+    """Look around in a space on a page in the browser."""
+    if token is not None and not re.fullmatch(r"[\w-]{16,200}", token, re.ASCII):
+        raise UsageError("--token takes 16 to 200 letters, digits, - and _")
+    try:
+        from ckrules.explore import serving
+        from ckrules.explore.subject import Subject
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UsageError("the page needs a web server: pip install 'ckrules[explore]'") from None
+    database = None
+    if results is not None:
+        from ckrules.compiling.database import find
+        from ckrules.compiling.results import Results
+
+        database = find(results)
+        Results(database, reading=True).__exit__()  # what is wrong with it is said at once
+    options = request.command_line()
+    subject = Subject(request.region, request.books, request.title(), options, database)
+    token = token or serving.new_token()
+    with serving.listening(port) as place:
+        address = serving.address(place.getsockname()[1], token)
+
+        def ready() -> None:
+            click.echo(address)
+            sys.stdout.flush()
+            note("Ctrl-C ends it")
+            if opens:
+                import webbrowser
+
+                webbrowser.open(address)
+
+        with suppress(KeyboardInterrupt):  # how it is meant to end
+            serving.serve(subject, place, token, ready)
+    return 0

@@ -1,0 +1,260 @@
+"use strict";
+// The pages work without this file. With it, links and forms exchange the content alone, undo and
+// redo go through the browser's history, and the line for a condition proposes words.
+
+const byId = (id) => document.getElementById(id);
+let asking = null; // the request under way: a new one ends it
+
+async function fetched(url) {
+  if (asking) asking.abort();
+  asking = new AbortController();
+  document.body.classList.add("busy");
+  try {
+    const answer = await fetch(url, { signal: asking.signal, credentials: "same-origin" });
+    const text = await answer.text();
+    if (!(answer.headers.get("content-type") || "").startsWith("text/html")) throw new Error(text.trim());
+    return new DOMParser().parseFromString(text, "text/html");
+  } finally {
+    document.body.classList.remove("busy");
+  }
+}
+
+function swap(page, id) {
+  const from = page.getElementById(id);
+  const to = byId(id);
+  if (from && to) to.replaceWith(document.adoptNode(from));
+}
+
+function say(text) { byId("status").textContent = text; }
+
+// ---- history: how deep this entry is, and how deep the session went ---------------------------
+
+const depth = () => (history.state && history.state.depth) || 0;
+const deepest = () => Number(sessionStorage.getItem("deepest") || 0);
+
+function showHistory() {
+  byId("undo").disabled = depth() === 0;
+  byId("redo").disabled = depth() >= deepest();
+}
+
+async function go(url, push) {
+  const focused = document.activeElement && document.activeElement.id;
+  try {
+    const page = await fetched(url);
+    swap(page, "main");
+    const nav = page.querySelector("nav");
+    if (nav) document.querySelector("nav").replaceWith(document.adoptNode(nav));
+    document.title = page.title;
+    if (push) {
+      const next = depth() + 1;
+      history.pushState({ depth: next }, "", url);
+      sessionStorage.setItem("deepest", String(next));
+    }
+    showHistory();
+    const again = focused && byId(focused);
+    (again || byId("main")).focus({ preventScroll: Boolean(again) });
+    const total = byId("total");
+    say(total ? `${total.textContent} kernels` : document.title);
+  } catch (error) {
+    if (error.name !== "AbortError") say(failed(error));
+  }
+}
+
+async function ask(url) {
+  const place = byId("answer");
+  if (!place) return void go(url, true);
+  place.className = "panel";
+  place.textContent = "Asking which rules exclude it …";
+  try {
+    const page = await fetched(url);
+    swap(page, "answer");
+    byId("answer").focus();
+  } catch (error) {
+    if (error.name !== "AbortError") place.textContent = failed(error);
+  }
+}
+
+function failed(error) {
+  const text = error instanceof TypeError ? "The server does not answer: is `ckrules explore` still running?" : error.message;
+  const main = byId("main");
+  if (!byId("lost")) {
+    const line = document.createElement("p");
+    line.id = "lost";
+    line.className = "fault";
+    line.setAttribute("role", "alert");
+    line.textContent = text;
+    main.prepend(line);
+  }
+  return text;
+}
+
+function inside(link) {
+  return link.origin === location.origin && !link.hasAttribute("download") && link.target === "" &&
+    !link.pathname.startsWith("/assets/") && !(link.pathname === location.pathname &&
+    link.search === location.search && link.hash);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest && event.target.closest("a[href]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (!inside(link)) return;
+  event.preventDefault();
+  if (link.hasAttribute("data-why")) ask(link.href);
+  else if (link.classList.contains("close") && byId("total")) byId("answer").replaceChildren(), byId("answer").className = "";
+  else go(link.href, true);
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "get" || form.hasAttribute("data-plain")) return;
+  event.preventDefault();
+  const query = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) if (value !== "") query.append(name, value);
+  const text = query.toString();
+  go(form.getAttribute("action") + (text ? `?${text}` : ""), true);
+});
+
+window.addEventListener("popstate", () => go(location.href, false));
+byId("undo").addEventListener("click", () => history.back());
+byId("redo").addEventListener("click", () => history.forward());
+byId("copy").addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The address is copied");
+    byId("copy").textContent = "Copied";
+    setTimeout(() => { byId("copy").textContent = "Copy address"; }, 1500);
+  } catch {
+    say(location.href);
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.target.matches("input, textarea, select")) return;
+  const key = event.key.toLowerCase();
+  if ((event.ctrlKey || event.metaKey) && key === "z") {
+    event.preventDefault();
+    (event.shiftKey ? byId("redo") : byId("undo")).click();
+  } else if (event.ctrlKey && key === "y") {
+    event.preventDefault();
+    byId("redo").click();
+  } else if (event.key === " " && event.target.matches("a[role=button]")) {
+    event.preventDefault();
+    event.target.click();
+  }
+});
+
+if (!history.state) {
+  history.replaceState({ depth: 0 }, "");
+  sessionStorage.setItem("deepest", "0");
+}
+showHistory();
+
+// ---- the line for a condition -----------------------------------------------------------------
+
+let proposing = null;
+let waiting = 0;
+let proposed = [];
+let selected = -1;
+
+function list() { return byId("proposals"); }
+
+function close() {
+  proposed = [];
+  selected = -1;
+  if (!list()) return;
+  list().hidden = true;
+  byId("where").setAttribute("aria-expanded", "false");
+  byId("where").removeAttribute("aria-activedescendant");
+}
+
+function select(index) {
+  selected = index;
+  [...list().children].forEach((item, i) => item.setAttribute("aria-selected", String(i === index)));
+  if (index < 0) return byId("where").removeAttribute("aria-activedescendant");
+  byId("where").setAttribute("aria-activedescendant", `proposal-${index}`);
+  list().children[index].scrollIntoView({ block: "nearest" });
+}
+
+function take(index) {
+  const { text, start, end } = proposed[index];
+  const line = byId("where");
+  line.setRangeText(text, start, end, "end");
+  close();
+  showFault(line.value, null);
+  line.focus();
+}
+
+function offer(found) {
+  proposed = found;
+  list().replaceChildren(...found.map((p, i) => {
+    const item = document.createElement("li");
+    item.id = `proposal-${i}`;
+    item.setAttribute("role", "option");
+    const word = document.createElement("code");
+    word.textContent = p.text;
+    const detail = document.createElement("small");
+    detail.textContent = p.detail;
+    item.append(word, detail);
+    item.addEventListener("mousedown", (event) => { event.preventDefault(); take(i); });
+    return item;
+  }));
+  list().hidden = found.length === 0;
+  byId("where").setAttribute("aria-expanded", String(found.length > 0));
+  select(-1);
+}
+
+function showFault(text, fault) {
+  const line = byId("where");
+  const place = byId("where-fault");
+  if (!fault) {
+    line.removeAttribute("aria-invalid");
+    return place.replaceChildren();
+  }
+  line.setAttribute("aria-invalid", "true");
+  const said = document.createElement("p");
+  said.className = "fault";
+  const at = document.createElement("code");
+  at.className = "place";
+  const mark = document.createElement("mark");
+  mark.textContent = text.slice(fault.column - 1, fault.column) || " ";
+  at.append(text.slice(0, fault.column - 1), mark, text.slice(fault.column));
+  said.append(at, ` column ${fault.column}: ${fault.problem}`);
+  place.replaceChildren(said);
+}
+
+async function propose() {
+  const line = byId("where");
+  if (!line) return;
+  if (proposing) proposing.abort();
+  proposing = new AbortController();
+  const query = new URLSearchParams({ where: line.value, cursor: String(line.selectionStart) });
+  try {
+    const answer = await fetch(`/complete?${query}`, { signal: proposing.signal, credentials: "same-origin" });
+    const found = await answer.json();
+    if (byId("where") !== line || document.activeElement !== line) return;
+    offer(found.proposals);
+    showFault(line.value, found.proposals.length ? null : found.fault); // a word is being typed
+  } catch (error) {
+    if (error.name !== "AbortError") close();
+  }
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "where") return;
+  clearTimeout(waiting);
+  waiting = setTimeout(propose, 120);
+});
+
+document.addEventListener("focusout", (event) => { if (event.target.id === "where") close(); });
+
+document.addEventListener("keydown", (event) => {
+  if (event.target.id !== "where" || !list() || list().hidden) return;
+  const last = proposed.length - 1;
+  if (event.key === "ArrowDown") select(selected >= last ? 0 : selected + 1);
+  else if (event.key === "ArrowUp") select(selected <= 0 ? last : selected - 1);
+  else if (event.key === "Escape") close();
+  else if (event.key === "Tab" && !event.shiftKey) take(selected < 0 ? 0 : selected);
+  else if (event.key === "Enter" && selected >= 0) take(selected);
+  else return;
+  event.preventDefault();
+});

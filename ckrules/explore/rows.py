@@ -1,0 +1,106 @@
+"""The rows of the page: a field each, with its values, their counts and where a click leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ckrules.engine.expr import Value
+from ckrules.engine.expr.variables import Domain, Role
+from ckrules.explore.choice import Choice, word
+from ckrules.explore.subject import Counted, Subject
+
+SECTIONS = {
+    Role.PURPOSE: "What is computed",
+    Role.METHOD: "How",
+    Role.GEOMETRY: "Sizes",
+    Role.FEATURE: "Features",
+}
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One value of a field.
+
+    ``link`` leads to the choice with it toggled; of one that no kernel has, to the reason.
+    """
+
+    id: str
+    word: str
+    count: int
+    chosen: bool
+    link: str
+
+    @property
+    def none(self) -> bool:
+        """Whether no kernel has it under the choice."""
+        return self.count == 0
+
+    @property
+    def why(self) -> bool:
+        """Whether a click asks why there is none."""
+        return self.none and not self.chosen
+
+
+@dataclass(frozen=True)
+class Row:
+    """One field."""
+
+    name: str
+    doc: str
+    chips: tuple[Chip, ...]
+    never: tuple[Chip, ...]
+    """The values that no kernel of the space has, whatever is chosen."""
+    clear: str | None
+    """Where the field is let go; None where nothing of it is chosen."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The fields of one role."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Section]:
+    """The fields that have several values, by what they are for."""
+    for role, title in SECTIONS.items():
+        whole = subject.counted(Choice()).by
+        rows = tuple(
+            _row(domain, counted.by[name], whole[name], choice)
+            for name, (domain, values) in subject.domains.items()
+            if domain.role is role and (len(values) > 1 or name in choice.chosen)
+        )
+        if rows:
+            yield Section(title, rows)
+
+
+def _row(
+    domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: Choice
+) -> Row:
+    chosen = choice.chosen.get(domain.name, ())
+    chips = {v: _chip(domain.name, v, n, v in chosen, choice) for v, n in counts.items()}
+    some = tuple(chip for v, chip in chips.items() if whole[v] or chip.chosen)
+    never = tuple(chip for v, chip in chips.items() if not (whole[v] or chip.chosen))
+    clear = at("/", choice.held(domain.name, ())) if chosen else None
+    return Row(domain.name, domain.doc, some, never, clear)
+
+
+def _chip(name: str, value: Value, count: int, chosen: bool, choice: Choice) -> Chip:
+    shown = word(value)
+    if count or chosen:
+        link = at("/", choice.toggled(name, value))
+    else:
+        link = at("/why", choice, field=name, value=shown)
+    return Chip(f"{name}-{shown}", shown, count, chosen, link)
+
+
+def at(path: str, choice: Choice, **more: str) -> str:
+    """The address of a page under a choice.
+
+    >>> at("/why", Choice({"pipeline": ("mem",)}), field="tile_m", value="64")
+    '/why?pipeline=mem&field=tile_m&value=64'
+    """
+    query = choice.query(**more)
+    return f"{path}?{query}" if query else path

@@ -1,0 +1,77 @@
+"""Serving: one socket on this machine's own address, until Ctrl-C."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from ckrules.explore.app import guarded
+from ckrules.explore.solving import Solver
+from ckrules.explore.subject import Subject
+from ckrules.support.errors import UsageError
+
+HOST = "127.0.0.1"
+
+
+def listening(port: int) -> socket.socket:
+    """A socket that only this machine reaches, at a port, or at any free one for 0.
+
+    Raises:
+        UsageError: If the port is taken or not allowed.
+    """
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+        found.listen(64)
+    except (OSError, OverflowError) as error:
+        found.close()
+        said = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot serve at port {port}: {said}") from None
+    return found
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(24)
+
+
+def address(port: int, token: str) -> str:
+    """The address that enters."""
+    return f"http://{HOST}:{port}/?token={token}"
+
+
+def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[], None]) -> None:
+    """Serves the pages until a signal ends it.
+
+    Args:
+        subject: What is explored.
+        place: Where it listens.
+        token: What the first address must have.
+        ready: Called when requests are answered.
+    """
+    solver = Solver(subject.region)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            solver.start()
+            ready()
+
+    config = uvicorn.Config(
+        guarded(subject, solver, place.getsockname()[1], token),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+    )
+    try:
+        Server(config).run(sockets=[place])
+    finally:
+        solver.close()

@@ -1,0 +1,217 @@
+"""Questions to the solver, asked in a process of its own, which can be ended when time is over.
+
+The solver answers most questions in a second and some in minutes; the pages go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING, Any
+
+from ckrules.engine.expr import Value
+from ckrules.engine.rules.region import Region
+from ckrules.kernels.selection import conditions
+from ckrules.support.errors import CkrulesError, UndecidedError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    Pipe = Connection[Any, Any]
+
+SECONDS = 20.0
+"""How long one question may take in all."""
+FIXES = 3
+"""How many kernels near by are looked for."""
+
+_CONTEXT = multiprocessing.get_context("spawn")  # threads of a server must not be forked
+
+
+@dataclass(frozen=True)
+class Question:
+    """What excludes a part of the space, and what is legal near a point.
+
+    Args:
+        held: The values that fields are held to.
+        where: A further condition as text, or "".
+        excluded: Whether to ask which rules exclude the part: it must be empty.
+        start: The point near which legal ones are looked for; None: they are not.
+        keep: The fields that then keep their values.
+    """
+
+    held: Mapping[str, tuple[Value, ...]]
+    where: str
+    excluded: bool
+    start: Mapping[str, Value] | None
+    keep: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Excluding:
+    """The core of rules and values that cannot hold together, in words."""
+
+    sentence: str
+    rules: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """Code, summary and sources of each rule."""
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Near:
+    """A legal point near by: what changes, as field, value before and value after."""
+
+    point: Mapping[str, Value]
+    changes: tuple[tuple[str, Value, Value], ...]
+
+
+@dataclass
+class Answer:
+    """What was found before the time was over; ``undecided`` says what was not."""
+
+    excluding: Excluding | None = None
+    near: tuple[Near, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+class Solver:
+    """Asks one question after the other about a region.
+
+    Args:
+        region: The rules and the part of their space.
+        seconds: How long a question may take.
+
+    >>> from ckrules.engine.expr.variables import Int
+    >>> from ckrules.engine.rules import Rule
+    >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
+    >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
+    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
+    >>> solver = Solver(Region(RuleBook("toy", words, [fits], check=False)))
+    >>> solver.ask(Question({"w": (4,)}, "", True, None, ())).excluding.sentence
+    'w = 4 cannot hold under TILE001 (not-covered)'
+    >>> solver.close()
+    """
+
+    def __init__(self, region: Region, seconds: float = SECONDS) -> None:
+        self._region, self._seconds = region, seconds
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def start(self) -> None:
+        """Makes the process, which takes a second, before there is a question."""
+        with self._lock:
+            self._begin()
+
+    def ask(self, question: Question) -> Answer:
+        """The answer, as far as there is one in time; questions wait for each other."""
+        with self._lock:
+            self._begin()
+            return self._asked(question)
+
+    def close(self) -> None:
+        """Ends the process."""
+        with self._lock:
+            self._end()
+
+    def _begin(self) -> None:
+        if self._process is not None and self._process.is_alive():
+            return
+        self._end()
+        ours, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=work, args=(theirs, self._region), daemon=True)
+        # The terminal's Ctrl-C is for the server alone; a new process inherits what is blocked.
+        resource_tracker.ensure_running()  # its start would let signals through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        self._pipe = ours
+
+    def _asked(self, question: Question) -> Answer:
+        answer, waits = Answer(), dict[str, str]()
+        if question.excluded:
+            waits["excluding"] = "which rules exclude it"
+        if question.start is not None:
+            waits["near"] = "what is near"
+        end = time.monotonic() + self._seconds
+        try:
+            self._pipe.send(question)
+            while waits:
+                if not self._pipe.poll(max(end - time.monotonic(), 0)):
+                    self._end()
+                    late = f"not decided within {self._seconds:g} s"
+                    break
+                what, found, undecided = self._pipe.recv()
+                said = waits.pop(what)
+                setattr(answer, what, found)
+                if undecided:
+                    answer.undecided = (*answer.undecided, f"{said}: {undecided}")
+        except (EOFError, OSError):
+            self._end()
+            late = "the solver's process ended"
+        if waits:
+            answer.undecided = (*answer.undecided, *(f"{said}: {late}" for said in waits.values()))
+        return answer
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+        self._process = self._pipe = None
+
+
+def work(pipe: Pipe, region: Region) -> None:
+    """Answers the questions that come, each part as soon as it is found."""
+    from ckrules.reasoning import nearest, why  # noqa: F401 - loaded before there is a question
+
+    while True:
+        try:
+            question: Question = pipe.recv()
+        except (EOFError, OSError):
+            return
+        asked: list[tuple[str, Any, Any]] = []
+        if question.excluded:
+            asked.append(("excluding", _excluding, None))
+        if question.start is not None:
+            asked.append(("near", _near, ()))
+        for what, answer, nothing in asked:
+            try:
+                pipe.send((what, answer(region, question), ""))
+            except CkrulesError as error:
+                pipe.send((what, nothing, str(error)))
+            except OSError:
+                return
+
+
+def _excluding(region: Region, question: Question) -> Excluding:
+    from ckrules.reasoning.why import why_region
+
+    asked = conditions(region.book, [question.where]) if question.where else ()
+    held = {**region.fixed, **question.held}
+    found = why_region(region.book, held, (*region.where, *region.first, *asked), timeout=SECONDS)
+    if found.conflict is None:
+        raise UndecidedError("counts and the solver disagree")
+    rules = tuple((r.code, r.summary, tuple(r.sources)) for r in found.conflict.rules)
+    return Excluding(found.conflict.sentence(), rules, found.numbers)
+
+
+def _near(region: Region, question: Question) -> tuple[Near, ...]:
+    from ckrules.reasoning.nearest import fix
+
+    assert question.start is not None
+    words, space = region.book.vocabulary, region.space
+    weights = {name: words.cost(name) for name in region.book.fields}
+    found = fix(
+        space, question.start, n=FIXES, keep=question.keep, weights=weights, timeout=SECONDS
+    )
+    return tuple(
+        Near(f.point, tuple((c.field, c.before, c.after) for c in f.changes)) for f in found.fixes
+    )

@@ -1,0 +1,146 @@
+"""What is explored: a part of a space, compiled once, and exact counts in it under any choice."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from ckrules.engine.diagram.facets import Facets
+from ckrules.engine.expr import Value
+from ckrules.engine.expr.variables import Domain, domain_of
+from ckrules.engine.rules.region import Region
+from ckrules.engine.space import Space
+from ckrules.explore.choice import OWN, Choice
+from ckrules.kernels.books import Books
+from ckrules.support.errors import NeverTrueWarning, UsageError
+
+_KEPT = 8  # conditions whose compiled parts are kept
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The number of points under a choice, and for each value of each field what it would leave.
+
+    The counts of a field are with the choices of all other fields.
+    """
+
+    total: int
+    by: Mapping[str, Mapping[Value, int]]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a condition leaves of the space."""
+
+    space: Space
+    facets: Facets
+    remarks: tuple[str, ...]
+
+
+class Subject:
+    """A part of a space with its rules.
+
+    Args:
+        region: The part.
+        books: The rule books that it comes from.
+        title: The part in words.
+        options: The options of the command line that ask for it, each with its values.
+        results: A results database, if there is one.
+
+    Raises:
+        UsageError: If the space is too hard to be compiled as a whole.
+
+    >>> from ckrules.kernels.selection import select
+    >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3}
+    >>> subject = Subject(select(Books(), given), Books(), "depthwise")
+    >>> counted = subject.counted(Choice({"stride_h": (1,)}))
+    >>> counted.total == counted.by["stride_h"][1] == subject.space.bind(stride_h=1).count()
+    True
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        books: Books,
+        title: str,
+        options: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        results: Path | None = None,
+    ) -> None:
+        self.region, self.books, self.title = region, books, title
+        self.options, self.results = options, results
+        self.space = region.space
+        own = [name for name in OWN if name in self.space.domains]
+        if own:
+            raise UsageError(f"a field {own[0]} has the name of a part of the page's address")
+        self._lock = threading.Lock()
+        self._parts: OrderedDict[str, _Part] = OrderedDict()
+        self._whole = _Part(self.space, Facets(self.space.compile()), ())
+
+    @cached_property
+    def domains(self) -> Mapping[str, tuple[Domain, Sequence[Value]]]:
+        """Each field, and the values that it has in the space, in declared order."""
+        own = self.space.domains
+        return {n: (domain_of(v), own[n]) for n, v in self.region.book.fields.items()}
+
+    @property
+    def fixed(self) -> Mapping[str, Value]:
+        """The fields of one value."""
+        return {n: values[0] for n, (_, values) in self.domains.items() if len(values) == 1}
+
+    def counted(self, choice: Choice) -> Counted:
+        """The exact counts under a choice.
+
+        Raises:
+            ExpressionError: If the condition is none.
+        """
+        part = self._part(choice.where)
+        place = {n: {v: i for i, v in enumerate(self.domains[n][1])} for n in choice.chosen}
+        codes = {n: [place[n][v] for v in values] for n, values in choice.chosen.items()}
+        total, found = part.facets.under(codes)
+        by = {
+            name: dict(zip(values, found[name], strict=True))
+            for name, (_, values) in self.domains.items()
+        }
+        return Counted(total, by, part.remarks)
+
+    def space_of(self, choice: Choice) -> Space:
+        """The points under a choice.
+
+        Raises:
+            ExpressionError: If the condition is none.
+        """
+        space = self._part(choice.where).space
+        return space.bind(**choice.chosen) if choice.chosen else space
+
+    def region_of(self, choice: Choice) -> Region:
+        """The part of the rule book's space that a choice leaves."""
+        from ckrules.kernels.selection import conditions
+
+        region = self.region
+        added = conditions(region.book, [choice.where]) if choice.where else ()
+        fixed = {**region.fixed, **choice.chosen}
+        return Region(region.book, fixed, (*region.where, *added), region.title, region.first)
+
+    def _part(self, where: str) -> _Part:
+        if not where:
+            return self._whole
+        with self._lock:
+            if where in self._parts:
+                self._parts.move_to_end(where)
+                return self._parts[where]
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                space = self.space.where(where)
+                found = Facets(space.compile())
+            remarks = [str(w.message) for w in seen if issubclass(w.category, NeverTrueWarning)]
+            self._parts[where] = _Part(space, found, tuple(dict.fromkeys(remarks)))
+            while len(self._parts) > _KEPT:
+                self._parts.popitem(last=False)
+            return self._parts[where]

@@ -1,0 +1,66 @@
+"""A subject to look around in, and a client that has its token."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from ckrules.explore.app import guarded
+from ckrules.explore.solving import Solver
+from ckrules.explore.subject import Subject
+from ckrules.kernels.books import Books
+from ckrules.kernels.selection import select
+
+TOKEN = "a-token-of-tests-only"
+PORT = 4711
+GIVEN = {"variant": "bwd_weight", "arch": "gfx942", "dtype": "fp16", "ndim": 2}
+NAME = (
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave"
+    "_64x64x64_2x2x1_32x32x16_vec4_8_8"
+)
+
+
+@cache
+def subject() -> Subject:
+    """Convolutions of one direction, GPU and type."""
+    books = Books()
+    words = {f"--{name}": (str(value),) for name, value in GIVEN.items()}
+    return Subject(select(books, GIVEN), books, "bwd_weight on gfx942, fp16", words)
+
+
+@contextmanager
+def client(about: Subject | None = None, *, entered: bool = True) -> Iterator[TestClient]:
+    """A client of the pages, with the cookie where it has entered."""
+    about = about or subject()
+    solver = Solver(about.region)
+    app: Any = guarded(about, solver, PORT, TOKEN)
+    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as found:
+        if entered:
+            assert found.get(f"/?token={TOKEN}").status_code == 200
+        yield found
+    solver.close()
+
+
+def total(page: str) -> int:
+    """The number of kernels that a page says."""
+    found = re.search(r'id="total" data-count="(\d+)"', page)
+    assert found, page
+    return int(found[1])
+
+
+def chips(page: str) -> Mapping[str, tuple[int, str]]:
+    """The count and the address of each value of a page, by its id."""
+    found = re.findall(r'id="([^"]+)" href="([^"]+)" data-count="(\d+)"', page)
+    return {key: (int(n), html.unescape(link)) for key, link, n in found}
+
+
+def text(page: str) -> str:
+    """What a page says, without its marks."""
+    bare = re.sub(r"<[^>]+>", " ", page.split("<main", 1)[-1])
+    return " ".join(html.unescape(bare).split())

@@ -1,0 +1,179 @@
+"""The pages in a real browser: choices, counts, reasons, history, keyboard, conditions."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ckrules.explore import serving
+from tests.explore.client import TOKEN, subject
+from tests.helpers.browser import chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a server in a thread of this process."""
+    import uvicorn
+
+    from ckrules.explore.app import guarded
+    from ckrules.explore.solving import Solver
+
+    place: socket.socket = serving.listening(0)
+    port = place.getsockname()[1]
+    solver = Solver(subject().region)
+    app: Any = guarded(subject(), solver, port, TOKEN)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread.start()
+    yield serving.address(port, TOKEN)
+    server.should_exit = True
+    thread.join(10)
+    solver.close()
+    place.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page that has entered; it must not complain, and ask nothing of another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(20_000)
+    found = context.new_page()
+    complaints: list[str] = []
+    found.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    asked: list[str] = []
+    found.on("request", lambda request: asked.append(request.url))
+    found.goto(address)
+    yield found
+    context.close()
+    host = re.match(r"http://[^/]+/", address)
+    assert host
+    assert [u for u in asked if not u.startswith((host[0], "data:"))] == []
+    assert [c for c in complaints if "status of 400" not in c] == []
+
+
+def count(page: Page) -> int:
+    return int(page.locator("#total").get_attribute("data-count") or "-1")
+
+
+def settle(page: Page, **held: Any) -> None:
+    """Waits for the count under a choice, which is the space's own."""
+    page.wait_for_function(
+        "n => document.getElementById('total')?.dataset.count === n",
+        arg=str(subject().space.bind(**held).count()),
+        timeout=20_000,
+    )
+
+
+def test_choices_are_made_and_taken_back(page: Page, tmp_path: Path) -> None:
+    settle(page)
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    page.locator("#tile_m-64").click()
+    settle(page, pipeline="compv4", tile_m=64)
+    page.locator("#tile_m-128").click()
+    settle(page, pipeline="compv4", tile_m=[64, 128])
+    assert page.locator("#tile_m-128").get_attribute("aria-pressed") == "true"
+    space = subject().space.bind(pipeline="compv4", tile_m=[64, 128])
+    for value, n in space.counts_by("wave_m").items():
+        assert page.locator(f"#wave_m-{value}").get_attribute("data-count") == str(n)
+    page.screenshot(path=tmp_path / "choices.png")
+    page.locator("#undo").click()
+    settle(page, pipeline="compv4", tile_m=64)
+    page.keyboard.press("Control+z")
+    settle(page, pipeline="compv4")
+    page.locator("#redo").click()
+    settle(page, pipeline="compv4", tile_m=64)
+    page.keyboard.press("Control+y")
+    settle(page, pipeline="compv4", tile_m=[64, 128])
+    assert page.locator("#redo").is_disabled()
+    page.reload()
+    settle(page, pipeline="compv4", tile_m=[64, 128])
+
+
+def test_a_greyed_value_leads_to_its_reason_and_on(page: Page) -> None:
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    page.locator("#scheduler-interwave").click()
+    page.wait_for_selector("#core", timeout=30_000)
+    said = page.locator("#core").inner_text()
+    assert "pipeline = 'compv4' and scheduler = 'interwave' cannot hold together" in said
+    page.get_by_role("link", name=re.compile("give up pipeline = compv4")).click()
+    settle(page, scheduler="interwave")
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    chip = page.locator("#pipeline-mem")
+    chip.focus()
+    page.keyboard.press("Space")
+    settle(page, pipeline="mem")
+    assert page.evaluate("document.activeElement.id") == "pipeline-mem"
+    page.keyboard.press("Enter")
+    settle(page)
+
+
+def test_a_condition_is_completed_and_mended(page: Page) -> None:
+    line = page.locator("#where")
+    line.focus()
+    page.keyboard.type("pipel")
+    page.wait_for_selector("#proposals:not([hidden])")
+    page.keyboard.press("Tab")
+    assert line.input_value() == "pipeline"
+    page.keyboard.type(" = 'mem'")
+    page.get_by_text("column 10: compare with ==").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("where="))
+    assert "column 10: compare with ==" in page.locator("#where-fault").inner_text()
+    settle(page)  # counts go on without it
+    line.fill("pipeline == 'mem'")
+    page.keyboard.press("Escape")
+    line.press("Enter")
+    settle(page, pipeline="mem")
+    page.locator("#undo").click()
+    settle(page)
+
+
+def test_without_scripts_the_pages_work(browser: Browser, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    found = context.new_page()
+    found.goto(address)
+    found.locator("#pipeline-mem").click()
+    assert count(found) == subject().space.bind(pipeline="mem").count()
+    context.close()
+
+
+def test_text_is_read_on_its_ground(page: Page) -> None:
+    """WCAG 2.1 asks for a contrast of 4.5 of text; both schemes have it."""
+    script = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert page.evaluate(script) == [], scheme
+
+
+def test_every_control_has_a_name(page: Page) -> None:
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    nameless = page.evaluate(
+        "() => [...document.querySelectorAll('a, button, input:not([type=hidden])')].filter(e =>"
+        " !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))"
+        ".map(e => e.outerHTML)"
+    )
+    assert nameless == []
