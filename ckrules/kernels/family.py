@@ -173,6 +173,8 @@ class Tensor:
     """Such as ``fp16``; a name of `ckrules.device.dtypes.ELEMENTS`."""
     order: tuple[int, ...]
     """The canonical axes in the order of memory, slowest first."""
+    pitch: int = 0
+    """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
 
 
 class Tensors(Protocol):
