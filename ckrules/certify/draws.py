@@ -51,8 +51,9 @@ def draw(
     seed: int,
     where: Sequence[str] = (),
     broken: float = 1 / 3,
+    kinds: Sequence[str] = KINDS,
 ) -> Drawn:
-    """Configurations to run, of which a share breaks one rule of `KINDS` each, in turn.
+    """Configurations to run, of which a share breaks one rule of some kinds each, in turn.
 
     Of the legal ones each combination of words (pipeline, dtype, epilogue …) gives its share.
     Within a combination a configuration is drawn the rarer the larger its block tile is: with a
@@ -65,6 +66,7 @@ def draw(
         seed: The same seed gives the same configurations.
         where: Conditions of ``--where``.
         broken: The share that breaks a rule.
+        kinds: The kinds of these rules.
 
     Raises:
         UsageError: If nothing can be drawn.
@@ -74,7 +76,7 @@ def draw(
     every = list(book.rules)
     wanted = round(n * broken)
     pools: dict[str, Iterator[Point]] = {}
-    for target in (r for r in every if r.kind in KINDS and r.severity == "error"):
+    for target in (r for r in every if r.kind in kinds and r.severity == "error"):
         space = _alone(book, target, fixed).where(*where)
         found.alone[target.code] = len(space)
         if wanted and len(space):

@@ -36,8 +36,6 @@ class Sampler:
         where: Conditions that every drawn point meets, in the language of ``--where``.
         judged: The fields that the compiler is shown; None: all. Rules over others hold for every
             point, because the compiler cannot confirm them.
-        kinds: The kinds of rules that decide what is beyond the boundary. Where ``compile`` is not
-            among them, every point keeps the rules of that kind.
 
     Raises:
         UsageError: For a condition that cannot be read.
@@ -50,14 +48,13 @@ class Sampler:
         seed: int,
         where: Sequence[str] = (),
         judged: Collection[str] | None = None,
-        kinds: Collection[str] = ("compile",),
     ) -> None:
         self.book, self.seed, self.where = book, seed, tuple(where)
         self.random = random.Random(seed)
         self.fixed = {k: tuple(v) for k, v in fixed.items()}
         shown = {*(book.fields if judged is None else judged), *fixed}
-        rules = [r for r in book.rules if r.kind == "compile" or r.kind in kinds]
-        self.rules = [r for r in rules if r.kind in kinds and r.condition.support <= shown]
+        rules = [r for r in book.rules if r.kind == "compile"]
+        self.rules = [r for r in rules if r.condition.support <= shown]
         self._verdicts = compile_function([r.condition for r in self.rules])
         names = book.vocabulary.names()
         asked = [parse_condition(text, names) for text in where]
@@ -175,7 +172,7 @@ class Sampler:
     def _still_legal(self, base: Point) -> Point:
         """A point some steps away from ``base`` on the compiler's side of every boundary.
 
-        Only the judged kinds of rules hold it back, so that it leaves what is legal otherwise.
+        Only rules of kind ``compile`` hold it back, so that it leaves what is legal otherwise.
         """
         point, steps = self._of_other_method(base), self.random.randint(1, 4)
         for _ in range(_TRIES):

@@ -54,6 +54,8 @@ class Kind:
 
 
 def _pattern(value: int, bits: int) -> NDArray[Any]:
+    if bits == 32 and value >> 32 not in (0, -1):
+        raise UnknownInstructionError("a constant of 64 bits as an operand of 32")
     return np.array([value & (1 << bits) - 1], {16: np.uint16, 32: _U32, 64: _U64}[bits])
 
 

@@ -17,6 +17,9 @@ BASE = 0x7F00_0000_0000
 SCRATCH_BASE = 0x6F00_0000_0000
 """Addresses from here are of the private memory of each lane."""
 
+SHARED_BASE = 0x6E00_0000_0000
+"""Addresses from here, 4 GB of them, are of the LDS of each block."""
+
 _ALIGN = 4096
 
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.memory import SCRATCH_BASE, SHARED_BASE
 
 
 class Special(IntEnum):
@@ -97,6 +98,8 @@ _NAMES = {
     "flat_scratch_hi": (Special.FLAT_SCRATCH + 1, 1),
     "xnack_mask": (Special.XNACK_MASK, 2),
 }  # fmt: skip
+#: Of 64 bits: where addresses of LDS and of private memory begin.
+_APERTURES = {"src_shared_base": SHARED_BASE, "src_private_base": SCRATCH_BASE}
 _WHOLE = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
 _REAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?$")
 
@@ -140,6 +143,8 @@ signed=False, half=None)
     if text in _NAMES:
         index, count = _NAMES[text]
         return Operand("s", int(index), count)
+    if text in _APERTURES:
+        return Operand("i", count=2, value=_APERTURES[text])
     if text in ("off", "scc"):
         return Operand(text)
     if _WHOLE.match(text):

@@ -86,10 +86,12 @@ def load(code: bytes, objdump: Path) -> Program:
 
 
 def _unit(lines: Sequence[Line]) -> int:
-    names = {line.mnemonic for line in lines if line.mnemonic.startswith("ds_")}
-    if any("8" in n.replace("128", "") for n in names):
+    generic = any("src_shared_base" in line.operands for line in lines)
+    units = ("ds_", "flat_") if generic else ("ds_",)
+    names = {line.mnemonic for line in lines if line.mnemonic.startswith(units)}
+    if any("8" in n.replace("128", "") or "byte" in n for n in names):
         return 1
-    return 2 if any("16" in n for n in names) else 4
+    return 2 if any("16" in n or "short" in n for n in names) else 4
 
 
 def _instruction(line: Line, number: int, target: Target, jumps: dict[int, int]) -> Instruction:

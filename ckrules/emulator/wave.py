@@ -45,6 +45,8 @@ class Places:
     """(block, lane, part): inside of the buffer and active."""
     private: bool = False
     """Whether the offsets are into each lane's own memory."""
+    shared: bool = False
+    """Whether the offsets are into the LDS of each block."""
 
 
 class LocalMemory(Protocol):

@@ -12,8 +12,8 @@ from ckrules.arch import load
 from ckrules.certify import codeobjects, recording
 from ckrules.certify.backend import Compared, by_rule, compare, estimates
 from ckrules.certify.codeobjects import CodeObjects, Figures, FigureStore
+from ckrules.certify.draws import draw
 from ckrules.certify.oracle import CompilerError
-from ckrules.certify.sampling import Sampler
 from ckrules.constraints import book
 from tests.cli.run import run, write
 from tests.helpers.toolchain import require_toolchain
@@ -105,15 +105,11 @@ def test_figures_are_kept(tmp_path: Path) -> None:
 
 def test_draws_break_rules_of_the_back_end_alone() -> None:
     fixed = {"variant": ("forward",), "arch": ("gfx1201",)}
-    where = ["tile_m * tile_n * tile_k <= 65536"]
-    sampler = Sampler(RULES, fixed, 5, where, kinds=("hardware", "launch"))
-    assert {r.kind for r in sampler.rules} == {"hardware", "launch"}
-    points = list(sampler.boundary(60))
-    kinds = [{v.kind for v in RULES.violations(p)} for p in points]
-    assert not any("compile" in found for found in kinds)
-    assert sum("hardware" in found or "launch" in found for found in kinds) > 10
-    codes = {v.code for p in points for v in RULES.violations(p)}
-    assert {"WARP002", "OP009"} <= codes
+    points = draw(RULES, fixed, 60, 5, (), 2 / 3, ("hardware", "launch")).points
+    broken = [[v.code for v in RULES.violations(p)] for p in points]
+    assert broken.count([]) == 20
+    assert all(len(codes) <= 1 for codes in broken)
+    assert {"LDS001", "HW001", "OP009"} <= {code for codes in broken for code in codes}
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,6 +269,50 @@ def several(text: str) -> Bench:
     return b.run()
 
 
+GENERIC = {
+    "gfx942": ("dword", "short", "ushort", "lgkmcnt(0) vmcnt(0)"),
+    "gfx1100": ("b32", "b16", "u16", "lgkmcnt(0) vmcnt(0)"),
+}
+
+
+@pytest.mark.parametrize("arch", sorted(GENERIC))
+def test_generic_addresses_reach_lds(arch: str) -> None:
+    """A kernel of gfx1100 keeps a pointer to its LDS in private memory."""
+    dword, short, ushort, wait = GENERIC[arch]
+    b = Bench(
+        f"""s_mov_b64 s[4:5], src_shared_base
+        v_mov_b32_e32 v1, s5
+        flat_store_{dword} v[0:1], v2 offset:4
+        flat_store_{short} v[0:1], v3 offset:4
+        s_waitcnt {wait}
+        ds_{"load_b32" if arch == "gfx1100" else "read_b32"} v10, v0 offset:4
+        flat_load_{ushort} v11, v[0:1] offset:6
+        s_waitcnt {wait}""",
+        arch=arch,
+        lds=1024,
+    )
+    lane = np.arange(b.lanes, dtype=np.uint32)
+    b.v(0, 8 * lane).v(2, lane << np.uint32(16)).v(3, lane + 7).run()
+    assert (b.get(10)[0] == (lane << np.uint32(16) | lane + 7)).all()
+    assert (b.get(11)[0] == lane).all()
+    assert not b.faults
+
+
+def test_generic_stores_race_like_others() -> None:
+    b = Bench(
+        """s_mov_b64 s[4:5], src_shared_base
+        v_mov_b32_e32 v1, s5
+        flat_store_dword v[0:1], v2
+        s_waitcnt vmcnt(0) lgkmcnt(0)""",
+        waves=2,
+        lds=1024,
+    )
+    for wave, c in enumerate(b.cohorts):
+        b.put(c, 0, 4 * np.arange(64, dtype=np.uint32))
+        b.put(c, 2, np.full(64, wave + 1, np.uint32))
+    assert set(b.run().faults) == {FaultKind.LDS_RACE}
+
+
 def test_atomics_of_several_waves_are_no_race() -> None:
     b = several("ds_add_u32 v0, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_read_b32 v2, v0\n")
     assert not b.faults

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
-from ckrules.emulator.memory import BASE, SCRATCH_BASE
+from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
 from tests.helpers.isa import Bench
 
 LANE = np.arange(64)
@@ -197,6 +197,23 @@ def test_addresses_in_pairs_of_registers(text: str) -> None:
     shift = 4 if "offset" in text else 0
     b.v(2, (address + shift + 4 * LANE[::-1]).astype(np.uint64)).run()
     assert (b.get(1)[0] == WORDS[LANE[::-1]]).all()
+
+
+def test_addresses_of_lds_and_of_memory_at_once_are_refused() -> None:
+    b, address = bench("flat_load_dword v1, v[2:3]")
+    b.v(2, np.where(LANE < 32, address, SHARED_BASE).astype(np.uint64))
+    with pytest.raises(UnknownInstructionError, match="LDS and others"):
+        b.run()
+
+
+@pytest.mark.parametrize(
+    "text", ["flat_atomic_add v[2:3], v4", "v_mov_b32_e32 v1, src_shared_base"]
+)
+def test_what_has_no_meaning_in_lds_is_refused(text: str) -> None:
+    b = Bench(text, lds=64)
+    b.v(2, (SHARED_BASE + 4 * LANE).astype(np.uint64))
+    with pytest.raises(UnknownInstructionError, match=text.split()[0]):
+        b.run()
 
 
 def test_accumulation_registers_are_loaded_and_stored() -> None:

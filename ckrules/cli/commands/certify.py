@@ -169,11 +169,11 @@ def command(
             raise UsageError(f"{name} goes with --numerics")
     tools = _tools(ck, compiler, ck_include, gpu.name)
     note(f"compiler: {tools.compiler} ({tools.version})")
-    kinds = ("hardware", "launch") if codegen else ("compile",)
+    drawn = _beyond if codegen else _drawn
     points = (
         _read(inputs, books, gpu.name)
         if inputs
-        else _drawn(books, gpu.name, variants, where, count, seed, kinds)
+        else drawn(books, gpu.name, variants, where, count, seed)
     )
     rules = books.of(str(points[0]["variant"]))
     asked = _asked(variant, where, count, seed, points if inputs else None)
@@ -298,7 +298,6 @@ def _drawn(
     where: tuple[str, ...],
     count: int,
     seed: int,
-    kinds: tuple[str, ...] = ("compile",),
 ) -> list[dict[str, Any]]:
     from ckrules.certify.probe import fields
     from ckrules.certify.sampling import Sampler, mixed
@@ -309,8 +308,29 @@ def _drawn(
     for i, v in enumerate(variants):
         share = count // len(variants) + (i < count % len(variants))
         if share:
-            sampler = Sampler(rules, {"variant": (v,), "arch": (arch,)}, seed, where, judged, kinds)
+            sampler = Sampler(rules, {"variant": (v,), "arch": (arch,)}, seed, where, judged)
             points += mixed(sampler, share)
+    return points
+
+
+def _beyond(
+    books: Books,
+    arch: str,
+    variants: tuple[str, ...],
+    where: tuple[str, ...],
+    count: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Configurations for the back end: a third legal, the others beyond one of its rules each."""
+    from ckrules.certify.draws import draw
+
+    rules = books.of(variants[0])
+    points: list[dict[str, Any]] = []
+    for i, v in enumerate(variants):
+        share = count // len(variants) + (i < count % len(variants))
+        if share:
+            fixed = {"variant": (v,), "arch": (arch,)}
+            points += draw(rules, fixed, share, seed, where, 2 / 3, ("hardware", "launch")).points
     return points
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded
 from ckrules.emulator.kinds import U32, U64, raw, scalar_get, vector_get
-from ckrules.emulator.memory import BASE, SCRATCH_BASE
+from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.wave import Cohort, Places
 
@@ -79,12 +79,16 @@ def _global(d: Decoded, items: list[Operand]) -> Where:
         else:
             address = wide(c).astype(np.int64)
         parts = np.arange(0, size, 4 if size >= 4 else size)
-        private = bool(
-            (address[c.exec] >= SCRATCH_BASE).all() and (address[c.exec] < BASE).all()
-        ) and bool(c.exec.any())
-        start = np.int64(SCRATCH_BASE if private else BASE)
+        active = address[c.exec]
+        private = bool(active.size and (active >= SCRATCH_BASE).all() and (active < BASE).all())
+        local = (active >= SHARED_BASE) & (active < SHARED_BASE + (1 << 32))
+        shared = bool(local.any())
+        if shared and not local.all():
+            raise UnknownInstructionError(f"{d.line}: addresses of LDS and others at once")
+        start = np.int64(SCRATCH_BASE if private else SHARED_BASE if shared else BASE)
         place = (address + step - start)[..., None] + parts
-        return Places(place, np.broadcast_to(c.exec[..., None], place.shape), private)
+        there = np.broadcast_to(c.exec[..., None], place.shape)
+        return Places(place, there, private, shared)
 
     return where
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,8 @@ def _counters(d: Decoded, unit: str, *, store: bool, returns: bool = True) -> li
 
 def read_parts(c: Cohort, places: Places, size: int) -> Values:
     """What is at places: (block, lane, dword), zero where nothing may be read."""
+    if places.shared:
+        return c.chunk.lds.load(c, places.offsets[..., 0], size)
     unit = 4 if size >= 4 else size
     result = np.zeros(places.offsets.shape, np.uint32)
     if places.private:
@@ -130,6 +133,9 @@ def _reported(c: Cohort, places: Places, unit: int) -> Mask:
 
 def write_parts(c: Cohort, places: Places, data: Values, size: int) -> None:
     """Stores dwords or smaller parts at places."""
+    if places.shared:
+        c.chunk.lds.store(c, places.offsets[..., 0], data, size)
+        return
     unit = 4 if size >= 4 else size
     data = np.broadcast_to(data, places.offsets.shape)
     if places.private:
@@ -157,7 +163,9 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
     counters, ordered = _counters(d, unit, store=False), unit != "flat"
 
     def run(c: Cohort) -> None:
-        data = read_parts(c, where(c, size), size)
+        places = where(c, size)
+        data = read_parts(c, places, size)
+        stamp = _stamp(c, places, size, writes=False)
         if size >= 4:
             put_dwords(c, target, data)
         else:
@@ -166,12 +174,19 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
                 signed=width.signed, keeps=width.keeps, high=width.high,
             )  # fmt: skip
         for counter in counters:
-            c.issue(counter, Outstanding(loaded, ordered))
+            c.issue(counter, Outstanding(loaded, ordered, stamp))
 
     if not ordered or size < 4:  # of a part, the rest of the register is kept
         return run
     read = {r for op in items for r in op.registers()}
     return InOrder(run, counters[0], loaded - read)
+
+
+def _stamp(c: Cohort, places: Places, size: int, *, writes: bool) -> Any:
+    """What to mark again if a barrier comes before the wait, where LDS was accessed."""
+    if not places.shared:
+        return None
+    return c.chunk.lds.touch(c, places.offsets[..., 0], size, writes=writes)
 
 
 def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> Run:
@@ -202,10 +217,11 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
     counters, ordered = _counters(d, unit, store=True), unit != "flat"
 
     def run(c: Cohort) -> None:
-        values = data(c)
-        write_parts(c, where(c, size), values >> np.uint32(16) if width.high else values, size)
+        values, places = data(c), where(c, size)
+        write_parts(c, places, values >> np.uint32(16) if width.high else values, size)
+        stamp = _stamp(c, places, size, writes=True)
         for counter in counters:
-            c.issue(counter, Outstanding(frozenset(), ordered))
+            c.issue(counter, Outstanding(frozenset(), ordered, stamp))
 
     return run
 
@@ -228,6 +244,8 @@ def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
 
     def run(c: Cohort) -> None:
         places = where(c, 4 * words)
+        if places.private or places.shared:
+            raise UnknownInstructionError(f"{d.line}: an atomic of no device memory")
         old = c.chunk.atomic(c, places, data(c), combine)
         if returns:
             put_dwords(c, target, old)
