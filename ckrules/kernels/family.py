@@ -115,6 +115,9 @@ class Problems(Protocol):
     def pack(self, problem: Any) -> bytes:
         """The bytes that host libraries of the family take; raises `UsageError`."""
 
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """The C structure of `pack`, and for each of `fields` an expression of such a ``p``."""
+
     def row(self, problem: Any, variant: str) -> dict[str, Value]:
         """The columns that a problem fills in tables of results, and what follows from it."""
 
@@ -171,6 +174,8 @@ class Tensor:
     """Such as ``fp16``; a name of `ckrules.device.dtypes.ELEMENTS`."""
     order: tuple[int, ...]
     """The canonical axes in the order of memory, slowest first."""
+    pitch: int = 0
+    """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
 
 
 class Tensors(Protocol):
