@@ -160,7 +160,7 @@ def test_without_scripts_the_pages_work(browser: Browser, address: str) -> None:
 
 def test_text_is_read_on_its_ground(page: Page) -> None:
     """WCAG 2.1 asks for a contrast of 4.5 of text; both schemes have it."""
-    script = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[1] / "helpers" / "contrast.js").read_text(encoding="utf-8")
     page.locator("#pipeline-compv4").click()
     settle(page, pipeline="compv4")
     for scheme in ("light", "dark"):
