@@ -159,6 +159,7 @@ class TileEngineNames2026(TileEngineNames):
 
     def fixed(self, point: Point) -> Mapping[str, Any]:
         """Beside what all have, nothing persistent in a batch and no D in groups."""
+        own: Mapping[str, Mapping[str, Any]]
         own = {"batched": {"persistent": False}, "grouped": {"num_d": 0}}
         return {**super().fixed(point), **own.get(str(point["variant"]), {})}
 
