@@ -55,6 +55,11 @@ class GemmProblems:
 
         return problem_fields.fields()
 
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """``ckrules_gemm`` of ``runtime/ckrules_gemm.h``."""
+        sizes = {"M": "m", "N": "n", "K": "k"} | {n: n for n in ("k_batch", "batch", "groups")}
+        return "ckrules_gemm", {name: f"p.{member}" for name, member in sizes.items()}
+
     def values(self, problem: Product) -> dict[str, Value]:
         """The values of `fields`."""
         from ckrules.constraints.gemm import problem_fields
