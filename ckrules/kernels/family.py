@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import BoolExpr, Expr, Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
     from ckrules.kernels.timing import Timing
 
 Point = Mapping[str, Any]
@@ -406,6 +407,10 @@ class Family:
             known: Its derived quantities.
             gpu: Its GPU.
         """
+        return None
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap | None:
+        """How a kernel's block tile is divided, None if such kernels have none."""
         return None
 
     def canonical(self, name: str, word: str, values: Iterable[str]) -> str:

@@ -85,7 +85,7 @@ def _words(domain: Domain) -> str:
 
 def _quantity(name: str, node: Expr) -> str:
     doc = str(node.data.doc)
-    return _row(f"`{name}`", unit(node.sort, doc), _sentence(doc))
+    return _row(f"`{name}`", node.data.unit or unit(node.sort, doc), _sentence(doc))
 
 
 def _sentence(doc: str) -> str:

@@ -32,9 +32,17 @@ def test_every_number_has_a_unit() -> None:
         for name, node in {**book.fields, **book.vocabulary.quantities}.items():
             doc = domain_of(node).doc if name in book.fields else node.data.doc
             assert f"| `{name}` |" in made[PAGE]
-            if node.sort in (INT, REAL) and unit(node.sort, doc) == "number":
+            declared = "" if name in book.fields else node.data.unit
+            if node.sort in (INT, REAL) and not declared and unit(node.sort, doc) == "number":
                 without.add(name)
     assert without == {"stage"}  # the number of a GEMM, which counts nothing
+
+
+def test_explain_says_the_unit() -> None:
+    """The same without the page."""
+    assert "\n- unit: elements\n" in run("explain", "tile_m").stdout
+    assert "LDS of a workgroup [bytes]." in run("explain", "lds_bytes").stdout
+    assert "unit" not in run("explain", "pad_m").stdout
 
 
 def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:
