@@ -2,7 +2,7 @@
 #
 #   make run         list configurations         make run RUN_ARGS='--dtype fp16 --limit 5'
 #   make test        run the tests               make test TEST_ARGS='-k wheel'
-#   make lint        ruff and mypy               make docs   write and check the pages
+#   make lint        ruff and mypy               make docs   the pages and build/site
 #   make toolchain   compiler and CK headers     make bench  run the benchmarks
 #   make clean       remove what make made
 #
@@ -54,6 +54,7 @@ docs: $(VENV)/.test
 	@$(PY) scripts/upstream_differences.py --write
 	@$(PY) scripts/evidence_runs.py --write
 	@$(PY) tests/docs/consoles.py README.md docs/*.md
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	@$(PYTEST) tests/docs
 
 bench: $(VENV)/.test

@@ -168,6 +168,16 @@ class _Maker:
         return found
 
 
+def files_of(config: Config, books: Books) -> Iterator[tuple[str, str]]:
+    """Path and text of the files of one configuration, legal or not.
+
+    Raises:
+        UsageError: If its family has no templates, or no name says it.
+    """
+    model = _Maker(config.family, books).model(config)
+    return kernel_files(model, current(books.ck, books.arch_files))
+
+
 def kernel_files(k: KernelModel, stamp: Stamp) -> Iterator[tuple[str, str]]:
     """Path and text of the files of one kernel."""
     generation = generation_of(k.family)

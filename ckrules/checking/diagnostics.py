@@ -21,6 +21,24 @@ from ckrules.readers.entries import Edit, Entry, Place
 FILE = "file"
 
 
+def linked(base: str, url: str) -> str:
+    """The address of a page (`Diagnostic.url`) as the setting ``docs-url`` says it.
+
+    ``{page}`` in the setting is the page's path without ``docs/`` and its suffix, as a built site
+    has it; a setting without it goes before the path in the repository.
+
+    >>> linked("https://ck.example/{page}.html", "docs/check.md#cfg001")
+    'https://ck.example/check.html#cfg001'
+    >>> linked("file:///srv/ckrules/", "docs/rules/TILE001.md")
+    'file:///srv/ckrules/docs/rules/TILE001.md'
+    """
+    if "{page}" not in base:
+        return base + url
+    path, sign, anchor = url.partition("#")
+    page = path.removeprefix("docs/").removesuffix(".md")
+    return base.replace("{page}", page) + sign + anchor
+
+
 @dataclass(frozen=True, slots=True)
 class Help:
     """What would repair a finding: in words, as an edit, and as the change of a field."""

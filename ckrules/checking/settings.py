@@ -50,7 +50,9 @@ KEYS: Mapping[str, Key] = {
     "exclude": Key("list", EXCLUDE, "files and folders that are skipped"),
     "arch-paths": Key("paths", (), "GPU files, or folders of them"),
     "tile-reading": Key("text", "gmn", "how .tile(a, b, c) of C++ macros is read: gmn or mnk"),
-    "docs-url": Key("text", "", "what goes before the pages of rules in links"),
+    "docs-url": Key(
+        "text", "", "address of the pages of rules: {page} is replaced, or what goes before"
+    ),
     "required-version": Key("text", None, "versions of ckrules that may run, as >=0.1,<0.2"),
 }
 

@@ -1,6 +1,7 @@
-"""The dispatcher library of a built folder: upstream's C interface over its kernels.
+"""The dispatcher library of a built folder: its kernels from C, by our calls and upstream's.
 
-The C++ is ``data/ckrules_dispatcher.cpp``; what is made here is the header that lists the kernels.
+The C++ is in ``data``; what is made here is the header that lists the kernels, with what rules say
+of the problems that each takes and computes wrong, and with the times that were measured.
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ import json
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.arch import load
+from ckrules.codegen import condition
 from ckrules.codegen.project import runtime_text
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import current
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.toolchain import Missing, MissingToolError, find_compiler
-from ckrules.kernels.families import family_of
+from ckrules.engine.expr import TRUE, BoolExpr, all_of
+from ckrules.engine.rewrite.simplify import Simplifier
+from ckrules.kernels import library, problem_books
+from ckrules.kernels.families import families, family_of, problems_of
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
 
@@ -29,9 +35,27 @@ if TYPE_CHECKING:
 
 NAME = "libckrules_dispatcher.so"
 """The library's name in the folder of its kernels."""
-_SOURCE = Path(__file__).parent / "data" / "ckrules_dispatcher.cpp"
+HEADER = "ckrules_dispatcher.h"
+"""The C header that is copied beside it."""
+REGISTRY = "registry.json"
+"""All its kernels in the form of upstream's registries."""
+_DATA = Path(__file__).parent / "data"
+_SOURCES = ("ckrules_dispatcher.cpp", "ckrules_upstream.cpp")
 _CONV = ("forward", "bwd_data", "bwd_weight")
 _BYTES = {"fp32": 4, "int32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "bf8": 1, "int8": 1}
+_HEADERS = {"conv": "ckrules_conv.h", "gemm": "ckrules_gemm.h"}
+_LISTED = "ckrules_listed.cpp"
+#: Fields in which kernels for the same sizes may compute different things.
+_APART = (
+    "variant",
+    "dtype",
+    "dtype_b",
+    "dtype_acc",
+    "dtype_c",
+    "layout",
+    "num_d",
+    "elementwise_op",
+)
 _SHAPE = ("tile", "warp_tile", "wave")
 _PATIENCE = 300.0
 
@@ -40,28 +64,55 @@ class LibraryError(CkrulesError, RuntimeError):
     """A dispatcher library that the compiler refused."""
 
 
-def build(folder: Path, compiler: str | None = None) -> tuple[Path, int]:
-    """Builds the library of a folder; where it is, and how many kernels it has.
+@dataclass(frozen=True, slots=True)
+class MeasuredTime:
+    """How long a kernel took for a problem."""
+
+    kernel: str
+    problem: Any
+    microseconds: float
+    right: bool = True
+    """False if it miscomputed the problem, crashed or hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A library that was made."""
+
+    path: Path
+    kernels: int
+    notes: tuple[str, ...]
+    """What its callers should know: kernels left out, calls that it cannot answer."""
+
+
+def build(folder: Path, compiler: str | None = None, times: Iterable[MeasuredTime] = ()) -> Built:
+    """Builds the library of a folder.
+
+    Args:
+        folder: What `ckrules build` filled.
+        compiler: A compiler by name.
+        times: What is known of the kernels' times.
 
     Raises:
-        UsageError: If the folder has no kernels for it, or some that its interface cannot tell
-            apart.
+        UsageError: If the folder has no kernels for it, or some of several GPUs.
         MissingToolError: If there is no compiler.
         LibraryError: If the compiler refuses it.
     """
-    kernels = chosen(manifests(folder))
-    target = kernels[0].folder / NAME
+    rows, notes = chosen(manifests(folder))
+    target = rows[0].kernel.folder / NAME
     found = find_compiler(compiler)
     if isinstance(found, Missing):
         raise MissingToolError(str(found))
     with tempfile.TemporaryDirectory(prefix="ckrules-") as name:
         place = Path(name)
-        for file, text in headers(kernels):
+        (place / "runtime").mkdir()
+        for file, text in headers(rows, times):
             (place / file).write_text(text, encoding="utf-8")
         made = place / NAME
         words = [
             *(str(found[1]), "--driver-mode=g++", "-shared", "-fPIC", "-O2", "-std=c++17"),
-            *("-fvisibility=hidden", f"-I{place}", "-x", "c++", str(_SOURCE)),
+            *("-fvisibility=hidden", f"-I{place}", f"-I{place / 'runtime'}", f"-I{_DATA}"),
+            *("-x", "c++", *(str(_DATA / s) for s in _SOURCES), str(place / _LISTED)),
             *("-o", str(made), "-ldl"),
         ]
         try:
@@ -74,71 +125,160 @@ def build(folder: Path, compiler: str | None = None) -> tuple[Path, int]:
             said = next((x for x in done.stderr.splitlines() if "error" in x), done.stderr[-300:])
             raise LibraryError(f"{NAME}: {said.strip()}")
         files.replace(target, made.read_bytes(), mode=0o755)
-    return target, len(kernels)
+        for header in sorted((place / "runtime").iterdir()):  # a folder lacks other families' ones
+            beside = target.parent / "runtime" / header.name
+            if not beside.exists():
+                files.replace(beside, header.read_bytes())
+    files.replace(target.with_name(HEADER), (_DATA / HEADER).read_bytes())
+    registry = json.dumps(registry_json([r.kernel for r in rows]), indent=2)
+    files.replace(target.with_name(REGISTRY), registry + "\n")
+    return Built(target, len(rows), tuple(notes))
 
 
-def chosen(listed: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-    """The built kernels that the library has.
+@dataclass(frozen=True)
+class Row:
+    """A kernel of the library."""
+
+    kernel: ManifestEntry
+    condition: BoolExpr
+    """What holds of the problems that it computes right, as far as rules know."""
+    upstream: int
+    """Which of upstream's calls run it: 1 products, 2 convolutions, 0 none."""
+
+
+def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[Row], list[str]]:
+    """The built kernels that the library has, and what there is to say about others.
 
     Raises:
-        UsageError: If there is none, or upstream's calls could mean several.
+        UsageError: If there is none, or they are of several GPUs.
     """
-    found = [k for k in listed if not k.missing and k.legal and _fits(k)]
+    found, notes = [], []
+    for kernel in (k for k in listed if not k.missing and k.legal):
+        if _family(kernel) not in _HEADERS:
+            notes.append(f"left out: {kernel.name} (of a family without a C header)")
+            continue
+        try:
+            found.append(Row(kernel, _right(kernel), _calls(kernel)))
+            _condition_text("known", found[-1])
+        except UsageError as error:
+            found.pop()
+            notes.append(f"left out: {kernel.name} (its rules on problems: {error})")
     if not found:
-        raise UsageError("no built kernel of a kind that upstream's dispatchers run")
-    for gemm, fields in (
-        (True, ("arch", "dtype", "dtype_c", "layout")),
-        (False, ("arch", "dtype")),
-    ):
-        same = {tuple(str(k.config.get(f)) for f in fields) for k in found if _is_gemm(k) == gemm}
-        if len(same) > 1:
-            what = "; ".join(sorted(" ".join(values) for values in same))
-            raise UsageError(
-                f"upstream's calls name no {', '.join(fields)}, and there are kernels of {what}: "
-                "build the library in a folder for each"
-            )
-    return found
+        raise UsageError("; ".join(["no built kernel that breaks no rule", *notes]))
+    archs = sorted({r.kernel.arch for r in found})
+    if len(archs) > 1:
+        raise UsageError(f"kernels of {', '.join(archs)}: a library is of one GPU")
+    return found, [*notes, *filter(None, (_unclear(found, calls) for calls in (1, 2)))]
 
 
-def _is_gemm(kernel: ManifestEntry) -> bool:
-    return family_of(str(kernel.config["variant"])).name == "gemm"
+def _unclear(rows: Sequence[Row], calls: int) -> str | None:
+    """Why upstream's calls cannot be answered: they could mean several kinds of kernels."""
+    fields = ("dtype", "dtype_c", "layout") if calls == 1 else ("dtype", "layout")
+    kinds = {
+        tuple(str(r.kernel.config.get(f)) for f in fields) for r in rows if r.upstream == calls
+    }
+    if len(kinds) < 2:
+        return None
+    what = "; ".join(sorted(" ".join(values) for values in kinds))
+    return (
+        f"upstream's {'dispatcher' if calls == 1 else 'conv_dispatcher'}_init will refuse: its "
+        f"calls name no {', '.join(fields)}, and there are kernels of {what}"
+    )
 
 
-def _fits(kernel: ManifestEntry) -> bool:
-    """Whether upstream's calls have all that the kernel needs."""
+def _right(kernel: ManifestEntry) -> BoolExpr:
+    """What rules ask of problems so that the kernel computes right, over the problem's fields."""
+    variant = str(kernel.config["variant"])
+    usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
+    rules = problem_books.book(variant, ck=kernel.ck).rules
+    config = {**usual, **kernel.config, "arch": kernel.arch}
+    fixed = {
+        name: config[name] for name in library.book(variant, ck=kernel.ck).fields if name in config
+    }
+    wrong = [r.condition for r in rules if r.kind == "wrong-result" and r.severity == "error"]
+    return Simplifier(fixed).condition(all_of(*wrong))
+
+
+def _family(kernel: ManifestEntry) -> str:
+    return family_of(str(kernel.config["variant"])).name
+
+
+def _calls(kernel: ManifestEntry) -> int:
+    """Which of upstream's calls have all that the kernel needs."""
     config = kernel.config
     if config["variant"] in _CONV:
-        return config.get("ndim") in (2, 3) and config.get("streamk", "off") == "off"
+        return 2 if config.get("ndim") in (2, 3) and config.get("streamk", "off") == "off" else 0
     plain = config.get("num_d", 0) == 0 and config.get("dtype") in _BYTES
-    return config["variant"] == "standard" and plain
+    return int(config["variant"] == "standard" and plain)
 
 
-def headers(kernels: Sequence[ManifestEntry]) -> Iterable[tuple[str, str]]:
-    """Name and text of what the C++ includes."""
-    ck = kernels[0].ck
-    yield "ckrules_kernel.h", runtime_text("ckrules_kernel.h", ck)
-    for variant, name in (("forward", "ckrules_conv.h"), ("standard", "ckrules_gemm.h")):
-        generation = family_of(variant).generation
+def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tuple[str, str]]:
+    """Name and text of what the C++ includes, and of the list itself."""
+    ck = rows[0].kernel.ck
+    yield "runtime/ckrules_kernel.h", runtime_text("ckrules_kernel.h", ck)
+    for family, name in _HEADERS.items():
+        generation = families()[family].generation
         assert generation is not None
         text = render(f"runtime/{name}.j2", {"stamp": current(ck)}, generation.templates)
-        yield name, text
-    rows = "".join(f"    {_row(k)},\n" for k in kernels)
-    registry = json.dumps(registry_json([k for k in kernels if _is_gemm(k)]), indent=2)
-    text = f"static const ckrules_listed ckrules_listed_kernels[] = {{\n{rows}}};\n"
-    text += f"static const char ckrules_registry_json[] = {json.dumps(registry)};\n"
-    yield "ckrules_library.h", text
+        yield f"runtime/{name}", text
+    right = [_condition_text(f"right_{k}", row) for k, row in enumerate(rows)]
+    registry = registry_json([r.kernel for r in rows if r.upstream == 1])
+    known = list(_times(rows, times))
+    reasons = {calls: json.dumps(said) if (said := _unclear(rows, calls)) else "nullptr"
+               for calls in (1, 2)}  # fmt: skip
+    yield (
+        _LISTED,
+        render(
+            "ckrules_listed.cpp.j2",
+            {
+                "conditions": [text for text in right if text],
+                "rows": [
+                    _row(r, f"right_{k}" if right[k] else "nullptr") for k, r in enumerate(rows)
+                ],
+                "times": known,
+                "refused": [reasons[1], reasons[2]],
+                "registry": json.dumps(json.dumps(registry, indent=2)),
+            },
+        ),
+    )
 
 
-def _row(kernel: ManifestEntry) -> str:
-    config = kernel.config
+def _condition_text(name: str, row: Row) -> str | None:
+    """The C++ function that says whether a problem is computed right, None if all are."""
+    if row.condition is TRUE:
+        return None
+    kind, members = problems_of(str(row.kernel.config["variant"])).members()
+    return condition.function(name, row.condition, kind, members)
+
+
+def _times(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterator[str]:
+    place = {r.kernel.name: k for k, r in enumerate(rows)}
+    for t in times:
+        if t.kernel in place:
+            variant = str(rows[place[t.kernel]].kernel.config["variant"])
+            data = problems_of(variant).pack(t.problem)
+            text = "".join(f"\\x{byte:02x}" for byte in data)
+            seen = f"{place[t.kernel]}, {int(t.right)}, {t.microseconds:.6g}"
+            yield f'{{{seen}, "{text}", {len(data)}}}'
+
+
+def _row(row: Row, right: str) -> str:
+    kernel, config = row.kernel, row.kernel.config
     c = str(config.get("dtype_c", config["dtype"]))
     wide = _BYTES.get(str(config["dtype"]), 0)
     shape = ", ".join(str(int(config.get(f"{s}_{x}", 0))) for s in _SHAPE for x in "mnk")
-    gemm = int(_is_gemm(kernel))
+    said = {"family": _family(kernel), "arch": kernel.arch, **config}
+    fields = "".join(f";{k}={_said(v)}" for k, v in said.items())
+    apart = " ".join(str(config[k]) for k in _APART if k in config)
+    texts = ", ".join(json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", apart))
     return (
-        f'{{"{kernel.name}", "{config["variant"]}", {gemm}, {int(config.get("ndim", 0))}, '
-        f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}}}"
+        f"{{{texts}, {row.upstream}, {int(config.get('ndim', 0))}, "
+        f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}, {right}}}"
     )
+
+
+def _said(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def registry_json(kernels: Sequence[ManifestEntry]) -> dict[str, Any]:

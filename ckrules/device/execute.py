@@ -193,6 +193,18 @@ class _Memory:
         mask = self._device.written(self.addresses[tensor.name], self.sizes[tensor.name])
         return None if mask is None else equal_bytes(tensor, mask.tobytes(), 0)
 
+    def wrote_between(self, tensor: Tensor, tensors: Tensors) -> bool:
+        """Whether the launches wrote what lies between the rows of a result.
+
+        Where results are added, the whole of it is cleared beforehand.
+        """
+        from ckrules.device.tensors import between
+
+        if not tensor.pitch:
+            return False
+        clean = 0 if tensors.parts(tensor.name) > 1 else POISON
+        return bool((between(tensor, self.read(tensor.name)) != clean).any())
+
     def refill(self, name: str, value: int) -> None:
         """Sets every byte of a buffer."""
         self._device.fill(self.addresses[name], value, self.sizes[name])
@@ -262,8 +274,13 @@ def _judged(
     from ckrules.device.tensors import results
 
     tensor_of = {t.name: t for t in results(tensors)}
+    between = [
+        f"between the rows of {t.name}"
+        for t in tensor_of.values()
+        if memory.wrote_between(t, tensors)
+    ]
     parts = [_compared(tensors, tensor_of[e.name], e, memory, again) for e in known.expected]
-    overruns = memory.overruns()
+    overruns = [*memory.overruns(), *between]
     worst = max((c for c, _ in parts), key=_severity)
     outcome = RunOutcome(
         RunStatus.WRONG if overruns or not all(c.passed for c, _ in parts) else RunStatus.OK,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,13 +53,59 @@ def expected(tensors: Tensors, data: Mapping[str, Floats]) -> list[Expected]:
 
 
 def size(tensor: Tensor) -> int:
-    """The bytes of a tensor on the device."""
-    return math.prod(tensor.shape) * element(tensor.dtype).bytes
+    """The bytes of a tensor on the device, from the first element to the last.
+
+    >>> from ckrules.kernels.family import Tensor
+    >>> size(Tensor("a", "in", (3, 8), "fp16", (0, 1), pitch=10))
+    56
+    """
+    rows, row = _rows(tensor)
+    reach = (rows - 1) * (tensor.pitch or row) + row
+    return reach * element(tensor.dtype).bytes
+
+
+def _rows(tensor: Tensor) -> tuple[int, int]:
+    """The rows of the fastest axis, and their length."""
+    row = tensor.shape[tensor.order[-1]]
+    return math.prod(tensor.shape) // row, row
+
+
+def _pitched(tensor: Tensor, stored: NDArray[Any]) -> NDArray[Any]:
+    """Elements in the order of memory as rows that are as long as their pitch."""
+    rows, _ = _rows(tensor)
+    missing = rows * tensor.pitch - len(stored)
+    padding = [(0, missing), *[(0, 0)] * (stored.ndim - 1)]
+    return np.pad(stored, padding).reshape(rows, tensor.pitch, *stored.shape[1:])
+
+
+def _packed(tensor: Tensor, stored: NDArray[Any]) -> NDArray[Any]:
+    """Elements in the order of memory without what lies between the rows."""
+    if not tensor.pitch:
+        return stored
+    return _pitched(tensor, stored)[:, : _rows(tensor)[1]]
+
+
+def between(tensor: Tensor, data: bytes) -> NDArray[np.uint8]:
+    """The bytes that lie between the rows of a tensor."""
+    if not tensor.pitch:
+        return np.zeros(0, np.uint8)
+    raw = np.frombuffer(data, np.uint8).reshape(-1, element(tensor.dtype).bytes)
+    return np.ravel(_pitched(tensor, raw)[:-1, _rows(tensor)[1] :])
 
 
 def to_memory(tensor: Tensor, values: Floats) -> Bits:
-    """Canonical values as the contiguous array that goes to the device."""
-    return np.ascontiguousarray(encode(values, tensor.dtype).transpose(tensor.order))
+    """Canonical values as the contiguous array that goes to the device.
+
+    Between rows that lie apart every bit is set, which no sum forgives.
+    """
+    stored = np.ascontiguousarray(encode(values, tensor.dtype).transpose(tensor.order))
+    if not tensor.pitch:
+        return stored
+    rows, row = _rows(tensor)
+    width = tensor.pitch * stored.dtype.itemsize
+    found = np.full((rows, width), 0xFF, np.uint8).view(stored.dtype)
+    found[:, :row] = stored.reshape(rows, row)
+    return np.ravel(found)[: (rows - 1) * tensor.pitch + row]
 
 
 def from_memory(tensor: Tensor, data: bytes) -> Floats:
@@ -70,13 +116,15 @@ def from_memory(tensor: Tensor, data: bytes) -> Floats:
     """
     if len(data) != size(tensor):
         raise UsageError(f"{tensor.name}: {len(data)} bytes, expected {size(tensor)}")
-    stored = from_bytes(data, tensor.dtype).reshape([tensor.shape[i] for i in tensor.order])
+    found = _packed(tensor, from_bytes(data, tensor.dtype))
+    stored = found.reshape([tensor.shape[i] for i in tensor.order])
     return decode(stored.transpose(np.argsort(tensor.order)), tensor.dtype)
 
 
 def equal_bytes(tensor: Tensor, data: bytes, value: int) -> NDArray[np.bool_]:
     """True where an element in bytes from a device consists of this byte only."""
     stored = [tensor.shape[i] for i in tensor.order]
-    raw = np.frombuffer(data, np.uint8).reshape(*stored, -1)
+    found = np.frombuffer(data, np.uint8).reshape(-1, element(tensor.dtype).bytes)
+    raw = _packed(tensor, found).reshape(*stored, -1)
     mask: NDArray[np.bool_] = (raw == value).all(axis=-1).transpose(np.argsort(tensor.order))
     return mask

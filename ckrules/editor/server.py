@@ -12,7 +12,7 @@ from pygls.workspace import TextDocument
 
 from ckrules import __version__
 from ckrules.checking.checker import Checker
-from ckrules.checking.diagnostics import Diagnostic
+from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.settings import OWN_FILE, SHARED_FILE
 from ckrules.editor.answers import Line, Repair, hover, proposals, repairs
 from ckrules.editor.document import Document
@@ -81,7 +81,7 @@ class Editor:
             f"{d.message}\nhelp: {d.help}" if d.help else d.message,
             severity=_SEVERITIES[d.severity],
             code=d.code,
-            code_description=lsp.CodeDescription(f"{base}{d.url}") if base else None,
+            code_description=lsp.CodeDescription(linked(base, d.url)) if base else None,
             source=SOURCE,
             related_information=related or None,
         )

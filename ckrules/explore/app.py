@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -11,21 +11,26 @@ from urllib.parse import parse_qsl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ckrules.explore import lists, reasons
+from ckrules.engine.expr.variables import Role
+from ckrules.explore import exports, figures, kernel_address, lists, reasons
 from ckrules.explore.choice import Choice, read, word
 from ckrules.explore.conditions import Fault, fault, proposals
 from ckrules.explore.guard import Guard
+from ckrules.explore.kernel_page import KernelPage, beside, differing
 from ckrules.explore.rows import at, sections
 from ckrules.explore.solving import Solver
 from ckrules.explore.subject import Subject
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 _HOME = Path(__file__).resolve().parent
-TABS = {"/": "Choose", "/kernels": "Kernels"}
+TABS = {"/": "Choose", "/kernels": "Kernels", "/pictures": "Pictures", "/export": "Export"}
+
+#: A picture's own styles are in it; it runs nothing and loads nothing.
+_DRAWN = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 
 Page = Callable[["Asked"], Response]
 
@@ -90,7 +95,12 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(at=at, tabs=TABS, subject=subject)
+        self._environment.globals.update(
+            at=at,
+            tabs=TABS,
+            subject=subject,
+            address=partial(kernel_address.address, books=subject.books),
+        )
         self._environment.filters.update(count=lambda n: f"{n:,}", word=word)
 
     def show(self, template: str, status: int, **values: Any) -> HTMLResponse:
@@ -116,7 +126,8 @@ def application(subject: Subject, solver: Solver) -> Starlette:
     """The pages about a subject, not guarded."""
     pages = Pages(subject, solver)
     views: Mapping[str, Page] = {
-        "/": choose, "/why": why, "/complete": complete, "/kernels": kernels,
+        "/": choose, "/why": why, "/complete": complete, "/kernels": kernels, "/kernel": kernel,
+        "/pictures": pictures, "/picture.svg": picture, "/export": export, "/file": file,
     }  # fmt: skip
     routes: list[Any] = [pages.route(path, page) for path, page in views.items()]
     routes.append(Mount("/assets", StaticFiles(directory=_HOME / "assets")))
@@ -157,6 +168,63 @@ def kernels(asked: Asked) -> Response:
     kind = asked.given.get("list", "first")
     found = lists.kernels(asked.subject, asked.choice, kind, n, seed)
     return asked.show("kernels.html.j2", found=found, kinds=lists.LISTS, n=n, seed=seed)
+
+
+def kernel(asked: Asked) -> Response:
+    """One kernel, or two side by side."""
+    arch = asked.subject.fixed.get("arch")
+    usual = str(arch) if arch is not None else None
+    named = [text for text in asked.lists.get("k", []) if text.strip()]
+    pages = [
+        KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
+        for text in named[:3]
+    ]
+    beside(pages)
+    first, last = pages[0], pages[-1]
+    fields = differing(first.fields, last.fields)
+    quantities = differing(first.quantities, last.quantities)
+    return asked.show("kernel.html.j2", kernels=pages, fields=fields, quantities=quantities)
+
+
+def pictures(asked: Asked) -> Response:
+    """The pictures of the current set, each an address of its own."""
+    names = figures.varying(asked.subject)
+    given = [asked.given.get("field", ""), asked.given.get("of", "")]
+    sizes = [n for n in names if asked.subject.domains[n][0].role is Role.GEOMETRY]
+    given = [given[0] or next(iter(names), ""), given[1] or next(iter(sizes), "")]
+    chosen = list(dict.fromkeys(n for n in given if n in names))
+    chosen = [*chosen, *(n for n in names if n not in chosen), "", ""][:2]
+    return asked.show("pictures.html.j2", names=names, chosen=chosen, figures=figures.FIGURES)
+
+
+def picture(asked: Asked) -> Response:
+    """One picture."""
+    names = [n for n in (asked.given.get("field", ""), asked.given.get("value", "")) if n]
+    data = figures.svg(asked.subject, asked.choice, asked.given.get("of", ""), names)
+    return Response(data, media_type="image/svg+xml", headers=_DRAWN)
+
+
+def export(asked: Asked) -> Response:
+    """How the current set is had elsewhere."""
+    return asked.show(
+        "export.html.j2",
+        total=asked.subject.counted(asked.choice).total,
+        forms=exports.FORMS,
+        usual=exports.USUAL,
+        most=exports.MOST,
+        command=exports.command(asked.subject, asked.choice),
+        python=exports.python(asked.subject, asked.choice),
+    )
+
+
+def file(asked: Asked) -> Response:
+    """The kernels of the current set as a file; none where the address is wrong."""
+    if asked.wrong:
+        raise UsageError("the address says no set: nothing is written")
+    form, n = asked.given.get("form", "names"), asked.number("n", exports.USUAL)
+    found = exports.export(asked.subject, asked.choice, form, n)
+    headers = {"content-disposition": f'attachment; filename="{found.filename}"'}
+    return StreamingResponse(found.pieces, media_type="application/octet-stream", headers=headers)
 
 
 def complete(asked: Asked) -> Response:

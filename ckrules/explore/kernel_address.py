@@ -7,36 +7,28 @@ from collections.abc import Mapping
 
 from ckrules.engine.expr import Value
 from ckrules.kernels.books import Books
-from ckrules.kernels.config import Config, config_from_mapping, config_from_name, read_name
+from ckrules.kernels.config import Config, config_from_mapping, config_from_name
 from ckrules.kernels.names import format_name
 from ckrules.support.errors import CkrulesError, UsageError
 
 _LONGEST = 4000
 
 
-def address(point: Mapping[str, Value]) -> str:
-    """What an address says of a kernel.
+def address(point: Mapping[str, Value], books: Books) -> str:
+    """What an address says of a kernel of some rule books.
 
     >>> from ckrules.kernels.books import Books
     >>> name = "grouped_conv_fwd_fp16_nhwgc_2d_mem_default_intrawave_64x64x32_1x1x1_16x16x32"
-    >>> kernel = read(f"{name}_vec4_8_8@gfx942", Books())
-    >>> address(kernel.point)[-23:]
-    '16x16x32_vec4_8_8@gfx942'
+    >>> address(read(f"{name}@gfx942", Books()).point, Books()) == f"{name}@gfx942"
+    True
     """
     try:
         name = format_name(dict(point))
-        again = {**read_name(name).point, "arch": point["arch"]}
-        if all(again.get(k, v) == v for k, v in point.items()) and _complete(name, point):
+        if config_from_name(name, books, arch=str(point["arch"])).point == dict(point):
             return f"{name}@{point['arch']}"
     except (CkrulesError, KeyError):
-        pass
+        pass  # no name says it
     return json.dumps(dict(point), separators=(",", ":"))
-
-
-def _complete(name: str, point: Mapping[str, Value]) -> bool:
-    """Whether the name with the defaults of fields gives the same point."""
-    found = config_from_name(name, Books(), arch=str(point["arch"]))
-    return dict(found.point) == dict(point)
 
 
 def read(text: str, books: Books, arch: str | None = None) -> Config:

@@ -9,6 +9,7 @@ from ckrules.engine.expr import Value
 from ckrules.explore.choice import Choice, word
 from ckrules.explore.kernel_address import address
 from ckrules.explore.subject import Subject
+from ckrules.kernels.books import Books
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 LISTS = {
@@ -63,7 +64,7 @@ def kernels(subject: Subject, choice: Choice, kind: str, n: int, seed: int) -> K
         columns = ["predicted µs", *columns]
     rows = [
         Listed(
-            address(p), _title(p), str(p.get("arch", "")),
+            address(p, subject.books), title(p, subject.books), str(p.get("arch", "")),
             [*([f"{times[i]:.1f}"] if times else []), *_cells(subject, p, columns)],
         )
         for i, p in enumerate(points)
@@ -102,9 +103,9 @@ def _cells(subject: Subject, point: Mapping[str, Value], columns: Sequence[str])
     return ["" if v is None else f"{v:,}" for v in values.values()]
 
 
-def _title(point: Mapping[str, Value]) -> str:
-    found = address(point)
-    name, sign, _ = found.rpartition("@")
-    if sign and not found.startswith("{"):
-        return name
-    return " ".join(f"{k}={word(v)}" for k, v in point.items())
+def title(point: Mapping[str, Value], books: Books) -> str:
+    """A kernel's name, or its fields where no name says it."""
+    found = address(point, books)
+    if found.startswith("{"):
+        return " ".join(f"{k}={word(v)}" for k, v in point.items())
+    return found.rpartition("@")[0]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import BoolExpr, Expr, Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
     from ckrules.kernels.timing import Timing
 
 Point = Mapping[str, Any]
@@ -114,6 +115,9 @@ class Problems(Protocol):
     def pack(self, problem: Any) -> bytes:
         """The bytes that host libraries of the family take; raises `UsageError`."""
 
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """The C structure of `pack`, and for each of `fields` an expression of such a ``p``."""
+
     def row(self, problem: Any, variant: str) -> dict[str, Value]:
         """The columns that a problem fills in tables of results, and what follows from it."""
 
@@ -170,6 +174,8 @@ class Tensor:
     """Such as ``fp16``; a name of `ckrules.device.dtypes.ELEMENTS`."""
     order: tuple[int, ...]
     """The canonical axes in the order of memory, slowest first."""
+    pitch: int = 0
+    """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
 
 
 class Tensors(Protocol):
@@ -401,6 +407,10 @@ class Family:
             known: Its derived quantities.
             gpu: Its GPU.
         """
+        return None
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap | None:
+        """How a kernel's block tile is divided, None if such kernels have none."""
         return None
 
     def canonical(self, name: str, word: str, values: Iterable[str]) -> str:

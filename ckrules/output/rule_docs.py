@@ -1,4 +1,4 @@
-"""The folder of rule pages: one Markdown page a rule and an index, made from the rule books."""
+"""The folder of rule pages: a Markdown page a rule, one of fields, and an index."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
+from ckrules.output.field_docs import PAGE, fields_page
 from ckrules.output.rule_page import rule_page
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError
@@ -39,7 +40,10 @@ def index(rules: Mapping[str, tuple[RuleBook, Rule]]) -> str:
         "# Rules",
         "",
         "Made by `ckrules docs`; do not edit. `ckrules explain CODE` prints the same pages.",
-        "What the book leaves out is in [not-modelled.md](not-modelled.md).",
+        (
+            "What the book leaves out is in [not-modelled.md](not-modelled.md), "
+            "what fields and quantities are in [fields.md](fields.md)."
+        ),
         "",
         "| kind | meaning |",
         "| --- | --- |",
@@ -73,7 +77,7 @@ def pages() -> dict[str, str]:
     """Every made file of the folder by name."""
     rules = every_rule()
     made = {f"{code}.md": rule_page(*found) for code, found in rules.items()}
-    return {INDEX: index(rules), **made}
+    return {INDEX: index(rules), PAGE: fields_page(Books().every()), **made}
 
 
 def stale(folder: Path, made: Mapping[str, str]) -> list[str]:

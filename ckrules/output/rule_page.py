@@ -14,6 +14,7 @@ from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.repairs import Repairs
 from ckrules.kernels import evidence
+from ckrules.output.field_docs import unit
 
 
 def rule_page(book: RuleBook, rule: Rule) -> str:
@@ -158,7 +159,8 @@ def field_page(name: str, books: Iterable[tuple[RuleBook, Mapping[str, Value]]])
             domain = domain_of(node)
             if domain.doc:
                 parts.append(domain.doc[:1].upper() + domain.doc[1:] + ".")
-            parts.append(_values(domain, defaults))
+            counted = unit(domain.sort, domain.doc)
+            parts.append((f"- unit: {counted}\n" if counted else "") + _values(domain, defaults))
         if readers:
             parts.append("Rules that read it:")
             parts.append("\n".join(f"- {r.code} {r.name}: {r.summary}" for r in readers))

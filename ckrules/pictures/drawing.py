@@ -255,9 +255,11 @@ def _parallel(figure: Any, picture: Parallel) -> None:
     axes.set_xticks(across, [_plain(a.name) for a in picture.axes], rotation=20, ha="right")
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
-    figure.legend(
+    legend = figure.legend(
         loc="outside right upper", frameon=False, fontsize="small", title=_plain(picture.field)
     )
+    for line in legend.get_lines():
+        line.set(linewidth=2.5, alpha=1)
 
 
 def _ticks(axes: Any, place: int, labels: Sequence[str]) -> None:

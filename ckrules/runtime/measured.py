@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckrules.compiling.database import DatabaseTable, ResultsError
+from ckrules.compiling.library import MeasuredTime
 from ckrules.device.jobs import MISCOMPUTED, RunStatus
 from ckrules.device.store import Runs
+from ckrules.kernels.families import problems_of
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.interface import DeviceInfo
@@ -101,6 +105,32 @@ def on(place: Path, arch: str, problem: Problem, variant: str) -> Measured:
         for row in timings.records(where=condition, values=values):
             _least(found, row["name"], row["latency_ms"])
     return Measured(found, frozenset(wrong))
+
+
+def everything(place: Path, arch: str) -> Iterator[MeasuredTime]:
+    """What a results database knows of the kernels of a GPU, on every problem.
+
+    Raises:
+        ResultsError: If the database cannot be read.
+    """
+    if not place.exists():
+        return
+    known: set[tuple[str, str]] = set()
+    for table in (Runs, Timings):
+        with table(place, reading=True) as rows:
+            for row in rows.records(where="arch = ?", values=(arch,)):
+                known.add((row["op_type"], row["problem"]))
+    for variant, text in sorted(known):
+        try:
+            problem = problems_of(variant).parse(text)
+        except UsageError:  # of a family that is not there, or of another version
+            continue
+        found = on(place, arch, problem, variant)
+        for name in found.wrong:
+            yield MeasuredTime(name, problem, -1.0, right=False)
+        for name, microseconds in found.microseconds.items():
+            if name not in found.wrong:
+                yield MeasuredTime(name, problem, microseconds)
 
 
 def _least(found: dict[str, float], name: str, milliseconds: float) -> None:

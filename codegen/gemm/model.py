@@ -10,6 +10,7 @@ from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.cpp_names import Pipeline
 from ckrules.codegen.tile_gemm import TileGemmModel
 from ckrules.constraints.gemm.problem_rules.several import MOST_GROUPS
+from ckrules.constraints.gemm.problem_rules.strides import STRIDED
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.engine.expr import Value
 
@@ -123,6 +124,16 @@ class GemmModel(TileGemmModel):
         """The type of an entry's arguments; those of several classes are laid out alike."""
         own = self.point["variant"] in ("batched", "stream_k")
         return f"Entry{number}::KernelArgs" if own else "kernel::KernelArgs"
+
+    @property
+    def strided(self) -> tuple[str, ...]:
+        """The variants whose tensors may have strides."""
+        return STRIDED
+
+    @property
+    def narrow_b(self) -> bool:
+        """Whether two elements of B share a byte."""
+        return TYPES[str(self.point["dtype"])][1] == "int4"
 
     @property
     def shuffled(self) -> bool:

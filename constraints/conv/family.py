@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
     from ckrules.kernels.family import CatalogWalk, Generation, Naming, Padding, Point, Problems
     from ckrules.kernels.timing import Timing
 
@@ -53,6 +54,11 @@ class GroupedConvolution(Family):
         from ckrules.constraints.tile_gemm import picture
 
         return picture.picture(point, known, gpu)
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
+        from ckrules.constraints.tile_gemm import picture
+
+        return picture.block_map(point)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm

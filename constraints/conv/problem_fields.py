@@ -104,6 +104,35 @@ def values(problem: Convolution) -> dict[str, Value]:
     }
 
 
+def members() -> dict[str, str]:
+    """Each of `fields` as a C expression of the ``ckrules_convolution`` p.
+
+    >>> members()["C"], members()["image_h"]
+    ('p.in_channels * p.groups', '(p.ndim > 1 ? p.input[p.ndim - 2] : 1)')
+    """
+    lists = {
+        "image": ("input", 1),
+        "filter": ("filter", 1),
+        "conv_stride": ("stride", 1),
+        "conv_dilation": ("dilation", 1),
+        "left_pad": ("left_pad", 0),
+        "right_pad": ("right_pad", 0),
+    }
+    return {
+        "N": "p.batch",
+        "G": "p.groups",
+        "C": "p.in_channels * p.groups",
+        "K": "p.out_channels * p.groups",
+        "problem_ndim": "p.ndim",
+        "k_batch": "p.k_batch",
+        **{
+            f"{stem}_{axis}": f"(p.ndim > {2 - k} ? p.{member}[p.ndim - {3 - k}] : {none})"
+            for stem, (member, none) in lists.items()
+            for k, axis in enumerate(AXES)
+        },
+    }
+
+
 class Sizes(Vocabulary):
     """The sizes of a problem and what follows from them."""
 

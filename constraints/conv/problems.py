@@ -57,6 +57,12 @@ class ConvProblems:
 
         return problem_fields.fields()
 
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """``ckrules_convolution`` of ``runtime/ckrules_conv.h``."""
+        from ckrules.constraints.conv import problem_fields
+
+        return "ckrules_convolution", problem_fields.members()
+
     def values(self, problem: Convolution) -> dict[str, Value]:
         """The values of `fields`."""
         from ckrules.constraints.conv import problem_fields

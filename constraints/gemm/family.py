@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
     from ckrules.kernels.family import Generation, Naming, Padding, Problems, Style
     from ckrules.kernels.timing import Timing
 
@@ -60,6 +61,11 @@ class Gemm(Family):
         if point["variant"] == "preshuffle":  # whose B goes to registers as it was shuffled
             known = {k: v for k, v in known.items() if not k.startswith("b_")}
         return picture.picture(point, known, gpu, in_order=not point["permute_n"])
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
+        from ckrules.constraints.tile_gemm import picture
+
+        return picture.block_map(point, in_order=not point["permute_n"])
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm

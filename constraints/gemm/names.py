@@ -17,7 +17,7 @@ What other tools call kernels is in `ckrules.constraints.gemm.tool_names`; all o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.gemm import words as w
@@ -64,14 +64,14 @@ def _kind(point: Mapping[str, Any]) -> str:
     return variant if variant in _KINDS else ""
 
 
-def body() -> list[Piece]:
+def body(switches: Sequence[str] = SWITCHES) -> list[Piece]:
     """The tokens behind the prefix that every form has."""
     out = [
         one_of("dtype", tuple(w.TYPES)), literal("_"), one_of("layout", w.LAYOUTS), literal("_"),
         one_of("pipeline", w.PIPELINES), literal("_"), one_of("epilogue", w.EPILOGUES),
         literal("_"), one_of("scheduler", w.SCHEDULERS),
     ]  # fmt: skip
-    for name in SWITCHES:
+    for name in switches:
         out += [literal("_"), one_of(name, TRUTH)]
     for group in TILES:
         out += [literal("_"), *numbers(group, "x")]

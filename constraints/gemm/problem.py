@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError, unknown
 
-_NAMES = ("M", "N", "K", "k_batch", "batch")
+_STRIDES = ("stride_a", "stride_b", "stride_c")
+_NAMES = ("M", "N", "K", "k_batch", "batch", *_STRIDES)
 _ALIASES = {
     "m": "M", "n": "N", "k": "K", "split_k": "k_batch", "kbatch": "k_batch", "splitk": "k_batch",
-    "batch_count": "batch",
+    "batch_count": "batch", "lda": "stride_a", "ldb": "stride_b", "ldc": "stride_c",
 }  # fmt: skip
 _MAX = 2**31 - 1
 _GROUPS = 4096
@@ -28,6 +29,8 @@ class Product:
     ('M=64,N=128,K=32', 'M=64,N=128,K=32,k_batch=2')
     >>> str(Product(64, 128, 32, others=((16, 128), (1, 128))))
     'M=64+16+1,N=128,K=32'
+    >>> str(Product(64, 128, 32, strides=(40, 0, 0)))
+    'M=64,N=128,K=32,stride_a=40'
     """
 
     m: int
@@ -38,6 +41,9 @@ class Product:
     """So many products of these sizes, one behind the other."""
     others: tuple[tuple[int, int], ...] = ()
     """M and N of the further groups of a grouped product; K is that of the first."""
+    strides: tuple[int, int, int] = (0, 0, 0)
+    """Elements from a row of A, B and C to the next, or from a column where columns are contiguous;
+    0: they lie one behind the other."""
 
     @property
     def groups(self) -> tuple[tuple[int, int], ...]:
@@ -51,7 +57,7 @@ class Product:
 
     def whole(self) -> Product:
         """The same product with its sums in one part."""
-        return Product(self.m, self.n, self.k, 1, self.batch, self.others)
+        return replace(self, k_batch=1)
 
     def sizes(self) -> dict[str, int]:
         """The sizes by name; of several groups what divides all of them."""
@@ -65,7 +71,9 @@ class Product:
         )
         text = f"M={m},N={n},K={self.k}"
         text += "" if self.k_batch == 1 else f",k_batch={self.k_batch}"
-        return text if self.batch == 1 else f"{text},batch={self.batch}"
+        text += "" if self.batch == 1 else f",batch={self.batch}"
+        said = zip(_STRIDES, self.strides, strict=True)
+        return text + "".join(f",{name}={value}" for name, value in said if value)
 
 
 def parse(text: str) -> Product:
@@ -109,7 +117,7 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
         if name not in values:
             raise UsageError(f"the problem has no {name}")
     m, n = (_side(name, values[name]) for name in "MN")
-    k, split, batch = (_integer(name, values.get(name, 1)) for name in _NAMES[2:])
+    k, split, batch = (_integer(name, values.get(name, 1)) for name in _NAMES[2:5])
     count = max(len(m), len(n))
     if count > _GROUPS:
         raise UsageError(f"{count} groups, expected at most {_GROUPS}")
@@ -117,7 +125,8 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
         if len(found) not in (1, count):
             raise UsageError(f"{name} has {len(found)} groups, expected 1 or {count}")
     groups = tuple(zip(m * (count // len(m)), n * (count // len(n)), strict=True))
-    return Product(*groups[0], k, split, batch, groups[1:])
+    strides = [_integer(name, values[name]) if name in values else 0 for name in _STRIDES]
+    return Product(*groups[0], k, split, batch, groups[1:], (strides[0], strides[1], strides[2]))
 
 
 def from_row(cells: Mapping[str, str]) -> Product:
@@ -152,10 +161,10 @@ def pack(problem: Product) -> bytes:
     """A problem as ``ckrules_gemm`` of ``runtime/ckrules_gemm.h`` lays it out.
 
     >>> len(pack(Product(1, 2, 3)))
-    48
+    72
     """
     p = problem
-    numbers = [p.m, p.n, p.k, p.k_batch, p.batch, len(p.groups)]
+    numbers = [p.m, p.n, p.k, p.k_batch, p.batch, len(p.groups), *p.strides]
     for group in p.others:
         numbers += group
     return struct.pack(f"={len(numbers)}q", *numbers)
@@ -165,4 +174,7 @@ def row(problem: Product, variant: str) -> dict[str, Value]:
     """The columns that a product fills in tables of results."""
     first = {"M": problem.m, "N": problem.n, "K": problem.k, "k_batch": problem.k_batch}
     more = {"batch": problem.batch, "groups": len(problem.groups)}
-    return {**first, **{k: v for k, v in more.items() if v > 1}, "flops": problem.flops}
+    apart = {k: v for k, v in zip(_STRIDES, problem.strides, strict=True) if v}
+    return {
+        **first, **{k: v for k, v in more.items() if v > 1}, **apart, "flops": problem.flops,
+    }  # fmt: skip

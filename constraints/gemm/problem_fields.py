@@ -26,6 +26,9 @@ BASELINE: Mapping[str, Value] = {
     "k_batch": 1,
     "batch": 1,
     "groups": 1,
+    "stride_a": 0,
+    "stride_b": 0,
+    "stride_c": 0,
 }
 
 
@@ -39,12 +42,18 @@ def fields() -> list[Expr]:
         Int("k_batch", (1, 2, 4, 8), **wide, doc="parts that the sum is split into"),
         Int("batch", (1, 2, 16), **wide, doc="products of these sizes, one behind the other"),
         Int("groups", (1, 2, 8), **wide, doc="products of different sizes, computed together"),
-    ]
+        *(
+            Int(f"stride_{x}", (0,), lo=0, hi=2**31 - 1,
+                doc=f"elements from a row (column) of {x.upper()} to the next; 0: packed")
+            for x in "abc"
+        ),
+    ]  # fmt: skip
 
 
 def values(problem: Product) -> dict[str, Value]:
     """The values of `fields` for a product."""
-    return {**problem.sizes(), "groups": len(problem.groups)}
+    strides = dict(zip(("stride_a", "stride_b", "stride_c"), problem.strides, strict=True))
+    return {**problem.sizes(), "groups": len(problem.groups), **strides}
 
 
 class GemmProblem(Quantities):
@@ -56,6 +65,9 @@ class GemmProblem(Quantities):
     k_batch: IntExpr
     batch: IntExpr
     groups: IntExpr
+    stride_a: IntExpr
+    stride_b: IntExpr
+    stride_c: IntExpr
 
     @cached_property
     def d_row(self) -> BoolExpr:
@@ -83,6 +95,24 @@ class GemmProblem(Quantities):
         side = ite(self.d_row, self.warp_tile_n * self.wave_n, self.warp_tile_m * self.wave_m)
         wide = minimum(side, 16 // self.output_bytes)
         return ite(self.epilogue == "cshuffle", wide, self.store_width)
+
+    @quantity
+    def length_a(self) -> IntExpr:
+        """Elements of A that lie side by side: K, or M where columns are contiguous."""
+        node: IntExpr = ite(self.a_transposed, self.M, self.K)
+        return node
+
+    @quantity
+    def length_b(self) -> IntExpr:
+        """Elements of B that lie side by side: K, or N where rows are contiguous."""
+        node: IntExpr = ite(self.b_transposed, self.N, self.K)
+        return node
+
+    @quantity
+    def length_c(self) -> IntExpr:
+        """Elements of C that lie side by side: N, or M where columns are contiguous."""
+        node: IntExpr = ite(self.c_row, self.N, self.M)
+        return node
 
     @quantity
     def part_length(self) -> IntExpr:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.family import Point, Tensors
 
+_PACKED = dict.fromkeys(("stride_a", "stride_b", "stride_c"), (0, 0))
+
 
 class GemmProblems:
     """Matrix products."""
@@ -52,6 +54,12 @@ class GemmProblems:
         from ckrules.constraints.gemm import problem_fields
 
         return problem_fields.fields()
+
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """``ckrules_gemm`` of ``runtime/ckrules_gemm.h``."""
+        alike = ("k_batch", "batch", "groups", "stride_a", "stride_b", "stride_c")
+        sizes = {"M": "m", "N": "n", "K": "k"} | {name: name for name in alike}
+        return "ckrules_gemm", {name: f"p.{member}" for name, member in sizes.items()}
 
     def values(self, problem: Product) -> dict[str, Value]:
         """The values of `fields`."""
@@ -91,7 +99,7 @@ class GemmProblems:
     def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
         """Sizes up to 16384, sums in one part, and one product."""
         most = dict.fromkeys("MNK", (1, 16384))
-        return {**most, "k_batch": (1, 1), "batch": (1, 1), "groups": (1, 1)}
+        return {**most, "k_batch": (1, 1), "batch": (1, 1), "groups": (1, 1), **_PACKED}
 
     def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
         """Every size makes sense with every other."""
@@ -99,4 +107,4 @@ class GemmProblems:
 
     def quiet(self) -> dict[str, Value]:
         """One product, its sums in one part."""
-        return {"k_batch": 1, "batch": 1, "groups": 1}
+        return {"k_batch": 1, "batch": 1, "groups": 1, **dict.fromkeys(_PACKED, 0)}

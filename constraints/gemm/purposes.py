@@ -130,6 +130,28 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM008", "bytes-stored-with-padding", kind="compile", until="2026.06",
+    applies=lambda c: (c.arch == "gfx950") & (c.epilogue == "default") & (c.pad_m | c.pad_n),
+    says="results of {dtype_c} are stored one by one, which padded tiles on {arch} cannot",
+    source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T)",
+            "ops/epilogue/default_2d_epilogue.hpp: UseRawStore, store_tile_raw"],
+    accepts=[{"arch": "gfx950", "epilogue": "default", "pad_n": True}],
+    rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"}],
+)  # fmt: skip
+def padded_results_are_stored(c: Quantities) -> BoolExpr:
+    """With the default epilogue and padding along M or N, 8-bit results are not stored one by one.
+
+    Why: a padded tile is stored by a function whose form for one byte asserts four. Compilers from
+    LLVM 20 on take it on every GPU with waves of 64; older ones, which do not know gfx950, have
+    another file, and compile.
+
+    Fix: use cshuffle, no padding, or another type of C.
+    """
+    narrow = c.dtype_c.isin("fp8", "bf8", "int8")
+    return ~narrow | (c.c_row & (c.store_width > 1))
+
+
+@rule(
     "GEMM007", "d-of-other-layout", kind="launch",
     applies=lambda c: c.has_d,
     says="D and C have one layout: {layout}",

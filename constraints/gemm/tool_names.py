@@ -48,6 +48,7 @@ class ToolNames:
 
     style = ""
     tool = ""
+    variants: tuple[str, ...] = ("standard", "preshuffle", "multi_d")
     grammar: Grammar
 
     def parse(self, text: str) -> ParsedName:
@@ -62,12 +63,16 @@ class ToolNames:
 
     def format(self, point: Point) -> str:
         """The name; raises `UsageError` for a kernel that the tool does not make."""
-        if point["variant"] not in TILE_ENGINE_PREFIXES:
+        if point["variant"] not in self.variants:
             raise UsageError(f"{self.tool} has no name for kernels of {point['variant']}")
         for key, value in self.fixed(point).items():
             if key in point and point[key] != value:
                 raise UsageError(f"{self.tool} has no kernel with {key} = {point[key]}")
-        return self.grammar.format(self.said(point))
+        return self.grammar_of(point).format(self.said(point))
+
+    def grammar_of(self, point: Point) -> Grammar:
+        """The grammar of the point's name, where a tool has several."""
+        return self.grammar
 
     def fixed(self, point: Point) -> Mapping[str, Any]:
         """What all kernels of the tool have, or what follows from the rest."""
@@ -86,6 +91,8 @@ class ToolNames:
 TILE_ENGINE_PREFIXES = {
     "standard": "gemm_", "preshuffle": "gemm_preshuffle_", "multi_d": "gemm_multi_d_",
 }  # fmt: skip
+#: What tile_engine's names of batched kernels begin with, which came in 2026.
+BATCHED = "batched_gemm_"
 
 
 class TileEngineNames(ToolNames):
@@ -123,6 +130,48 @@ class TileEngineNames(ToolNames):
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""
         found = self.grammar.span(text, name)
+        return (found[0], found[1] - 1) if found and name == "variant" else found
+
+
+class TileEngineNames2026(TileEngineNames):
+    """tile_engine's names of 2026, which has batched and grouped kernels as well.
+
+    Those of a batch do not say whether they are persistent::
+
+        batched_gemm_{dtype}_{abc}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}_…
+    """
+
+    variants = (*TileEngineNames.variants, "batched", "grouped")
+
+    def __init__(self) -> None:
+        super().__init__("tile_engine_2026", {
+            **TILE_ENGINE_PREFIXES, "standard": "gemm_universal_", "grouped": "grouped_gemm_",
+        })  # fmt: skip
+        self.batched = Grammar([one_of("variant", {BATCHED: "batched"}), *body(SWITCHES[:-1])])
+
+    def parse(self, text: str) -> ParsedName:
+        """See `ToolNames.parse`."""
+        if not text.startswith(BATCHED):
+            return super().parse(text)
+        said, _ = self.batched.parse(text)
+        point, taken = self.meant({**said, "persistent": False})
+        return ParsedName(point, {"style": self.style}, {"persistent": False, **taken})
+
+    def fixed(self, point: Point) -> Mapping[str, Any]:
+        """Beside what all have, nothing persistent in a batch and no D in groups."""
+        own: Mapping[str, Mapping[str, Any]]
+        own = {"batched": {"persistent": False}, "grouped": {"num_d": 0}}
+        return {**super().fixed(point), **own.get(str(point["variant"]), {})}
+
+    def grammar_of(self, point: Point) -> Grammar:
+        """That of batched kernels, or that of all others."""
+        return self.batched if point["variant"] == "batched" else self.grammar
+
+    def span(self, text: str, name: str) -> tuple[int, int] | None:
+        """Where a name writes the field."""
+        if not text.startswith(BATCHED):
+            return super().span(text, name)
+        found = self.batched.span(text, name)
         return (found[0], found[1] - 1) if found and name == "variant" else found
 
 
@@ -299,9 +348,7 @@ class KeyNames(ToolNames):
 
 
 TILE_ENGINE = TileEngineNames("tile_engine", TILE_ENGINE_PREFIXES)
-TILE_ENGINE_2026 = TileEngineNames(
-    "tile_engine_2026", {**TILE_ENGINE_PREFIXES, "standard": "gemm_universal_"}
-)
+TILE_ENGINE_2026 = TileEngineNames2026()
 DISPATCHER = DispatcherNames()
 REGISTRY = RegistryNames()
 KEY = KeyNames()
@@ -312,10 +359,10 @@ STYLES: Mapping[str, ToolNames] = {
 
 _IDENTIFIERS = tuple(f"{d}_{layout}_" for d in _ONE_TYPE for layout in w.PLAIN_LAYOUTS)
 #: What names begin with that do not begin with ``gemm_``.
-BEGINNINGS = ("ck_tile_gemm_dt_", *_IDENTIFIERS)
+BEGINNINGS = ("ck_tile_gemm_dt_", BATCHED, "grouped_gemm_", *_IDENTIFIERS)
 _BY_PREFIX: tuple[tuple[tuple[str, ...], ToolNames], ...] = (
     (("gemm_preshuffle_", "gemm_multi_d_"), TILE_ENGINE),
-    (("gemm_universal_",), TILE_ENGINE_2026),
+    (("gemm_universal_", BATCHED, "grouped_gemm_"), TILE_ENGINE_2026),
     (("ck_tile_gemm_dt_",), KEY),
     (_IDENTIFIERS, REGISTRY),
 )

@@ -92,9 +92,9 @@ def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
 
 def tables(ck: str) -> dict[str, Table]:
     """What rules look up, by name: 4-bit weights count as A's type, to which they are widened."""
-    later = {} if ck < "2026.06" else _LATER
+    later = {False: _LATER, True: _LATER_TURNED} if ck >= "2026.06" else {}
     single = {
-        (pair, turned): (*shapes, *(() if turned else later.get(pair, ())))
+        (pair, turned): (*shapes, *later.get(turned, {}).get(pair, ()))
         for (pair, turned), shapes in SINGLE.items()
     }
     return {

@@ -59,9 +59,10 @@ def types_are_aiters(c: Quantities) -> BoolExpr:
     "AITR002", "fixed-by-aiter", kind="profile", profiles=_PROFILE,
     says=["aiter stores with cshuffle, not {epilogue}",
           "aiter has one wave group: num_wave_groups = {num_wave_groups}",
-          "aiter has no persistent {variant}", "aiter permutes no columns of {variant}",
+          "aiter has no persistent {variant}: persistent = {persistent}",
+          "aiter permutes no columns of {variant}: permute_n = {permute_n}",
           "aiter transposes no C of experts: transpose_c = {transpose_c}",
-          "aiter pads no tile of experts",
+          "aiter pads no tile of experts: pad_m = {pad_m}, pad_n = {pad_n}, pad_k = {pad_k}",
           "aiter pads M with block scales: pad_m = {pad_m}"],
     source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
     rejects=[{**_FLAT, "persistent": True}, {**_EXPERTS, "pad_m": True}, {**_BLOCKS, "pad_m": False}],
@@ -87,7 +88,7 @@ def fixed_fields_are_aiters(c: Quantities) -> BoolExpr:
 
 @rule(
     "AITR003", "blocks-beyond-aiter", kind="profile", profiles=_PROFILE,
-    says="aiter makes kernels for 1 to 4 blocks on a compute unit, not {k_block_per_cu}",
+    says="aiter has 1 to 4 blocks on a compute unit: k_block_per_cu = {k_block_per_cu}",
     source=_WRAPPERS, accepts=[_FLAT, {**_FLAT, "k_block_per_cu": 4}],
     rejects=[{**_FLAT, "k_block_per_cu": 5}],
 )  # fmt: skip

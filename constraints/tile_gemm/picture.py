@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ckrules.arch import Gpu
+from ckrules.kernels.block_map import BlockMap
 
 _CELLS = 16  # warp tiles along N and M that are drawn
 _BAR = 40
@@ -43,6 +44,15 @@ def picture(
         *_loads(point, known),
         *_use(known, gpu),
     ]
+
+
+def block_map(point: Mapping[str, Any], *, in_order: bool = True) -> BlockMap:
+    """The same division as data; waves take warp tiles in turn, as in `picture`."""
+    block, waves, warp = (
+        (point[f"{what}_m"], point[f"{what}_n"], point[f"{what}_k"])
+        for what in ("tile", "wave", "warp_tile")
+    )
+    return BlockMap(block, waves, warp, in_order)
 
 
 def _waves(point: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:

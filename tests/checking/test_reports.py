@@ -79,13 +79,23 @@ def test_sarif_has_the_structure_of_2_1_0() -> None:
     assert any("fixes" in r for r in run_["results"])
 
 
-def test_sarif_links_rules_where_the_address_is_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("https://example.org/ckrules/", "https://example.org/ckrules/docs/rules/TILE001.md"),
+        ("https://example.org/{page}.html", "https://example.org/rules/TILE001.html"),
+    ],
+)
+def test_reports_link_rules_where_the_address_is_known(
+    address: str, page: str, tmp_path: Path
+) -> None:
     settings = tmp_path / "ckrules.toml"
-    settings.write_text('docs-url = "https://example.org/ckrules/"\n')
+    settings.write_text(f'docs-url = "{address}"\n')
     words = ["--config", str(settings), "--arch", "gfx942", "--format", "sarif", "own.json"]
     log = json.loads(run("check", *words).stdout)
     links = [r["helpUri"] for r in log["runs"][0]["tool"]["driver"]["rules"]]
-    assert "https://example.org/ckrules/docs/rules/TILE001.md" in links
+    assert page in links
+    assert f"see: {page}" in run("check", *words[:-2], "full", "own.json").stdout
 
 
 def test_fingerprints_do_not_depend_on_lines(

@@ -43,8 +43,8 @@ def test_a_plain_kernel_splits_sums(tmp_path: Path) -> None:
     files = _generated(tmp_path, PLAIN)
     header, device = files[f"{PLAIN}.hpp"], files[f"{PLAIN}.device.cpp"]
     assert "static constexpr bool kPadK = true;" in header
-    assert "const index_t stride_a = p.k;" in header
-    assert "const index_t stride_b = p.k;" in header
+    assert "stride_a = stride_or(p.stride_a, p.k);" in header
+    assert "stride_b = stride_or(p.stride_b, p.k);" in header
     for operation in ("set", "atomic_add"):
         assert f"{PLAIN}__hot_full_{operation}(" in device
 
@@ -64,7 +64,7 @@ def test_tensors_d_are_arguments(tmp_path: Path) -> None:
     header, host = files[f"{WITH_D}.hpp"], files[f"{WITH_D}.host.cpp"]
     assert "ck_tile::GemmKernelMultiD<" in header
     assert "element_wise::MultiDAdd" in header
-    assert "const index_t stride_a = p.m;" in header
+    assert "stride_a = stride_or(p.stride_a, p.m);" in header
     assert '{"d1", CKRULES_IN, 0},' in host
     assert "on.compute_units * on.blocks_per_cu" in host  # persistent
 

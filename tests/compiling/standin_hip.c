@@ -128,3 +128,20 @@ int hipStreamSynchronize(void* stream)
     (void)stream;
     return 0;
 }
+/* A GPU of four compute units that has room for two blocks on each. */
+int hipGetDevice(int* device)
+{
+    *device = 0;
+    return 0;
+}
+int hipDeviceGetAttribute(int* value, int attribute, int device)
+{
+    *value = 4;
+    return attribute != 63 || device != 0; /* hipDeviceAttributeMultiprocessorCount */
+}
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+                                                       size_t lds)
+{
+    *blocks = 2;
+    return function == NULL || threads < 1 || lds != 0;
+}

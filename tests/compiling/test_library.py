@@ -21,6 +21,8 @@ from ckrules.compiling import library, toolchain
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.manifest import ManifestEntry
 from ckrules.device.cpu import CpuDevice, CpuPlugin
+from ckrules.engine.expr.variables import domain_of
+from ckrules.kernels.families import problems_of
 from ckrules.support.errors import UsageError
 from tests.compiling import kernels
 from tests.device import whole_path
@@ -42,25 +44,57 @@ def entries(place: Path, **configs: Any) -> list[ManifestEntry]:
     return manifests(doubles.folder(place, **configs))
 
 
-def test_kernels_that_upstreams_calls_cannot_run_are_left_out(tmp_path: Path) -> None:
+def test_upstreams_calls_run_what_they_can_say(tmp_path: Path) -> None:
     stream_k = {**doubles.CONV, "variant": "bwd_weight", "streamk": "tree"}
     several = {**doubles.GEMM, "variant": "multi_d", "num_d": 1, "elementwise_op": "add"}
     listed = entries(
         tmp_path, f=doubles.CONV, w={**doubles.CONV, "variant": "bwd_weight"}, s=stream_k,
         g=doubles.GEMM, m=several, d=doubles.DEPTHWISE, i={**doubles.CONV, "illegal": True},
     )  # fmt: skip
-    assert [k.name for k in library.chosen(listed)] == ["f", "w", "g"]
-    with pytest.raises(UsageError, match="no built kernel of a kind that upstream's dispatchers"):
-        library.chosen([k for k in listed if k.name in "smd"])
+    rows, notes = library.chosen(listed)
+    calls = {r.kernel.name: r.upstream for r in rows}
+    assert calls == {"f": 2, "w": 2, "s": 0, "g": 1, "m": 0}
+    assert notes == ["left out: d (of a family without a C header)"]
+    with pytest.raises(UsageError, match="no built kernel that breaks no rule; left out: d"):
+        library.chosen([k for k in listed if k.name in "di"])
 
 
-def test_calls_that_could_mean_several_kernels_are_refused(tmp_path: Path) -> None:
+def test_calls_that_could_mean_several_kernels_are_told(tmp_path: Path) -> None:
     both = {"a": doubles.GEMM, "b": {**doubles.GEMM, "layout": "rrr"}}
-    with pytest.raises(UsageError, match=r"fp16 fp16 rcr; gfx942 fp16 fp16 rrr: build the library"):
-        library.chosen(entries(tmp_path, **both))
+    _, notes = library.chosen(entries(tmp_path, **both))
+    (note,) = notes
+    assert note.startswith(
+        "upstream's dispatcher_init will refuse: its calls name no dtype, dtype_c"
+    )
+    assert note.endswith("there are kernels of fp16 fp16 rcr; fp16 fp16 rrr")
     other = {"a": doubles.CONV, "b": {**doubles.CONV, "dtype": "bf16"}}
-    with pytest.raises(UsageError, match="name no arch, dtype"):
-        library.chosen(entries(tmp_path / "conv", **other))
+    _, notes = library.chosen(entries(tmp_path / "conv", **other))
+    assert "conv_dispatcher_init will refuse" in notes[0]
+
+
+@pytest.mark.parametrize("variant", ["forward", "standard"])
+def test_every_size_of_a_problem_has_its_member(variant: str) -> None:
+    problems = problems_of(variant)
+    _, members = problems.members()
+    assert set(members) == {domain_of(f).name for f in problems.fields()}
+
+
+def test_what_rules_know_of_wrong_sums_is_in_the_list(tmp_path: Path) -> None:
+    """compv4 sums wrong where there are exactly three block tiles along K."""
+    config = {**doubles.GEMM, "pipeline": "compv4", "double_smem_buffer": True}
+    rows, _ = library.chosen(entries(tmp_path, k=config))
+    product = problems_of("standard").parse
+    times = [
+        library.MeasuredTime("k", product("M=8,N=8,K=64"), 7.5),
+        library.MeasuredTime("k", product("M=8,N=8,K=128"), -1.0, right=False),
+        library.MeasuredTime("other", product("M=8,N=8,K=128"), 1.0),
+    ]
+    text = dict(library.headers(rows, times))["ckrules_listed.cpp"]
+    assert "static bool right_0(const void* data)" in text
+    assert text.count("whole(3LL)") == 1
+    assert '{0, 1, 7.5, "\\x08' in text
+    assert '{0, 0, -1, "\\x08' in text
+    assert "kernels, 1, times, 2," in text
 
 
 def test_the_registry_has_upstreams_form(tmp_path: Path) -> None:
@@ -137,6 +171,9 @@ def with_library(built: Path, home: Path) -> Path:
     done = whole_path.shell("ckrules build kernels --library", home)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == f"kernels/{library.NAME}: 1 kernel"
+    assert (place / library.HEADER).exists()
+    registry = json.loads((place / library.REGISTRY).read_text())
+    assert registry["metadata"]["total_kernels"] == 1
     return place / library.NAME
 
 
@@ -167,6 +204,29 @@ def test_a_c_program_uses_it_unchanged(home: Path) -> None:
     assert done.stdout.splitlines() == [
         "before init: 0", "kernels: 0 1", "supported: 1", "name: grouped_conv_fw", "time: 0.25",
         "launches: 13", "odd: 0 -2", "null: -1", "gemm: 0 -2 -1", "left: 0",
+    ]  # fmt: skip
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_a_c_program_uses_the_header(home: Path) -> None:
+    """It chooses, asks for the workspace, launches on a stream and reads why calls fail."""
+    require_toolchain()
+    assert whole_path.build().returncode == 0
+    built = with_library(whole_path.folder() / "out", home)
+    words = (
+        *(str(built), str(home / "libstandin.so"), f"-I{built.parent}"),
+        *(f"-Wl,-rpath,{built.parent}:{home}", "-Wall", "-Werror"),
+    )
+    program = compile_c(HERE / "header_user.c", home / "user", *words)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    (name,) = (p.stem for p in built.parent.glob("*.hsaco"))
+    assert done.stdout.splitlines() == [
+        f"1 {name}", "fields: 1", f"chosen: 0 {name} 1 -1", "workspace: 0", "launched: 0 1",
+        "measured: 0 0.25 8", "no buffers: -1 no buffers are given",
+        "other type: -2 no kernel of variant forward has these fields",
+        "field: -1 no kernel has a field as in 'typ=fp16'", "name: -1 no kernel is named nobody",
+        f"odd: -2 {name}:", "tensors: -1 2 tensors, expected 3", "left: 0",
     ]  # fmt: skip
 
 
@@ -269,7 +329,8 @@ def test_the_compilers_words_are_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     require_toolchain()
     listed = entries(tmp_path, k=doubles.CONV)
     broken = replace(listed[0], config={**listed[0].config, "variant": "forward"})
-    monkeypatch.setattr(library, "headers", lambda _: [("ckrules_kernel.h", "#error no")])
+    bad = [("runtime/ckrules_kernel.h", "#error no"), ("ckrules_listed.cpp", "")]
+    monkeypatch.setattr(library, "headers", lambda *_: bad)
     with pytest.raises(library.LibraryError, match=r"libckrules_dispatcher.so: .*error"):
         library.build(broken.folder)
     assert not (tmp_path / library.NAME).exists()

@@ -3,6 +3,8 @@
 A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
 follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for
 anything: within a line for characters, alone on a line for lines. Other commands are not run.
+A block with ``title="NAME"`` is a file that the commands after it find in their folder; each
+command has a folder of its own.
 
     python tests/docs/consoles.py README.md    writes the outputs that are not true any more
 """
@@ -14,12 +16,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,14 @@ class Console:
     command: str
     shown: str
     line: int
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def consoles(text: str) -> Iterator[Console]:
     """Every command of the ``console`` blocks."""
     for block in _BLOCK.finditer(text):
         start = text.count("\n", 0, block.start(1)) + 1
+        files = {f[1]: f[2] for f in _FILE.finditer(text, 0, block.start())}
         lines = block[1].splitlines()
         at = 0
         while at < len(lines):
@@ -47,7 +52,7 @@ def consoles(text: str) -> Iterator[Console]:
             while at < len(lines) and not lines[at].startswith("$ "):
                 at += 1
             shown = "".join(f"{line}\n" for line in lines[output:at])
-            yield Console(command.removeprefix("$ "), shown, start + first)
+            yield Console(command.removeprefix("$ "), shown, start + first, files)
 
 
 def is_ours(console: Console) -> bool:
@@ -55,8 +60,8 @@ def is_ours(console: Console) -> bool:
     return console.command.startswith("ckrules ")
 
 
-def run(command: str) -> str:
-    """What a pipe gets from the command, both streams together, from an empty folder."""
+def run(command: str, files: Mapping[str, str] | None = None) -> str:
+    """What a pipe gets from the command, both streams together, from a folder with these files."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "bin" / "ckrules"
         script.parent.mkdir()
@@ -64,6 +69,8 @@ def run(command: str) -> str:
         script.chmod(0o755)
         work = Path(folder) / "work"
         work.mkdir()
+        for name, text in (files or {}).items():
+            (work / name).write_text(text, encoding="utf-8")
         environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("CKRULES_")},
             "PATH": f"{script.parent}:{os.environ['PATH']}",
@@ -108,7 +115,9 @@ def main(paths: list[str]) -> None:
     for path in map(Path, paths):
         text = path.read_text(encoding="utf-8")
         for console in consoles(text):
-            if is_ours(console) and not matches(console.shown, output := run(console.command)):
+            if is_ours(console) and not matches(
+                console.shown, output := run(console.command, console.files)
+            ):
                 print(f"{path}:{console.line}: {console.command}", file=sys.stderr)
                 head = f"$ {console.command}\n"
                 new = _as_long(output, console.shown)

@@ -25,7 +25,7 @@ _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 @pytest.mark.parametrize("console", COMMANDS)
 def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
     """Where a rule changed on purpose, `make docs` writes the outputs anew."""
-    output = consoles.run(console.command)
+    output = consoles.run(console.command, console.files)
 
     if not consoles.matches(console.shown, output):
         pytest.fail(f"`make docs` would write:\n{output}", pytrace=False)
@@ -99,6 +99,14 @@ def test_outputs_are_written_anew(tmp_path: Path) -> None:
     assert (
         page.read_text(encoding="utf-8") == f"```console\n{true}$ ckrules archs\n{head}\n…\n```\n"
     )
+
+
+def test_titled_blocks_are_files(tmp_path: Path) -> None:
+    """Commands find what the page shows before them."""
+    text = '```text title="a.txt"\none\n```\n\n```console\n$ ckrules --version; cat a.txt\n```\n'
+    (found,) = consoles.consoles(text)
+    assert found.files == {"a.txt": "one\n"}
+    assert consoles.run(found.command, found.files).endswith("\none\n")
 
 
 def test_blocks_are_read_with_their_lines() -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ckrules.engine.expr import INT, REAL
+from ckrules.engine.expr.variables import domain_of
+from ckrules.kernels.books import Books
+from ckrules.output.field_docs import PAGE, unit
 from ckrules.output.rule_docs import INDEX, WRITTEN, every_rule, pages, stale, write
 from tests.cli.run import run
 
@@ -17,8 +21,28 @@ def test_pages_are_fresh() -> None:
 def test_every_rule_has_a_page_and_a_row() -> None:
     made = pages()
     codes = set(every_rule())
-    assert {Path(name).stem for name in made} == codes | {Path(INDEX).stem}
+    assert {Path(name).stem for name in made} == codes | {Path(INDEX).stem, Path(PAGE).stem}
     assert all(f"{code}.md" in made[INDEX] for code in codes)
+
+
+def test_every_number_has_a_unit() -> None:
+    """A new field's description says what its numbers count."""
+    without, made = set(), pages()
+    for book in Books().every():
+        for name, node in {**book.fields, **book.vocabulary.quantities}.items():
+            doc = domain_of(node).doc if name in book.fields else node.data.doc
+            assert f"| `{name}` |" in made[PAGE]
+            declared = "" if name in book.fields else node.data.unit
+            if node.sort in (INT, REAL) and not declared and unit(node.sort, doc) == "number":
+                without.add(name)
+    assert without == {"stage"}  # the number of a GEMM, which counts nothing
+
+
+def test_explain_says_the_unit() -> None:
+    """The same without the page."""
+    assert "\n- unit: elements\n" in run("explain", "tile_m").stdout
+    assert "LDS of a workgroup [bytes]." in run("explain", "lds_bytes").stdout
+    assert "unit" not in run("explain", "pad_m").stdout
 
 
 def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:

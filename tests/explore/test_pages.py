@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
+import shlex
 from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
+from ckrules.compiling.results import COLUMNS, Results
 from ckrules.explore.choice import Choice
+from ckrules.explore.figures import FIGURES
+from ckrules.explore.kernel_address import read
 from ckrules.explore.reasons import reason
 from ckrules.explore.solving import Solver
-from tests.explore.client import chips, client, subject, text, total
+from ckrules.explore.subject import Subject
+from tests.cli.run import run
+from tests.explore.client import NAME, chips, client, subject, text, total
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +171,7 @@ def test_nothing_is_proposed_where_nothing_is_typed(page: TestClient) -> None:
 def test_lists_of_kernels(page: TestClient) -> None:
     answer = page.get("/kernels?tile_m=64&wave_m=2&pipeline=compv3&n=3")
     assert answer.status_code == 200
-    assert answer.text.count("<td><code>grouped_conv_bwd_weight_fp16") == 3
+    assert answer.text.count("<code>grouped_conv_bwd_weight_fp16") == 3
     drawn = [page.get(f"/kernels?list=sample&n=5&seed={s}").text for s in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert "no kernel is left" in page.get("/kernels?where=tile_m+%3D%3D+63").text
@@ -170,3 +183,119 @@ def test_kernels_that_are_predicted_fastest(page: TestClient) -> None:
     assert answer.status_code == 200
     assert "fastest first on" in answer.text
     assert "predicted µs" in answer.text
+
+
+def test_a_kernel_has_a_page(page: TestClient) -> None:
+    answer = page.get("/kernel", params={"k": NAME})
+    assert answer.status_code == 200
+    said = text(answer.text)
+    assert "legal , no rule is broken" in said
+    known = subject().region.book.resources(read(NAME, subject().books, "gfx942").point)
+    assert f"lds_bytes {known['lds_bytes']:,}" in said
+    assert f"vgprs {known['vgprs']:,}" in said
+    for rule in subject().region.book.rules:
+        assert rule.code in said
+    assert "ck_tile" in said  # its source
+    assert answer.text.count("<rect") == 4 + 8 + 8  # of C, A and B
+
+
+def test_two_kernels_are_compared(page: TestClient) -> None:
+    other = NAME.replace("64x64x64", "128x64x64")
+    answer = page.get("/kernel", params={"k": [NAME, other]})
+    differing = re.findall(r'<tr class="differs"><th scope="row">(\w+)</th>', answer.text)
+    assert differing[0] == "tile_m"
+    assert "tile_n" not in differing
+    assert {"lds_bytes", "a_extent"} & set(differing)
+
+
+def test_a_kernel_that_breaks_rules_says_which(page: TestClient) -> None:
+    bad = NAME.replace("64x64x64", "96x64x64")
+    said = text(page.get("/kernel", params={"k": f"{bad}@gfx942"}).text)
+    assert "breaks" in said
+    assert "TILE001 the waves do not cover the tile along M" in said
+
+
+@pytest.mark.parametrize(
+    "k", ["", "nonsense", "{", "[]", '{"variant": 1}', f"{NAME}@gfx9999", "x" * 9000, "{" * 3000]
+)
+def test_what_is_no_kernel_is_said(page: TestClient, k: str) -> None:
+    answer = page.get("/kernel", params={"k": k})
+    assert answer.status_code == 400
+    assert 'class="fault"' in answer.text
+
+
+def test_builds_and_runs_are_shown(tmp_path: Path) -> None:
+    database = tmp_path / "results.sqlite"
+    name = read(NAME, subject().books, "gfx942").name
+    row = dict.fromkeys(COLUMNS) | {
+        "name": name, "arch": "gfx942", "artifact": "device", "ck": "2026.06", "rules": "x",
+        "legal": True, "status": "failed", "error_class": "compile", "seconds": 1.5, "tool": "x",
+        "tool_version": "clang 19", "flags": "", "command": "", "config": "", "finished": 1.0,
+        "key": "k", "lacks": "",
+    }  # fmt: skip
+    with Results(database) as table:
+        table.store(row)
+    about = subject()
+    held = Subject(about.region, about.books, about.title, about.options, database)
+    with client(held) as page:
+        said = text(page.get("/kernel", params={"k": NAME}).text)
+        assert "Builds artifact ck status" in said
+        assert "device 2026.06 failed compile" in said
+        assert "There are no runs of it in the results." in said
+
+
+@pytest.mark.parametrize("form", ["names", "jsonl", "parquet"])
+def test_the_current_set_is_a_file(page: TestClient, form: str, tmp_path: Path) -> None:
+    query = "pipeline=compv4&tile_m=64&where=lds_bytes+%3C+9000"
+    answer = page.get(f"/file?{query}&form={form}&n=20000")
+    assert answer.status_code == 200
+    space = subject().space.where("lds_bytes < 9000").bind(pipeline="compv4", tile_m=64)
+    expected = min(20000, space.count())
+    assert expected > 10000
+    if form == "parquet":
+        table = pq.read_table(BytesIO(answer.content))
+        assert table.num_rows == expected
+        assert table.slice(0, 1).to_pylist()[0] == space[0]
+    else:
+        lines = answer.text.splitlines()
+        assert len(lines) == expected
+        assert len(set(lines)) == expected or form == "names"
+        if form == "jsonl":
+            assert json.loads(lines[-1]) == {**space[expected - 1], "ck": "2026.06"}
+
+
+@pytest.mark.parametrize(
+    "query", ["form=exe", "n=0", "n=1000001", "n=x", "pipeline=nope", "where=tile_m+%3D+3"]
+)
+def test_bad_exports_are_refused(page: TestClient, query: str) -> None:
+    assert page.get(f"/file?{query}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "query", ["", "pipeline=compv4&tile_m=64&tile_m=128&where=lds_bytes+%3C+9000"]
+)
+def test_command_line_and_python_select_the_same(page: TestClient, query: str) -> None:
+    shown = page.get(f"/export?{query}").text
+    command = re.search(r'<pre id="command">(.*?)</pre>', shown, re.S)
+    python = re.search(r'<pre id="python">(.*?)</pre>', shown, re.S)
+    assert command
+    assert python
+    words = shlex.split(html.unescape(command[1]))
+    assert words[:2] == ["ckrules", "enumerate"]
+    assert int(run("count", *words[2:]).stdout) == total(shown)
+    names: dict[str, Any] = {}
+    exec(html.unescape(python[1]), names)
+    assert names["space"].count() == total(shown)
+
+
+@pytest.mark.parametrize("kind", list(FIGURES))
+def test_pictures_are_drawn(page: TestClient, kind: str) -> None:
+    query = "pipeline=compv4&tile_m=64&tile_n=64&vector_a=8"
+    answer = page.get(f"/picture.svg?{query}&of={kind}&field=tile_k&value=wave_m")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.text.lstrip().startswith("<")
+    assert kind != "counts" or "by tile_k" in answer.text
+    empty = page.get(f"/picture.svg?where=tile_m+%3D%3D+63&of={kind}")
+    assert (empty.status_code, "no kernel is left" in empty.text) == (200, True)

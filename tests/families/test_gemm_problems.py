@@ -49,6 +49,9 @@ def _point(name: str, arch: str = "gfx942") -> dict[str, Any]:
         (PLAIN, "M=64,N=64,K=64,batch=2", ["GPROB010"]),
         (PLAIN + "_batched", "M=64,N=64,K=64,batch=2", []),
         (PLAIN + "_batched", "M=4096,N=4096,K=4096,batch=128", ["GPROB012"]),
+        (PLAIN + "_batched", "M=512,N=512,K=512,stride_a=520", ["GPROB014"]),
+        (PLAIN, "M=512,N=512,K=512,lda=512,ldb=513,ldc=1024", []),
+        (PLAIN, "M=512,N=512,K=512,stride_a=511,stride_c=8", ["GPROB013"]),
         (PLAIN + "_grouped", "M=64+1,N=64+128,K=64", []),
         (PLAIN + "_grouped", "M=64+1,N=64+72,K=64", ["GPROB003"]),
         (PLAIN + "_grouped", "M=" + "+".join(["1"] * 33) + ",N=64,K=64", ["GPROB011"]),
@@ -77,9 +80,17 @@ def test_what_is_no_product(text: str) -> None:
 
 def test_bytes_are_those_of_the_header() -> None:
     found = np.frombuffer(pack(Product(1, 2, 3, 4)), np.int64)
-    assert found.tolist() == [1, 2, 3, 4, 1, 1]
+    assert found.tolist() == [1, 2, 3, 4, 1, 1, 0, 0, 0]
     found = np.frombuffer(pack(parse("M=1+7,N=2+8,K=3")), np.int64)
-    assert found.tolist() == [1, 2, 3, 1, 1, 2, 7, 8]
+    assert found.tolist() == [1, 2, 3, 1, 1, 2, 0, 0, 0, 7, 8]
+
+
+def test_strides_are_the_pitches_of_the_tensors() -> None:
+    product = parse("M=64,N=128,K=32,stride_a=40,ldc=130")
+    assert parse(str(product)) == product
+    assert product.whole() == product
+    assert np.frombuffer(pack(product), np.int64).tolist() == [64, 128, 32, 1, 1, 1, 40, 0, 130]
+    assert [t.pitch for t in GemmTensors(product, _point(PLAIN)).all] == [40, 0, 130]
 
 
 def test_groups_are_written_side_by_side() -> None:

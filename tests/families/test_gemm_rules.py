@@ -61,6 +61,22 @@ def test_four_bit_weights_compile_as_labelled() -> None:
     assert sum(found) == 13
 
 
+@pytest.mark.parametrize("dtype", ["fp8", "bf8"])
+def test_transposed_bytes_of_64_came_later(dtype: str) -> None:
+    """WarpGemmMfma_f32_16x16x64_…_CTransposed is in the headers of 2026."""
+    given = {
+        "variant": "standard", "arch": "gfx942", "dtype": dtype, "layout": "rcr",
+        "tile_m": 64, "tile_n": 64, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1,
+        "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 64, "pipeline": "compv3",
+        "scheduler": "intrawave", "epilogue": "default", "transpose_c": True,
+    }  # fmt: skip
+    codes = {}
+    for ck in ("2025.11", "2026.06"):
+        point = config_from_mapping(given, Books(ck)).point
+        codes[ck] = [v.code for v in book("standard", ck=ck).violations(point)]
+    assert codes == {"2025.11": ["WARP001"], "2026.06": []}
+
+
 def test_lds_of_shuffled_weights_is_that_of_a_alone() -> None:
     measured = [x for x in _lines("gemm_claims_gfx942.jsonl") if "lds" in x]
     rules = book("preshuffle", ck=CK)

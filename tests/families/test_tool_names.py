@@ -25,6 +25,10 @@ NAMES = {
         ("tile_engine", {"permute_n": False, "k_block_per_cu": 1}),
     f"gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}":
         ("tile_engine_2026", {"k_block_per_cu": 1}),
+    f"grouped_gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}":
+        ("tile_engine_2026", {"k_block_per_cu": 1}),
+    f"batched_gemm_fp16_rcr_compv3_cshuffle_intrawave_False_True_False_{TILES}":
+        ("tile_engine_2026", {"persistent": False, "k_block_per_cu": 1}),
     f"fp16_rcr_compv4_cshuffle_auto_True_True_True_False_{TILES}_MultiDAdd_d1":
         ("registry", {"dtype_c": "fp16", "layout": "rcrr", "double_smem_buffer": True}),
     f"fp8_rcr_preshufflev2_cshuffle_auto_False_False_False_False_{TILES}_preshuffle":

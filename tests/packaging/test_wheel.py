@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -15,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+_VERSION = PROJECT["project"]["version"]
 MAPPED = {"ckrules": "ckrules", **{f"ckrules/{d}": d for d in ("arch", "constraints", "codegen")}}
 """Folders of the wheel and where they are in the tree."""
 
@@ -155,6 +160,47 @@ def test_the_wheel_works_outside_the_tree(built: Path, tmp_path: Path) -> None:
     )
 
     assert (done.stdout, done.stderr) == ("65536 True\n", "")
+
+
+def test_a_clean_environment_gets_the_commands(built: Path, tmp_path: Path) -> None:
+    """pip installs the wheel, and the command of the package's name is there for `pipx run`.
+
+    The packages that it needs are those of this environment, since there may be no index.
+    """
+    [wheel] = built.glob("*.whl")
+    place = tmp_path / "clean environment"
+    venv.create(place, with_pip=False, symlinks=True)
+    python, site = place / "bin" / "python", Path(sysconfig.get_path("purelib"))
+    [home] = place.glob("lib/python3*/site-packages")
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*install, "--no-index", "--no-deps", str(wheel)], check=True)
+    (home / "needed.pth").write_text(f"{site}\n", encoding="utf-8")
+    assert PROJECT["project"]["name"] in PROJECT["project"]["scripts"]
+    words = ["count", "--variant", "bwd_weight", "--arch", "gfx1201", "--dtype", "fp16"]
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    asked = ["-I", "-c", "import ckrules; print(ckrules.__file__)"]
+    for command, said in (
+        ([place / "bin" / "ckrules", "--version"], f"ckrules, version {_VERSION}\n"),
+        ([place / "bin" / "ckrules", *words], "538339752\n"),
+        ([python, *asked], f"{home / 'ckrules' / '__init__.py'}\n"),
+    ):
+        done = subprocess.run(
+            [*map(str, command)], capture_output=True, text=True, check=False, cwd=tmp_path,
+            env=clean,
+        )  # fmt: skip
+        assert (done.stdout, done.stderr) == (said, "")
+
+
+def test_every_extra_is_said() -> None:
+    """The README says what each extra is for, and the tests have all that run here."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| extra | for |")[2].partition("\n\n")[0]
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(re.findall(r"`(\w+)`", re.sub(r"\|[^|]*\|$", "", table, flags=re.MULTILINE))) == {
+        *extras
+    } - {"test", "dev"}
+    needed = {n for name in set(extras) - {"test", "dev", "gpu"} for n in extras[name]}
+    assert needed - set(extras["test"]) == set()
 
 
 def test_a_forgotten_sub_package_is_named(tmp_path: Path) -> None:

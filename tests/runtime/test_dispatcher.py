@@ -138,6 +138,14 @@ def test_padded_products_are_right(
         assert d.run(text, *given).tolist() == expected(choice, given).tolist()
 
 
+def test_arrays_have_no_strides(tmp_path: Path) -> None:
+    text = "M=64,N=64,K=64,stride_a=72"
+    with dispatcher(folder(tmp_path, k=GEMM)) as d:
+        choice = d.select(text)
+        with pytest.raises(UsageError, match="handed over packed, without strides"):
+            d.run(text, *arrays(choice))
+
+
 @pytest.mark.parametrize("channels", range(1, 10))
 def test_padded_depthwise_convolutions_are_right(tmp_path: Path, channels: int) -> None:
     text = f"N=2,G={channels},C={channels},K={channels},H=5,W=4,Y=3,X=3,pad=1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 
-from ckrules.checking.diagnostics import Diagnostic
+from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.reports.concise import TINTS
 from ckrules.checking.verdict import ItemVerdict
@@ -104,7 +104,7 @@ def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions
     if d.severity == "error" and d.evidence == evidence.READ_ONLY:
         said = "this rule was read from sources; nothing has confirmed it yet"
         out.append(f"{' ' * gutter} {tail} note: {said}")
-    see = options.docs_url + d.url if options.docs_url else f"ckrules explain {d.code}"
+    see = linked(options.docs_url, d.url) if options.docs_url else f"ckrules explain {d.code}"
     out.append(f"{' ' * gutter} {tail} see: {visible(see)}")
     return "\n".join(out) + "\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ckrules import __version__
-from ckrules.checking.diagnostics import Diagnostic, kind_sentence
+from ckrules.checking.diagnostics import Diagnostic, kind_sentence, linked
 from ckrules.checking.findings import FINDINGS
 from ckrules.checking.fingerprint import fingerprint
 from ckrules.checking.reports import ReportOptions
@@ -58,12 +58,12 @@ def _rule(d: Diagnostic, summary: str, description: str, doc: str, docs_url: str
         "name": "".join(w.capitalize() for w in d.name.split("-")),
         "shortDescription": {"text": summary},
         "fullDescription": {"text": description},
-        "help": {"text": doc, "markdown": f"{doc}\n\n[{d.code}]({docs_url}{d.url})"},
+        "help": {"text": doc, "markdown": f"{doc}\n\n[{d.code}]({linked(docs_url, d.url)})"},
         "defaultConfiguration": {"level": d.severity},
         "properties": {"kind": d.kind, "description": kind_sentence(d.kind)},
     }
     if docs_url:
-        out["helpUri"] = docs_url + d.url
+        out["helpUri"] = linked(docs_url, d.url)
     return out
 
 

@@ -30,7 +30,8 @@ DIR is what ckrules generate wrote. For each kernel are made, beside its sources
 Results go to ckrules-results.sqlite in DIR as they come; ckrules results shows
 them. What is there already with the same sources, flags and compiler is not
 built again, so an interrupted build goes on where it was. --library also makes
-libckrules_dispatcher.so, upstream's C interface over the kernels of DIR.
+libckrules_dispatcher.so, which chooses and runs the kernels of DIR for C programs:
+by ckrules_dispatcher.h, and by the calls of upstream's dispatchers.
 
 \b
 Examples:
@@ -62,7 +63,7 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--timeout", default=900.0, type=Seconds(), help="Limit for one artifact [900].")
 @click.option("--retry", is_flag=True, help="Compile again what failed before.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
-@click.option("--library", is_flag=True, help="Also build upstream's dispatcher library of DIR.")
+@click.option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
 @quiet_option
 def command(
     folder: str,
@@ -115,12 +116,24 @@ def command(
         _tell_others(session.compilers)
     code = _finish(summary, quiet)
     if library:
-        from ckrules.compiling.library import build
-
-        place, count = build(home, compiler)
-        if not quiet:
-            note(f"{place}: {count:,} kernel{'s' * (count != 1)}")
+        _make_library(home, compiler, database, quiet)
     return code
+
+
+def _make_library(home: Path, compiler: str | None, database: str | None, quiet: bool) -> None:
+    """Makes the folder's dispatcher library, with the times that its results know."""
+    from ckrules.compiling.database import FILE
+    from ckrules.compiling.folder import manifests
+    from ckrules.compiling.library import build
+    from ckrules.runtime.measured import everything
+
+    place = Path(database) if database is not None else home / FILE
+    archs = dict.fromkeys(k.arch for k in manifests(home))
+    made = build(home, compiler, [t for arch in archs for t in everything(place, arch)])
+    if not quiet:
+        for line in made.notes:
+            note(line)
+        note(f"{made.path}: {made.kernels:,} kernel{'s' * (made.kernels != 1)}")
 
 
 def _tell_others(compilers: Mapping[str, str]) -> None:

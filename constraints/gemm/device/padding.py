@@ -24,7 +24,7 @@ class GemmPadding:
         'M=64,N=64,K=32'
         """
         parts, batch = problem.k_batch, problem.batch
-        if problem.others:
+        if problem.others or any(problem.strides):
             return  # groups lie one behind the other, with no room between them
         steps = (
             (*_STEPS, int(config["tile_m"])),

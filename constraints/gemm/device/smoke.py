@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem_rules.strides import STRIDED
 
 
 def smoke(config: Mapping[str, Any]) -> list[Product]:
@@ -13,7 +14,7 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
     beginning and end of the pipelines, and split sums; then sizes that are no multiple of a tile,
-    which are padded or refused, and a single row. Batched and grouped kernels have several products.
+    which are padded or refused, a single row, and rows that lie apart. Batched and grouped kernels have several products.
 
     >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
@@ -27,6 +28,10 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
         Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
     variant = config.get("variant")
+    if variant in STRIDED:
+        apart = 4 * max(m, n, k) + 8
+        b = 0 if variant == "preshuffle" or str(config.get("dtype")).endswith("_i4") else apart
+        found.append(Product(m, 2 * n, 4 * k, strides=(apart, b, apart)))
     if variant == "batched":
         found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
     if variant == "grouped":

@@ -47,15 +47,17 @@ class GemmTensors:
             return self._batch(self._element(a), self._element(b), c)
         plain, turned = (0, 1), (1, 0)
         shape, order = self._b(letters[1])
+        pitches = self.problem.strides
         return (
-            Tensor("a", "in", (p.m, p.k), self._element(a), plain if letters[0] == "r" else turned),
-            Tensor("b", "in", shape, self._element(b), order),
+            Tensor("a", "in", (p.m, p.k), self._element(a), plain if letters[0] == "r" else turned,
+                   pitches[0]),
+            Tensor("b", "in", shape, self._element(b), order, pitches[1]),
             *(
                 Tensor(f"d{i}", "in", (p.m, p.n), c, plain if letters[-1] == "r" else turned)
                 for i in ds
             ),
-            Tensor("c", "out", (p.m, p.n), c, plain if letters[2] == "r" else turned),
-        )
+            Tensor("c", "out", (p.m, p.n), c, plain if letters[2] == "r" else turned, pitches[2]),
+        )  # fmt: skip
 
     def _batch(self, a: str, b: str, c: str) -> tuple[Tensor, ...]:
         """The tensors of a batch."""

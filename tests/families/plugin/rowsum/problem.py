@@ -133,6 +133,10 @@ class Matrices:
         """Two numbers of 64 bits."""
         return struct.pack("<qq", problem.m, problem.n)
 
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """The two numbers."""
+        return "rowsum_matrix", {"M": "p.m", "N": "p.n"}
+
     def row(self, problem: Matrix, variant: str) -> dict[str, Value]:
         """Columns of results."""
         return {"M": problem.m, "N": problem.n, "flops": problem.flops}

@@ -1,0 +1,303 @@
+/* The kernels of a dispatcher library: each is opened where the library lies when it is first asked.
+   NAME.host.so says what it supports and how it is launched, NAME.hsaco is its code. */
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ckrules_conv.h"
+#include "ckrules_gemm.h"
+#include "ckrules_hip.hpp"
+#include "ckrules_kernel.h"
+#include "ckrules_rules.hpp"
+
+/* A kernel of the list in ckrules_library.h. */
+struct ckrules_listed
+{
+    const char* name;
+    const char* variant;
+    const char* fields;              /* ;dtype=fp16;layout=rcr;... */
+    const char* computes;            /* kernels of equal texts compute the same of equal problems */
+    int upstream;                    /* whether upstream's calls run it: 1 products, 2 convolutions */
+    int ndim;
+    int bytes[3];                    /* of elements of A, B and C */
+    int shape[9];                    /* block tile, warp tile, waves */
+    bool (*right)(const void* data); /* false: it takes the problem and computes wrong sums */
+};
+
+/* A run on a device that was remembered. */
+struct ckrules_timed
+{
+    int kernel; /* its place in the list */
+    int right;  /* 0: it miscomputed the problem, crashed or hung */
+    double microseconds;
+    const char* problem; /* its bytes */
+    size_t bytes;
+};
+
+struct ckrules_list
+{
+    const ckrules_listed* kernels;
+    size_t count;
+    const ckrules_timed* times;
+    size_t time_count;
+    const char* refused_gemm; /* why upstream's calls cannot be answered, or NULL */
+    const char* refused_conv;
+    const char* registry; /* JSON */
+};
+
+extern const ckrules_list ckrules_all;
+
+namespace ckrules_runtime {
+
+constexpr int kWarmups = 3;
+constexpr int kTimed   = 10;
+
+inline std::mutex lock;
+
+/* One kernel, opened when it is first asked. */
+struct Kernel
+{
+    const ckrules_listed* listed = nullptr;
+    void* library                = nullptr;
+    decltype(&ckrules_is_supported) supported         = nullptr;
+    decltype(&ckrules_workspace_bytes) workspace      = nullptr;
+    decltype(&ckrules_plan_create) plan_create        = nullptr;
+    decltype(&ckrules_plan_free) plan_free            = nullptr;
+    decltype(&ckrules_last_error) last_error          = nullptr;
+    const ckrules_info* info                          = nullptr;
+    void* module                                      = nullptr;
+    std::string code;
+    std::map<std::string, void*> functions;
+};
+
+inline std::string beside(const char* name, const char* suffix)
+{
+    Dl_info info;
+    std::string folder = ".";
+    if(dladdr(reinterpret_cast<void*>(&beside), &info) != 0 && info.dli_fname != nullptr)
+    {
+        const std::string path = info.dli_fname;
+        const size_t slash     = path.rfind('/');
+        folder                 = slash == std::string::npos ? "." : path.substr(0, slash);
+    }
+    return folder + "/" + name + suffix;
+}
+
+inline bool open_kernel(Kernel& k)
+{
+    if(k.library != nullptr)
+        return true;
+    void* found = dlopen(beside(k.listed->name, ".host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if(found == nullptr)
+    {
+        const char* said = dlerror();
+        error            = said ? said : k.listed->name;
+        return false;
+    }
+    decltype(&ckrules_describe) describe = nullptr;
+    if(!symbol(found, "ckrules_is_supported", k.supported) ||
+       !symbol(found, "ckrules_workspace_bytes", k.workspace) ||
+       !symbol(found, "ckrules_plan_create", k.plan_create) ||
+       !symbol(found, "ckrules_plan_free", k.plan_free) ||
+       !symbol(found, "ckrules_last_error", k.last_error) ||
+       !symbol(found, "ckrules_describe", describe))
+    {
+        dlclose(found);
+        return false;
+    }
+    k.info    = describe();
+    k.library = found;
+    return true;
+}
+
+inline bool load_code(Kernel& k)
+{
+    if(k.module != nullptr)
+        return true;
+    const std::string path = beside(k.listed->name, ".hsaco");
+    std::FILE* file        = std::fopen(path.c_str(), "rb");
+    if(file == nullptr)
+    {
+        error = path + ": cannot be read";
+        return false;
+    }
+    char part[65536];
+    for(size_t n = 0; (n = std::fread(part, 1, sizeof(part), file)) > 0;)
+        k.code.append(part, n);
+    std::fclose(file);
+    return done(hip.module_load(&k.module, k.code.data()), "hipModuleLoadData");
+}
+
+inline bool launch(Kernel& k, const ckrules_step& step, void* stream)
+{
+    void*& function = k.functions[step.entry];
+    if(function == nullptr &&
+       !done(hip.module_function(&function, k.module, step.entry), "hipModuleGetFunction"))
+        return false;
+    size_t size   = step.args_size;
+    void* extra[] = {reinterpret_cast<void*>(1), const_cast<void*>(step.args),
+                     reinterpret_cast<void*>(2), &size, reinterpret_cast<void*>(3)};
+    const auto& g = step.grid;
+    const auto& b = step.block;
+    return done(
+        hip.launch(function, g[0], g[1], g[2], b[0], b[1], b[2], 0, stream, nullptr, extra),
+        "hipModuleLaunchKernel");
+}
+
+inline bool carry_out(Kernel& k, const ckrules_plan& plan, uint32_t kind, void* stream)
+{
+    for(uint32_t i = 0; i < plan.step_count; ++i)
+    {
+        const ckrules_step& step = plan.steps[i];
+        if(step.kind != kind)
+            continue;
+        if(kind == CKRULES_LAUNCH)
+        {
+            if(!launch(k, step, stream))
+                return false;
+        }
+        else if(!done(hip.fill(reinterpret_cast<void*>(step.address), 0, step.bytes, stream),
+                      "hipMemsetAsync"))
+            return false;
+    }
+    return true;
+}
+
+/* What a stream-K kernel is told of the GPU; NULL for others. */
+inline bool find_room(Kernel& k, ckrules_room& room, const ckrules_room*& given)
+{
+    constexpr int kComputeUnits = 63; /* hipDeviceAttributeMultiprocessorCount */
+    given                       = nullptr;
+    if(k.info->needs_room == 0)
+        return true;
+    int device     = 0;
+    void* function = nullptr;
+    room           = ckrules_room{sizeof(ckrules_room), 0, 0, 0};
+    const int threads = static_cast<int>(k.info->block_size);
+    if(!done(hip.device(&device), "hipGetDevice") ||
+       !done(hip.attribute(&room.compute_units, kComputeUnits, device), "hipDeviceGetAttribute") ||
+       !done(hip.module_function(&function, k.module, k.info->entries[0]),
+             "hipModuleGetFunction") ||
+       !done(hip.occupancy(&room.blocks_per_cu, function, threads, 0),
+             "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"))
+        return false;
+    given = &room;
+    return true;
+}
+
+/* The steps of a problem, given back when the block ends. */
+struct Plan
+{
+    Kernel& kernel;
+    ckrules_plan* steps = nullptr;
+
+    bool make(const ckrules_problem& problem, const ckrules_room* room,
+              const ckrules_buffers& buffers)
+    {
+        if(kernel.plan_create(&problem, room, &buffers, &steps) == 1)
+            return true;
+        error = kernel.last_error();
+        steps = nullptr;
+        return false;
+    }
+
+    ~Plan()
+    {
+        if(steps != nullptr)
+            kernel.plan_free(steps);
+    }
+};
+
+/* The mean of the runs in milliseconds, or -1. Fills are not part of the time. */
+inline float measured(Kernel& k, const ckrules_plan& plan, void* stream, int warmups, int repeats)
+{
+    Event start, stop;
+    bool good    = start.get() && stop.get();
+    double total = 0.0;
+    for(int i = 0; good && i < warmups + repeats; ++i)
+    {
+        float span = 0.0f;
+        good       = carry_out(k, plan, CKRULES_FILL_ZERO, stream) &&
+               done(hip.event_record(start.at, stream), "hipEventRecord") &&
+               carry_out(k, plan, CKRULES_LAUNCH, stream) &&
+               done(hip.event_record(stop.at, stream), "hipEventRecord") &&
+               done(hip.event_wait(stop.at), "hipEventSynchronize") &&
+               done(hip.event_elapsed(&span, start.at, stop.at), "hipEventElapsedTime");
+        total += i < warmups ? 0.0 : span;
+    }
+    good = done(hip.stream_wait(stream), "hipStreamSynchronize") && good;
+    return good ? static_cast<float>(total / repeats) : -1.0f;
+}
+
+/* The library's kernels, in the order of the folder's list. */
+inline std::vector<Kernel>& all()
+{
+    static std::vector<Kernel> kernels = [] {
+        std::vector<Kernel> found(ckrules_all.count);
+        for(size_t i = 0; i < found.size(); ++i)
+            found[i].listed = &ckrules_all.kernels[i];
+        return found;
+    }();
+    return kernels;
+}
+
+/* Gives back what a kernel has opened; it can be opened again. */
+inline void close(Kernel& k)
+{
+    if(k.module != nullptr)
+        hip.module_unload(k.module);
+    if(k.library != nullptr)
+        dlclose(k.library);
+    const ckrules_listed* const listed = k.listed;
+    k        = Kernel{};
+    k.listed = listed;
+}
+
+/* What is remembered of a kernel on just this problem; NULL: nothing. */
+inline const ckrules_timed* remembered(const Kernel& k, const ckrules_problem& problem)
+{
+    for(size_t i = 0; i < ckrules_all.time_count; ++i)
+    {
+        const ckrules_timed& t = ckrules_all.times[i];
+        if(&ckrules_all.kernels[t.kernel] == k.listed && t.bytes == problem.bytes &&
+           std::memcmp(t.problem, problem.data, t.bytes) == 0)
+            return &t;
+    }
+    return nullptr;
+}
+
+/* The measured time in microseconds, or -1. */
+inline double time_of(const Kernel& k, const ckrules_problem& problem)
+{
+    const ckrules_timed* const found = remembered(k, problem);
+    return found != nullptr ? found->microseconds : -1.0;
+}
+
+/* Whether a kernel takes a problem, and says why not in error. */
+inline bool takes(Kernel& k, const ckrules_problem& problem)
+{
+    if(!open_kernel(k))
+        return false;
+    if(k.supported(&problem) != 1)
+    {
+        error = std::string(k.listed->name) + ": " + k.last_error();
+        return false;
+    }
+    const ckrules_timed* const seen = remembered(k, problem);
+    const bool unsound = k.listed->right != nullptr && !k.listed->right(problem.data);
+    if(unsound || (seen != nullptr && seen->right == 0))
+    {
+        error = std::string(k.listed->name) +
+                (unsound ? ": it computes wrong sums of such sizes" : ": it failed on this problem");
+        return false;
+    }
+    return true;
+}
+
+} // namespace ckrules_runtime

@@ -1,0 +1,235 @@
+"""The current set for elsewhere: files of its kernels, and words that select it again."""
+
+from __future__ import annotations
+
+import queue
+import shlex
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import chain
+from typing import Any
+
+from ckrules.explore.choice import Choice, word
+from ckrules.explore.subject import Subject
+from ckrules.output import points as forms
+from ckrules.output.columns import NAME, Columns, factor
+from ckrules.support.errors import UsageError, unknown
+
+FORMS = {"names": "txt", "jsonl": "jsonl", "parquet": "parquet"}
+"""The forms and the suffixes of their files."""
+USUAL, MOST = 10_000, 1_000_000
+"""How many kernels a file has where no number is said, and at most."""
+
+_CHUNK = 1 << 13
+_LISTED = ("variant", "arch", "dtype", "ndim", "layout")
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file of kernels: its name, and its bytes as they are made."""
+
+    filename: str
+    pieces: Iterator[bytes]
+
+
+def export(subject: Subject, choice: Choice, form: str, n: int) -> Export:
+    """The first ``n`` kernels under a choice.
+
+    Raises:
+        UnknownNameError: For a form that does not exist.
+        UsageError: For more than `MOST`, or names of kernels that have none.
+        ExpressionError: If the choice's condition is none.
+    """
+    if form not in FORMS:
+        raise unknown("form", form[:40], FORMS)
+    if not 1 <= n <= MOST:
+        raise UsageError(f"n = {n}: a file has 1 to {MOST:,} kernels")
+    space = subject.space_of(choice)
+    columns = Columns(subject.region.book, (NAME,) if form == "names" else None)
+    tables = _first(space.columns(min(n, _CHUNK)), n)
+    chunks = columns.chunks(tables, space.domains)
+    if form == "jsonl":  # with the version, as `ckrules enumerate` writes them
+        chunks = ({**c, "ck": factor([subject.books.ck] * _rows(c))} for c in chunks)
+    if forms.point_format(form).BINARY:
+        _needs_pyarrow()
+    begun = [c for c in (next(chunks, None),) if c is not None]  # what is wrong is said at once
+    pieces = _Pieces(form, chain(begun, chunks), columns.fields)
+    return Export(f"kernels.{FORMS[form]}", iter(pieces))
+
+
+def _needs_pyarrow() -> None:
+    if find_spec("pyarrow") is None:
+        raise UsageError("Parquet needs pyarrow: pip install 'ckrules[parquet]', or choose jsonl")
+
+
+def _rows(chunk: Mapping[str, Any]) -> int:
+    return len(next(iter(chunk.values())))
+
+
+def _first(tables: Iterator[dict[str, Any]], n: int) -> Iterator[Mapping[str, Any]]:
+    for table in tables:
+        yield table if _rows(table) <= n else {k: c[:n] for k, c in table.items()}
+        n -= _rows(table)
+        if n <= 0:
+            return
+
+
+class _StoppedError(Exception):
+    """Nobody reads the file any more."""
+
+
+class _Pieces:
+    """The bytes that a form writes, as an iterator: a thread writes some pieces ahead."""
+
+    def __init__(
+        self, form: str, chunks: Iterator[Mapping[str, Any]], fields: Mapping[str, str]
+    ) -> None:
+        self._form, self._chunks, self._fields = forms.point_format(form), chunks, fields
+        self._ready: queue.Queue[bytes | Exception | None] = queue.Queue(4)
+        self._stopped = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        threading.Thread(target=self._work, daemon=True).start()
+        try:
+            while (piece := self._ready.get()) is not None:
+                if isinstance(piece, Exception):
+                    raise piece
+                yield piece
+        finally:
+            self._stopped.set()
+
+    def _put(self, piece: bytes | Exception | None) -> None:
+        while not self._stopped.is_set():
+            try:
+                return self._ready.put(piece, timeout=0.5)
+            except queue.Full:
+                continue
+        raise _StoppedError
+
+    def _work(self) -> None:
+        try:
+            try:
+                sink: Any = _Sink(self._put, binary=self._form.BINARY)
+                self._form.write(self._chunks, self._fields, sink)
+                sink.flush()
+            except Exception as error:
+                if not isinstance(error, _StoppedError):
+                    self._put(error)
+            self._put(None)
+        except _StoppedError:
+            pass
+
+
+class _Sink:
+    """What a form writes to."""
+
+    closed = False
+
+    def __init__(self, put: Any, *, binary: bool) -> None:
+        self._put, self._binary, self._held = put, binary, bytearray()
+        self._at = 0
+
+    def write(self, text: Any) -> int:
+        """Keeps text or bytes until there is enough for a piece."""
+        data = bytes(text) if self._binary else text.encode()
+        self._held += data
+        self._at += len(data)
+        if len(self._held) > 1 << 16:
+            self.flush()
+        return len(text)
+
+    def writelines(self, texts: Any) -> None:
+        """Writes each text."""
+        for text in texts:
+            self.write(text)
+
+    def tell(self) -> int:
+        """How much has been written."""
+        return self._at
+
+    def flush(self) -> None:
+        """Hands on what is kept."""
+        if self._held:
+            self._put(bytes(self._held))
+            self._held.clear()
+
+    def writable(self) -> bool:
+        """It is, and nothing else."""
+        return True
+
+    def readable(self) -> bool:
+        """It is not."""
+        return False
+
+    def seekable(self) -> bool:
+        """It is not."""
+        return False
+
+    def close(self) -> None:
+        """Hands on what is kept."""
+        self.flush()
+
+
+def command(subject: Subject, choice: Choice) -> str:
+    """The command line that lists the current set.
+
+    >>> from ckrules.kernels.books import Books
+    >>> from ckrules.kernels.selection import select
+    >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3}
+    >>> options = {"--arch": ("gfx942",), "--set filter": ("3",)}
+    >>> subject = Subject(select(Books(), given), Books(), "", options)
+    >>> command(subject, Choice({"filter": (3,), "stride_h": (1, 2)}, "tile_h < 8"))
+    "ckrules enumerate --arch gfx942 --set filter=3 --set stride_h=1,2 --where 'tile_h < 8'"
+    """
+    options = dict(subject.options)
+    for name, values in choice.chosen.items():
+        option = f"--{name}" if name in _LISTED else f"--set {name}"
+        options[option] = (",".join(map(word, values)),)
+    wheres = [*options.pop("--where", ()), *([choice.where] if choice.where else [])]
+    words = ["ckrules", "enumerate"]
+    for option, texts in options.items():
+        flag, _, field = option.partition(" ")
+        if not texts:
+            words.append(flag)
+        for text in texts:
+            words += [flag, f"{field}={text}" if field else text]
+    words += [w for where in wheres for w in ("--where", where)]
+    return shlex.join(words)
+
+
+def python(subject: Subject, choice: Choice) -> str | None:
+    """The Python that makes the current set a space; None for a catalog's, which has no words.
+
+    >>> from ckrules.kernels.books import Books
+    >>> from ckrules.kernels.selection import select
+    >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16"}
+    >>> options = {"--where": ("tile_h < 8",)}
+    >>> subject = Subject(select(Books(), given, options["--where"]), Books(), "", options)
+    >>> print(python(subject, Choice({"stride_h": (1,)})))
+    import ckrules
+    <BLANKLINE>
+    space = ckrules.kernel_space(
+        variant='forward_depthwise', arch='gfx942', dtype='fp16', stride_h=1
+    ).where('tile_h < 8')
+    """
+    refused = {"--catalog", "--stage", "--distinct", "--arch-file"}
+    if refused & subject.options.keys():
+        return None
+    held = {**subject.region.fixed, **choice.chosen}
+    named = {n: v[0] if len(v) == 1 else list(v) for n, v in held.items()}
+    books = subject.books
+    more: dict[str, Any] = {}
+    variants: Sequence[Any] = held.get("variant", ())
+    if len(variants) > 1 or (not variants and "--family" in subject.options):
+        return None  # `kernel_space` takes one variant
+    if books.ck_asked:
+        more["ck"] = books.ck
+    if books.profile != "legal":
+        more["profile"] = books.profile
+    said = ", ".join(f"{k}={v!r}" for k, v in {**named, **more}.items())
+    wheres = [*subject.options.get("--where", ()), *([choice.where] if choice.where else [])]
+    behind = f".where({', '.join(map(repr, wheres))})" if wheres else ""
+    body = f"(\n    {said}\n)" if said else "()"
+    return f"import ckrules\n\nspace = ckrules.kernel_space{body}{behind}"

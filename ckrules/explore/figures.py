@@ -1,0 +1,151 @@
+"""The pictures of the current set, and which of them there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ckrules.engine.expr.variables import Role
+from ckrules.explore.choice import Choice
+from ckrules.explore.subject import Subject
+from ckrules.pictures import counting, drawing, sampled, times
+from ckrules.pictures.shapes import Nothing, Picture
+from ckrules.support.errors import CkrulesError, unknown
+
+_DRAWN = 300
+_RANKED = 200
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture: what it shows, and what makes it.
+
+    ``fields`` is how many fields it is about.
+    """
+
+    title: str
+    fields: int
+    make: Callable[[Subject, Choice, Sequence[str]], Picture]
+
+
+def _counts(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    return counting.by_value(subject.space_of(choice), names[0])
+
+
+def _pairs(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    return counting.pairs(subject.space_of(choice), names[0], names[1])
+
+
+def _parallel(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    points = subject.space_of(choice).sample(_DRAWN, seed=1)
+    return sampled.parallel(points, varying(subject))
+
+
+def _occupancy(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    from ckrules.ranking.kernels import KernelTable
+
+    points = subject.space_of(choice).sample(_DRAWN, seed=1)
+    if len({p["arch"] for p in points}) != 1:
+        return Nothing("LDS and VGPRs", "kernels of one GPU are compared: choose one")
+    return sampled.occupancy(KernelTable.of_points(points, subject.books))
+
+
+def _tiles(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    from ckrules.ranking.ranker import Ranker
+
+    region = subject.region_of(choice)
+    return times.tiles(region, subject.books, _problem(subject, choice), Ranker())
+
+
+def _roofline(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    from ckrules.ranking.candidates import Candidates
+    from ckrules.ranking.ranker import Ranker
+    from ckrules.ranking.search import Search
+
+    problem, ranker = _problem(subject, choice), Ranker()
+    candidates = Candidates(subject.region_of(choice), subject.books, problem)
+    ranking = Search(candidates, ranker, seed=1, limit=_RANKED).run(4 * _RANKED).ranking
+    return times.roofline(ranking, subject.books, problem)
+
+
+def _problem(subject: Subject, choice: Choice) -> object:
+    """The first of the problems that are usual for such kernels."""
+    from ckrules.ranking.kernels import timing
+    from ckrules.support.errors import UsageError
+
+    domains = subject.space_of(choice).domains
+    for name in ("variant", "arch"):
+        if len(domains[name]) != 1:
+            raise UsageError(f"kernels of one {name} are compared: choose one")
+    usual = timing(str(domains["variant"][0])).usual(domains)
+    if not usual:
+        raise UsageError("no problems of such kernels are usual")
+    return usual[0]
+
+
+def _measured(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+    from ckrules.device.store import Runs
+    from ckrules.pictures import measured
+    from ckrules.ranking.ranker import Ranker
+
+    if subject.results is None:
+        return Nothing(
+            "predicted against measured times", "no results database is given: --results"
+        )
+    with Runs(subject.results, reading=True) as table:
+        return measured.of_results(table.records(), subject.books, Ranker())
+
+
+FIGURES: Mapping[str, Figure] = {
+    "counts": Figure("Kernels by the values of a field", 1, _counts),
+    "pairs": Figure("Kernels by the values of two fields", 2, _pairs),
+    "parallel": Figure(f"{_DRAWN} drawn kernels over their fields", 0, _parallel),
+    "occupancy": Figure(
+        f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy", 0, _occupancy
+    ),
+    "tiles": Figure("Predicted time of a usual problem by block tile", 0, _tiles),
+    "roofline": Figure("Predicted speed under the roofs of the GPU", 0, _roofline),
+    "measured": Figure("Predicted against measured times of the results", 0, _measured),
+}
+
+
+def varying(subject: Subject) -> Sequence[str]:
+    """The fields of several values, ways of computing first."""
+    order = (Role.METHOD, Role.GEOMETRY, Role.FEATURE, Role.PURPOSE)
+    found = [n for n, (_, values) in subject.domains.items() if len(values) > 1]
+    return sorted(found, key=lambda n: order.index(subject.domains[n][0].role))
+
+
+def svg(subject: Subject, choice: Choice, kind: str, names: Sequence[str]) -> bytes:
+    """A picture of the current set as a file.
+
+    Args:
+        subject: What is explored.
+        choice: What has been chosen in it.
+        kind: A key of `FIGURES`.
+        names: The fields that it is about.
+
+    Raises:
+        UnknownNameError: For a picture or field that does not exist.
+        NoMatplotlibError: Without matplotlib.
+        ExpressionError: If the choice's condition is none.
+    """
+    if kind not in FIGURES:
+        raise unknown("picture", kind[:40], FIGURES)
+    figure = FIGURES[kind]
+    known = varying(subject)
+    for name in names:
+        if name not in subject.space.vocabulary:
+            raise unknown("field", name[:80], subject.space.vocabulary)
+    chosen = [*names, *(n for n in known if n not in names)][: figure.fields]
+    drawing.require()
+    try:
+        if not subject.space_of(choice).count():
+            picture: Picture = Nothing(figure.title, "no kernel is left")
+        elif len(chosen) < figure.fields:
+            picture = Nothing(figure.title, "too few fields have several values")
+        else:
+            picture = figure.make(subject, choice, chosen)
+    except CkrulesError as error:
+        picture = Nothing(figure.title, str(error))
+    return drawing.drawn(picture, "svg")

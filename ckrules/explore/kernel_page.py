@@ -1,0 +1,191 @@
+"""What is shown of one kernel: its tile, quantities, rules, source, builds and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ckrules.codegen.generate import files_of
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.expr import Value
+from ckrules.engine.rules import Violation
+from ckrules.engine.rules.book import RuleBook
+from ckrules.explore.choice import word
+from ckrules.explore.kernel_address import address
+from ckrules.explore.lists import title
+from ckrules.explore.subject import Subject
+from ckrules.explore.tile_map import Drawing, drawing
+from ckrules.kernels.config import Config
+from ckrules.support.errors import CkrulesError, UsageError
+
+_ROWS = 50
+_BUILD = (
+    *("artifact", "ck", "status", "error_class", "lds_bytes", "vgprs", "agprs", "sgprs"),
+    *("vgpr_spills", "scratch_bytes", "seconds", "tool_version"),
+)
+_RUN = ("problem", "status", "wrong", "max_abs", "latency_ms", "tflops", "device_name", "detail")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says of a kernel: ``holds``, ``broken`` or ``does not apply``."""
+
+    code: str
+    summary: str
+    verdict: str
+    severity: str
+    values: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a results database, of the columns that have something."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class KernelPage:
+    """One kernel.
+
+    Args:
+        subject: Whose rules, GPUs and results are meant.
+        config: The kernel.
+    """
+
+    def __init__(self, subject: Subject, config: Config) -> None:
+        self.subject, self.config = subject, config
+        self.books = subject.books.at(config.ck)
+        self.book: RuleBook = self.books.of(config.variant)
+        self.point: Mapping[str, Value] = config.point
+
+    @property
+    def address(self) -> str:
+        """What addresses say of it."""
+        return address(self.point, self.books)
+
+    @cached_property
+    def title(self) -> str:
+        """Its name, or its fields."""
+        return title(self.point, self.books)
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """Its fields, as words."""
+        return {name: word(value) for name, value in self.point.items()}
+
+    @cached_property
+    def quantities(self) -> Mapping[str, str]:
+        """Its derived quantities, as words."""
+        return {n: _shown(v) for n, v in self.known.items()}
+
+    @cached_property
+    def known(self) -> Mapping[str, Any]:
+        """Its derived quantities; None for one that is undefined."""
+        return self.book.resources(self.point)
+
+    @cached_property
+    def drawing(self) -> Drawing | None:
+        """How its block tile is divided."""
+        found = self.config.family.block_map(self.point)
+        return drawing(found) if found is not None else None
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        """What ``ckrules draw`` says of it: what waves compute, what lanes load, what it takes."""
+        gpu = next((g for g in self.books.gpus if g.name == self.point["arch"]), None)
+        found = self.config.family.picture(self.point, self.known, gpu) if gpu else None
+        return found or ()
+
+    @cached_property
+    def broken(self) -> Sequence[Violation]:
+        """The rules that it breaks."""
+        return self.book.violations(self.point)
+
+    @cached_property
+    def verdicts(self) -> Sequence[Verdict]:
+        """Every rule: the broken ones first, then those that hold, then those not about it."""
+        at, said = At(self.point), {v.code: v.message for v in self.broken}
+        found = []
+        for rule in self.book.rules:
+            if rule.code in said:
+                verdict = "broken"
+            else:
+                verdict = "holds" if at.holds(rule.applies) else "does not apply"
+            values = ", ".join(
+                f"{n} = {self.fields[n]}" for n in rule.message_fields() if n in self.fields
+            )
+            found.append(
+                Verdict(rule.code, rule.summary, verdict, rule.severity, values,
+                        said.get(rule.code, ""))
+            )  # fmt: skip
+        order = ("broken", "holds", "does not apply")
+        return sorted(found, key=lambda v: (order.index(v.verdict), v.code))
+
+    @cached_property
+    def files(self) -> tuple[Sequence[tuple[str, str]], str]:
+        """The files that ``ckrules generate`` writes of it, or why there are none."""
+        try:
+            return list(files_of(self.config, self.books)), ""
+        except CkrulesError as error:
+            return [], str(error)
+
+    @cached_property
+    def builds(self) -> Rows | None:
+        """Its builds in the results database; None without one."""
+        from ckrules.compiling.results import Results
+
+        return self._records(Results, _BUILD)
+
+    @cached_property
+    def runs(self) -> Rows | None:
+        """Its runs in the results database; None without one."""
+        from ckrules.device.store import Runs
+
+        return self._records(Runs, _RUN)
+
+    def _records(self, kind: Any, columns: Sequence[str]) -> Rows | None:
+        if self.subject.results is None:
+            return None
+        with kind(self.subject.results, reading=True) as table:
+            asked = (self.config.name or self.title, str(self.point["arch"]))
+            found = table.records(where="name = ? AND arch = ?", values=asked, limit=_ROWS)
+            records = [{c: r.get(c) for c in columns} for r in found]
+        some = [c for c in columns if any(r[c] is not None for r in records)]
+        return Rows(some, [[_shown(r[c]) for c in some] for r in records])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return word(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+def beside(pages: Sequence[KernelPage]) -> None:
+    """Refuses kernels that cannot be shown side by side.
+
+    Raises:
+        UsageError: For none, or more than two.
+    """
+    if not 1 <= len(pages) <= 2:
+        raise UsageError("one kernel is shown, or two side by side")
+
+
+def differing(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
+    """What two kernels have under each name that either has.
+
+    >>> differing({"m": "1", "n": "2"}, {"m": "1", "n": "3"})
+    [('m', '1', '1'), ('n', '2', '3')]
+    """
+    return [(name, a.get(name, ""), b.get(name, "")) for name in {**a, **b}]

@@ -1,0 +1,138 @@
+"""The drawing of a block tile: A, B and C with the warp tiles of each wave, as places on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ckrules.kernels.block_map import BlockMap
+
+_SIDE = 380.0  # of the larger of M and N
+_GAP = 26.0
+_LEFT, _TOP = 46.0, 30.0
+_CELLS = 64  # warp tiles along a side that are drawn one by one
+_COLORS = 8
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A warp tile of C, or a part of A or B, with the wave that it belongs to."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    color: int
+    label: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words beside the drawing."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "middle"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn, in units of the drawing."""
+
+    width: float
+    height: float
+    cells: tuple[Cell, ...]
+    labels: tuple[Label, ...]
+    words: str
+    """What it shows, for who does not see it."""
+
+
+def drawing(tile: BlockMap) -> Drawing:
+    """The block tile: A at the left, B above, C between them.
+
+    >>> found = drawing(BlockMap((64, 64, 32), (2, 2, 1), (16, 16, 16)))
+    >>> len([c for c in found.cells if c.title.startswith("C")]), found.cells[0].title
+    (16, 'A: M 0 to 15, K 0 to 15')
+    """
+    m, n, k = tile.block
+    scale = _SIDE / max(m, n)
+    deep = min(max(k * scale, 24.0), _SIDE)  # K may have another scale, its numbers say so
+    left, top = _LEFT + deep + _GAP, _TOP + deep + _GAP
+    wide, high = n * scale, m * scale
+    cells = (
+        *_side(tile, 0, (_LEFT, top), (deep, high)),
+        *_side(tile, 1, (left, _TOP), (wide, deep)),
+        *_result(tile, (left, top), (wide, high)),
+    )
+    labels = (
+        Label(_LEFT + deep / 2, top - 8, f"A: {m} x {k}"),
+        Label(left + wide / 2, _TOP - 10, f"B: {k} x {n}"),
+        Label(left + wide / 2, top + high + 18, f"C: {m} x {n}"),
+        Label(_LEFT - 6, top + high / 2, f"M {m}", "end"),
+    )
+    return Drawing(left + wide + 12, top + high + 28, cells, labels, _words(tile))
+
+
+def _side(
+    tile: BlockMap, axis: int, at: tuple[float, float], size: tuple[float, float]
+) -> Iterator[Cell]:
+    """A (axis 0, K to the right) or B (axis 1, K downwards), by the waves that read it."""
+    across, along = tile.grid[axis], tile.grid[2]
+    name, letter = ("A", "M") if axis == 0 else ("B", "N")
+    for i in range(min(across, _CELLS)):
+        for j in range(min(along, _CELLS)):
+            place = (j, i) if axis == 0 else (i, j)
+            parts = (along, across) if axis == 0 else (across, along)
+            where = (
+                f"{letter} {_span(i, tile.warp[axis], tile.block[axis])}, "
+                f"K {_span(j, tile.warp[2], tile.block[2])}"
+            )
+            shade = i % tile.waves[axis] * (tile.waves[1] if axis == 0 else 1)
+            yield _cell(place, parts, at, size, shade, "", f"{name}: {where}")
+
+
+def _result(tile: BlockMap, at: tuple[float, float], size: tuple[float, float]) -> Iterator[Cell]:
+    """The warp tiles of C by wave; only the tile as a whole where they are permuted."""
+    rows, columns, _ = tile.grid
+    if not tile.in_order:
+        title = "C: its columns are permuted within the tile"
+        yield _cell((0, 0), (1, 1), at, size, 7, "permuted", title)
+        return
+    roomy = size[0] / columns > 22 and size[1] / rows > 13
+    for i in range(min(rows, _CELLS)):
+        for j in range(min(columns, _CELLS)):
+            wave = tile.wave(i, j)
+            m, n = _span(i, tile.warp[0], tile.block[0]), _span(j, tile.warp[1], tile.block[1])
+            label = f"w{wave}" if roomy else ""
+            yield _cell(
+                (j, i), (columns, rows), at, size, wave, label, f"C: wave {wave}, M {m}, N {n}"
+            )
+
+
+def _cell(
+    place: tuple[int, int],
+    parts: tuple[int, int],
+    at: tuple[float, float],
+    size: tuple[float, float],
+    color: int,
+    label: str,
+    title: str,
+) -> Cell:
+    width, height = size[0] / parts[0], size[1] / parts[1]
+    x, y = at[0] + place[0] * width, at[1] + place[1] * height
+    x, y, width, height = (round(v, 2) for v in (x, y, width, height))
+    return Cell(x, y, width, height, color % _COLORS, label, title)
+
+
+def _span(index: int, step: int, end: int) -> str:
+    return f"{index * step} to {min((index + 1) * step, end) - 1}"
+
+
+def _words(tile: BlockMap) -> str:
+    (m, n, k), waves, warp = tile.block, tile.waves, tile.warp
+    return (
+        f"Block tile of {m} x {n}, {k} of K at a time, for {' x '.join(map(str, waves))} waves "
+        f"with warp tiles of {' x '.join(map(str, warp))}"
+    )

@@ -1,0 +1,115 @@
+"""The site of mkdocs.yml: it builds without a warning, and asks for nothing from other hosts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import ckrules
+from ckrules.checking.diagnostics import linked
+from ckrules.output.rule_docs import every_rule
+from tests.helpers.scripts import load
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Loads(HTMLParser):
+    """What a page asks for when it is opened, where it leads, and its anchors."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.ids.add(found.get("id", ""))
+        if tag == "link" and found.get("rel") not in ("canonical", "prev", "next"):
+            self.asked.append(found["href"])
+        self.asked += [found[name] for name in ("src", "srcset", "poster") if name in found]
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Loads]:
+    found = sorted(site.rglob("*.html"))
+    return {p.relative_to(site).as_posix(): Loads(p.read_text("utf-8")) for p in found}
+
+
+def test_nothing_is_asked_for_from_elsewhere(site: Path, pages: dict[str, Loads]) -> None:
+    for name, page in pages.items():
+        for address in page.asked:
+            assert not urlsplit(address).scheme or address.startswith("data:"), (name, address)
+            assert not address.startswith("//"), (name, address)
+            if not address.startswith("data:") and name != "404.html":
+                there = (site / name).parent / unquote(urlsplit(address).path)
+                assert there.is_file(), (name, address)
+    for sheet in site.rglob("*.css"):
+        for address in re.findall(r"url\(([^)]*)\)", sheet.read_text("utf-8")):
+            assert not address.strip("'\"").startswith(("http", "//")), (sheet, address)
+
+
+def test_links_lead_to_pages_and_their_headings(pages: dict[str, Loads]) -> None:
+    for name, page in pages.items():
+        for link in page.links:
+            at = urlsplit(link)
+            if at.scheme or name == "404.html":
+                continue
+            target = (
+                os.path.normpath(os.path.join(os.path.dirname(name), at.path)) if at.path else name
+            )
+            target = "index.html" if target == "." else target
+            if target in pages:
+                anchor = unquote(at.fragment)
+                assert not anchor or anchor in pages[target].ids, (name, link)
+            else:
+                assert not target.endswith(".html"), (name, link)
+
+
+def test_reports_can_link_to_it(pages: dict[str, Loads]) -> None:
+    """The setting docs-url with {page} gives the pages of the site."""
+    for code in every_rule():
+        assert linked("{page}.html", f"docs/rules/{code}.md") in pages
+    path, _, anchor = linked("{page}.html", "docs/check.md#cfg001").partition("#")
+    assert anchor in pages[path].ids
+
+
+def test_the_reference_has_every_name(pages: dict[str, Loads]) -> None:
+    ids = pages["api.html"].ids
+    for name in ckrules.__all__:
+        if not name.startswith("__"):
+            value = getattr(ckrules, name)
+            home = getattr(value, "__module__", "ckrules")
+            assert f"{home}.{getattr(value, '__name__', name)}" in ids
+    script = load("site_pages")
+    for modules in script.MODULES.values():
+        assert set(modules) <= ids
+
+
+def test_examples_are_code(site: Path) -> None:
+    """And not quotations, which Markdown takes ``>>>`` for."""
+    text = (site / "api.html").read_text("utf-8")
+    assert "<blockquote>" not in text
+    assert 'class="gp"' in text
