@@ -237,7 +237,9 @@ def _founded(request: Request) -> str:
     known = [evidence.of(code) for code in codes]
     by = {m: sum(bool(e.total(m).confirmed) for e in known) for m in evidence.METHODS}
     read = sum(not e.proven for e in known)
-    each = f"{by[evidence.COMPILER]} by the compiler, {by[evidence.NUMERICS]} by runs"
+    names = {evidence.COMPILER: "the compiler", evidence.BACKEND: "the back end",
+             evidence.NUMERICS: "runs"}  # fmt: skip
+    each = ", ".join(f"{by[m]} by {name}" for m, name in names.items())
     return f"{count(len(codes), 'rule')} decide: {each} confirmed, {read} {evidence.READ_ONLY}"
 
 
