@@ -10,11 +10,10 @@ from typing import Any
 from ckrules.engine.expr import ENUM
 from ckrules.engine.lang.reader import ExpressionError
 from ckrules.engine.lang.where import parse_condition
-from ckrules.explore.choice import Choice, word
+from ckrules.explore.choice import word
 from ckrules.explore.subject import Subject
 
 _MOST = 40
-_NOTHING = Choice()
 #: A field, a comparison and what has been typed of its value; in lists, of the last one.
 _VALUE = re.compile(
     r"(?P<field>[A-Za-z_]\w*)\s*(?:==|!=|<=|>=|<|>|(?:not\s+)?in\s*[\[(](?:[^\])]*,)?)"
@@ -92,7 +91,7 @@ def proposals(subject: Subject, text: str, cursor: int) -> list[Proposal]:
 
 def _values(subject: Subject, name: str) -> Mapping[str, str]:
     domain, values = subject.domains[name]
-    counts = subject.counted(_NOTHING).by[name]
+    counts = subject.whole.by[name]
     quoted = domain.sort == ENUM
     return {(f"'{word(v)}'" if quoted else word(v)): f"{counts[v]:,}" for v in values}
 

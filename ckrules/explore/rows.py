@@ -65,8 +65,8 @@ class Section:
 
 def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Section]:
     """The fields that have several values, by what they are for."""
+    whole = subject.whole.by
     for role, title in SECTIONS.items():
-        whole = subject.counted(Choice()).by
         rows = tuple(
             _row(domain, counted.by[name], whole[name], choice)
             for name, (domain, values) in subject.domains.items()

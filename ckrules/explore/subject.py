@@ -94,12 +94,20 @@ class Subject:
         """The fields of one value."""
         return {n: values[0] for n, (_, values) in self.domains.items() if len(values) == 1}
 
+    @cached_property
+    def whole(self) -> Counted:
+        """The counts where nothing is chosen."""
+        return self._counted(Choice())
+
     def counted(self, choice: Choice) -> Counted:
         """The exact counts under a choice.
 
         Raises:
             ExpressionError: If the condition is none.
         """
+        return self.whole if choice.empty else self._counted(choice)
+
+    def _counted(self, choice: Choice) -> Counted:
         part = self._part(choice.where)
         place = {n: {v: i for i, v in enumerate(self.domains[n][1])} for n in choice.chosen}
         codes = {n: [place[n][v] for v in values] for n, values in choice.chosen.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ckrules.explore import serving
-from tests.explore.client import TOKEN, subject
+from tests.explore.client import NAME, TOKEN, subject
 from tests.helpers.browser import chromium
 
 if TYPE_CHECKING:
@@ -161,11 +161,14 @@ def test_without_scripts_the_pages_work(browser: Browser, address: str) -> None:
 def test_text_is_read_on_its_ground(page: Page) -> None:
     """WCAG 2.1 asks for a contrast of 4.5 of text; both schemes have it."""
     script = (Path(__file__).parents[1] / "helpers" / "contrast.js").read_text(encoding="utf-8")
-    page.locator("#pipeline-compv4").click()
-    settle(page, pipeline="compv4")
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        assert page.evaluate(script) == [], scheme
+    host = page.url.split("/?")[0].rstrip("/")
+    two = f"k={NAME}&k={NAME.replace('64x64x64', '96x64x64')}"
+    places = ("/?pipeline=compv4", "/?where=tile_m+=+64", "/kernels", f"/kernel?{two}", "/export")
+    for place in places:
+        page.goto(host + place)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert page.evaluate(script) == [], (place, scheme)
 
 
 def test_every_control_has_a_name(page: Page) -> None:
@@ -177,3 +180,41 @@ def test_every_control_has_a_name(page: Page) -> None:
         ".map(e => e.outerHTML)"
     )
     assert nameless == []
+
+
+def test_kernels_are_opened_and_compared(page: Page) -> None:
+    page.get_by_role("link", name="Kernels").click()
+    page.locator("td a").first.click()
+    page.wait_for_selector("svg.tile rect")
+    first = page.locator("h2 code").inner_text()
+    page.get_by_label("Beside it").fill(NAME)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("tr.differs")
+    assert page.locator("h2 code").count() == 2
+    assert page.locator("h2 code").first.inner_text() == first
+    page.locator("#undo").click()
+    page.wait_for_function("() => document.querySelectorAll('h2 code').length === 1")
+
+
+def test_pictures_appear(page: Page) -> None:
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    page.get_by_role("link", name="Pictures").click()
+    page.wait_for_selector("figure img")
+    page.evaluate("() => document.querySelectorAll('img').forEach(i => { i.loading = 'eager'; })")
+    page.wait_for_function(
+        "() => [...document.images].every(i => i.complete && i.naturalWidth > 0)", timeout=120_000
+    )
+
+
+def test_a_file_is_downloaded(page: Page, tmp_path: Path) -> None:
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    page.get_by_role("link", name="Export").click()
+    page.get_by_label("At most").fill("7")
+    with page.expect_download() as begun:
+        page.get_by_role("button", name="Download").click()
+    begun.value.save_as(tmp_path / "kernels.txt")
+    lines = (tmp_path / "kernels.txt").read_text().splitlines()
+    assert len(lines) == 7
+    assert all("_compv4_" in line for line in lines)
