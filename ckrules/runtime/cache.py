@@ -54,6 +54,16 @@ class Wanted:
     tasks: tuple[Task, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry as `ckrules cache` shows it; ``used`` is a time in seconds since 1970."""
+
+    name: str
+    arch: str
+    bytes: int
+    used: float
+
+
 class KernelCache:
     """Built kernels by content.
 
@@ -177,21 +187,41 @@ class KernelCache:
                     found.append((path.stat().st_mtime_ns, path.name, path))
         return [path for _, _, path in sorted(found)]
 
+    def kept(self) -> list[Kept]:
+        """What there is to say of the entries, the least recently used first."""
+        found = []
+        for path in self.entries():
+            with suppress(OSError, ValueError):  # removed meanwhile, or damaged
+                config = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+                used = path.stat().st_mtime
+                found.append(Kept(str(config["name"]), str(config["arch"]), _size(path), used))
+        return found
+
+    def clear(self) -> int:
+        """Removes all entries; how many there were."""
+        return sum(self._removed(path) for path in self.entries())
+
     def _evict(self, newest: str) -> None:
-        """Removes entries beyond the limit; loaded libraries stay loaded without their files."""
+        """Removes entries beyond the limit."""
         entries = self.entries()
         sizes = {path: _size(path) for path in entries}
         total = sum(sizes.values())
         for path in entries:
             if total <= self.limit:
                 return
-            if path.name == newest:
-                continue
-            gone = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
-            with suppress(OSError):  # first out of sight, then away
-                path.rename(gone / path.name)
+            if path.name != newest and self._removed(path):
                 total -= sizes[path]
+
+    def _removed(self, path: Path) -> bool:
+        """Whether an entry could be removed; loaded libraries stay loaded without their files."""
+        gone = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
+        try:  # first out of sight, then away
+            path.rename(gone / path.name)
+        except OSError:
+            return False
+        finally:
             shutil.rmtree(gone, ignore_errors=True)
+        return True
 
 
 def _anywhere(task: Task) -> Task:

@@ -57,7 +57,8 @@ class GemmProblems:
 
     def members(self) -> tuple[str, Mapping[str, str]]:
         """``ckrules_gemm`` of ``runtime/ckrules_gemm.h``."""
-        sizes = {"M": "m", "N": "n", "K": "k"} | {n: n for n in ("k_batch", "batch", "groups")}
+        alike = ("k_batch", "batch", "groups", "stride_a", "stride_b", "stride_c")
+        sizes = {"M": "m", "N": "n", "K": "k"} | {name: name for name in alike}
         return "ckrules_gemm", {name: f"p.{member}" for name, member in sizes.items()}
 
     def values(self, problem: Product) -> dict[str, Value]:

@@ -25,7 +25,7 @@ def test_a_counted_space_is_kept_shown_and_cleared(tmp_path: Path) -> None:
     assert counted.returncode == 0
     assert len(shown["entries"]) == 1
     assert shown["entries"][0]["bytes"] > 0
-    assert "1 compiled spaces removed" in cleared.stderr
+    assert "1 compiled spaces and 0 kernels removed" in cleared.stderr
     assert after["entries"] == []
 
 
@@ -33,6 +33,6 @@ def test_the_cache_can_be_off_and_actions_are_known(tmp_path: Path) -> None:
     """An empty folder name turns the cache off; a misspelt action gets the near match."""
     off, wrong = _run("", "cache"), _run(str(tmp_path), "cache", "claer")
 
-    assert "the cache is off" in off.stderr
+    assert "no spaces are kept" in off.stderr
     assert wrong.returncode == 2
     assert "did you mean 'clear'?" in wrong.stderr

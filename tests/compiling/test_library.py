@@ -21,6 +21,7 @@ from ckrules.compiling import library, toolchain
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.manifest import ManifestEntry
 from ckrules.device.cpu import CpuDevice, CpuPlugin
+from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import UsageError
 from tests.compiling import kernels
@@ -69,6 +70,13 @@ def test_calls_that_could_mean_several_kernels_are_told(tmp_path: Path) -> None:
     other = {"a": doubles.CONV, "b": {**doubles.CONV, "dtype": "bf16"}}
     _, notes = library.chosen(entries(tmp_path / "conv", **other))
     assert "conv_dispatcher_init will refuse" in notes[0]
+
+
+@pytest.mark.parametrize("variant", ["forward", "standard"])
+def test_every_size_of_a_problem_has_its_member(variant: str) -> None:
+    problems = problems_of(variant)
+    _, members = problems.members()
+    assert set(members) == {domain_of(f).name for f in problems.fields()}
 
 
 def test_what_rules_know_of_wrong_sums_is_in_the_list(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -100,6 +103,24 @@ def test_the_oldest_entries_go_first(tmp_path: Path, notes: Path) -> None:
     small.build(third)
     assert {e.name for e in small.entries()} == {first.key, third.key}
     assert not [p for p in made.place.iterdir() if p.name.endswith(".part")]
+
+
+def test_what_is_kept_is_shown_and_cleared(tmp_path: Path, notes: Path) -> None:
+    """By the command, too; a damaged entry is not shown, and cleared all the same."""
+    made = cache(tmp_path / "ckrules" / "kernels")
+    (one,) = wanted(made, 64)
+    made.build(one)
+    (made.place / ("0" * 32)).mkdir()
+    (kept,) = made.kept()
+    assert (kept.name, kept.arch) == (one.name, "gfx942")
+    assert kept.bytes > 0
+    command = [sys.executable, "-m", "ckrules", "cache", "--format", "json"]
+    env = {**os.environ, "CKRULES_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert [k["name"] for k in json.loads(done.stdout)["kernels"]] == [one.name]
+    assert made.clear() == 2
+    assert made.entries() == []
+    assert not [p for p in made.place.iterdir() if p.is_dir()]
 
 
 def test_kernels_come_one_by_one(tmp_path: Path, notes: Path) -> None:

@@ -1,8 +1,9 @@
-"""Show or clear the compiled spaces kept on disk."""
+"""Show or clear what is kept on disk: compiled spaces and kernels."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 
 import click
 
@@ -22,30 +23,49 @@ GROUP = "maintain"
 @click.argument("action", type=OneOf(_ACTIONS, "action"), default="show")
 @output_options(TEXT)
 def command(action: str, form: str, output: str | None) -> int:
-    """Show or clear the compiled spaces kept on disk.
+    """Show or clear what is kept on disk: compiled spaces and kernels.
 
-    They are found by content, so a changed rule never meets an old space; the least recently
-    used ones are dropped as new ones come. CKRULES_CACHE_DIR names another folder, or, set to
-    nothing, turns the cache off.
+    Spaces are kept by every command that counts, kernels by ckrules.runtime, which builds
+    what is declared or missing. Both are found by content, so a changed rule never meets what
+    is old; the least recently used ones are dropped as new ones come. CKRULES_CACHE_DIR names
+    another folder; set to nothing, it keeps no spaces.
     """
     from ckrules.engine.diagram import cache
+    from ckrules.runtime.cache import KernelCache
 
-    folder = cache.directory()
+    kernels = KernelCache()
     if action == "clear":
-        note(f"{cache.clear()} compiled spaces removed")
+        note(f"{cache.clear()} compiled spaces and {kernels.clear()} kernels removed")
         return 0
-    kept = cache.entries()
+    spaces, built, folder = cache.entries(), kernels.kept(), cache.directory()
     with text_output(output) as stream:
         if form == "json":
-            rows = [{"file": e.path.name, "bytes": e.size, "used": e.used} for e in kept]
-            stream.write(json_text({"folder": folder and str(folder), "entries": rows}) + "\n")
+            rows = [{"file": e.path.name, "bytes": e.size, "used": e.used} for e in spaces]
+            stream.write(
+                json_text(
+                    {
+                        "folder": folder and str(folder),
+                        "entries": rows,
+                        "kernel_folder": str(kernels.place),
+                        "kernels": [asdict(k) for k in built],
+                    }
+                )
+                + "\n"
+            )
             return 0
-        for entry in kept[-_SHOWN:]:  # the most recently used ones
-            used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-            stream.write(f"{used}  {entry.size:>12,}  {visible(entry.path.name)}\n")
+        for entry in spaces[-_SHOWN:]:  # the most recently used ones
+            stream.write(_line(entry.used, entry.size, entry.path.name))
+        for kernel in built[-_SHOWN:]:
+            stream.write(_line(kernel.used, kernel.bytes, f"{kernel.arch} {kernel.name}"))
     note(
-        f"{len(kept)} compiled spaces, {sum(e.size for e in kept):,} bytes in {folder}"
+        f"{len(spaces):,} compiled spaces, {sum(e.size for e in spaces):,} bytes in {folder}"
         if folder
-        else "the cache is off: CKRULES_CACHE_DIR is empty"
+        else "no spaces are kept: CKRULES_CACHE_DIR is empty"
     )
+    note(f"{len(built):,} kernels, {sum(k.bytes for k in built):,} bytes in {kernels.place}")
     return 0
+
+
+def _line(used: float, size: int, what: str) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
+    return f"{when}  {size:>12,}  {visible(what)}\n"
