@@ -19,13 +19,8 @@ class Examples(griffe.Extension):
 def fenced(text: str) -> str:
     """The text with each example, up to the next empty line, in a fence.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2"))
-    Adds.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("Adds.\\n\\n>>> 1 + 1\\n2").split("\\n")
+    ['Adds.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     out: list[str] = []
     inside = False

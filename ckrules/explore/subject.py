@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from ckrules.engine.diagram.facets import Facets
+from ckrules.engine.diagram.facets import Facets, ListedFacets, facets
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.region import Region
@@ -40,7 +40,7 @@ class _Part:
     """What a condition leaves of the space."""
 
     space: Space
-    facets: Facets
+    facets: Facets | ListedFacets
     remarks: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ class Subject:
             raise UsageError(f"a field {own[0]} has the name of a part of the page's address")
         self._lock = threading.Lock()
         self._parts: OrderedDict[str, _Part] = OrderedDict()
-        self._whole = _Part(self.space, Facets(self.space.compile()), ())
+        self._whole = _Part(self.space, facets(self.space.compile()), ())
 
     @cached_property
     def domains(self) -> Mapping[str, tuple[Domain, Sequence[Value]]]:
@@ -146,7 +146,7 @@ class Subject:
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 space = self.space.where(where)
-                found = Facets(space.compile())
+                found = facets(space.compile())
             remarks = [str(w.message) for w in seen if issubclass(w.category, NeverTrueWarning)]
             self._parts[where] = _Part(space, found, tuple(dict.fromkeys(remarks)))
             while len(self._parts) > _KEPT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -38,6 +39,11 @@ class Loads(HTMLParser):
         self.asked += [found[name] for name in ("src", "srcset", "poster") if name in found]
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
+
+
+@pytest.mark.parametrize("name", ["site_examples", "site_pages"])
+def test_examples_of_what_makes_it(name: str) -> None:
+    assert doctest.testmod(load(name)).failed == 0
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.engine.diagram.facets import Facets
+from ckrules.engine.diagram.facets import Facets, ListedFacets
 from ckrules.engine.expr.variables import Bool, Int
 from ckrules.engine.space import Space
 
@@ -18,6 +18,8 @@ def _same(space: Space, chosen: dict[str, list[int]]) -> None:
     total, found = Facets(space.compile()).under(chosen)
     values = {n: [space.domains[n][c] for c in codes] for n, codes in chosen.items()}
     assert total == space.bind(**values).count()
+    if space.count() < 10_000:
+        assert ListedFacets(space.compile()).under(chosen) == (total, found)
     for name in space.names:
         others = {n: v for n, v in values.items() if n != name}
         counts = space.bind(**others).counts_by(name)

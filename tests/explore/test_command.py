@@ -109,6 +109,13 @@ def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.Monke
         assert seen[0].counted(Choice()).total == int(counted.stdout)
 
 
+def test_a_catalog_that_cannot_be_counted_is_said() -> None:
+    words = ("--catalog", "recommended", "--arch", "gfx942", "--variant", "bwd_weight")
+    result = run("explore", *words)
+    assert result.exit_code == 2
+    assert "error: the kernels of this catalog cannot be counted by all fields" in result.stderr
+
+
 def test_without_a_web_server_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [n for n in sys.modules if n.startswith(("ckrules.explore", "starlette"))]:
         monkeypatch.delitem(sys.modules, name)

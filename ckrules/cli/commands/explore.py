@@ -23,7 +23,7 @@ with the next server, too. Nothing leaves this machine.
 \b
 Examples:
   ckrules explore --variant forward --arch gfx942 --dtype fp16
-  ckrules explore --catalog recommended --arch gfx942 --variant bwd_weight --open
+  ckrules explore --variant bwd_weight --arch gfx1201 --set pipeline=mem --open
 """
 
 
@@ -66,8 +66,16 @@ def command(
 
         database = find(results)
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
-    options = request.command_line()
-    subject = Subject(request.region, request.books, request.title(), options, database)
+    region, options = request.region, request.command_line()
+    try:
+        subject = Subject(region, request.books, request.title(), options, database)
+    except UsageError:
+        if not request.by_catalog:
+            raise
+        raise UsageError(
+            "the kernels of this catalog cannot be counted by all fields at once: "
+            "see ckrules count --catalog"
+        ) from None
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)

@@ -18,9 +18,13 @@ import numpy.typing as npt
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.compiled import Compiled
 from ckrules.engine.diagram.dense import DenseBlock
+from ckrules.engine.diagram.split_block import stream
 from ckrules.support.errors import UsageError
 
 Array = npt.NDArray[Any]
+MOST = 2_000_000
+"""Points that are listed at most."""
+_CHUNK = 1 << 16
 
 
 class Facets:
@@ -65,6 +69,56 @@ class Facets:
             for name, histogram in histograms.items():
                 found[name] = [n * others for n in histogram]
         return prod(totals), found
+
+
+class ListedFacets:
+    """`Facets` of points that are listed: for spaces that are not compiled as a whole, such as
+    those of catalogs.
+
+    Args:
+        compiled: The points, at most `MOST`.
+
+    Raises:
+        UsageError: If there are more.
+    """
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._sizes = compiled.sizes
+        parts: list[dict[str, Array]] = []
+        rows = 0
+        for table in stream(compiled, _CHUNK):
+            parts.append(table)
+            rows += len(next(iter(table.values())))
+            if rows > MOST:
+                raise UsageError("the space is too hard to count in at once: restrict it first")
+        self._rows = rows
+        self._columns = {
+            name: np.concatenate([t[name] for t in parts]) if parts else np.zeros(0, dtype=np.int64)
+            for name in compiled.order
+        }
+
+    def under(self, chosen: Mapping[str, Sequence[int]]) -> tuple[int, dict[str, list[int]]]:
+        """As `Facets.under`: a row counts for a field where the others have chosen values."""
+        kept = {n: _mask(codes, self._sizes[n])[self._columns[n]] for n, codes in chosen.items()}
+        lacking = np.zeros(self._rows, dtype=np.int64)
+        for good in kept.values():
+            lacking += ~good
+        found = {}
+        for name, column in self._columns.items():
+            fits = lacking == 0
+            if name in kept:
+                fits |= (lacking == 1) & ~kept[name]
+            found[name] = np.bincount(column[fits], minlength=self._sizes[name]).tolist()
+        return int((lacking == 0).sum()), found
+
+
+def facets(compiled: Compiled) -> Facets | ListedFacets:
+    """The counts of a compiled space; where it is not compiled as a whole its points are listed.
+
+    Raises:
+        UsageError: If it is not, and has more points than can be listed.
+    """
+    return Facets(compiled) if compiled.whole else ListedFacets(compiled)
 
 
 def _mask(codes: Sequence[int], size: int) -> Array:
