@@ -18,7 +18,7 @@ from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
 from ckrules.explore.choice import OWN, Choice
 from ckrules.kernels.books import Books
-from ckrules.support.errors import NeverTrueWarning, UsageError
+from ckrules.support.errors import HardSpaceWarning, NeverTrueWarning, UsageError
 
 _KEPT = 8  # conditions whose compiled parts are kept
 
@@ -81,7 +81,9 @@ class Subject:
             raise UsageError(f"a field {own[0]} has the name of a part of the page's address")
         self._lock = threading.Lock()
         self._parts: OrderedDict[str, _Part] = OrderedDict()
-        self._whole = _Part(self.space, facets(self.space.compile()), ())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HardSpaceWarning)  # few points are listed quickly
+            self._whole = _Part(self.space, facets(self.space.compile()), ())
 
     @cached_property
     def domains(self) -> Mapping[str, tuple[Domain, Sequence[Value]]]:

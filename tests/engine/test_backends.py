@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from ckrules.engine import evaluate
 from ckrules.engine import expr as e
+from ckrules.engine.evaluate import vector
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At, MissingFieldError
 from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, maximum, named, rel, undef
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import Bool, Enum, Int, Real
+from ckrules.engine.space import Space
 from ckrules.support.errors import UndecidedError, UsageError
 
 from . import backends
@@ -238,6 +240,29 @@ def test_undefinedness(backend: str, root: Any, point: dict[str, Any], truth: bo
 
 
 # -- single back ends -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["lookup", "rel"])
+def test_tables_of_many_keys_are_looked_up_by_their_rows(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catalogs are relations over all fields, whose combinations of values have no end."""
+    monkeypatch.setattr(vector, "_DENSE", 1)
+    vector._index.cache_clear()
+    try:
+        where = everywhere()
+        found = backends.evaluate("vector")(SPECIMENS[op], where)
+        assert found == backends.evaluate("pointwise")(SPECIMENS[op], where)
+    finally:
+        vector._index.cache_clear()
+
+
+def test_a_relation_over_many_fields_compiles() -> None:
+    names = [f"x{k}" for k in range(14)]
+    fields = [Int(n, range(9)) for n in names]
+    rows = [tuple((k * (j + 3)) % 9 for j in range(14)) for k in range(9)]
+    space = Space(fields, [rel(Table.relation("some", names, rows), *fields)])
+    assert space.count() == len(set(rows))
 
 
 def test_missing_field() -> None:

@@ -205,6 +205,7 @@ def test_pictures_appear(page: Page) -> None:
     page.wait_for_function(
         "() => [...document.images].every(i => i.complete && i.naturalWidth > 0)", timeout=120_000
     )
+    assert page.locator("figure img").count() > 3
 
 
 def test_a_file_is_downloaded(page: Page, tmp_path: Path) -> None:

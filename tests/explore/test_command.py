@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -109,11 +111,19 @@ def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.Monke
         assert seen[0].counted(Choice()).total == int(counted.stdout)
 
 
-def test_a_catalog_that_cannot_be_counted_is_said() -> None:
+def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels are listed: a relation over all fields is no space that compiles as a whole."""
+    seen: list[Subject] = []
+    monkeypatch.setattr(serving, "serve", lambda subject, *_: seen.append(subject))
     words = ("--catalog", "recommended", "--arch", "gfx942", "--variant", "bwd_weight")
     result = run("explore", *words)
-    assert result.exit_code == 2
-    assert "error: the kernels of this catalog cannot be counted by all fields" in result.stderr
+    assert (result.exit_code, result.stderr) == (0, "")
+    listed = run("enumerate", *words, "--format", "jsonl").stdout.splitlines()
+    points = [json.loads(line) for line in listed]
+    counted = seen[0].counted(Choice({"pipeline": ("compv3",)}))
+    assert counted.total == sum(p["pipeline"] == "compv3" for p in points) > 0
+    tiles = {m: n for m, n in counted.by["tile_m"].items() if n}
+    assert tiles == Counter(p["tile_m"] for p in points if p["pipeline"] == "compv3")
 
 
 def test_without_a_web_server_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

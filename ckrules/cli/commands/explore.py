@@ -67,15 +67,7 @@ def command(
         database = find(results)
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
     region, options = request.region, request.command_line()
-    try:
-        subject = Subject(region, request.books, request.title(), options, database)
-    except UsageError:
-        if not request.by_catalog:
-            raise
-        raise UsageError(
-            "the kernels of this catalog cannot be counted by all fields at once: "
-            "see ckrules count --catalog"
-        ) from None
+    subject = Subject(region, request.books, request.title(), options, database)
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ckrules.support.errors import UsageError
 
 Array = npt.NDArray[Any]
 _words: dict[Any, int] = {}
+_DENSE = 50_000_000  # cells up to which a table has one for each combination of its keys' values
 
 
 def word_code(word: Any) -> int:
@@ -140,36 +142,46 @@ class Vectors:
 
 
 class _Index:
-    """A table as a dense array over the distinct values of each key column."""
+    """A table by the distinct values of each key column: dense if it is small, else by its rows.
+
+    By its rows, the numbers of the columns so far are looked up in the sorted ones that rows have,
+    column by column, so that they never grow beyond rows times values.
+    """
 
     def __init__(self, table: Table, sorts: tuple[str, ...]) -> None:
         columns = list(zip(*table.rows, strict=True)) or [() for _ in table.keys]
-        self.axes = [np.unique(_axis(c, s)) for c, s in zip(columns, sorts, strict=True)]
+        coded = [_axis(c, s) for c, s in zip(columns, sorts, strict=True)]
+        self.axes = [np.unique(c) for c in coded]
         self.shape = tuple(max(1, len(a)) for a in self.axes)
-        size = int(np.prod(self.shape)) if self.shape else 1
-        if size > 50_000_000:
-            raise UsageError(f"table {table.name} is too large to vectorise")
+        self.dense = prod(self.shape) <= _DENSE
+        self.levels: list[Array] = []
+        place: Array = np.zeros(len(table.rows), dtype=np.int64)
+        for axis, extent, column in zip(self.axes, self.shape, coded, strict=True):
+            place = place * extent + np.searchsorted(axis, column)
+            if not self.dense:
+                self.levels.append(np.unique(place))
+                place = np.searchsorted(self.levels[-1], place)
+        size = prod(self.shape) if self.dense else len(table.rows)
         self.present = np.zeros(size, dtype=np.bool_)
         # a cell without a row holds a value of the table, so that bounds hold there as well
         fill = next(iter(table.rows.values()), 0)
         dtype = np.float64 if table.sort == REAL else np.int64
         self.values: Array = np.full(size, plain(fill), dtype=dtype)
-        for key, value in table.rows.items():
-            place = 0
-            for axis, extent, k, sort in zip(self.axes, self.shape, key, sorts, strict=True):
-                code = word_code(k) if sort == ENUM else float(k) if sort == REAL else k
-                place = place * extent + int(np.searchsorted(axis, code))
-            self.present[place] = True
-            self.values[place] = plain(value)
+        self.present[place] = True
+        self.values[place] = [plain(v) for v in table.rows.values()]
 
     def rows(self, keys: Sequence[Any]) -> tuple[Any, Any]:
         place: Any = np.int64(0)
         known: Any = np.bool_(True)
-        for axis, extent, key in zip(self.axes, self.shape, keys, strict=True):
+        for n, (axis, extent, key) in enumerate(zip(self.axes, self.shape, keys, strict=True)):
             key = np.asarray(key)
             at = np.minimum(np.searchsorted(axis, key), extent - 1)
             known = known & (axis[at] == key) if len(axis) else np.zeros(key.shape, dtype=np.bool_)
             place = place * extent + at
+            if not self.dense:
+                wanted, level = place, self.levels[n]
+                place = np.minimum(np.searchsorted(level, wanted), len(level) - 1)
+                known = known & (level[place] == wanted)
         return place, known
 
 
