@@ -103,7 +103,9 @@ def _uneven(stages: int) -> int:
 def _backward_weight(config: Mapping[str, Any]) -> Iterator[str]:
     ndim, merged = int(config["ndim"]), int(config.get("num_groups_to_merge", 1))
     groups = 2 * merged if merged > 1 else 1
-    width, tile = _WIDTH * groups, int(config["tile_k"])
+    # merged groups have few channels each: 64 groups of 48 would take minutes without a GPU
+    own = _WIDTH if merged == 1 else max(int(config[f"vector_{t}"]) for t in "abc")
+    width, tile = own * groups, int(config["tile_k"])
     for split in (1, 2):
         for steps in _steps(config):
             pixels = tile * steps * split - tile // 2
