@@ -29,7 +29,7 @@ from ckrules.engine.diagram.propagate import propagate
 from ckrules.engine.diagram.split_block import SplitBlock, stream
 from ckrules.engine.diagram.truth import Grid
 from ckrules.engine.evaluate.pointwise import At
-from ckrules.engine.expr import rel
+from ckrules.engine.expr import const, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, domain_of
 from ckrules.engine.rewrite.simplify import Simplifier
@@ -331,3 +331,15 @@ def test_compiled_form_of_nothing() -> None:
     """No variables: one point, one empty table."""
     nothing = Compiled([], {})
     assert (nothing.count, nothing.unrank(0), nothing.rank([])) == (1, [], 0)
+
+
+def test_a_relation_with_a_bound_key_is_listed_by_its_rows() -> None:
+    """As catalogs are, whose variant is always bound: they took a minute for a hundred kernels."""
+    table = Table.relation("some", ("w", "m", "n"), [("a", 1, 2), ("a", 2, 1), ("b", 2, 2)])
+    m, n = Int("m", [1, 2]), Int("n", [1, 2])
+    grid = Grid(["m", "n"], {"m": (1, 2), "n": (1, 2)})
+    found = from_relation(grid, rel(table, const("a"), m, n))
+    assert found is not None
+    space = Space([Enum("w", ["a", "b"]), m, n], [rel(table, Enum("w", ["a", "b"]), m, n)])
+    assert [(p["m"], p["n"]) for p in space.bind(w="a")] == [(1, 2), (2, 1)]
+    assert from_relation(grid, rel(table, const("a"), m, m)) is None

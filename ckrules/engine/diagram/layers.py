@@ -72,7 +72,7 @@ def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
     """The diagram of a relation between variables, row by row; None for other clauses.
 
     A table of few rows over many variables is a clause of few prefixes, whatever the number of
-    combinations.
+    combinations. Keys of one value are constants; rows with others are left out.
 
     >>> from ckrules.engine.expr import rel
     >>> from ckrules.engine.expr.relation import Table
@@ -83,13 +83,15 @@ def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
     >>> [t.tolist() for t in found.tables]
     [[[0, 0], [0, 1]], [[0, 0], [0, -1]]]
     """
-    names = [a.data.name for a in clause.args if a.op == "var"]
-    if clause.op != "rel" or not names or len(set(names)) < len(clause.args):
+    keys = {a.data.name: i for i, a in enumerate(clause.args) if a.op == "var"}
+    fixed = [(i, a.data) for i, a in enumerate(clause.args) if a.op == "const"]
+    if clause.op != "rel" or not keys or len(keys) + len(fixed) < len(clause.args):
         return None
-    axes = tuple(sorted(grid.place[n] for n in names))
-    order = [names.index(grid.names[a]) for a in axes]
+    axes = tuple(sorted(grid.place[n] for n in keys))
+    order = [keys[grid.names[a]] for a in axes]
     places = [{v: i for i, v in enumerate(grid.columns[a].tolist())} for a in axes]
-    codes = [[plain(key[i]) for i in order] for key in clause.data.rows]
+    meant = [key for key in clause.data.rows if all(key[i] == value for i, value in fixed)]
+    codes = [[plain(key[i]) for i in order] for key in meant]
     known = [[p.get(v, -1) for p, v in zip(places, row, strict=True)] for row in codes]
     rows = np.asarray([r for r in known if min(r) >= 0], dtype=np.int64).reshape(-1, len(axes))
     if not len(rows):
