@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -305,11 +305,8 @@ def _drawn(
     rules = books.of(variants[0])
     judged = fields(rules.example({}))
     points: list[dict[str, Any]] = []
-    for i, v in enumerate(variants):
-        share = count // len(variants) + (i < count % len(variants))
-        if share:
-            sampler = Sampler(rules, {"variant": (v,), "arch": (arch,)}, seed, where, judged)
-            points += mixed(sampler, share)
+    for fixed, share in _shares(arch, variants, count):
+        points += mixed(Sampler(rules, fixed, seed, where, judged), share)
     return points
 
 
@@ -326,12 +323,19 @@ def _beyond(
 
     rules = books.of(variants[0])
     points: list[dict[str, Any]] = []
+    for fixed, share in _shares(arch, variants, count):
+        points += draw(rules, fixed, share, seed, where, 2 / 3, ("hardware", "launch")).points
+    return points
+
+
+def _shares(
+    arch: str, variants: tuple[str, ...], count: int
+) -> Iterator[tuple[dict[str, tuple[str, ...]], int]]:
+    """The fields of each variant that are held, and how many of the draws are its own."""
     for i, v in enumerate(variants):
         share = count // len(variants) + (i < count % len(variants))
         if share:
-            fixed = {"variant": (v,), "arch": (arch,)}
-            points += draw(rules, fixed, share, seed, where, 2 / 3, ("hardware", "launch")).points
-    return points
+            yield {"variant": (v,), "arch": (arch,)}, share
 
 
 def _read(inputs: tuple[str, ...], books: Books, arch: str) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ int choose(const ckrules_call* call, Kernel*& chosen, double& time, uint32_t& ca
                                std::string(chosen->listed->computes) + " and " +
                                k.listed->computes + "): name the field that tells them apart");
         const double own = time_of(k, call->problem);
-        if(chosen == nullptr || (own >= 0.0 && (time < 0.0 || own < time)))
+        if(comes_before(chosen, time, own))
         {
             chosen = &k;
             time   = own;

@@ -279,6 +279,13 @@ inline double time_of(const Kernel& k, const ckrules_problem& problem)
     return found != nullptr ? found->microseconds : -1.0;
 }
 
+/* Whether a kernel with the second time comes before the one that was found with the first: the
+   fastest of those that were measured, else the first. */
+inline bool comes_before(const Kernel* found, double time, double own)
+{
+    return found == nullptr || (own >= 0.0 && (time < 0.0 || own < time));
+}
+
 /* Whether a kernel takes a problem, and says why not in error. */
 inline bool takes(Kernel& k, const ckrules_problem& problem)
 {

@@ -74,7 +74,7 @@ Kernel* best(std::vector<Kernel*>& kernels, const ckrules_problem& problem, cons
         if(!takes(*k, problem))
             continue;
         const double own = time_of(*k, problem);
-        if(found == nullptr || (own >= 0.0 && (time < 0.0 || own < time)))
+        if(comes_before(found, time, own))
         {
             found = k;
             time  = own;
