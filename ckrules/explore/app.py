@@ -127,7 +127,8 @@ def application(subject: Subject, solver: Solver) -> Starlette:
     pages = Pages(subject, solver)
     views: Mapping[str, Page] = {
         "/": choose, "/why": why, "/complete": complete, "/kernels": kernels, "/kernel": kernel,
-        "/pictures": pictures, "/picture.svg": picture, "/export": export, "/file": file,
+        "/kernel.svg": kernel_picture, "/pictures": pictures, "/picture.svg": picture,
+        "/export": export, "/file": file,
     }  # fmt: skip
     routes: list[Any] = [pages.route(path, page) for path, page in views.items()]
     routes.append(Mount("/assets", StaticFiles(directory=_HOME / "assets")))
@@ -172,18 +173,34 @@ def kernels(asked: Asked) -> Response:
 
 def kernel(asked: Asked) -> Response:
     """One kernel, or two side by side."""
-    arch = asked.subject.fixed.get("arch")
-    usual = str(arch) if arch is not None else None
-    named = [text for text in asked.lists.get("k", []) if text.strip()]
-    pages = [
-        KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
-        for text in named[:3]
-    ]
+    pages = _named(asked)
     beside(pages)
     first, last = pages[0], pages[-1]
     fields = differing(first.fields, last.fields)
     quantities = differing(first.quantities, last.quantities)
-    return asked.show("kernel.html.j2", kernels=pages, fields=fields, quantities=quantities)
+    return asked.show(
+        "kernel.html.j2", kernels=pages, fields=fields, quantities=quantities,
+        figures=figures.OF_KERNELS,
+    )  # fmt: skip
+
+
+def _named(asked: Asked) -> list[KernelPage]:
+    """The kernels of an address, three at most."""
+    arch = asked.subject.fixed.get("arch")
+    usual = str(arch) if arch is not None else None
+    named = [text for text in asked.lists.get("k", []) if text.strip()]
+    return [
+        KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
+        for text in named[:3]
+    ]
+
+
+def kernel_picture(asked: Asked) -> Response:
+    """One picture of one kernel."""
+    pages = _named(asked)
+    beside(pages)
+    data = figures.of_kernel(pages[0], asked.given.get("of", ""))
+    return Response(data, media_type="image/svg+xml", headers=_DRAWN)
 
 
 def pictures(asked: Asked) -> Response:

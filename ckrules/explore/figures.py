@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr.variables import Role
 from ckrules.explore.choice import Choice
+from ckrules.explore.kernel_page import KernelPage
 from ckrules.explore.subject import Subject
-from ckrules.pictures import counting, drawing, sampled, times
+from ckrules.pictures import counting, drawing, lds, sampled, times
 from ckrules.pictures.shapes import Nothing, Picture
 from ckrules.support.errors import CkrulesError, unknown
 
@@ -107,6 +108,38 @@ FIGURES: Mapping[str, Figure] = {
     "roofline": Figure("Predicted speed under the roofs of the GPU", 0, _roofline),
     "measured": Figure("Predicted against measured times of the results", 0, _measured),
 }
+
+
+#: Pictures of one kernel's way through LDS: what they show, and of which operand.
+OF_KERNELS: Mapping[str, str] = {
+    "loads-a": "Lanes that load A",
+    "loads-b": "Lanes that load B",
+    "lds-a": "A in LDS",
+    "lds-b": "B in LDS",
+}
+
+
+def of_kernel(kernel: KernelPage, kind: str) -> bytes:
+    """A picture of one kernel as a file.
+
+    Args:
+        kernel: The kernel.
+        kind: A key of `OF_KERNELS`.
+
+    Raises:
+        UnknownNameError: For a picture that does not exist.
+        NoMatplotlibError: Without matplotlib.
+    """
+    if kind not in OF_KERNELS:
+        raise unknown("picture of a kernel", kind[:40], OF_KERNELS)
+    drawing.require()
+    found = kernel.lds
+    if isinstance(found, str):
+        return drawing.drawn(Nothing(OF_KERNELS[kind], found), "svg")
+    what, name = kind.split("-")
+    operand = found.operands["ab".index(name)]
+    picture = lds.loads(operand) if what == "loads" else lds.layout(found, operand)
+    return drawing.drawn(picture, "svg")
 
 
 def varying(subject: Subject) -> Sequence[str]:

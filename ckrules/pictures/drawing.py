@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.pictures import marks
 from ckrules.pictures.shapes import (
     Bars,
+    Cells,
     HeatMap,
     Nothing,
     Parallel,
@@ -131,6 +132,8 @@ def _high(picture: Picture) -> float:
         return 1.1 + 0.24 * len(picture.labels)
     if isinstance(picture, HeatMap):
         return 1.6 + 0.26 * len(picture.rows)
+    if isinstance(picture, Cells):
+        return 1.1 + 0.2 * len(picture.rows)
     return 1.2 if isinstance(picture, Nothing) else _HEIGHT
 
 
@@ -182,6 +185,28 @@ def _heat_map(figure: Any, picture: HeatMap) -> None:
         _briefly(bar.ax.yaxis)
     if len(across) <= 20 and len(down) <= 40:
         _numbers(axes, cells, lambda value: colors(norm(value)))
+
+
+def _cells(figure: Any, picture: Cells) -> None:
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+
+    groups = np.asarray(picture.groups) % len(PALETTE)
+    axes = figure.add_subplot()
+    axes.pcolormesh(groups, cmap=ListedColormap(PALETTE), vmin=0, vmax=len(PALETTE) - 1,
+                    alpha=0.45, edgecolors=INK, linewidth=0.2)  # fmt: skip
+    size = min(7.0, 420 / max(len(picture.columns) * max(len(w) for w in picture.words[0]), 1))
+    for row, words in enumerate(picture.words):
+        for column, word in enumerate(words):
+            axes.text(column + 0.5, row + 0.5, _plain(word), ha="center", va="center",
+                      fontsize=size)  # fmt: skip
+    across, down = range(len(picture.columns)), range(len(picture.rows))
+    axes.set_xticks([i + 0.5 for i in across], map(_plain, picture.columns), fontsize=7)
+    axes.set_yticks([i + 0.5 for i in down], map(_plain, picture.rows), fontsize=7)
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.set(title=_plain(picture.title), xlabel=_plain(picture.x), ylabel=_plain(picture.y))
+    axes.spines[:].set_visible(False)
 
 
 def _numbers(axes: Any, cells: np.ndarray[Any, Any], color: Callable[[float], Any]) -> None:
@@ -296,5 +321,6 @@ def _luminance(color: Sequence[float]) -> float:
 
 
 _HOW: Mapping[type, Callable[[Any, Any], None]] = {
-    Bars: _bars, HeatMap: _heat_map, Points: _points, Parallel: _parallel, Nothing: _nothing,
+    Bars: _bars, Cells: _cells, HeatMap: _heat_map, Points: _points, Parallel: _parallel,
+    Nothing: _nothing,
 }  # fmt: skip
