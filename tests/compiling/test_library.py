@@ -222,11 +222,12 @@ def test_a_c_program_uses_the_header(home: Path) -> None:
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     (name,) = (p.stem for p in built.parent.glob("*.hsaco"))
     assert done.stdout.splitlines() == [
-        f"1 {name}", "fields: 1", f"chosen: 0 {name} 1 -1", "workspace: 0", "launched: 0 1",
+        f"1 {name}", "fields: 1", f"chosen: 0 {name} 1 1 1", "workspace: 0", "launched: 0 1",
         "measured: 0 0.25 8", "no buffers: -1 no buffers are given",
         "other type: -2 no kernel of variant forward has these fields",
         "field: -1 no kernel has a field as in 'typ=fp16'", "name: -1 no kernel is named nobody",
-        f"odd: -2 {name}:", "tensors: -1 2 tensors, expected 3", "left: 0",
+        f"odd: -2 {name}:", "padded: 0 8 8 1", "launched: 0 9",
+        "tensors: -1 2 tensors, expected 3", "left: 0",
     ]  # fmt: skip
 
 
