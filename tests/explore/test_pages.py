@@ -321,6 +321,42 @@ def test_command_line_and_python_select_the_same(page: TestClient, query: str) -
     assert names["space"].count() == total(shown)
 
 
+def test_a_problem_is_chosen_for_predictions(page: TestClient) -> None:
+    line = "N=2,C=64,K=64,H=14,W=14,Y=3,X=3,pad=1"
+    query = {"pipeline": "compv4", "tile_m": "64", "problem": line}
+    shown = page.get("/pictures", params=query)
+    assert shown.status_code == 200
+    assert f'value="{line}"' in shown.text
+    links = [html.unescape(s) for s in re.findall(r'src="(/picture[^"]+)"', shown.text)]
+    about = {re.search(r"of=(\w+)", s)[1] for s in links if quote(line) in s}  # type: ignore[index]
+    assert about == {kind for kind, figure in FIGURES.items() if figure.problem}
+    (roofline,) = [s for s in links if "of=roofline" in s]
+    said = page.get(roofline).text
+    assert "H=14" in said
+    assert (
+        "H=14" not in page.get("/picture.svg", params={**query, "problem": "", "of": "tiles"}).text
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("N=2,C=64,Q=1", "Q"),
+        ("N=2,C=64,K=64,H=0,W=14,Y=3,X=3", "Hi = 0 is not between"),
+        ("hello", "hello"),
+    ],
+)
+def test_a_problem_that_is_none_is_said_at_its_field(
+    page: TestClient, line: str, said: str
+) -> None:
+    found = page.get("/pictures", params={"problem": line})
+    assert found.status_code == 400
+    fault = found.text.split('id="problem-fault"')[1].split("</p>")[0]
+    assert said in fault
+    assert 'aria-describedby="problem-fault"' in found.text
+    assert "problem=" not in "".join(re.findall(r'src="([^"]+)"', found.text))
+
+
 @pytest.mark.parametrize("kind", list(FIGURES))
 def test_pictures_are_drawn(page: TestClient, kind: str) -> None:
     query = "pipeline=compv4&tile_m=64&tile_n=64&vector_a=8"

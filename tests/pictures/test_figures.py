@@ -15,7 +15,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.lds_map import Fragment, Layout, LdsMap, Loads, OperandMap
 from ckrules.kernels.selection import select
 from ckrules.pictures import counting, drawing, lds, sampled, times
-from ckrules.pictures.shapes import Bars, HeatMap, Nothing, Parallel, Picture, Points
+from ckrules.pictures.shapes import Axis, Bars, HeatMap, Nothing, Parallel, Picture, Points
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.ranker import Ranker
 from ckrules.support.errors import UnknownNameError
@@ -216,6 +216,15 @@ def _standalone() -> str:
 
 def _luminance(color: str) -> float:
     return drawing._luminance([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def test_values_of_parallel_axes_have_room() -> None:
+    """Columns with values do not overlap, however long the words are."""
+    words = (Axis("a", ("x" * 12, "y")), Axis("b", ("1", "2")), Axis("c", ("intrawave",)))
+    left, right = drawing._columns(words * 3)
+    assert all(a < b for a, b in zip(left, right, strict=True))
+    assert all(end < start for end, start in zip(right, left[1:], strict=False))
+    assert right[0] - left[0] > 2 * (right[1] - left[1])
 
 
 def test_parallel_axes(region: Region) -> None:
