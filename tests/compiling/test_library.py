@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 GEMM = """
 DECL_KERNEL(Signature().dtype("fp16").layout("rcr"),
             Algorithm().tile(32, 32, 32).wave(1, 2, 1).warp(16, 16, 16).pipeline("basic_v1")
-                .scheduler("default").epilogue("default"), "gfx942");
+                .scheduler("default").epilogue("default").pad(false, false, false), "gfx942");
 """
 
 
