@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
+    from ckrules.kernels.lds_map import LdsMap
     from ckrules.kernels.timing import Timing
 
 Point = Mapping[str, Any]
@@ -425,6 +426,16 @@ class Family:
     def block_map(self, point: Mapping[str, Value]) -> BlockMap | None:
         """How a kernel's block tile is divided, None if such kernels have none."""
         return None
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        """The way of a kernel's operands through LDS, or why there is none.
+
+        Args:
+            point: A legal configuration.
+            words: The family's words, of the version of the headers.
+            gpu: Its GPU.
+        """
+        return f"the way of {self.name} kernels through LDS is not modelled"
 
     def canonical(self, name: str, word: str, values: Iterable[str]) -> str:
         """The value of a field that a word means: case, ``-`` and ``_`` do not matter.

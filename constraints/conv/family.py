@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
     from ckrules.kernels.family import Point
+    from ckrules.kernels.lds_map import LdsMap
 
 
 class GroupedConvolution(Family):
@@ -67,6 +68,13 @@ class GroupedConvolution(Family):
         from ckrules.constraints.tile_gemm import picture
 
         return picture.block_map(point)
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        from ckrules.constraints.tile_gemm.lds import lds_map
+        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+
+        assert isinstance(words, TileGemm)
+        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
+    from ckrules.kernels.lds_map import LdsMap
 
 
 class Gemm(Family):
@@ -73,6 +74,13 @@ class Gemm(Family):
         from ckrules.constraints.tile_gemm import picture
 
         return picture.block_map(point, in_order=not point["permute_n"])
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        from ckrules.constraints.tile_gemm.lds import lds_map
+        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+
+        assert isinstance(words, TileGemm)
+        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm
