@@ -13,6 +13,7 @@
      if(ckrules_dispatcher_launch(&call, &on, stream) != CKRULES_OK)
          puts(ckrules_dispatcher_error());
 
+   Results replace what was there and are not scaled (alpha = 1, beta = 0): no kernel can do else.
    All functions may be called from several threads. */
 #ifndef CKRULES_DISPATCHER_H
 #define CKRULES_DISPATCHER_H
