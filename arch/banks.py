@@ -50,7 +50,8 @@ def together(isa: str, banks: int, lanes: int, size: int, *, writes: bool) -> li
         writes: Whether they write.
 
     Source: AMD, "Understanding AMD GPU LDS and Bank Conflicts" (documentation of Composable
-    Kernel), which has the groups of 16-byte accesses of 64 lanes and 32 banks.
+    Kernel), for 16-byte writes of 64 lanes and 32 banks; the groups of reads are taken from what
+    others quote of AMD's documentation for gfx942.
 
     >>> [len(together("gfx9", 32, 64, size, writes=True)) for size in (16, 8)]
     [8, 1]
