@@ -60,7 +60,7 @@ docs: $(VENV)/.test
 bench: $(VENV)/.test
 	@set -e; for script in benchmarks/[a-z]*.py; do \
 	  [ -e "$$script" ] || { echo "make: benchmarks/ holds no script" >&2; exit 1; }; \
-	  echo "== $$script"; $(PY) "$$script"; done
+	  echo "== $$script"; PYTHONPATH=. $(PY) "$$script"; done
 
 toolchain:
 	@bash scripts/toolchain.sh

@@ -1,11 +1,12 @@
 """Wave instructions a second of the CPU executor, kernel by kernel, on one process and on all.
 
-    python benchmarks/emulator.py FOLDER [--problems 2] [--arch gfx942] [--name PART]
-    python benchmarks/emulator.py FOLDER --problem N=1,C=32,K=64,H=64,W=64,Y=3,X=3,pad=1
+    python benchmarks/emulator.py
+    python benchmarks/emulator.py FOLDER [--problems 2] [--arch GPU] [--name PART]
 
-FOLDER is one that ``ckrules build`` filled. Each kernel runs the first problems of its built-in
-set, or the one given (64 blocks of 64x64 and K = 288 above), once, in forward order and whole. A
-rate is by the wall clock; that of one process by its own time stands behind it, for busy machines.
+Without a folder a kernel of 64x64x32 is built (it needs ``make toolchain``) and runs 64 blocks with
+K = 288. FOLDER is one that ``ckrules build`` filled: each kernel runs the first problems of its
+built-in set, or the one given, once, in forward order and whole. A rate is by the wall clock; that
+of one process by its own time stands behind it, for busy machines.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import os
 import statistics
 import time
 from pathlib import Path
+
+from _kernels import PROBLEM, built_folder
 
 from ckrules.compiling.folder import manifests
 from ckrules.device.cpu import CpuDevice, CpuPlugin, plan_of
@@ -26,15 +29,23 @@ from ckrules.kernels.families import problems_of
 def main() -> None:
     """Prints a line a kernel, and the median of their rates."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--problems", type=int, default=2)
     parser.add_argument("--arch")
     parser.add_argument("--name", default="", help="only kernels with this in their names")
     parser.add_argument("--problem")
     given = parser.parse_args()
+    if given.folder is None:
+        given.problem = given.problem or PROBLEM
+    with built_folder(given.folder) as folder:
+        measure(folder, given)
+
+
+def measure(folder: Path, given: argparse.Namespace) -> None:
+    """Prints a line a kernel of the folder, and the median of their rates."""
     (info,) = CpuPlugin().discover()
     rates: dict[int, list[float]] = {}
-    for kernel in manifests(given.folder):
+    for kernel in manifests(folder):
         if kernel.missing or given.arch not in (None, kernel.arch) or given.name not in kernel.name:
             continue
         own = problems_of(str(kernel.config["variant"]))

@@ -1,8 +1,9 @@
 """What a call of the dispatcher costs on the host, beside the kernel itself.
 
-python benchmarks/runtime.py DIR VARIANT PROBLEM
+PYTHONPATH=. python benchmarks/runtime.py [DIR VARIANT PROBLEM]
 
-DIR is a folder that ``ckrules build`` worked on. No GPU is needed: the device does nothing.
+DIR is a folder that ``ckrules build`` worked on; without one a kernel is built, which needs
+``make toolchain``. No GPU is needed: the device does nothing.
 Times are medians, in microseconds: of choosing a kernel for a problem that was chosen for before,
 of packing the arguments at addresses that were used before and at new ones, and of a whole run
 with tensors on the device.
@@ -15,7 +16,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from _kernels import PROBLEM, built_folder
 
 from ckrules.device.interface import DeviceInfo
 from ckrules.kernels.families import problems_of
@@ -53,7 +57,13 @@ class NoDevice:
 
 def main() -> None:
     """Measures and prints a table."""
-    folder, variant, text = sys.argv[1:]
+    given = sys.argv[1:] or [None, "forward", PROBLEM]
+    with built_folder(None if given[0] is None else Path(given[0])) as folder:
+        measure(folder, str(given[1]), str(given[2]))
+
+
+def measure(folder: Path, variant: str, text: str) -> None:
+    """Prints a line a step of a call."""
     device: Any = NoDevice()
     dispatcher = Dispatcher(folder, device=device)
     problem = problems_of(variant).parse(text)

@@ -1,18 +1,23 @@
 """How good picks of kernels are, beside upstream's model on the same kind of problems.
 
-python benchmarks/selection.py MEASUREMENTS [--leave-out]
+python benchmarks/selection.py [MEASUREMENTS] [--leave-out]
 
-MEASUREMENTS is a CSV of measured times as `ckrules evaluate` reads it, with the column ``set``:
-models are trained on folds of its problems, each together with all problems of the set
-``training``, and judged on the rest of the set ``validation``. ``--leave-out`` also leaves out
-each block tile and each pipeline in turn.
+MEASUREMENTS is a CSV of measured times as `ckrules evaluate` reads it, with the column ``set``;
+without it the file in ``data`` is read that the package's model was made of. Models are trained on
+folds of its problems, each together with all problems of the set ``training``, and judged on the
+rest of the set ``validation``. ``--leave-out`` also leaves out each block tile and each pipeline in
+turn.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,7 @@ from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.training import Samples, train
 
 FOLDS = 5
+DATA = Path(__file__).resolve().parent / "data" / "forward_bf16_gfx950.csv.gz"
 #: Upstream's LightGBM model, 48,845 measurements of 1,372 problems, judged on 231 others:
 #: comparison_summary_300.csv of tile_engine/ops/grouped_conv (rocm-libraries, dd655392).
 UPSTREAM = (93.05, 79.2, 96.8, 21.6)
@@ -33,7 +39,9 @@ UPSTREAM = (93.05, 79.2, 96.8, 21.6)
 def main() -> None:
     """Measures and prints a table."""
     books = Books("2026.06")
-    samples = Samples.of(read(sys.argv[1], books), books)
+    given = [a for a in sys.argv[1:] if a != "--leave-out"]
+    with measurements(*given) as path:
+        samples = Samples.of(read(path, books), books)
     print(f"{'':34}{'mean':>8}{'p10':>8}{'median':>8}{'top-1':>8}{'problems':>10}")
     show("upstream's model, published", *UPSTREAM, 231)
     row("always the best single kernel", figures(single(samples)))
@@ -45,6 +53,18 @@ def main() -> None:
     print(f"1,000 kernels ranked in {1e3 * ranking_time(samples):.0f} ms")
     if "--leave-out" in sys.argv:
         leave_out(samples, books)
+
+
+@contextmanager
+def measurements(given: str | None = None) -> Iterator[Path]:
+    """The file given, or that of the package's model, unpacked."""
+    if given is not None:
+        yield Path(given)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / DATA.stem
+        path.write_bytes(gzip.decompress(DATA.read_bytes()))
+        yield path
 
 
 def row(title: str, f: Figures) -> None:

@@ -1,7 +1,8 @@
 """Construct, count and list search spaces, side by side with other tuners in one run.
 
-    python benchmarks/spaces.py tests/data/spaces/*.json --peers-python VENV/bin/python
+    python benchmarks/spaces.py [FILE…] [--peers-python VENV/bin/python]
 
+Without files the spaces of ``tests/data/spaces`` are taken.
 Every measurement is a process of its own, so that its peak memory can be read and nothing is
 warm. Imports are not counted. The peers (kernel-tuner, python-constraint2, pyATF, OR-tools, z3)
 may live in another environment; a peer that is not installed is reported as absent, one that
@@ -28,6 +29,7 @@ from typing import Any
 
 Space = dict[str, Any]
 Result = dict[str, float]
+SPACES = Path(__file__).resolve().parent.parent / "tests" / "data" / "spaces"
 _TOO_MANY = 30_000_000  # combinations that itertools is still asked to go through
 _TABLE = 2_000_000  # combinations of one constraint that CP-SAT gets as a table
 
@@ -357,7 +359,9 @@ def summary(results: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("spaces", nargs="*", help="space files")
+    parser.add_argument(
+        "spaces", nargs="*", default=sorted(map(str, SPACES.glob("*.json"))), help="space files"
+    )
     parser.add_argument("--peers-python", default=sys.executable, help="interpreter with the peers")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--limit", type=float, default=120, help="seconds a measurement may take")

@@ -9,12 +9,12 @@ The page holds what the families' files of evidence hold, and nothing else.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import page_command
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.kernels import evidence
@@ -107,24 +107,5 @@ def table(head: Sequence[str], rows: Iterable[Row]) -> str:
     return "\n".join("| " + " | ".join(str(c).replace("|", "\\|") for c in r) + " |" for r in lines)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; see the module."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true", help="write the page")
-    mode.add_argument("--check", action="store_true", help="exit 1 unless the file is the page")
-    options = parser.parse_args(argv)
-    text = page(runs())
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
-    elif options.check:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            print(f"{PAGE.name} is stale: run {sys.argv[0]} --write", file=sys.stderr)
-            return 1
-    else:
-        print(text, end="")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(page_command.run(__doc__, PAGE, lambda: page(runs())))

@@ -5,7 +5,7 @@
 Prints the constants with the figures of picks before and after. What counts is the efficiency of
 picks that are drawn by how fast kernels are estimated (so that it is smooth), and a little the
 error of the times themselves. Nothing is written: constants go into
-constraints/tile_gemm/device/timing.py rounded, since a data sheet's accuracy is not reached.
+constraints/tile_gemm/device/terms.py rounded, since a data sheet's accuracy is not reached.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from ckrules.constraints.conv.device.timing import work
 from ckrules.constraints.tile_gemm.device import timing
+from ckrules.constraints.tile_gemm.device.terms import Constants
 from ckrules.kernels.books import Books
 from ckrules.ranking.evaluation import figures, judge
 from ckrules.ranking.measurements import read
@@ -26,7 +27,7 @@ from ckrules.ranking.training import Samples
 SOFT = 0.05
 
 
-def times(samples: Samples, constants: timing.Constants) -> list[np.ndarray]:
+def times(samples: Samples, constants: Constants) -> list[np.ndarray]:
     """The estimated microseconds of every problem's kernels."""
     return [
         timing.estimate(
@@ -36,7 +37,7 @@ def times(samples: Samples, constants: timing.Constants) -> list[np.ndarray]:
     ]  # fmt: skip
 
 
-def loss(samples: Samples, constants: timing.Constants) -> float:
+def loss(samples: Samples, constants: Constants) -> float:
     """Small for good picks and small errors."""
     total = 0.0
     for m, found in zip(samples.measured, times(samples, constants), strict=True):
@@ -52,7 +53,7 @@ def main() -> None:
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     books = Books("2026.06")
     samples = Samples.of(read(sys.argv[1], books), books)
-    best, rng = timing.Constants(), np.random.default_rng(1)
+    best, rng = Constants(), np.random.default_rng(1)
     least = loss(samples, best)
     show(samples, best, least)
     for _ in range(steps):
@@ -64,7 +65,7 @@ def main() -> None:
     show(samples, best, least)
 
 
-def show(samples: Samples, constants: timing.Constants, found: float) -> None:
+def show(samples: Samples, constants: Constants, found: float) -> None:
     """The constants, and how good picks are."""
     picks = (
         judge(t, m.microseconds)

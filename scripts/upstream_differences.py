@@ -10,7 +10,6 @@ this script says what they are and concludes nothing from them.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import page_command
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.arch import Gpu, load_all
@@ -310,24 +310,5 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; see the module."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true", help="write the page")
-    mode.add_argument("--check", action="store_true", help="exit 1 unless the file is the page")
-    options = parser.parse_args(argv)
-    text = page(tallies())
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
-    elif options.check:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            print(f"{PAGE.name} is stale: run {sys.argv[0]} --write", file=sys.stderr)
-            return 1
-    else:
-        print(text, end="")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(page_command.run(__doc__, PAGE, lambda: page(tallies())))

@@ -1,9 +1,15 @@
-"""What `ckrules validate` and `ckrules bench` share: problems asked for, kernels left out."""
+"""What `ckrules validate` and `ckrules bench` share: options, problems, kernels left out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import click
+
+from ckrules.cli.options import Seconds
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -13,6 +19,65 @@ if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.session import ValidationSession
     from ckrules.kernels.family import Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class RunChoice:
+    """Which kernels run on which problems, how often, and where results go."""
+
+    where: tuple[str, ...]
+    home: str | None
+    lines: tuple[str, ...]
+    files: tuple[str, ...]
+    timeout: float
+    warmup: int
+    repeat: int
+    database: str | None
+
+
+def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[[F], F]:
+    """The kernels, problems, limits and results of a command, given to it as one `RunChoice`.
+
+    Args:
+        metavar: What the arguments are called.
+        warmup: Runs before timing, if nothing is said.
+        repeat: Timed runs, if nothing is said.
+        least: Timed runs at the least.
+    """
+    none = "" if least else "; 0: none"
+    options = (
+        click.argument("where", nargs=-1, required=True, metavar=metavar),
+        click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable."),
+        click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
+        click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name."),
+        click.option(
+            "--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60]."
+        ),
+        click.option(
+            "--warmup", default=warmup, type=click.IntRange(min=0),
+            help=f"Runs before timing [{warmup}].",
+        ),
+        click.option(
+            "--repeat", default=repeat, type=click.IntRange(min=least),
+            help=f"Timed runs [{repeat}]{none}.",
+        ),
+        click.option("--results", "database", metavar="FILE", help="Another results database."),
+    )  # fmt: skip
+
+    def given(function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **rest: Any) -> Any:
+            own = {name: rest.pop(name) for name in RunChoice.__dataclass_fields__}
+            return function(*args, runs=RunChoice(**own), **rest)
+
+        found: Any = wrapped
+        for option in reversed(options):
+            found = option(found)
+        return found  # type: ignore[no-any-return]
+
+    return given
 
 
 def problems_asked(

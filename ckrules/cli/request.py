@@ -176,14 +176,23 @@ class Request:
         }
         return f"--{name}" if asked.get(name) else ""
 
-    def only(self, *names: str, beside: str) -> dict[str, tuple[str, ...]]:
+    def wheres(self) -> dict[str, tuple[str, ...]]:
+        """The conditions by their option; nothing where there are none."""
+        return {"--where": tuple(self._where)} if self._where else {}
+
+    def only(self, *names: str, beside: str, where: bool = False) -> dict[str, tuple[str, ...]]:
         """The values that the options ask of these fields, where only these have a meaning.
+
+        With ``where`` conditions have one, too.
 
         Raises:
             UsageError: For any other option, which does not go with ``beside``.
         """
         options = [self.said(k) for k in (*self._given, "catalog") if k not in names]
-        options += ["--where" if self._where else "", "--family" if self._family else ""]
+        options += [
+            "--where" if self._where and not where else "",
+            "--family" if self._family else "",
+        ]
         options += ["--distinct" if self._distinct else ""]
         options = [o for o in options if o]
         if options:

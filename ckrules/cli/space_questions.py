@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
+    from ckrules.cli.request import Request
+    from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
     from ckrules.reasoning.findings import Finding
 
@@ -38,6 +41,25 @@ def point_of(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a JSON object of values by variable")
     return found
+
+
+def region_of(file: str, request: Request) -> Region:
+    """The space that a file describes, as a part of what its restrictions leave.
+
+    Raises:
+        UsageError: For a file that describes no space, and options other than --where.
+        ExpressionError: For a condition that is none.
+    """
+    from ckrules.engine.restrictions import book_of
+    from ckrules.engine.rules.region import Region
+    from ckrules.kernels.selection import conditions
+    from ckrules.readers.space_file import read_space
+
+    request.only(where=True, beside="a file that describes a space")
+    book = book_of(read_space(file))
+    given = request.wheres().get("--where", ())
+    title = ", ".join([os.path.basename(file), *given])
+    return Region(book, {}, conditions(book, given), title)
 
 
 def why(space: Space, point: str | None, write: Writer, timeout: float) -> int:

@@ -53,25 +53,30 @@ def executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
         return
-    scheme, sign, address = where.partition("://")
-    if scheme != "dask" or not sign or not address:
-        raise UsageError(f"executor {where!r} is neither local nor dask://HOST:PORT")
-    with _dask(address) as cluster:
-        yield cluster
+    with client(where) as connected:
+        threads = sum(connected.nthreads().values())
+        yield connected.get_executor(pure=False, retries=2), max(1, threads)
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[tuple[Executor, int]]:
+def client(where: str) -> Iterator[Any]:
+    """The `distributed.Client` of the cluster at ``dask://HOST:PORT``.
+
+    Raises:
+        UsageError: For anything else, or without the package, or if no scheduler answers.
+    """
+    scheme, sign, address = where.partition("://")
+    if scheme != "dask" or not sign or not address:
+        raise UsageError(f"executor {where!r} is neither local nor dask://HOST:PORT")
     try:
         connect: Any = import_module("distributed").Client
     except ImportError:
         raise UsageError("a cluster needs dask: pip install 'ckrules[cluster]'") from None
     try:
-        client = connect(f"tcp://{address}", timeout=10)
+        found = connect(f"tcp://{address}", timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"dask://{address}: no scheduler answers: {error}") from None
     try:
-        threads = sum(client.nthreads().values())
-        yield client.get_executor(pure=False, retries=2), max(1, threads)
+        yield found
     finally:
-        client.close()
+        found.close()

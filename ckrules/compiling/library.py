@@ -10,7 +10,7 @@ import json
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +21,14 @@ from ckrules.codegen import condition
 from ckrules.codegen.project import runtime_text
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import current
+from ckrules.compiling import speeds
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.toolchain import Missing, MissingToolError, find_compiler
 from ckrules.engine.expr import TRUE, BoolExpr, all_of
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.kernels import library, problem_books
 from ckrules.kernels.families import families, family_of, problems_of
+from ckrules.kernels.timing import CAUTION
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
 
@@ -56,6 +58,9 @@ _APART = (
     "num_d",
     "elementwise_op",
 )
+#: The same of kernels for weights that are shuffled beforehand: how they are shuffled.
+_SHUFFLE = ("permute_n", "warp_tile_n", "warp_tile_k")
+_PERMUTED = ("tile_n", "wave_n")
 _SHAPE = ("tile", "warp_tile", "wave")
 _PATIENCE = 300.0
 
@@ -222,6 +227,7 @@ def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tupl
         text = render(f"runtime/{name}.j2", {"stamp": current(ck)}, generation.templates)
         yield f"runtime/{name}", text
     right = [_condition_text(f"right_{k}", row) for k, row in enumerate(rows)]
+    quick = [speeds.row(r.kernel) for r in rows]
     registry = registry_json([r.kernel for r in rows if r.upstream == 1])
     known = list(_times(rows, times))
     reasons = {calls: json.dumps(said) if (said := _unclear(rows, calls)) else "nullptr"
@@ -232,12 +238,20 @@ def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tupl
             "ckrules_listed.cpp.j2",
             {
                 "conditions": [text for text in right if text],
+                "speeds": [f"speed_{k} = {text}" for k, text in enumerate(quick) if text],
                 "rows": [
-                    _row(r, f"right_{k}" if right[k] else "nullptr") for k, r in enumerate(rows)
+                    _row(
+                        r,
+                        f"right_{k}" if right[k] else "nullptr",
+                        f"&speed_{k}" if quick[k] else "nullptr",
+                    )
+                    for k, r in enumerate(rows)
                 ],
                 "times": known,
                 "refused": [reasons[1], reasons[2]],
                 "registry": json.dumps(json.dumps(registry, indent=2)),
+                "caution": CAUTION,
+                "copying": speeds.copying(rows[0].kernel.arch),
             },
         ),
     )
@@ -262,19 +276,28 @@ def _times(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterator[str]:
             yield f'{{{seen}, "{text}", {len(data)}}}'
 
 
-def _row(row: Row, right: str) -> str:
+def _row(row: Row, right: str, speed: str) -> str:
     kernel, config = row.kernel, row.kernel.config
     c = str(config.get("dtype_c", config["dtype"]))
     wide = _BYTES.get(str(config["dtype"]), 0)
     shape = ", ".join(str(int(config.get(f"{s}_{x}", 0))) for s in _SHAPE for x in "mnk")
     said = {"family": _family(kernel), "arch": kernel.arch, **config}
     fields = "".join(f";{k}={_said(v)}" for k, v in said.items())
-    apart = " ".join(str(config[k]) for k in _APART if k in config)
+    apart = " ".join(str(config[k]) for k in _told_apart(config) if k in config)
     texts = ", ".join(json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", apart))
     return (
         f"{{{texts}, {row.upstream}, {int(config.get('ndim', 0))}, "
-        f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}, {right}}}"
+        f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}, "
+        f"{int(_family(kernel) == 'gemm')}, {int(config.get('num_groups_to_merge', 1))}, "
+        f"{speed}, {right}}}"
     )
+
+
+def _told_apart(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields that say what a kernel computes of which tensors."""
+    if config["variant"] != "preshuffle":
+        return _APART
+    return (*_APART, *_SHUFFLE, *(_PERMUTED if config.get("permute_n") else ()))
 
 
 def _said(value: Any) -> str:

@@ -6,8 +6,9 @@ import math
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ckrules.device.interface import (
     Observation,
     Work,
 )
+from ckrules.emulator.banks import Access, said
 from ckrules.emulator.disassembly import knows, target
 from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
 from ckrules.emulator.grid import Plan, run, sampled
@@ -34,7 +36,7 @@ from ckrules.emulator.program import Program, load
 from ckrules.support.errors import UsageError, unknown
 
 _DISASSEMBLERS = ("llvm-objdump-22", "llvm-objdump-19", "llvm-objdump")
-_OPTIONS = ("order", "seed", "blocks", "jobs", "units")
+_OPTIONS = ("order", "seed", "blocks", "jobs", "units", "banks")
 _UNITS = 3
 """Compute units unless the option ``units`` says other: enough for blocks to share work out."""
 
@@ -53,10 +55,14 @@ class CpuDevice:
 
     info: DeviceInfo
     plan: Plan = field(default_factory=Plan)
+    banks: bool = False
+    """Whether accesses to LDS are counted."""
     steps: int = 0
     """Wave instructions so far."""
     seconds: float = 0.0
     """Spent in launches so far."""
+    accesses: Counter[Access] = field(default_factory=Counter)
+    """To LDS, by the turns of its banks, since `announce`."""
 
     def __post_init__(self) -> None:
         self._memory = Memory()
@@ -113,6 +119,8 @@ class CpuDevice:
         kernarg, dispatch = self.allocate(max(64, len(data))), self.allocate(64)
         self._memory.write(kernarg, data)
         launch = Launch(module.program, module.base, kernel, grid, block, kernarg, dispatch)
+        if self.banks:
+            launch = replace(launch, banks=_banks(module.program.image.arch))
         self._memory.write(dispatch, packet(launch))
         plan = self._plan()
         blocks = launch.blocks()
@@ -126,6 +134,7 @@ class CpuDevice:
             self._memory.free(kernarg)
             self.seconds += time.perf_counter() - start
         self.steps += outcome.steps
+        self.accesses.update(outcome.accesses)
         for kind, fault in outcome.faults.items():
             self._faults.setdefault(kind, fault)
         self._note(writers != 0)
@@ -147,6 +156,7 @@ class CpuDevice:
         work out, are never sampled.
         """
         self._faults, self._written, self._partial = {}, None, False
+        self.accesses.clear()
         steps = "workspace" in work.addresses
         self._whole = self.plan.sample is None or steps or work.shared_out
 
@@ -154,6 +164,10 @@ class CpuDevice:
         """The faults of the launches since `announce`, gravest first."""
         kinds = [kind for kind in FaultKind if kind in self._faults]
         return [Observation(kind.value, str(self._faults[kind])) for kind in kinds]
+
+    def remarks(self) -> Sequence[str]:
+        """The accesses to LDS since `announce`, where they are counted."""
+        return [said(self.accesses)] if self.accesses else []
 
     def written(self, address: int, size: int) -> NDArray[np.bool_] | None:
         """Which bytes the launches since `announce` wrote; None if all blocks ran.
@@ -192,6 +206,12 @@ class CpuDevice:
 def _program(code: bytes) -> Program:
     """The program of a code object, decoded once for all problems of a kernel."""
     return load(code, disassembler())
+
+
+def _banks(arch: str) -> tuple[str, int]:
+    """The instruction set of a GPU, and the banks of its LDS."""
+    gpu = gpu_facts.load(arch)
+    return gpu.isa, gpu.lds_banks
 
 
 def _check_limits(arch: str, lds_bytes: int, block: Dim3) -> None:
@@ -274,7 +294,8 @@ class CpuPlugin:
     def open(self, index: int, options: Mapping[str, str] | None = None) -> CpuDevice:
         """Opens it; see `plan_of` for its options."""
         given = options or {}
-        return CpuDevice(_info(max(1, _number(given, "units", _UNITS))), plan_of(given))
+        info = _info(max(1, _number(given, "units", _UNITS)))
+        return CpuDevice(info, plan_of(given), banks=_number(given, "banks", 0) > 0)
 
     def looked_for(self) -> Sequence[tuple[str, str]]:
         """The disassembler."""

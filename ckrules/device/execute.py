@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.device.hostlib import Fill, Info, Launch, Room
-from ckrules.device.interface import Device, DeviceError, Watchful, Work
+from ckrules.device.interface import Device, DeviceError, Telling, Watchful, Work
 from ckrules.device.jobs import Job, LaunchableKernel, Phase, RunOutcome, RunStatus
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
@@ -311,11 +311,11 @@ def _severity(comparison: Comparison) -> float:
 def _observed(device: Device, outcome: RunOutcome) -> RunOutcome:
     """The outcome with what the device saw the kernel do."""
     seen = device.observed() if isinstance(device, Watchful) else ()
-    if not seen:
-        return outcome
-    status = RunStatus.FAULT if outcome.status is RunStatus.OK else outcome.status
+    told = device.remarks() if isinstance(device, Telling) else ()
+    fault = bool(seen) and outcome.status is RunStatus.OK
+    status = RunStatus.FAULT if fault else outcome.status
     said = [outcome.detail] if outcome.detail else []
-    text = "; ".join([*said, *(f"{each.kind}: {each.text}" for each in seen)])
+    text = "; ".join([*said, *(f"{each.kind}: {each.text}" for each in seen), *told])
     return replace(outcome, status=status, detail=text)
 
 

@@ -142,6 +142,14 @@ class Watchful(Protocol):
 
 
 @runtime_checkable
+class Telling(Protocol):
+    """A device that has something to say of launches that is no fault; beside those of `Device`."""
+
+    def remarks(self) -> Sequence[str]:
+        """What there is to say of the launches since `Device.announce`, in lines."""
+
+
+@runtime_checkable
 class Streaming(Protocol):
     """A device with streams, on which launches wait for each other; beside those of `Device`."""
 

@@ -14,10 +14,13 @@ from ckrules.device.store import Run, Runs, lacking_options
 
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
+    from ckrules.device.cluster import ClusterPool
     from ckrules.device.interface import DeviceInfo
     from ckrules.kernels.family import Problem
 
 Predictor = Callable[["ManifestEntry", "Problem"], Prediction | None]
+Opened = Callable[..., "Pool | ClusterPool"]
+"""What opens devices: `Pool`, or `ckrules.device.cluster.Cluster.pool`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,15 @@ class ValidationSession:
         runs: Runs,
         progress: Callable[[Run], None] | None = None,
         listener: Listener | None = None,
+        opened: Opened = Pool,
     ) -> ValidationSummary:
-        """Runs everything and stores each run at once; the listener is told what devices print.
+        """Runs everything and stores each run at once.
+
+        Args:
+            runs: Where runs are stored.
+            progress: Told of each run.
+            listener: Told what devices print.
+            opened: What opens the devices: `Pool`, or `Cluster.pool`.
 
         Raises:
             DeviceError: If no device can be opened.
@@ -114,7 +124,7 @@ class ValidationSession:
             lacks = lacking_options(kernels)
             work = (job for _, job in self.jobs(kernels))
             o = self.options
-            with Pool(o.device, indices, o.timeout, o.device_options, listener) as pool:
+            with opened(o.device, indices, o.timeout, o.device_options, listener) as pool:
                 for job, outcome, info in pool.run(work):
                     kernel = by_job[job.folder, job.name]
                     without = lacks.get((kernel.folder, kernel.name))

@@ -7,13 +7,15 @@ import multiprocessing
 import os
 import pickle
 import random
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ckrules.emulator.banks import Access
 from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
 from ckrules.emulator.launch import Launch, prepared
 from ckrules.emulator.machine import ATOMIC, Block, Order, Shared, who
@@ -32,10 +34,13 @@ class GridOutcome:
     steps: int = 0
     """Wave instructions."""
     faults: dict[FaultKind, Fault] = field(default_factory=dict)
+    accesses: Counter[Access] = field(default_factory=Counter)
+    """Of waves to LDS, in the first order."""
 
     def add(self, other: GridOutcome) -> None:
         """Takes in another part of the launch."""
         self.steps += other.steps
+        self.accesses.update(other.accesses)
         for kind, fault in other.faults.items():
             self.faults.setdefault(kind, fault)
 
@@ -73,6 +78,7 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
     if before is None:
         return outcome, writers
     after = memory.bytes[: memory.top].copy()
+    launch = replace(launch, banks=None)  # other orders make the same accesses again
     for order in plan.orders[1:]:
         memory.bytes[: memory.top] = before
         again, others = _once(launch, memory, blocks, plan, order)
@@ -135,7 +141,8 @@ def _part(
     for i, group in enumerate(groups):
         chunk = prepared(launch, shared, group)
         chunk.run(order, seed + i)
-        outcome.add(GridOutcome(chunk.steps, chunk.faults))
+        watch = chunk.lds.watch
+        outcome.add(GridOutcome(chunk.steps, chunk.faults, watch.seen if watch else Counter()))
     return outcome
 
 

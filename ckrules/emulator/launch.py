@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ckrules.emulator.banks import BankWatch
 from ckrules.emulator.image import Argument, Kernel
 from ckrules.emulator.instruction import Target
 from ckrules.emulator.lds import Lds
@@ -48,6 +49,8 @@ class Launch:
     kernarg: int
     dispatch: int
     lds_fill: int = 0xFF
+    banks: tuple[str, int] | None = None
+    """The instruction set and the banks for counting accesses to LDS; None: they are not."""
 
     @property
     def threads(self) -> int:
@@ -106,7 +109,8 @@ def prepared(launch: Launch, shared: Shared, blocks: Sequence[Block]) -> Chunk:
     numbers = np.array([i + x * (j + y * k) for i, j, k in blocks], np.int64)
     chunk = Chunk(launch.program, shared, launch.base, blocks, numbers, launch.waves)
     size, unit = launch.kernel.descriptor.lds_bytes, launch.program.lds_unit
-    chunk.lds = Lds(len(blocks), size, unit, chunk.report, launch.lds_fill)
+    watch = BankWatch(*launch.banks) if launch.banks else None
+    chunk.lds = Lds(len(blocks), size, unit, chunk.report, launch.lds_fill, watch)
     for wave in range(launch.waves):
         chunk.add(_cohort(launch, chunk, wave))
     return chunk

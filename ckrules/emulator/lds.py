@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ckrules.emulator.banks import BankWatch
 from ckrules.emulator.errors import FaultKind
 from ckrules.emulator.wave import Cohort, Mask
 
@@ -39,6 +40,7 @@ class Lds:
         unit: Bytes of the parts that accesses are told apart by: 1, 2 or 4.
         report: Told of faults.
         fill: What the LDS holds beforehand.
+        watch: Told of accesses, if there is one.
     """
 
     blocks: int
@@ -46,6 +48,7 @@ class Lds:
     unit: int
     report: Report
     fill: int = 0xFF
+    watch: BankWatch | None = None
     epoch: int = 1
     bytes: NDArray[np.uint8] = field(init=False)
     _written: NDArray[np.int32] = field(init=False)
@@ -65,6 +68,7 @@ class Lds:
     def load(self, c: Cohort, address: Numbers, size: int) -> NDArray[np.uint32]:
         """What active lanes read: (block, lane, dword); zero for others and outside of the LDS."""
         rows, places, where = self._active(c, address, size)
+        self._watched(c, address, size, writes=False)
         result = np.zeros((*c.exec.shape, max(1, size // 4)), np.uint32)
         if not len(rows):
             return result
@@ -91,6 +95,7 @@ class Lds:
         threads are loaded and stored twice.
         """
         rows, places, where = self._active(c, address, size)
+        self._watched(c, address, size, writes=True)
         if not len(rows):
             return
         units = self._touched(places, size)
@@ -116,6 +121,11 @@ class Lds:
             self.bytes.view(np.uint32)[rows[:, None], words] = values
         else:
             self.bytes[rows[:, None], places[:, None] + np.arange(size)] = each
+
+    def _watched(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> None:
+        if self.watch is not None:
+            places = np.broadcast_to(address, c.exec.shape)
+            self.watch.note(places, c.exec, size, writes=writes)
 
     def _by_others(self, stamps: NDArray[np.int32], mine: int) -> Mask:
         """Which parts other waves have touched since the last barrier."""

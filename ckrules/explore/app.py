@@ -99,7 +99,9 @@ class Pages:
             at=at,
             tabs=TABS,
             subject=subject,
-            address=partial(kernel_address.address, books=subject.books),
+            address=partial(kernel_address.address, books=subject.books)
+            if subject.kernels
+            else None,
         )
         self._environment.filters.update(count=lambda n: f"{n:,}", word=word)
 
@@ -127,7 +129,8 @@ def application(subject: Subject, solver: Solver) -> Starlette:
     pages = Pages(subject, solver)
     views: Mapping[str, Page] = {
         "/": choose, "/why": why, "/complete": complete, "/kernels": kernels, "/kernel": kernel,
-        "/pictures": pictures, "/picture.svg": picture, "/export": export, "/file": file,
+        "/kernel.svg": kernel_picture, "/pictures": pictures, "/picture.svg": picture,
+        "/export": export, "/file": file,
     }  # fmt: skip
     routes: list[Any] = [pages.route(path, page) for path, page in views.items()]
     routes.append(Mount("/assets", StaticFiles(directory=_HOME / "assets")))
@@ -167,40 +170,68 @@ def kernels(asked: Asked) -> Response:
     n, seed = asked.number("n", 20), asked.number("seed", 1)
     kind = asked.given.get("list", "first")
     found = lists.kernels(asked.subject, asked.choice, kind, n, seed)
-    return asked.show("kernels.html.j2", found=found, kinds=lists.LISTS, n=n, seed=seed)
+    kinds = {k: t for k, t in lists.LISTS.items() if asked.subject.kernels or k != "best"}
+    return asked.show("kernels.html.j2", found=found, kinds=kinds, n=n, seed=seed)
 
 
 def kernel(asked: Asked) -> Response:
     """One kernel, or two side by side."""
-    arch = asked.subject.fixed.get("arch")
-    usual = str(arch) if arch is not None else None
-    named = [text for text in asked.lists.get("k", []) if text.strip()]
-    pages = [
-        KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
-        for text in named[:3]
-    ]
+    pages = _named(asked)
     beside(pages)
     first, last = pages[0], pages[-1]
     fields = differing(first.fields, last.fields)
     quantities = differing(first.quantities, last.quantities)
-    return asked.show("kernel.html.j2", kernels=pages, fields=fields, quantities=quantities)
+    return asked.show(
+        "kernel.html.j2", kernels=pages, fields=fields, quantities=quantities,
+        figures=figures.OF_KERNELS,
+    )  # fmt: skip
+
+
+def _named(asked: Asked) -> list[KernelPage]:
+    """The kernels of an address, three at most."""
+    arch = asked.subject.fixed.get("arch")
+    usual = str(arch) if arch is not None else None
+    named = [text for text in asked.lists.get("k", []) if text.strip()]
+    return [
+        KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
+        for text in named[:3]
+    ]
+
+
+def kernel_picture(asked: Asked) -> Response:
+    """One picture of one kernel."""
+    pages = _named(asked)
+    beside(pages)
+    data = figures.of_kernel(pages[0], asked.given.get("of", ""))
+    return Response(data, media_type="image/svg+xml", headers=_DRAWN)
 
 
 def pictures(asked: Asked) -> Response:
     """The pictures of the current set, each an address of its own."""
     names = figures.varying(asked.subject)
+    found = figures.figures_of(asked.subject)
     given = [asked.given.get("field", ""), asked.given.get("of", "")]
     sizes = [n for n in names if asked.subject.domains[n][0].role is Role.GEOMETRY]
     given = [given[0] or next(iter(names), ""), given[1] or next(iter(sizes), "")]
     chosen = list(dict.fromkeys(n for n in given if n in names))
     chosen = [*chosen, *(n for n in names if n not in chosen), "", ""][:2]
-    return asked.show("pictures.html.j2", names=names, chosen=chosen, figures=figures.FIGURES)
+    line, wrong = asked.given.get("problem", "").strip(), ""
+    if line:
+        try:
+            figures.problem_of(asked.subject, asked.choice, line)
+        except CkrulesError as error:
+            wrong = str(error)
+    return asked.show(
+        "pictures.html.j2", 400 if wrong else 200, names=names, chosen=chosen, figures=found,
+        problem=line, wrong=wrong,
+    )  # fmt: skip
 
 
 def picture(asked: Asked) -> Response:
     """One picture."""
     names = [n for n in (asked.given.get("field", ""), asked.given.get("value", "")) if n]
-    data = figures.svg(asked.subject, asked.choice, asked.given.get("of", ""), names)
+    data = figures.svg(asked.subject, asked.choice, asked.given.get("of", ""), names,
+                       asked.given.get("problem", "").strip())  # fmt: skip
     return Response(data, media_type="image/svg+xml", headers=_DRAWN)
 
 
@@ -209,7 +240,7 @@ def export(asked: Asked) -> Response:
     return asked.show(
         "export.html.j2",
         total=asked.subject.counted(asked.choice).total,
-        forms=exports.FORMS,
+        forms=exports.forms_of(asked.subject),
         usual=exports.USUAL,
         most=exports.MOST,
         command=exports.command(asked.subject, asked.choice),

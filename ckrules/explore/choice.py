@@ -14,7 +14,21 @@ from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 WHERE = "where"
 #: Keys of the query that are none of a field.
-OWN = (WHERE, "token", "field", "value", "list", "n", "seed", "k", "form", "of", "cursor")
+OWN = (
+    WHERE,
+    "token",
+    "field",
+    "value",
+    "list",
+    "n",
+    "seed",
+    "k",
+    "form",
+    "of",
+    "cursor",
+    "problem",
+)
+_FIELD = "field."  # before a field whose name is one of these
 _LONGEST = 20_000  # characters of a query
 
 
@@ -61,7 +75,7 @@ class Choice:
 
     def pairs(self) -> list[tuple[str, str]]:
         """The keys and values of the query."""
-        found = [(name, word(v)) for name, values in self.chosen.items() for v in values]
+        found = [(_key(name), word(v)) for name, values in self.chosen.items() for v in values]
         return [*found, (WHERE, self.where)] if self.where else found
 
     def query(self, **more: str) -> str:
@@ -93,12 +107,17 @@ def read(
         if name == WHERE:
             where = text.strip()
         elif name not in OWN:
+            field_name = name.removeprefix(_FIELD) if name[len(_FIELD) :] in OWN else name
             try:
-                chosen.setdefault(name, {})[_value(name, text, domains)] = None
+                chosen.setdefault(field_name, {})[_value(field_name, text, domains)] = None
             except CkrulesError as error:
                 faults.append(str(error))
     held = {name: tuple(values) for name, values in chosen.items() if values}
     return Choice(held, where), faults
+
+
+def _key(name: str) -> str:
+    return f"{_FIELD}{name}" if name in OWN else name
 
 
 def _value(name: str, text: str, domains: Mapping[str, tuple[Domain, Sequence[Value]]]) -> Value:

@@ -11,10 +11,12 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
+from ckrules.engine.expr.printer import to_text
 from ckrules.explore.choice import Choice, word
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
 from ckrules.output.columns import NAME, Columns, factor
+from ckrules.reasoning.conflict import held_condition
 from ckrules.support.errors import UsageError, unknown
 
 FORMS = {"names": "txt", "jsonl": "jsonl", "parquet": "parquet"}
@@ -46,11 +48,13 @@ def export(subject: Subject, choice: Choice, form: str, n: int) -> Export:
         raise unknown("form", form[:40], FORMS)
     if not 1 <= n <= MOST:
         raise UsageError(f"n = {n}: a file has 1 to {MOST:,} kernels")
+    if form not in forms_of(subject):
+        raise UsageError("the points of this space have no names: choose another form")
     space = subject.space_of(choice)
     columns = Columns(subject.region.book, (NAME,) if form == "names" else None)
     tables = _first(space.columns(min(n, _CHUNK)), n)
     chunks = columns.chunks(tables, space.domains)
-    if form == "jsonl":  # with the version, as `ckrules enumerate` writes them
+    if form == "jsonl" and subject.kernels:  # with the version, as `ckrules enumerate` writes them
         chunks = ({**c, "ck": factor([subject.books.ck] * _rows(c))} for c in chunks)
     if forms.point_format(form).BINARY:
         _needs_pyarrow()
@@ -172,6 +176,11 @@ class _Sink:
         self.flush()
 
 
+def forms_of(subject: Subject) -> Mapping[str, str]:
+    """The forms that points of a subject have."""
+    return {k: v for k, v in FORMS.items() if subject.kernels or k != "names"}
+
+
 def command(subject: Subject, choice: Choice) -> str:
     """The command line that lists the current set.
 
@@ -183,6 +192,8 @@ def command(subject: Subject, choice: Choice) -> str:
     >>> command(subject, Choice({"filter": (3,), "stride_h": (1, 2)}, "tile_h < 8"))
     "ckrules enumerate --arch gfx942 --set filter=3 --set stride_h=1,2 --where 'tile_h < 8'"
     """
+    if not subject.kernels:
+        return _of_file(subject, choice)
     options = dict(subject.options)
     for name, values in choice.chosen.items():
         option = f"--{name}" if name in _LISTED else f"--set {name}"
@@ -197,6 +208,16 @@ def command(subject: Subject, choice: Choice) -> str:
             words += [flag, f"{field}={text}" if field else text]
     words += [w for where in wheres for w in ("--where", where)]
     return shlex.join(words)
+
+
+def _of_file(subject: Subject, choice: Choice) -> str:
+    """The command line for a space that a file describes: choices are conditions there."""
+    fields = subject.region.book.fields
+    chosen = [to_text(held_condition(fields[n], values)) for n, values in choice.chosen.items()]
+    wheres = [*subject.options.get("--where", ()), *chosen]
+    wheres += [choice.where] if choice.where else []
+    words = ["ckrules", "space", *subject.options["FILE"], "enumerate"]
+    return shlex.join([*words, *(w for where in wheres for w in ("--where", where))])
 
 
 def python(subject: Subject, choice: Choice) -> str | None:
@@ -215,7 +236,7 @@ def python(subject: Subject, choice: Choice) -> str | None:
     ).where('tile_h < 8')
     """
     refused = {"--catalog", "--stage", "--distinct", "--arch-file"}
-    if refused & subject.options.keys():
+    if refused & subject.options.keys() or not subject.kernels:
         return None
     held = {**subject.region.fixed, **choice.chosen}
     named = {n: v[0] if len(v) == 1 else list(v) for n, v in held.items()}

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr.variables import Role
 from ckrules.explore.choice import Choice
+from ckrules.explore.kernel_page import KernelPage
 from ckrules.explore.subject import Subject
-from ckrules.pictures import counting, drawing, sampled, times
+from ckrules.kernels import problem_files
+from ckrules.pictures import counting, drawing, lds, sampled, times
 from ckrules.pictures.shapes import Nothing, Picture
 from ckrules.support.errors import CkrulesError, unknown
 
@@ -20,28 +22,31 @@ _RANKED = 200
 class Figure:
     """A picture: what it shows, and what makes it.
 
-    ``fields`` is how many fields it is about.
+    ``fields`` is how many fields it is about, ``kernels`` whether points have to be kernels.
     """
 
     title: str
     fields: int
-    make: Callable[[Subject, Choice, Sequence[str]], Picture]
+    make: Callable[[Subject, Choice, Sequence[str], str], Picture]
+    kernels: bool = False
+    problem: bool = False
+    """Whether it is about a problem."""
 
 
-def _counts(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _counts(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     return counting.by_value(subject.space_of(choice), names[0])
 
 
-def _pairs(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _pairs(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     return counting.pairs(subject.space_of(choice), names[0], names[1])
 
 
-def _parallel(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _parallel(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     points = subject.space_of(choice).sample(_DRAWN, seed=1)
     return sampled.parallel(points, varying(subject))
 
 
-def _occupancy(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _occupancy(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.kernels import KernelTable
 
     points = subject.space_of(choice).sample(_DRAWN, seed=1)
@@ -50,26 +55,30 @@ def _occupancy(subject: Subject, choice: Choice, names: Sequence[str]) -> Pictur
     return sampled.occupancy(KernelTable.of_points(points, subject.books))
 
 
-def _tiles(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _tiles(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.ranker import Ranker
 
     region = subject.region_of(choice)
-    return times.tiles(region, subject.books, _problem(subject, choice), Ranker())
+    return times.tiles(region, subject.books, problem_of(subject, choice, line), Ranker())
 
 
-def _roofline(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _roofline(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker
     from ckrules.ranking.search import Search
 
-    problem, ranker = _problem(subject, choice), Ranker()
+    problem, ranker = problem_of(subject, choice, line), Ranker()
     candidates = Candidates(subject.region_of(choice), subject.books, problem)
     ranking = Search(candidates, ranker, seed=1, limit=_RANKED).run(4 * _RANKED).ranking
     return times.roofline(ranking, subject.books, problem)
 
 
-def _problem(subject: Subject, choice: Choice) -> object:
-    """The first of the problems that are usual for such kernels."""
+def problem_of(subject: Subject, choice: Choice, line: str) -> object:
+    """The problem that a line says; for "" the first of those that are usual for such kernels.
+
+    Raises:
+        UsageError: For a line that is no problem of these kernels, and where nothing is usual.
+    """
     from ckrules.ranking.kernels import timing
     from ckrules.support.errors import UsageError
 
@@ -77,13 +86,16 @@ def _problem(subject: Subject, choice: Choice) -> object:
     for name in ("variant", "arch"):
         if len(domains[name]) != 1:
             raise UsageError(f"kernels of one {name} are compared: choose one")
+    if line:
+        kinds = problem_files.kinds([str(domains["variant"][0])])
+        return problem_files.parse(line, kinds)[0]
     usual = timing(str(domains["variant"][0])).usual(domains)
     if not usual:
         raise UsageError("no problems of such kernels are usual")
     return usual[0]
 
 
-def _measured(subject: Subject, choice: Choice, names: Sequence[str]) -> Picture:
+def _measured(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
     from ckrules.device.store import Runs
     from ckrules.pictures import measured
     from ckrules.ranking.ranker import Ranker
@@ -101,12 +113,55 @@ FIGURES: Mapping[str, Figure] = {
     "pairs": Figure("Kernels by the values of two fields", 2, _pairs),
     "parallel": Figure(f"{_DRAWN} drawn kernels over their fields", 0, _parallel),
     "occupancy": Figure(
-        f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy", 0, _occupancy
+        f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy", 0, _occupancy, kernels=True
     ),
-    "tiles": Figure("Predicted time of a usual problem by block tile", 0, _tiles),
-    "roofline": Figure("Predicted speed under the roofs of the GPU", 0, _roofline),
-    "measured": Figure("Predicted against measured times of the results", 0, _measured),
+    "tiles": Figure(
+        "Predicted time of a problem by block tile", 0, _tiles, kernels=True, problem=True
+    ),
+    "roofline": Figure(
+        "Predicted speed under the roofs of the GPU", 0, _roofline, kernels=True, problem=True
+    ),
+    "measured": Figure(
+        "Predicted against measured times of the results", 0, _measured, kernels=True
+    ),
 }
+
+
+def figures_of(subject: Subject) -> Mapping[str, Figure]:
+    """The pictures that there are of a subject."""
+    return {k: f for k, f in FIGURES.items() if subject.kernels or not f.kernels}
+
+
+#: Pictures of one kernel's way through LDS: what they show, and of which operand.
+OF_KERNELS: Mapping[str, str] = {
+    "loads-a": "Lanes that load A",
+    "loads-b": "Lanes that load B",
+    "lds-a": "A in LDS",
+    "lds-b": "B in LDS",
+}
+
+
+def of_kernel(kernel: KernelPage, kind: str) -> bytes:
+    """A picture of one kernel as a file.
+
+    Args:
+        kernel: The kernel.
+        kind: A key of `OF_KERNELS`.
+
+    Raises:
+        UnknownNameError: For a picture that does not exist.
+        NoMatplotlibError: Without matplotlib.
+    """
+    if kind not in OF_KERNELS:
+        raise unknown("picture of a kernel", kind[:40], OF_KERNELS)
+    drawing.require()
+    found = kernel.lds
+    if isinstance(found, str):
+        return drawing.drawn(Nothing(OF_KERNELS[kind], found), "svg")
+    what, name = kind.split("-")
+    operand = found.operands["ab".index(name)]
+    picture = lds.loads(operand) if what == "loads" else lds.layout(found, operand)
+    return drawing.drawn(picture, "svg")
 
 
 def varying(subject: Subject) -> Sequence[str]:
@@ -116,7 +171,9 @@ def varying(subject: Subject) -> Sequence[str]:
     return sorted(found, key=lambda n: order.index(subject.domains[n][0].role))
 
 
-def svg(subject: Subject, choice: Choice, kind: str, names: Sequence[str]) -> bytes:
+def svg(
+    subject: Subject, choice: Choice, kind: str, names: Sequence[str], problem: str = ""
+) -> bytes:
     """A picture of the current set as a file.
 
     Args:
@@ -124,6 +181,7 @@ def svg(subject: Subject, choice: Choice, kind: str, names: Sequence[str]) -> by
         choice: What has been chosen in it.
         kind: A key of `FIGURES`.
         names: The fields that it is about.
+        problem: The problem of predictions; "": a usual one.
 
     Raises:
         UnknownNameError: For a picture or field that does not exist.
@@ -145,7 +203,7 @@ def svg(subject: Subject, choice: Choice, kind: str, names: Sequence[str]) -> by
         elif len(chosen) < figure.fields:
             picture = Nothing(figure.title, "too few fields have several values")
         else:
-            picture = figure.make(subject, choice, chosen)
+            picture = figure.make(subject, choice, chosen, problem)
     except CkrulesError as error:
         picture = Nothing(figure.title, str(error))
     return drawing.drawn(picture, "svg")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ckrules.arch import Gpu
 from ckrules.codegen.generate import files_of
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import Value
@@ -18,6 +19,7 @@ from ckrules.explore.lists import title
 from ckrules.explore.subject import Subject
 from ckrules.explore.tile_map import Drawing, drawing
 from ckrules.kernels.config import Config
+from ckrules.kernels.lds_map import LdsMap
 from ckrules.support.errors import CkrulesError, UsageError
 
 _ROWS = 50
@@ -38,6 +40,17 @@ class Verdict:
     severity: str
     values: str
     message: str
+
+
+@dataclass(frozen=True)
+class Turning:
+    """Accesses of a block tile to LDS: how many, and the turns of the banks that they take."""
+
+    what: str
+    size: int
+    accesses: int
+    turns: int
+    least: int
 
 
 @dataclass(frozen=True)
@@ -96,9 +109,44 @@ class KernelPage:
     @cached_property
     def lines(self) -> Sequence[str]:
         """What ``ckrules draw`` says of it: what waves compute, what lanes load, what it takes."""
-        gpu = next((g for g in self.books.gpus if g.name == self.point["arch"]), None)
+        gpu = self.gpu
         found = self.config.family.picture(self.point, self.known, gpu) if gpu else None
         return found or ()
+
+    @property
+    def gpu(self) -> Gpu | None:
+        """Its GPU."""
+        return next((g for g in self.books.gpus if g.name == self.point["arch"]), None)
+
+    @cached_property
+    def lds(self) -> LdsMap | str:
+        """The way of its operands through LDS, or why there is none."""
+        if self.broken:
+            return "it breaks rules"
+        if self.gpu is None:
+            return "its GPU is not known"
+        return self.config.family.lds_map(self.point, self.book.vocabulary, self.gpu)
+
+    @cached_property
+    def turning(self) -> Sequence[Turning]:
+        """What LDS has to do for each block tile; nothing where that is not modelled."""
+        if isinstance(self.lds, str):
+            return ()
+        found = []
+        for operand in self.lds.operands:
+            for writes, what in ((True, "stores"), (False, "reads")):
+                for (size, turns), n in self.lds.counted(operand, writes=writes).items():
+                    name = f"{what} of {operand.name}"
+                    found.append(Turning(name, size, n, turns.taken * n, turns.least * n))
+        return found
+
+    @cached_property
+    def registers(self) -> Mapping[str, str]:
+        """Quantities that count registers of a lane, and what the GPU has."""
+        found = {n: _shown(v) for n, v in self.known.items() if n.endswith("vgprs")}
+        if found and self.gpu is not None:
+            found["of the GPU"] = _shown(self.gpu.vgprs_per_wave)
+        return found
 
     @cached_property
     def broken(self) -> Sequence[Violation]:

@@ -36,6 +36,7 @@ class Listed:
 class KernelList:
     """Kernels under a choice, with what is shown beside their names.
 
+    Points that are no kernels have no address.
     ``said`` is how they were found, or why there is none.
     """
 
@@ -64,7 +65,8 @@ def kernels(subject: Subject, choice: Choice, kind: str, n: int, seed: int) -> K
         columns = ["predicted µs", *columns]
     rows = [
         Listed(
-            address(p, subject.books), title(p, subject.books), str(p.get("arch", "")),
+            address(p, subject.books) if subject.kernels else "",
+            title(p, subject.books if subject.kernels else None), str(p.get("arch", "")),
             [*([f"{times[i]:.1f}"] if times else []), *_cells(subject, p, columns)],
         )
         for i, p in enumerate(points)
@@ -103,9 +105,9 @@ def _cells(subject: Subject, point: Mapping[str, Value], columns: Sequence[str])
     return ["" if v is None else f"{v:,}" for v in values.values()]
 
 
-def title(point: Mapping[str, Value], books: Books) -> str:
+def title(point: Mapping[str, Value], books: Books | None) -> str:
     """A kernel's name, or its fields where no name says it."""
-    found = address(point, books)
+    found = address(point, books) if books is not None else "{"
     if found.startswith("{"):
         return " ".join(f"{k}={word(v)}" for k, v in point.items())
     return found.rpartition("@")[0]

@@ -9,15 +9,19 @@ import multiprocessing
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
+from ckrules.engine.codec import Point
 from ckrules.engine.expr import Value
 from ckrules.engine.rules.region import Region
 from ckrules.kernels.selection import conditions
-from ckrules.support.errors import CkrulesError, UndecidedError
+from ckrules.support.errors import CkrulesError
+from ckrules.support.processes import end
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -28,6 +32,7 @@ SECONDS = 20.0
 """How long one question may take in all."""
 FIXES = 3
 """How many kernels near by are looked for."""
+_SEEN = 500  # kernels that show what is possible
 
 _CONTEXT = multiprocessing.get_context("spawn")  # threads of a server must not be forked
 
@@ -140,11 +145,11 @@ class Solver:
             waits["excluding"] = "which rules exclude it"
         if question.start is not None:
             waits["near"] = "what is near"
-        end = time.monotonic() + self._seconds
+        until = time.monotonic() + self._seconds
         try:
             self._pipe.send(question)
             while waits:
-                if not self._pipe.poll(max(end - time.monotonic(), 0)):
+                if not self._pipe.poll(max(until - time.monotonic(), 0)):
                     self._end()
                     late = f"not decided within {self._seconds:g} s"
                     break
@@ -161,44 +166,43 @@ class Solver:
         return answer
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._pipe.close()
+        end(self._process, self._pipe)
         self._process = self._pipe = None
 
 
 def work(pipe: Pipe, region: Region) -> None:
     """Answers the questions that come, each part as soon as it is found."""
-    from ckrules.reasoning import nearest, why  # noqa: F401 - loaded before there is a question
-
+    for module in ("nearest", "why"):  # the solver takes a second to load: not the first answer's
+        import_module(f"ckrules.reasoning.{module}")
+    seen: list[Point] = []
     while True:
         try:
             question: Question = pipe.recv()
         except (EOFError, OSError):
             return
-        asked: list[tuple[str, Any, Any]] = []
+        asked: list[tuple[str, Callable[[], Any], Any]] = []
         if question.excluded:
-            asked.append(("excluding", _excluding, None))
+            seen = seen or [*region.space.sample(_SEEN, seed=0)]
+            asked.append(("excluding", partial(_excluding, region, question, seen), None))
         if question.start is not None:
-            asked.append(("near", _near, ()))
+            asked.append(("near", partial(_near, region, question), ()))
         for what, answer, nothing in asked:
             try:
-                pipe.send((what, answer(region, question), ""))
+                pipe.send((what, answer(), ""))
             except CkrulesError as error:
                 pipe.send((what, nothing, str(error)))
             except OSError:
                 return
 
 
-def _excluding(region: Region, question: Question) -> Excluding:
-    from ckrules.reasoning.why import why_region
+def _excluding(region: Region, question: Question, seen: Sequence[Point]) -> Excluding:
+    from ckrules.reasoning.why import why_empty
 
     asked = conditions(region.book, [question.where]) if question.where else ()
     held = {**region.fixed, **question.held}
-    found = why_region(region.book, held, (*region.where, *region.first, *asked), timeout=SECONDS)
-    if found.conflict is None:
-        raise UndecidedError("counts and the solver disagree")
+    given = (*region.where, *region.first, *asked)
+    found = why_empty(region.book, held, given, seen=seen, timeout=SECONDS)
+    assert found.conflict is not None
     rules = tuple((r.code, r.summary, tuple(r.sources)) for r in found.conflict.rules)
     return Excluding(found.conflict.sentence(), rules, found.numbers)
 

@@ -16,7 +16,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
-from ckrules.explore.choice import OWN, Choice
+from ckrules.explore.choice import Choice
 from ckrules.kernels.books import Books
 from ckrules.support.errors import HardSpaceWarning, NeverTrueWarning, UsageError
 
@@ -49,13 +49,10 @@ class Subject:
 
     Args:
         region: The part.
-        books: The rule books that it comes from.
+        books: The rule books that it comes from; None for a space whose points are no kernels.
         title: The part in words.
         options: The options of the command line that ask for it, each with its values.
         results: A results database, if there is one.
-
-    Raises:
-        UsageError: If the space is too hard to be compiled as a whole.
 
     >>> from ckrules.kernels.selection import select
     >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3}
@@ -68,22 +65,35 @@ class Subject:
     def __init__(
         self,
         region: Region,
-        books: Books,
+        books: Books | None,
         title: str,
         options: Mapping[str, Sequence[str]] = MappingProxyType({}),
         results: Path | None = None,
     ) -> None:
-        self.region, self.books, self.title = region, books, title
+        self.region, self.title, self._books = region, title, books
         self.options, self.results = options, results
         self.space = region.space
-        own = [name for name in OWN if name in self.space.domains]
-        if own:
-            raise UsageError(f"a field {own[0]} has the name of a part of the page's address")
         self._lock = threading.Lock()
         self._parts: OrderedDict[str, _Part] = OrderedDict()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HardSpaceWarning)  # few points are listed quickly
             self._whole = _Part(self.space, facets(self.space.compile()), ())
+
+    @property
+    def kernels(self) -> bool:
+        """Whether the points are kernels, which have names, predictions and pages."""
+        return self._books is not None
+
+    @property
+    def books(self) -> Books:
+        """The rule books.
+
+        Raises:
+            UsageError: For points that are no kernels.
+        """
+        if self._books is None:
+            raise UsageError("the points of this space are no kernels")
+        return self._books
 
     @cached_property
     def domains(self) -> Mapping[str, tuple[Domain, Sequence[Value]]]:

@@ -2,7 +2,8 @@
 
 Generic code asks the family and knows no field but ``variant`` and ``arch``, which every family
 has. What a field is for is in its `Domain.role`; what else differs is an attribute here. The parts
-that cost an import (problems, generation) are properties that import when they are asked for.
+that cost an import (problems, generation) are named in `Family.parts` and imported when they are
+asked for.
 
 A family is a folder of `ckrules.constraints` with a module ``family`` whose ``FAMILY`` is the
 object, or an entry point of the group ``ckrules.families`` (see `ckrules.kernels.families`).
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
+    from ckrules.kernels.lds_map import LdsMap
     from ckrules.kernels.timing import Timing
 
 Point = Mapping[str, Any]
@@ -313,16 +315,11 @@ class CatalogWalk(Protocol):
         """Waves and warp tiles where a tile has no curated ones, in order."""
 
 
-def late(place: str) -> Any:
-    """The object at ``module:NAME``, imported now: a part of a family that a room above holds.
-
-    Families are below the rooms that generate and run kernels, so they name such parts only.
-
-    >>> late("ckrules.arch:CK_VERSIONS")[0]
-    '2025.11'
-    """
+def _at(place: str) -> Any:
+    """The object at ``module:NAME``, imported now; of a class, one."""
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    found = getattr(import_module(module), name)
+    return found() if isinstance(found, type) else found
 
 
 def plain_word(word: str) -> str:
@@ -372,6 +369,23 @@ class Family:
 
     `complete` takes out those that agree with the fields; what it leaves is a fault.
     """
+    parts: ClassVar[Mapping[str, str]] = {}
+    """Where its parts are, as ``module:NAME``: by the name of a property below, for those it has.
+
+    They are imported when they are asked for. Families are below the rooms that generate and run
+    kernels, so that parts there can only be named.
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Takes parts that a family can have only; a misspelt one would never be asked for."""
+        super().__init_subclass__()
+        for name in cls.parts:
+            if not isinstance(vars(Family).get(name), property):
+                raise TypeError(f"{cls.__name__}: a family has no part {name!r}")
+
+    def _part(self, name: str, otherwise: Any = None) -> Any:
+        place = self.parts.get(name)
+        return otherwise if place is None else _at(place)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """The fields, facts and derived quantities for a CK version and a set of GPUs."""
@@ -413,6 +427,16 @@ class Family:
         """How a kernel's block tile is divided, None if such kernels have none."""
         return None
 
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        """The way of a kernel's operands through LDS, or why there is none.
+
+        Args:
+            point: A legal configuration.
+            words: The family's words, of the version of the headers.
+            gpu: Its GPU.
+        """
+        return f"the way of {self.name} kernels through LDS is not modelled"
+
     def canonical(self, name: str, word: str, values: Iterable[str]) -> str:
         """The value of a field that a word means: case, ``-`` and ``_`` do not matter.
 
@@ -448,42 +472,42 @@ class Family:
     @property
     def readers(self) -> Mapping[str, Any]:
         """What it adds to input formats, by format: a table of `ckrules.kernels.reader_tables`."""
-        return {}
+        return self._part("readers", {})  # type: ignore[no-any-return]
 
     @property
     def naming(self) -> Naming | None:
         """How its kernels are called; None: they have no names."""
-        return None
+        return self._part("naming")  # type: ignore[no-any-return]
 
     @property
     def styles(self) -> Mapping[str, Style]:
         """Further ways in which tools call its kernels, by the word for them."""
-        return {}
+        return self._part("styles", {})  # type: ignore[no-any-return]
 
     @property
     def problems(self) -> Problems | None:
         """Its problems; None: nothing is known of them."""
-        return None
+        return self._part("problems")  # type: ignore[no-any-return]
 
     @property
     def generation(self) -> Generation | None:
         """How its kernels become C++; None: they do not."""
-        return None
+        return self._part("generation")  # type: ignore[no-any-return]
 
     @property
     def walk(self) -> CatalogWalk | None:
         """What tables of catalogs mean; None: catalogs list its kernels one by one."""
-        return None
+        return self._part("walk")  # type: ignore[no-any-return]
 
     @property
     def timing(self) -> Timing | None:
         """How long its kernels take; None: nothing is known."""
-        return None
+        return self._part("timing")  # type: ignore[no-any-return]
 
     @property
     def padding(self) -> Padding | None:
         """How its problems are made larger; None: they are not."""
-        return None
+        return self._part("padding")  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"<family {self.name}>"

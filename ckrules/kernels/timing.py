@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+CAUTION = 1.25
+"""So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The estimated times of kernels on one problem, and what they are made of."""
@@ -64,6 +68,18 @@ class Timing(Protocol):
             problem: A problem of the family that all kernels fit.
             gpu: The GPU of all kernels.
             product: The product that carries it.
+
+        Raises:
+            UsageError: If nothing is known of the GPU's speeds.
+        """
+
+    def compiled(
+        self, kernels: Mapping[str, Any], gpu: Gpu, product: Product
+    ) -> Mapping[str, Floats]:
+        """What times follow from before there is a problem, for libraries without Python.
+
+        The names are the members of ``ckrules_speed`` in ``ckrules_timing.hpp``, each with a
+        number for each kernel.
 
         Raises:
             UsageError: If nothing is known of the GPU's speeds.

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.pictures import marks
 from ckrules.pictures.shapes import (
+    Axis,
     Bars,
+    Cells,
     HeatMap,
     Nothing,
     Parallel,
@@ -39,6 +41,8 @@ PALETTE = (
 """Colours of groups, told apart on white and on black."""
 _WIDTH, _HEIGHT = 8.0, 5.5
 _DPI = 150
+#: Inches for parallel axes, and of a letter of their values.
+_ACROSS, _LETTER = 6.4, 0.062
 #: So many points and more become a bitmap in pictures of lines.
 _MANY = 2000
 _STYLE = {
@@ -131,6 +135,8 @@ def _high(picture: Picture) -> float:
         return 1.1 + 0.24 * len(picture.labels)
     if isinstance(picture, HeatMap):
         return 1.6 + 0.26 * len(picture.rows)
+    if isinstance(picture, Cells):
+        return 1.1 + 0.2 * len(picture.rows)
     return 1.2 if isinstance(picture, Nothing) else _HEIGHT
 
 
@@ -182,6 +188,28 @@ def _heat_map(figure: Any, picture: HeatMap) -> None:
         _briefly(bar.ax.yaxis)
     if len(across) <= 20 and len(down) <= 40:
         _numbers(axes, cells, lambda value: colors(norm(value)))
+
+
+def _cells(figure: Any, picture: Cells) -> None:
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+
+    groups = np.asarray(picture.groups) % len(PALETTE)
+    axes = figure.add_subplot()
+    axes.pcolormesh(groups, cmap=ListedColormap(PALETTE), vmin=0, vmax=len(PALETTE) - 1,
+                    alpha=0.45, edgecolors=INK, linewidth=0.2)  # fmt: skip
+    size = min(7.0, 420 / max(len(picture.columns) * max(len(w) for w in picture.words[0]), 1))
+    for row, words in enumerate(picture.words):
+        for column, word in enumerate(words):
+            axes.text(column + 0.5, row + 0.5, _plain(word), ha="center", va="center",
+                      fontsize=size)  # fmt: skip
+    across, down = range(len(picture.columns)), range(len(picture.rows))
+    axes.set_xticks([i + 0.5 for i in across], map(_plain, picture.columns), fontsize=7)
+    axes.set_yticks([i + 0.5 for i in down], map(_plain, picture.rows), fontsize=7)
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.set(title=_plain(picture.title), xlabel=_plain(picture.x), ylabel=_plain(picture.y))
+    axes.spines[:].set_visible(False)
 
 
 def _numbers(axes: Any, cells: np.ndarray[Any, Any], color: Callable[[float], Any]) -> None:
@@ -239,20 +267,26 @@ def _parallel(figure: Any, picture: Parallel) -> None:
     moved = np.random.default_rng(1).uniform(-0.012, 0.012, size=len(picture.rows))
     ends = np.asarray([max(len(a.labels) - 1, 1) for a in picture.axes], dtype=np.float64)
     heights = np.asarray(picture.rows, dtype=np.float64) / ends + moved[:, None]
-    across = np.arange(len(picture.axes))
+    left, right = (np.asarray(edge) for edge in _columns(picture.axes))
     names = list(dict.fromkeys(sorted(picture.groups)))
     axes = figure.add_subplot()
     for color, name in zip(_colors(len(names)), names, strict=True):
-        lines = [np.column_stack([across, h]) for h, g in zip(heights, picture.groups, strict=True)
-                 if g == name]  # fmt: skip
+        # The values stand between the edges of their column, where no line crosses them.
+        lines = [
+            [(right[i], h[i]), (left[i + 1], h[i + 1])]
+            for h, g in zip(heights, picture.groups, strict=True) if g == name
+            for i in range(len(left) - 1)
+        ]  # fmt: skip
         axes.add_collection(
             LineCollection(lines, colors=color, linewidths=0.7, alpha=0.45, label=_plain(name))
         )
-    for place, axis in enumerate(picture.axes):
-        axes.axvline(place, color=INK, linewidth=0.8)
-        _ticks(axes, place, axis.labels)
-    axes.set(title=_plain(picture.title), xlim=(-0.1, len(across) - 0.4), ylim=(-0.05, 1.05))
-    axes.set_xticks(across, [_plain(a.name) for a in picture.axes], rotation=20, ha="right")
+    for start, end, axis in zip(left, right, picture.axes, strict=True):
+        for edge in (start, end):
+            axes.axvline(edge, color=INK, linewidth=0.6, alpha=0.7)
+        _ticks(axes, (start + end) / 2, axis.labels)
+    axes.set(title=_plain(picture.title), xlim=(-0.05, right[-1] + 0.05), ylim=(-0.05, 1.05))
+    axes.set_xticks((left + right) / 2, [_plain(a.name) for a in picture.axes], rotation=20,
+                    ha="right")  # fmt: skip
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     legend = figure.legend(
@@ -262,12 +296,23 @@ def _parallel(figure: Any, picture: Parallel) -> None:
         line.set(linewidth=2.5, alpha=1)
 
 
-def _ticks(axes: Any, place: int, labels: Sequence[str]) -> None:
+def _columns(axes: Sequence[Axis]) -> tuple[list[float], list[float]]:
+    """The left and the right edges of the columns with the values of parallel axes, in inches."""
+    wide = [0.1 + _LETTER * max(map(len, axis.labels)) for axis in axes]
+    between = max(0.25, (_ACROSS - sum(wide)) / max(len(axes) - 1, 1))
+    left, at = [], 0.0
+    for width in wide:
+        left.append(at)
+        at += width + between
+    return left, [start + width for start, width in zip(left, wide, strict=True)]
+
+
+def _ticks(axes: Any, place: float, labels: Sequence[str]) -> None:
     """The values beside an axis; of very many only some."""
     each = -(-len(labels) // 14)
     for i in range(0, len(labels), each):
         height = i / max(len(labels) - 1, 1)
-        axes.text(place + 0.03, height, _plain(labels[i]), fontsize=7, va="center")
+        axes.text(place, height, _plain(labels[i]), fontsize=7, va="center", ha="center")
 
 
 def _colors(n: int) -> list[str]:
@@ -296,5 +341,6 @@ def _luminance(color: Sequence[float]) -> float:
 
 
 _HOW: Mapping[type, Callable[[Any, Any], None]] = {
-    Bars: _bars, HeatMap: _heat_map, Points: _points, Parallel: _parallel, Nothing: _nothing,
+    Bars: _bars, Cells: _cells, HeatMap: _heat_map, Points: _points, Parallel: _parallel,
+    Nothing: _nothing,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What pictures show, as plain data: bars, heat maps, points and lines, parallel coordinates.
+"""What pictures show, as plain data: bars, heat maps, cells, points, parallel coordinates.
 
 Every picture has a title, a sentence that says in words what is seen (``about``), and a table of
 its numbers (``table``) for who cannot see it.
@@ -167,7 +167,38 @@ class Parallel:
         return [a.name for a in self.axes], rows
 
 
-Picture = Bars | HeatMap | Points | Parallel | Nothing
+@dataclass(frozen=True)
+class Cells:
+    """Cells of a grid, each with the group that colours it and a word.
+
+    Args:
+        columns: What the columns are called; some, where they are many, may be "".
+        rows: What the rows are called.
+        groups: The number of each cell's group, by row.
+        words: What stands in each cell.
+        names: The groups by number; a colour stands for several where they are many.
+    """
+
+    title: str
+    x: str
+    y: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    groups: tuple[tuple[int, ...], ...]
+    words: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    about: str = ""
+
+    def table(self) -> Table:
+        """The words, each after the name of its group."""
+        rows = [
+            [row, *(f"{self.names[g]}: {w}" for g, w in zip(groups, words, strict=True))]
+            for row, groups, words in zip(self.rows, self.groups, self.words, strict=True)
+        ]
+        return [f"{self.y} / {self.x}", *self.columns], rows
+
+
+Picture = Bars | Cells | HeatMap | Points | Parallel | Nothing
 
 
 def word(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.kernels.timing import CAUTION
 from ckrules.ranking import learned as models
 from ckrules.ranking.learned import NoLightGBMError, TimeModel, load
 from ckrules.support.errors import UsageError
@@ -50,9 +51,6 @@ class Ranking:
 
 #: The figures of an estimate that follow from its time.
 _SPEEDS = ("tflops", "of_peak")
-
-CAUTION = 1.25
-"""So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
 
 
 class Ranker:

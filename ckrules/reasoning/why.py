@@ -19,12 +19,15 @@ from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules import Rule, Violation
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
+from ckrules.reasoning.cheap_checks import Test
+from ckrules.reasoning.compiled_test import CompiledTest, Pool
 from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, fewest_values, minimal
 from ckrules.reasoning.numbers import numbers_of
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.support.errors import UndecidedError
 
+_NUMBERS = 4.0  # seconds for what the rules of a conflict say; it is left out where that is long
 _SMALL = 200_000  # value combinations of a rule's fields up to which its conflict is sharpened
 
 
@@ -229,6 +232,50 @@ def why_region(
         return WhyRegion(witness, None)
     found = minimal(parts, Oracle(book.fields, domains, timeout=timeout))
     return WhyRegion(None, found, numbers_of(found, book.fields, domains, timeout))
+
+
+def why_empty(
+    book: RuleBook | Space,
+    held: Mapping[str, Sequence[Value]],
+    conditions: Sequence[BoolExpr] = (),
+    *,
+    seen: Sequence[Point] = (),
+    timeout: float = TIMEOUT,
+) -> WhyRegion:
+    """Why a part of the space is empty that is known to be, as `why_region` says it.
+
+    Parts of the rules are compiled before a solver is asked, which decides in seconds what may
+    take a solver minutes. That the part is empty is not proved again: exact counts say so.
+
+    Args:
+        book: The rules, or a space.
+        held: Values that fields are held to, of their candidates.
+        conditions: Further conditions over fields and derived quantities.
+        seen: Some legal points, which show at once what is possible.
+        timeout: Seconds for each question to the solver.
+
+    Raises:
+        UndecidedError: When neither decides.
+
+    >>> from ckrules.engine.rules.book import Vocabulary
+    >>> from ckrules.engine.expr.variables import Int
+    >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
+    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
+    >>> book = RuleBook("toy", words, [fits], check=False)
+    >>> why_empty(book, {"w": [4]}).conflict.sentence()
+    'w = 4 cannot hold under TILE001 (not-covered)'
+    """
+    book = book_of(book)
+    facts = [FixedField(n, tuple(v)) for n, v in held.items()]
+    domains = {n: tuple(domain_of(v).values) for n, v in book.fields.items()}
+    split = list(children(conditions, "and"))
+    parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
+    single = {f.field: f.values[0] for f in facts if len(f.values) == 1}
+    compiled = CompiledTest(domains, book.vocabulary.order, Pool(domains, seen, single))
+    test = Test(Oracle(book.fields, domains, timeout=timeout), compiled)
+    found = minimal(parts, test)
+    each = min(timeout, _NUMBERS / max(len(found.rules), 1))
+    return WhyRegion(None, found, numbers_of(found, book.fields, domains, each))
 
 
 def witness_of(

@@ -78,6 +78,22 @@ def of_space(
     return Report(f"Space: {title}", facts, sections)
 
 
+def of_file(region: Region, seed: int) -> Report:
+    """The report of a space whose points are no kernels: counts, restrictions, points.
+
+    Args:
+        region: The space.
+        seed: Of every draw.
+    """
+    space = region.space
+    count = space.count()
+    facts = [("points", f"{count:,}"), ("restrictions", f"{len(region.book.rules)}")]
+    sections = [_rules(region.book, region, seed)]
+    if count:
+        sections += [*_counts(region), *_drawn(region.book, space.sample(LINES, seed))]
+    return Report(f"Space: {region.title}", facts, sections)
+
+
 def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books, title: str,
                asked: Asked) -> Report:  # fmt: skip
     """The report of what a catalog lists: what each stage leaves and why, and the kernels left.

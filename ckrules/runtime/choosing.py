@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ckrules.arch import load
 from ckrules.device.tensors import size
 from ckrules.kernels.books import Books
+from ckrules.kernels.timing import CAUTION
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.padding import larger
 from ckrules.support.errors import CkrulesError, UsageError, unknown
@@ -187,7 +189,7 @@ class Chooser:
         """The times that models or estimates say; unknown where nothing does."""
         from ckrules.ranking.kernels import KernelTable
         from ckrules.ranking.learned import TimeModel
-        from ckrules.ranking.ranker import CAUTION, Ranker
+        from ckrules.ranking.ranker import Ranker
 
         points = [dict(k.config) for k in kernels]
         try:
@@ -226,23 +228,29 @@ def _one_operation(kernels: Iterable[BuiltKernel], problem: Problem) -> None:
     if len(groups) < 2:
         return
     parts = list(groups.values())
-    fields = [f for f in parts[0][0].config if _tells_apart(f, parts)]
-    name = fields[0] if fields else "variant"
-    values = sorted({str(k.config.get(name)) for part in parts for k in part})
+    names = next(filter(lambda f: _tell_apart(f, parts), _few(parts[0][0].config)), ("variant",))
+    values = sorted({_values(k, names) for part in parts for k in part})
     raise UsageError(
-        f"the kernels compute different things of {problem}: give {name}: {', '.join(values)}"
+        f"the kernels compute different things of {problem}: "
+        f"give {' and '.join(names)}: {', '.join(values)}"
     )
 
 
-def _tells_apart(name: str, parts: Sequence[Sequence[BuiltKernel]]) -> bool:
-    """Whether a field has another value in every part."""
-    values = [{str(k.config.get(name)) for k in part} for part in parts]
-    seen: set[str] = set()
-    for own in values:
-        if len(own) != 1 or own & seen:
-            return False
-        seen |= own
-    return True
+def _few(config: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """One field, two, or three of a configuration's."""
+    fields = list(config)
+    for count in (1, 2, 3):
+        yield from combinations(fields, count)
+
+
+def _tell_apart(names: tuple[str, ...], parts: Sequence[Sequence[BuiltKernel]]) -> bool:
+    """Whether fields have other values in every part."""
+    values = [{_values(k, names) for k in part} for part in parts]
+    return all(len(own) == 1 for own in values) and len(set().union(*values)) == len(parts)
+
+
+def _values(kernel: BuiltKernel, names: tuple[str, ...]) -> str:
+    return " ".join(str(kernel.config.get(name)) for name in names)
 
 
 def _why_none(

@@ -190,7 +190,10 @@ class Dispatcher:
             KernelFaultError: If a kernel ended the worker (`isolated`).
         """
         if (alpha, beta) != (1.0, 0.0):
-            raise UsageError(f"alpha={alpha:g}, beta={beta:g}: no kernel scales: 1 and 0")
+            raise UsageError(
+                f"alpha={alpha:g}, beta={beta:g}: no kernel scales, expected 1 and 0: scale the "
+                "result, or add to a product with a kernel of multi_d"
+            )
         from ckrules.runtime.execution import Execution
 
         choice = self.select(problem, variant, **wanted)

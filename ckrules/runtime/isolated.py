@@ -17,6 +17,7 @@ from ckrules.device.pool import OPEN_LIMIT, ended
 from ckrules.runtime.engine import Call, Outcome
 from ckrules.runtime.errors import KernelFaultError
 from ckrules.support.errors import UsageError
+from ckrules.support.processes import end
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -101,10 +102,7 @@ class IsolatedEngine:
         return said
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._pipe.close()
+        end(self._process, self._pipe)
         self._process = self._pipe = None
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, SYNONYMS, UPSTREAM_LAYOUT
 from ckrules.constraints.tile_gemm import TOPICS
-from ckrules.kernels.family import Family, late
+from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
-    from ckrules.kernels.family import CatalogWalk, Generation, Naming, Padding, Point, Problems
-    from ckrules.kernels.timing import Timing
+    from ckrules.kernels.family import Point
+    from ckrules.kernels.lds_map import LdsMap
 
 
 class GroupedConvolution(Family):
@@ -44,6 +44,15 @@ class GroupedConvolution(Family):
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "readers": "ckrules.constraints.conv.readers:TABLES",
+        "naming": "ckrules.constraints.conv.names:NAMING",
+        "problems": "ckrules.constraints.conv.problems:ConvProblems",
+        "generation": "ckrules.codegen.conv.generation:GENERATION",
+        "walk": "ckrules.constraints.conv.catalog_walk:WALK",
+        "timing": "ckrules.constraints.conv.device.timing:TIMING",
+        "padding": "ckrules.constraints.conv.device.padding:ConvPadding",
+    }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         from ckrules.constraints.conv import vocabulary
@@ -59,6 +68,13 @@ class GroupedConvolution(Family):
         from ckrules.constraints.tile_gemm import picture
 
         return picture.block_map(point)
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        from ckrules.constraints.tile_gemm.lds import lds_map
+        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+
+        assert isinstance(words, TileGemm)
+        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm
@@ -95,47 +111,6 @@ class GroupedConvolution(Family):
         from ckrules.constraints.conv.names import short_name
 
         return short_name(point)
-
-    @property
-    def readers(self) -> Mapping[str, Any]:
-        from ckrules.constraints.conv.readers import TABLES
-
-        return TABLES
-
-    @property
-    def naming(self) -> Naming:
-        from ckrules.constraints.conv.names import NAMING
-
-        return NAMING
-
-    @property
-    def problems(self) -> Problems:
-        from ckrules.constraints.conv.problems import ConvProblems
-
-        return ConvProblems()
-
-    @property
-    def generation(self) -> Generation:
-        found: Generation = late("ckrules.codegen.conv.generation:GENERATION")
-        return found
-
-    @property
-    def walk(self) -> CatalogWalk:
-        from ckrules.constraints.conv.catalog_walk import WALK
-
-        return WALK
-
-    @property
-    def timing(self) -> Timing:
-        from ckrules.constraints.conv.device.timing import TIMING
-
-        return TIMING
-
-    @property
-    def padding(self) -> Padding:
-        from ckrules.constraints.conv.device.padding import ConvPadding
-
-        return ConvPadding()
 
 
 FAMILY = GroupedConvolution()

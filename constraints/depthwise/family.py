@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.depthwise.words import LAYOUTS, SYNONYMS
-from ckrules.kernels.family import Family, late
+from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Generation, Naming, Padding, Problems
 
 
 class Depthwise(Family):
@@ -26,6 +25,13 @@ class Depthwise(Family):
     rank = 10
     topics = {"DW": "depthwise convolution"}  # noqa: RUF012
     synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "readers": "ckrules.constraints.depthwise.readers:TABLES",
+        "naming": "ckrules.constraints.depthwise.names:NAMING",
+        "problems": "ckrules.constraints.depthwise.problems:DepthwiseProblems",
+        "generation": "ckrules.codegen.depthwise.generation:GENERATION",
+        "padding": "ckrules.constraints.depthwise.device.padding:DepthwisePadding",
+    }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         from ckrules.constraints.depthwise import vocabulary
@@ -48,35 +54,6 @@ class Depthwise(Family):
         ndim = full.get("ndim")
         if type(ndim) is int and ndim in LAYOUTS and full.get("layout") is None:
             full.setdefault("layout", LAYOUTS[ndim])
-
-    @property
-    def readers(self) -> Mapping[str, Any]:
-        from ckrules.constraints.depthwise.readers import TABLES
-
-        return TABLES
-
-    @property
-    def naming(self) -> Naming:
-        from ckrules.constraints.depthwise.names import NAMING
-
-        return NAMING
-
-    @property
-    def problems(self) -> Problems:
-        from ckrules.constraints.depthwise.problems import DepthwiseProblems
-
-        return DepthwiseProblems()
-
-    @property
-    def generation(self) -> Generation:
-        found: Generation = late("ckrules.codegen.depthwise.generation:GENERATION")
-        return found
-
-    @property
-    def padding(self) -> Padding:
-        from ckrules.constraints.depthwise.device.padding import DepthwisePadding
-
-        return DepthwisePadding()
 
 
 FAMILY = Depthwise()

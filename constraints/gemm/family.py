@@ -14,7 +14,7 @@ from ckrules.constraints.gemm.words import (
     VARIANTS,
 )
 from ckrules.constraints.tile_gemm import TOPICS
-from ckrules.kernels.family import Family, late
+from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
-    from ckrules.kernels.family import Generation, Naming, Padding, Problems, Style
-    from ckrules.kernels.timing import Timing
+    from ckrules.kernels.lds_map import LdsMap
 
 
 class Gemm(Family):
@@ -48,6 +47,15 @@ class Gemm(Family):
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "readers": "ckrules.constraints.gemm.readers:TABLES",
+        "naming": "ckrules.constraints.gemm.naming:NAMING",
+        "problems": "ckrules.constraints.gemm.problems:GemmProblems",
+        "generation": "ckrules.codegen.gemm.generation:GENERATION",
+        "timing": "ckrules.constraints.gemm.device.timing:TIMING",
+        "styles": "ckrules.constraints.gemm.tool_names:STYLES",
+        "padding": "ckrules.constraints.gemm.device.padding:GemmPadding",
+    }
     follows = ("family", "dtype_a", "dtype_b", "preshuffle")
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
@@ -66,6 +74,13 @@ class Gemm(Family):
         from ckrules.constraints.tile_gemm import picture
 
         return picture.block_map(point, in_order=not point["permute_n"])
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        from ckrules.constraints.tile_gemm.lds import lds_map
+        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+
+        assert isinstance(words, TileGemm)
+        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm
@@ -113,47 +128,6 @@ class Gemm(Family):
         if meant is not None and full.setdefault("dtype", meant) == meant:
             full.pop("dtype_a", None)
             full.pop("dtype_b", None)
-
-    @property
-    def readers(self) -> Mapping[str, Any]:
-        from ckrules.constraints.gemm.readers import TABLES
-
-        return TABLES
-
-    @property
-    def naming(self) -> Naming:
-        from ckrules.constraints.gemm.naming import NAMING
-
-        return NAMING
-
-    @property
-    def problems(self) -> Problems:
-        from ckrules.constraints.gemm.problems import GemmProblems
-
-        return GemmProblems()
-
-    @property
-    def generation(self) -> Generation:
-        found: Generation = late("ckrules.codegen.gemm.generation:GENERATION")
-        return found
-
-    @property
-    def timing(self) -> Timing:
-        from ckrules.constraints.gemm.device.timing import TIMING
-
-        return TIMING
-
-    @property
-    def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.gemm.tool_names import STYLES
-
-        return STYLES
-
-    @property
-    def padding(self) -> Padding:
-        from ckrules.constraints.gemm.device.padding import GemmPadding
-
-        return GemmPadding()
 
 
 FAMILY = Gemm()

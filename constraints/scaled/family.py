@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Naming, Style
+    from ckrules.kernels.family import Style
 
 
 class Scaled(Family):
@@ -35,6 +35,10 @@ class Scaled(Family):
         "aiter": "what the wrappers of aiter (August 2026) instantiate",
     }
     synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "readers": "ckrules.constraints.scaled.readers:TABLES",
+        "naming": "ckrules.constraints.scaled.names:NAMING",
+    }
     follows = ("family",)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
@@ -69,18 +73,6 @@ class Scaled(Family):
         ))  # fmt: skip
         if full.get("family") == self.name:
             del full["family"]
-
-    @property
-    def readers(self) -> Mapping[str, Any]:
-        from ckrules.constraints.scaled.readers import TABLES
-
-        return TABLES
-
-    @property
-    def naming(self) -> Naming:
-        from ckrules.constraints.scaled.names import NAMING
-
-        return NAMING
 
     @property
     def styles(self) -> Mapping[str, Style]:

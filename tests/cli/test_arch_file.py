@@ -19,6 +19,7 @@ MEASURED = str(Path(__file__).parents[1] / "data" / "measured.csv")
 #: What each command needs beside the options, to get as far as reading the GPUs.
 ARGUMENTS: dict[str, list[str]] = {
     "archs": [],
+    "build": ["-o", "out", "--arch", "gfx942", ILLEGAL],
     "certify": ["--arch", "gfx942"],
     "check": ["--isolated", "--arch", "gfx942", ILLEGAL],
     "count": [],

@@ -15,14 +15,16 @@ int main(void)
                                  {3, 3, 0}, {1, 1, 0}, {1, 1, 0}, {1, 1, 0}, {1, 1, 0}};
     ckrules_problem problem = {sizeof(problem), 0, sizeof(sizes), &sizes};
     ckrules_call call       = {sizeof(call), 0, "forward", "ndim=2,arch=gfx942", NULL, problem};
-    ckrules_choice choice   = {sizeof(choice), 0, NULL, 0.0};
+    ckrules_choice choice   = {sizeof(choice), 0, NULL, 0.0, 0.0, 0, 0};
+    ckrules_convolution padded;
     void* memory[3];
     uint64_t tensors[3];
     float time = 0.0f;
     printf("%d %s\n", ckrules_dispatcher_count(), ckrules_dispatcher_name(0));
     printf("fields: %d\n", strstr(ckrules_dispatcher_fields(0), ";family=conv;arch=gfx942;") != NULL);
     int status = ckrules_dispatcher_select(&call, &choice);
-    printf("chosen: %d %s %u %.0f\n", status, choice.kernel, choice.candidates, choice.microseconds);
+    printf("chosen: %d %s %u %d %d\n", status, choice.kernel, choice.candidates,
+           choice.microseconds > 0.0, choice.source == CKRULES_ESTIMATED);
     printf("workspace: %d\n", (int)ckrules_dispatcher_workspace(&call));
     for(int i = 0; i < 3; ++i)
     {
@@ -50,7 +52,13 @@ int main(void)
     sizes.in_channels = 7;
     status            = ckrules_dispatcher_launch(&call, &buffers, NULL);
     printf("odd: %d %.*s\n", status, (int)(strchr(ckrules_dispatcher_error(), ':') + 1 - ckrules_dispatcher_error()), ckrules_dispatcher_error());
-    sizes.in_channels    = 8;
+    status               = ckrules_dispatcher_pad(&call, &padded, &choice);
+    printf("padded: %d %d %d %d\n", status, (int)padded.in_channels, (int)padded.out_channels,
+           choice.copying > 0.0);
+    call.problem.data = &padded;
+    call.kernel       = choice.kernel;
+    status            = ckrules_dispatcher_launch(&call, &buffers, NULL);
+    printf("launched: %d %d\n", status, standin_launches());
     buffers.tensor_count = 2;
     status               = ckrules_dispatcher_launch(&call, &buffers, NULL);
     printf("tensors: %d %s\n", status, ckrules_dispatcher_error());

@@ -30,14 +30,12 @@ from tests.helpers.toolchain import require_toolchain
 from tests.runtime import doubles
 
 HERE = Path(__file__).parent
-#: A small product that compiles fast.
-GEMM = (
-    *("--ck", "2025.11", "--variant", "standard", "--arch", "gfx942", "--dtype", "fp16"),
-    *("--set", "layout=rcr", "--set", "pipeline=basic_v1", "--set", "epilogue=default"),
-    *("--set", "tile_m=32", "--set", "tile_n=32", "--set", "tile_k=32", "--set", "wave_m=1"),
-    *("--set", "wave_n=2", "--set", "warp_tile_m=16", "--set", "warp_tile_n=16"),
-    *("--set", "warp_tile_k=16", "--set", "dtype_c=fp16", "--limit", "1"),
-)
+#: A small product that compiles fast, as programs declare it for upstream's dispatcher.
+GEMM = """
+DECL_KERNEL(Signature().dtype("fp16").layout("rcr"),
+            Algorithm().tile(32, 32, 32).wave(1, 2, 1).warp(16, 16, 16).pipeline("basic_v1")
+                .scheduler("default").epilogue("default").pad(false, false, false), "gfx942");
+"""
 
 
 def entries(place: Path, **configs: Any) -> list[ManifestEntry]:
@@ -222,11 +220,12 @@ def test_a_c_program_uses_the_header(home: Path) -> None:
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     (name,) = (p.stem for p in built.parent.glob("*.hsaco"))
     assert done.stdout.splitlines() == [
-        f"1 {name}", "fields: 1", f"chosen: 0 {name} 1 -1", "workspace: 0", "launched: 0 1",
+        f"1 {name}", "fields: 1", f"chosen: 0 {name} 1 1 1", "workspace: 0", "launched: 0 1",
         "measured: 0 0.25 8", "no buffers: -1 no buffers are given",
         "other type: -2 no kernel of variant forward has these fields",
         "field: -1 no kernel has a field as in 'typ=fp16'", "name: -1 no kernel is named nobody",
-        f"odd: -2 {name}:", "tensors: -1 2 tensors, expected 3", "left: 0",
+        f"odd: -2 {name}:", "padded: 0 8 8 1", "launched: 0 9",
+        "tensors: -1 2 tensors, expected 3", "left: 0",
     ]  # fmt: skip
 
 
@@ -282,15 +281,13 @@ def test_a_convolution_is_computed_through_it(home: Path) -> None:
 def test_a_product_is_computed_through_it(home: Path) -> None:
     """By ctypes, with matrices on the host, as upstream's GEMM library takes them."""
     require_toolchain()
-    place = toolchain.root() / "tests" / "library-2025.11"
+    place = toolchain.root() / "tests" / "declared-2025.11"
     with kernels.alone(place):
-        line = " ".join(GEMM)
-        done = whole_path.shell(
-            f"ckrules enumerate {line} --format jsonl | ckrules generate - -o out --ck 2025.11"
-            " && ckrules build out",
-            place,
-        )
+        (place / "kernels.hpp").write_text(GEMM)
+        done = whole_path.shell("ckrules build kernels.hpp -o out --ck 2025.11 --library", place)
     assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0].startswith("1 kernel; ")
+    assert done.stderr.splitlines()[-1] == f"out/{library.NAME}: 1 kernel"
     built = with_library(place / "out", home)
     (code,) = built.parent.glob("*.hsaco")
     standin = Standin(home / "libstandin.so", code.read_bytes())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ckrules import arch as gpu_facts
+from ckrules.arch.banks import Turns
 from ckrules.compiling.toolchain import Missing, find_compiler
 from ckrules.device import cpu
 from ckrules.device.cpu import CpuDevice, CpuPlugin, _check_limits, disassembler, plan_of
@@ -18,7 +21,10 @@ from ckrules.device.jobs import Job, RunOutcome
 from ckrules.emulator.disassembly import knows
 from ckrules.emulator.grid import Plan
 from ckrules.emulator.machine import Order
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 from ckrules.kernels.families import problems_of
+from ckrules.kernels.lds_map import LdsMap
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import kernels
 from tests.helpers.toolchain import require_toolchain
@@ -45,6 +51,9 @@ RIGHT = [
     ("gfx1201", "fwd_bf16_nhwgc_2d_compv4", "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"),
     ("gfx1201", "bwd_weight_bf16_nhwgc_2d_compv3", "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"),
 ]
+
+#: Those whose epilogue does not share every kind of access to LDS with the main loop.
+SEEN = [each for each in RIGHT if "bwd_data_fp32" not in each[1]]
 
 
 def outcome(arch: str, part: str, problem: str, **options: str) -> RunOutcome:
@@ -76,6 +85,8 @@ def test_options() -> None:
     assert plan_of({"order": "reversed", "blocks": "4", "jobs": "2"}).sample == 4
     assert CpuPlugin().open(0, {"units": "7"}).info.compute_units == 7
     assert CpuPlugin().open(0).info.compute_units == 3
+    assert CpuPlugin().open(0, {"banks": "1"}).banks
+    assert not CpuPlugin().open(0).banks
     with pytest.raises(UsageError, match="units=few: a whole number is expected"):
         CpuPlugin().open(0, {"units": "few"})
     with pytest.raises(UnknownNameError, match="did you mean 'order'"):
@@ -104,6 +115,40 @@ def test_memory_is_given_out_and_taken_back() -> None:
 def test_right_kernels_are_right(arch: str, part: str, problem: str) -> None:
     found = outcome(arch, part, problem, jobs="1")
     assert (found.status, found.detail, found.wrong) == ("ok", "", 0)
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.parametrize(("arch", "part", "problem"), SEEN)
+def test_accesses_to_lds_are_those_of_the_model(arch: str, part: str, problem: str) -> None:
+    """What is drawn of kernels is what they do: each kind of access, so often a block tile.
+
+    The epilogue's accesses come on top; those of the main loop all happen equally often.
+    """
+    require_toolchain()
+    built = kernels.build()
+    name = min(n for n, a, _ in built if a == arch and f"grouped_conv_{part}" in n)
+    books = Books("2025.11")
+    config = next(c for p in kernels.points() if (c := Config(p)).name == name)
+    words = books.of(config.variant).vocabulary
+    found = config.family.lds_map(config.point, words, gpu_facts.load(arch))
+    assert isinstance(found, LdsMap), found
+    tile: Counter[tuple[bool, int, Turns]] = Counter()
+    for operand in found.operands:
+        for writes in (True, False):
+            for (size, turns), n in found.counted(operand, writes=writes).items():
+                tile[writes, size, turns] += n
+    device = CpuPlugin().open(0, {"order": "forward", "jobs": "1", "banks": "1"})
+    job = Job(kernels.folder() / arch, name, problems_of(config.variant).parse(problem), 0, 0)
+    outcome = Runner(device).run(job)
+    assert outcome.status == "ok"
+    assert "turns of the banks" in outcome.detail
+    seen = {(a.writes, a.size, a.turns): n for a, n in device.accesses.items()}
+    times = [seen.get(kind, 0) / n for kind, n in tile.items()]
+    assert min(times) == int(min(times)) >= 1
+    if "_default_" in name:  # an epilogue without LDS
+        assert set(times) == {min(times)}
+        assert set(seen) == set(tile)
 
 
 @pytest.mark.toolchain

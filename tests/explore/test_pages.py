@@ -17,14 +17,18 @@ import pytest
 from starlette.testclient import TestClient
 
 from ckrules.compiling.results import COLUMNS, Results
+from ckrules.explore import figures, kernel_address
 from ckrules.explore.choice import Choice
 from ckrules.explore.figures import FIGURES
 from ckrules.explore.kernel_address import read
+from ckrules.explore.kernel_page import KernelPage
 from ckrules.explore.reasons import reason
 from ckrules.explore.solving import Solver
 from ckrules.explore.subject import Subject
+from ckrules.kernels.books import Books
+from ckrules.kernels.selection import select
 from tests.cli.run import run
-from tests.explore.client import NAME, chips, client, subject, text, total
+from tests.explore.client import GIVEN, NAME, chips, client, subject, text, total
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +203,35 @@ def test_a_kernel_has_a_page(page: TestClient) -> None:
     assert answer.text.count("<rect") == 4 + 8 + 8  # of C, A and B
 
 
+def test_a_kernels_way_through_lds() -> None:
+    """The table of accesses is what the kernel's map counts, and its pictures are drawn."""
+    books = Books("2025.11")
+    given = {**GIVEN, "tile_m": 64, "tile_n": 64, "tile_k": 64, "pipeline": "compv3"}
+    about = Subject(select(books, given), books, "kernels of CK 2025.11")
+    point = about.space.where("warp_tile_m == 16 & warp_tile_n == 16 & vector_a == 8")[0]
+    query = {"k": kernel_address.address(point, books)}
+    with client(about) as page:
+        said = text(page.get("/kernel", params=query).text)
+        kernel = KernelPage(about, kernel_address.read(query["k"], books, None))
+        assert kernel.turning
+        for row in kernel.turning:
+            assert f"{row.what} {row.size} {row.accesses} {row.turns}" in said
+        assert "turns of the banks" in said
+        assert "accumulator_vgprs = " in said
+        for kind in figures.OF_KERNELS:
+            drawn = page.get("/kernel.svg", params={**query, "of": kind})
+            assert drawn.headers["content-type"] == "image/svg+xml"
+            assert "packs" in drawn.text or "lanes" in drawn.text
+        wrong = page.get("/kernel.svg", params={**query, "of": "loads-c"})
+        assert wrong.status_code == 400
+        assert "loads-a" in wrong.text
+
+
+def test_a_way_that_is_not_modelled_is_said(page: TestClient) -> None:
+    found = text(page.get("/kernel", params={"k": NAME}).text)
+    assert "Nothing is drawn: " in found
+
+
 def test_two_kernels_are_compared(page: TestClient) -> None:
     other = NAME.replace("64x64x64", "128x64x64")
     answer = page.get("/kernel", params={"k": [NAME, other]})
@@ -286,6 +319,42 @@ def test_command_line_and_python_select_the_same(page: TestClient, query: str) -
     names: dict[str, Any] = {}
     exec(html.unescape(python[1]), names)
     assert names["space"].count() == total(shown)
+
+
+def test_a_problem_is_chosen_for_predictions(page: TestClient) -> None:
+    line = "N=2,C=64,K=64,H=14,W=14,Y=3,X=3,pad=1"
+    query = {"pipeline": "compv4", "tile_m": "64", "problem": line}
+    shown = page.get("/pictures", params=query)
+    assert shown.status_code == 200
+    assert f'value="{line}"' in shown.text
+    links = [html.unescape(s) for s in re.findall(r'src="(/picture[^"]+)"', shown.text)]
+    about = {re.search(r"of=(\w+)", s)[1] for s in links if quote(line) in s}  # type: ignore[index]
+    assert about == {kind for kind, figure in FIGURES.items() if figure.problem}
+    (roofline,) = [s for s in links if "of=roofline" in s]
+    said = page.get(roofline).text
+    assert "H=14" in said
+    assert (
+        "H=14" not in page.get("/picture.svg", params={**query, "problem": "", "of": "tiles"}).text
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("N=2,C=64,Q=1", "Q"),
+        ("N=2,C=64,K=64,H=0,W=14,Y=3,X=3", "Hi = 0 is not between"),
+        ("hello", "hello"),
+    ],
+)
+def test_a_problem_that_is_none_is_said_at_its_field(
+    page: TestClient, line: str, said: str
+) -> None:
+    found = page.get("/pictures", params={"problem": line})
+    assert found.status_code == 400
+    fault = found.text.split('id="problem-fault"')[1].split("</p>")[0]
+    assert said in fault
+    assert 'aria-describedby="problem-fault"' in found.text
+    assert "problem=" not in "".join(re.findall(r'src="([^"]+)"', found.text))
 
 
 @pytest.mark.parametrize("kind", list(FIGURES))

@@ -15,6 +15,7 @@ from ckrules.codegen.generate import MANIFEST
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.families import families, variants
+from ckrules.kernels.family import Family
 from ckrules.kernels.library import book
 from tests.helpers.toolchain import require_toolchain
 
@@ -141,3 +142,9 @@ def test_from_points_to_results(command: Command, tmp_path: Path) -> None:
     assert {(r["M"], r["N"], r["status"]) for r in found} == {
         (64, 128, "ok"), (37, 240, "ok"), (3, 9, "refused"),
     }  # fmt: skip
+
+
+def test_a_family_has_parts_of_known_names_only() -> None:
+    """A misspelt one would never be asked for, so that the family would silently lack it."""
+    with pytest.raises(TypeError, match="Spelt: a family has no part 'problem'"):
+        type("Spelt", (Family,), {"parts": {"problem": "ckrules.arch:CK_VERSIONS"}})

@@ -13,6 +13,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "scripts"
 def load(name: str) -> ModuleType:
     """The script of that name; it is run once."""
     if name not in sys.modules:
+        if str(FOLDER) not in sys.path:  # as for a script that is run
+            sys.path.append(str(FOLDER))
         spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None

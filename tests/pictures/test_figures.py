@@ -12,9 +12,10 @@ import pytest
 from ckrules.engine.rules.region import Region
 from ckrules.kernels import problem_files
 from ckrules.kernels.books import Books
+from ckrules.kernels.lds_map import Fragment, Layout, LdsMap, Loads, OperandMap
 from ckrules.kernels.selection import select
-from ckrules.pictures import counting, drawing, sampled, times
-from ckrules.pictures.shapes import Bars, HeatMap, Nothing, Parallel, Picture, Points
+from ckrules.pictures import counting, drawing, lds, sampled, times
+from ckrules.pictures.shapes import Axis, Bars, HeatMap, Nothing, Parallel, Picture, Points
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.ranker import Ranker
 from ckrules.support.errors import UnknownNameError
@@ -30,6 +31,14 @@ def region() -> Region:
     return select(BOOKS, given, ["tile_m <= 128 & tile_n <= 64 & pipeline == 'compv3'"])
 
 
+def way() -> OperandMap:
+    """An operand of 16 rows that a wave loads."""
+    lanes = Loads(32, 16, 8, (4, 16), 1, 1)
+    return OperandMap(
+        "A", "M", False, lanes, Layout(0, 32, 8, 2, 2), Fragment(16, 32, 4, (1, 1), 1), 64
+    )
+
+
 @pytest.fixture(scope="module")
 def pictures(region: Region) -> dict[str, Picture]:
     """One of each kind."""
@@ -43,6 +52,7 @@ def pictures(region: Region) -> dict[str, Picture]:
         "occupancy": sampled.occupancy(tables[0][0]),
         "tiles": times.tiles(region, BOOKS, PROBLEM, Ranker(False), draw=2000),
         "roofline": times.roofline(Ranker(False).rank(tables, PROBLEM, 20), BOOKS, PROBLEM),
+        "lanes": lds.loads(way()),
         "nothing": Nothing("tile map", "no kernel accepts <N=1> & $more$"),
     }
 
@@ -119,7 +129,7 @@ def test_no_kernel_is_above_its_roofs(pictures: dict[str, Picture]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bars", "pairs", "parallel", "occupancy", "tiles", "roofline",
-                                  "nothing"])  # fmt: skip
+                                  "lanes", "nothing"])  # fmt: skip
 def test_drawn(kind: str, pictures: dict[str, Picture]) -> None:
     """The markup is sound, says what it shows, takes its ink from the page and asks for nothing."""
     pytest.importorskip("matplotlib")
@@ -143,6 +153,16 @@ def test_drawn(kind: str, pictures: dict[str, Picture]) -> None:
         assert rows
         assert {len(r) for r in rows} == {len(head)}
     assert drawing.drawn(picture, "png").startswith(b"\x89PNG")
+
+
+def test_packs_lie_where_the_layout_says() -> None:
+    operand = way()
+    found = lds.layout(LdsMap((operand, operand), "gfx9", 32), operand)
+    for line, words in zip(found.rows, found.words, strict=True):
+        for column, word in zip(found.columns, words, strict=True):
+            row, k = map(int, word.split(":"))
+            assert operand.layout.place(row, k) == int(line) + 4 * int(column)
+    assert len(found.rows) == 16 * 32 * 2 // 128
 
 
 def test_nothing_to_show(region: Region) -> None:
@@ -196,6 +216,15 @@ def _standalone() -> str:
 
 def _luminance(color: str) -> float:
     return drawing._luminance([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def test_values_of_parallel_axes_have_room() -> None:
+    """Columns with values do not overlap, however long the words are."""
+    words = (Axis("a", ("x" * 12, "y")), Axis("b", ("1", "2")), Axis("c", ("intrawave",)))
+    left, right = drawing._columns(words * 3)
+    assert all(a < b for a, b in zip(left, right, strict=True))
+    assert all(end < start for end, start in zip(right, left[1:], strict=False))
+    assert right[0] - left[0] > 2 * (right[1] - left[1])
 
 
 def test_parallel_axes(region: Region) -> None:

@@ -18,6 +18,7 @@ from ckrules.device.store import Run, Runs
 from ckrules.kernels.books import Books
 from ckrules.kernels.names import format_name
 from ckrules.kernels.selection import select
+from ckrules.readers.space_file import read_space
 from tests.cli.run import run
 
 pytest.importorskip("matplotlib")
@@ -26,6 +27,7 @@ SMALL = (
     *("--variant", "forward", "--arch", "gfx942", "--dtype", "fp16", "--ndim", "2"),
     *("--set", "tile_k=32", "--set", "tile_m=64,128", "--where", "pipeline == 'compv3'"),
 )
+SPACE = str(Path(__file__).parents[1] / "data" / "spaces" / "gemm.json")
 HOSTILE = "</td><script>alert(1)</script>\x1b[31m\u202e"
 #: Elements that have no end.
 _VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -101,6 +103,17 @@ def test_space(tmp_path: Path) -> None:
         assert title in page.words["h2"]
     assert "Nothing to show" not in text
     assert text == report(tmp_path, "space", *SMALL)[1]
+
+
+def test_a_space_of_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    found = run("report", "space", SPACE, "--where", "MWG < 128", "-o", str(out))
+    assert found.exit_code == 0, found.stderr
+    said = out.read_text()
+    count = read_space(SPACE).where("MWG < 128").count()
+    assert "Space: gemm.json, MWG &lt; 128" in said
+    assert f"{count:,}" in said
+    assert "<svg" in said
 
 
 def test_space_of_several_kinds(tmp_path: Path) -> None:
@@ -216,7 +229,10 @@ def test_certification(tmp_path: Path) -> None:
     [
         (("spce",), "unknown report 'spce': did you mean 'space'?"),
         (("diff", "gfx942"), "report diff takes two words, not 1"),
-        (("space", "gfx942"), "report space takes no other word"),
+        (("space", "gfx942", "gfx950"), "report space takes no other word or one word, not 2"),
+        (("space", SPACE, "--arch", "gfx942"), "--arch does not go with a file that"),
+        (("space", SPACE, "--problem", "N=1"), "--problem does not go with a file that"),
+        (("space", "no.json"), "no.json: No such file"),
         (("results", "nowhere"), "nowhere: there are no results"),
         (("certification", "nowhere.json"), "nowhere.json: No such file or directory"),
         (("certification", "{}"), "not what ckrules certify --format json writes"),

@@ -217,8 +217,13 @@ def test_bad_arrays_are_one_line(tmp_path: Path) -> None:
         out.flags.writeable = False
         with pytest.raises(UsageError, match="output: the array cannot be written to"):
             d.run(CONV_TEXT, x, w, out=out)
-        with pytest.raises(UsageError, match="alpha=2, beta=0: no kernel scales"):
-            d.run(CONV_TEXT, x, w, alpha=2)
+        for scales, said in (
+            ({"alpha": 2}, "alpha=2, beta=0"),
+            ({"beta": 0.5}, "alpha=1, beta=0.5"),
+            ({"alpha": float("nan")}, "alpha=nan, beta=0"),
+        ):
+            with pytest.raises(UsageError, match=f"{said}: no kernel scales, expected 1 and 0"):
+                d.run(CONV_TEXT, x, w, **scales)
         with pytest.raises(UsageError, match="has no streams"):
             d.run(CONV_TEXT, x, w, stream=7)
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from ckrules.cli.built import problems_asked, say_left_out
+from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.formats import Forms, output_options
-from ckrules.cli.options import Seconds, quiet_option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ckrules.device.bench import Timed
-    from ckrules.device.session import ValidationSummary
+    from ckrules.device.pool import Discovery
+    from ckrules.device.session import Opened, ValidationSummary
     from ckrules.device.store import Run
     from ckrules.kernels.family import Problem
 
@@ -28,7 +30,9 @@ GROUP = "build"
 EPILOG = """\b
 KERNELS are a folder that ckrules build worked on, or kernels in it: by path, or by
 name with --dir. Each runs on every problem that it can compute, on all GPUs of its
-kind, one process a GPU. Results are compared, too: a wrong kernel has no time.
+kind, one process a GPU; with --executor dask://HOST:PORT on those of the cluster's
+workers, which get the kernels' files. Results are compared, too: a wrong kernel has
+no time.
 Every measurement goes to the builds' database the moment it is there; a sweep that
 was killed goes on where it stopped, and what was measured is not measured again
 unless the kernel was built anew or more timed runs are asked for.
@@ -40,6 +44,7 @@ and ckrules train, evaluate and plot read them.
 Examples:
   ckrules bench out --problems shapes.csv
   ckrules bench out --problems shapes.csv --repeat 50 -o times.csv
+  ckrules bench out --problems shapes.csv --executor dask://scheduler:8786
   ckrules bench NAME NAME --dir out --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3
 
 \b
@@ -51,66 +56,55 @@ FORMS: Forms = {"table": (".txt",), "csv": (".csv",)}
 
 
 @click.command(epilog=EPILOG)
-@click.argument("where", nargs=-1, required=True, metavar="KERNELS…")
+@run_options("KERNELS…", warmup=5, repeat=20, least=1)
 @device_options
-@click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
-@click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable.")
-@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
-@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60].")
-@click.option("--warmup", default=5, type=click.IntRange(min=0), help="Runs before timing [5].")
-@click.option("--repeat", default=20, type=click.IntRange(min=1), help="Timed runs [20].")
+@click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
-@click.option("--results", "database", metavar="FILE", help="Another results database.")
 @output_options(FORMS)
 @quiet_option
 def command(
-    where: tuple[str, ...],
     device: DeviceChoice,
-    lines: tuple[str, ...],
-    files: tuple[str, ...],
-    home: str | None,
-    timeout: float,
-    warmup: int,
-    repeat: int,
+    runs: RunChoice,
+    executor: str,
     retry: bool,
-    database: str | None,
     form: str,
     output: str | None,
     quiet: bool,
 ) -> int:
     """Time built kernels on problems; what was measured before is not measured again."""
     from ckrules.compiling import folder
-    from ckrules.device import pool, registry
+    from ckrules.device import registry
     from ckrules.device.bench import BenchSession, timed
     from ckrules.device.session import RunOptions
     from ckrules.device.store import Runs, place_for
 
-    if not lines and not files:
+    if not runs.lines and not runs.files:
         raise UsageError("on which problems? give --problems FILE or --problem N=8,C=256,…")
     registry.check(device.name)
-    kernels = folder.find(where, home)
-    problems = problems_asked(kernels, lines, files)
-    found = pool.discover(device.name)
-    if not found.devices:
-        note(f"no GPU for --device {device.name}: {found.reason()}")
-        return 3
-    options = RunOptions(device.name, timeout, warmup, repeat, device_options=device.options)
-    with (
-        ended_like_ctrl_c(),
-        Runs(place_for(kernels, database)) as runs,
-        device.listening() as listener,
-    ):
-        session = BenchSession(kernels, problems, found.devices, options, runs, retry=retry)
-        total = session.count()
-        known = session.known
-        with progress("runs", total) as bar:
+    kernels = folder.find(runs.where, runs.home)
+    problems = problems_asked(kernels, runs.lines, runs.files)
+    options = RunOptions(
+        device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
+    )
+    with ended_like_ctrl_c(), _devices(executor, device.name) as (found, opened):
+        if not found.devices:
+            note(f"no GPU for --device {device.name}: {found.reason()}")
+            return 3
+        with (
+            Runs(place_for(kernels, runs.database)) as store,
+            device.listening() as listener,
+        ):
+            session = BenchSession(kernels, problems, found.devices, options, store, retry=retry)
+            total = session.count()
+            known = session.known
+            with progress("runs", total) as bar:
 
-            def tell(run: Run) -> None:
-                bar.advance(1)
-                _say_failure(run)
+                def tell(run: Run) -> None:
+                    bar.advance(1)
+                    _say_failure(run)
 
-            summary = session.run(runs, tell, listener)
-        times = timed(runs, kernels, problems, options)
+                summary = session.run(store, tell, listener, opened)
+            times = timed(store, kernels, problems, options)
     if not total and not known:
         say_left_out(session)
         note("nothing to run")
@@ -123,6 +117,22 @@ def command(
         if not times and not any(d.has_clock for d in found.devices):
             note(f"the device {device.name} has no clock: results were compared, nothing was timed")
     return 1 if summary.failed else 0
+
+
+@contextmanager
+def _devices(executor: str, device: str) -> Iterator[tuple[Discovery, Opened]]:
+    """The devices of this machine or of a cluster, and what opens them."""
+    from ckrules.device import pool
+
+    if executor == "local":
+        yield pool.discover(device), pool.Pool
+        return
+    from ckrules.compiling import executors
+    from ckrules.device.cluster import Cluster
+
+    with executors.client(executor) as client:
+        cluster = Cluster(client)
+        yield cluster.discover(device), cluster.pool
 
 
 def _say_failure(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Compile generated kernels and remember what came out."""
+"""Compile kernels and remember what came out."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds, quiet_option
+from ckrules.cli.options import Seconds, arch_option, quiet_option, rule_options
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from ckrules.compiling.results import Result
     from ckrules.compiling.session import BuildSummary
+    from ckrules.kernels.books import Books
 
 _SHOWN = 10
 
 GROUP = "build"
 
 EPILOG = """\b
-DIR is what ckrules generate wrote. For each kernel are made, beside its sources,
+WHAT is a folder that ckrules generate wrote, or what it takes: names of kernels, and
+files that declare them, such as kernels.toml or a header with DECL_KERNEL_SET. These
+are generated into -o DIR first, and nothing is built if one of them is at fault.
+For each kernel are made, beside its sources,
   device  NAME.hsaco     code object with extern "C" entries
   host    NAME.host.so   what it supports and how it is launched; needs no GPU
   object  NAME.o         upstream's launcher (not by default)
@@ -38,15 +42,18 @@ Examples:
   ckrules build out --jobs 8
   ckrules build out --launcher ccache --artifact device
   ckrules build out --executor dask://scheduler:8786
+  ckrules build kernels.hpp -o out --arch gfx942 --ck 2025.11 --library
 
 \b
-Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
-3 there was nothing to build.
+Exit codes: 0 all built, 1 some failed or break a rule, 2 the build could not be
+carried out, 3 there was nothing to build.
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("folder", metavar="DIR")
+@click.argument("what", nargs=-1, required=True, metavar="WHAT…")
+@click.option("-o", "--output", metavar="DIR", help="Folder to generate what is declared into.")
+@arch_option
 @click.option(
     "--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory)."
 )
@@ -65,8 +72,12 @@ Exit codes: 0 all built, 1 some failed, 2 the build could not be carried out,
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
 @click.option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
 @quiet_option
+@rule_options
 def command(
-    folder: str,
+    what: tuple[str, ...],
+    books: Books,
+    output: str | None,
+    archs: tuple[str, ...],
     jobs: int | None,
     executor: str,
     artifacts: tuple[str, ...],
@@ -81,7 +92,7 @@ def command(
     library: bool,
     quiet: bool,
 ) -> int:
-    """Compile generated kernels and remember what came out."""
+    """Compile kernels and remember what came out."""
     from ckrules.compiling import executors
     from ckrules.compiling.artifacts import RUNNABLE, Artifact
     from ckrules.compiling.compile_commands import LEVELS
@@ -102,7 +113,9 @@ def command(
         timeout=timeout,
         retry=retry,
     )
-    home = Path(folder)
+    home, code = _generated(what, output, archs, books, quiet)
+    if code:
+        return code
     session = BuildSession(home, options)
     width = jobs or executors.default_jobs()
     with (
@@ -118,6 +131,34 @@ def command(
     if library:
         _make_library(home, compiler, database, quiet)
     return code
+
+
+def _generated(
+    what: tuple[str, ...], output: str | None, archs: tuple[str, ...], books: Books, quiet: bool
+) -> tuple[Path, int]:
+    """The folder that is built, and the exit code if what is declared cannot be."""
+    folder = Path(what[0])
+    if folder.is_dir():
+        if len(what) > 1:
+            raise UsageError(f"{what[0]} is a folder: it is built alone")
+        if output or archs or books.ck_asked or books.arch_files or books.profile != "legal":
+            raise UsageError(
+                f"{what[0]} is a folder: -o, --arch, --ck, --profile and --arch-file are for "
+                "what is declared"
+            )
+        return folder, 0
+    if not output:
+        raise UsageError(
+            f"{what[0]} is no folder: give one that ckrules generate wrote, or -o DIR for what "
+            "is declared"
+        )
+    from ckrules.cli.generating import Asked, made
+    from ckrules.codegen.generate import Generator
+
+    wanted, home = Asked(what, books, archs).wanted(), Path(output)
+    if wanted.unreadable:
+        return home, 2
+    return home, made(wanted, Generator(wanted.books, home), clean=False, quiet=quiet)
 
 
 def _make_library(home: Path, compiler: str | None, database: str | None, quiet: bool) -> None:

@@ -15,6 +15,10 @@ from ckrules.support.errors import UsageError
 GROUP = "explore"
 
 EPILOG = """\b
+FILE is a file that describes a space, as for ckrules space; without it, the options
+that select say which kernels are meant.
+
+\b
 The page has a row for each field with all its values and how many kernels each
 leaves; a value that leaves none says why. What is chosen is in the address, so
 that a page can be kept as a bookmark; with the same --port and --token it works
@@ -24,10 +28,12 @@ with the next server, too. Nothing leaves this machine.
 Examples:
   ckrules explore --variant forward --arch gfx942 --dtype fp16
   ckrules explore --variant bwd_weight --arch gfx1201 --set pipeline=mem --open
+  ckrules explore gemm.json --where 'MWG < 128'
 """
 
 
 @click.command(epilog=EPILOG)
+@click.argument("file", metavar="[FILE]", required=False)
 @space_options
 @distinct_option
 @click.option(
@@ -43,6 +49,7 @@ Examples:
     "--open/--no-browser", "opens", default=False, help="Open the page in the browser [no]."
 )
 def command(
+    file: str | None,
     request: Request,
     results: str | None,
     port: int,
@@ -59,6 +66,8 @@ def command(
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError("the page needs a web server: pip install 'ckrules[explore]'") from None
+    if file is not None and results is not None:
+        raise UsageError("--results does not go with a file that describes a space")
     database = None
     if results is not None:
         from ckrules.compiling.database import find
@@ -66,8 +75,14 @@ def command(
 
         database = find(results)
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
-    region, options = request.region, request.command_line()
-    subject = Subject(region, request.books, request.title(), options, database)
+    if file is not None:
+        from ckrules.cli.space_questions import region_of
+
+        region, options = region_of(file, request), {"FILE": (file,), **request.wheres()}
+        subject = Subject(region, None, region.title, options)
+    else:
+        region, options = request.region, request.command_line()
+        subject = Subject(region, request.books, request.title(), options, database)
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)

@@ -24,6 +24,7 @@ GROUP = "explore"
 EPILOG = """\b
 WHAT is one of
   space               the part that the options select (with --catalog: a catalog)
+  space FILE          a space that a file describes, as for ckrules space
   catalog NAME|FILE   what a catalog or a file of kernels lists
   results WHERE       a folder that was built, or a results database
   certification FILE  what ckrules certify wrote with --format json or --record
@@ -44,7 +45,7 @@ Exit codes: 0 done, 2 usage or bad input, 4 undecided.
 """
 
 #: What there are reports of, and how many words follow.
-_KINDS = {"space": 0, "catalog": 1, "results": 1, "certification": 1, "diff": 2}
+_KINDS = {"space": (0, 1), "catalog": (1,), "results": (1,), "certification": (1,), "diff": (2,)}
 
 
 @click.command(epilog=EPILOG)
@@ -89,6 +90,14 @@ def command(
         from ckrules.report.certification import of_file
 
         found = of_file(words[0])
+    elif kind == "space" and words:
+        if problem or product or model:
+            option = "--problem" if problem else "--product" if product else "--model"
+            raise UsageError(f"{option} does not go with a file that describes a space")
+        from ckrules.cli.space_questions import region_of
+        from ckrules.report.space import of_file as of_space_file
+
+        found = of_space_file(region_of(words[0], request), seed)
     elif kind == "diff":
         found = _difference(words, request)
     else:
@@ -106,8 +115,9 @@ def _kind(what: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     kind, *words = what
     if kind not in _KINDS:
         raise unknown("report", kind, _KINDS)
-    if len(words) != _KINDS[kind]:
-        wanted = {0: "no other word", 1: "one word", 2: "two words"}[_KINDS[kind]]
+    if len(words) not in _KINDS[kind]:
+        said = {0: "no other word", 1: "one word", 2: "two words"}
+        wanted = " or ".join(said[n] for n in _KINDS[kind])
         raise UsageError(f"report {kind} takes {wanted}, not {len(words)}")
     return kind, tuple(words)
 

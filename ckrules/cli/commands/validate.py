@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.built import problems_asked, say_left_out
+from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
-from ckrules.cli.options import Seconds, quiet_option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.terminal import ended_like_ctrl_c, note, progress, say
 
 if TYPE_CHECKING:
@@ -43,28 +43,10 @@ input, 3 no GPU or nothing to run.
 
 
 @click.command(epilog=EPILOG)
-@click.argument("where", nargs=-1, required=True, metavar="WHERE…")
+@run_options("WHERE…", warmup=3, repeat=10, least=0)
 @device_options
-@click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable.")
-@click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable.")
-@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
-@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60].")
-@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
-@click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
-@click.option("--results", "database", metavar="FILE", help="Another results database.")
 @quiet_option
-def command(
-    where: tuple[str, ...],
-    device: DeviceChoice,
-    lines: tuple[str, ...],
-    files: tuple[str, ...],
-    home: str | None,
-    timeout: float,
-    warmup: int,
-    repeat: int,
-    database: str | None,
-    quiet: bool,
-) -> int:
+def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
     """Run built kernels on a GPU and compare every element with a reference."""
     from ckrules.compiling import folder
     from ckrules.device import pool, registry
@@ -73,13 +55,15 @@ def command(
     from ckrules.device.store import Runs, place_for
 
     registry.check(device.name)
-    kernels = folder.find(where, home)
-    problems = problems_asked(kernels, lines, files)
+    kernels = folder.find(runs.where, runs.home)
+    problems = problems_asked(kernels, runs.lines, runs.files)
     found = pool.discover(device.name)
     if not found.devices:
         note(f"no GPU for --device {device.name}: {found.reason()}")
         return 3
-    options = RunOptions(device.name, timeout, warmup, repeat, device_options=device.options)
+    options = RunOptions(
+        device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
+    )
     validation = ValidationSession(kernels, problems, found.devices, options)
     total = validation.count()
     if not total:
@@ -88,7 +72,7 @@ def command(
         return 3
     with (
         ended_like_ctrl_c(),
-        Runs(place_for(kernels, database)) as runs,
+        Runs(place_for(kernels, runs.database)) as store,
         progress("runs", total) as bar,
         device.listening() as listener,
     ):
@@ -98,7 +82,7 @@ def command(
             if run.outcome.status in FAILED or run.finding:
                 _say(run)
 
-        summary = validation.run(runs, tell, listener)
+        summary = validation.run(store, tell, listener)
     if not quiet:
         say_left_out(validation)
         note(_counted(summary))

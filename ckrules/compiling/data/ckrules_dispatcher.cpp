@@ -63,16 +63,32 @@ bool whole(const ckrules_call* call)
 /* The bytes that the variant's problems have at the least. */
 bool sized(const Kernel& k, const ckrules_problem& problem)
 {
-    const bool gemm = std::string(k.listed->fields).find(";family=gemm;") != std::string::npos;
-    return problem.bytes >= (gemm ? sizeof(ckrules_gemm) : sizeof(ckrules_convolution));
+    return problem.bytes >=
+           (k.listed->gemm != 0 ? sizeof(ckrules_gemm) : sizeof(ckrules_convolution));
 }
 
-/* The kernel of a call. The lock is held. */
-int choose(const ckrules_call* call, Kernel*& chosen, double& time, uint32_t& candidates)
+/* What a call chooses. */
+struct Found
 {
-    chosen = nullptr;
-    time = -1.0;
-    candidates = 0;
+    Kernel* kernel = nullptr;
+    Time time;
+    double copying      = 0.0; /* microseconds */
+    double work         = 0.0; /* what padding multiplies, as it is padded */
+    uint32_t candidates = 0;
+    std::string larger; /* the bytes of the padded problem; none if it runs as it is */
+
+    double cost() const { return time.cost() + copying; }
+
+    /* By time; where nothing is known of it, by what padding adds to the work. */
+    bool before(const Found& other) const
+    {
+        return cost() < other.cost() || (cost() == other.cost() && work < other.work);
+    }
+};
+
+/* The kernel of a call. The lock is held. */
+int choose(const ckrules_call* call, Found& best, bool pad = false)
+{
     if(!whole(call))
         return refused(CKRULES_BAD_CALL, "the call is missing, of another version, or says no "
                                          "variant or problem");
@@ -93,34 +109,58 @@ int choose(const ckrules_call* call, Kernel*& chosen, double& time, uint32_t& ca
         if(!sized(k, call->problem))
             return refused(CKRULES_BAD_CALL, "the problem is too short for " +
                                                  std::string(k.listed->variant));
-        if(!takes(k, call->problem))
+        Found own;
+        own.kernel              = &k;
+        ckrules_problem problem = call->problem;
+        if(pad)
+        {
+            own.larger = padded(k, call->problem, own.copying);
+            problem    = {sizeof(problem), 0, own.larger.size(), own.larger.data()};
+        }
+        if(pad ? own.larger.empty() : !takes(k, problem))
             continue;
-        ++candidates;
-        if(chosen != nullptr && std::string(chosen->listed->computes) != k.listed->computes)
+        own.candidates = best.candidates + 1;
+        const Kernel* const other = best.kernel;
+        if(other != nullptr && std::string(other->listed->computes) != k.listed->computes)
             return refused(CKRULES_BAD_CALL,
                            "the kernels compute different things (" +
-                               std::string(chosen->listed->computes) + " and " +
+                               std::string(other->listed->computes) + " and " +
                                k.listed->computes + "): name the field that tells them apart");
-        const double own = time_of(k, call->problem);
-        if(comes_before(chosen, time, own))
-        {
-            chosen = &k;
-            time   = own;
-        }
+        own.time = time_of(k, problem);
+        own.work = sizes_padded(k, problem);
+        if(other == nullptr || own.before(best))
+            best = own;
+        best.candidates = own.candidates;
     }
     if(!named)
         return refused(CKRULES_BAD_CALL, "no kernel is named " + std::string(call->kernel));
-    return chosen != nullptr ? CKRULES_OK : CKRULES_NO_KERNEL;
+    return best.kernel != nullptr ? CKRULES_OK : CKRULES_NO_KERNEL;
+}
+
+int chosen(int status, const Found& found, ckrules_choice& choice)
+{
+    const bool good     = status == CKRULES_OK;
+    choice.candidates   = found.candidates;
+    choice.kernel       = good ? found.kernel->listed->name : nullptr;
+    choice.source       = static_cast<uint32_t>(found.time.source);
+    choice.microseconds = found.time.microseconds;
+    choice.copying      = found.copying;
+    return status;
+}
+
+bool whole(const ckrules_choice* choice)
+{
+    return choice != nullptr && choice->size >= sizeof(ckrules_choice);
 }
 
 /* The kernel, loaded, with what its plan takes. The lock is held. */
 int prepare(const ckrules_call* call, Kernel*& k, ckrules_room& room, const ckrules_room*& given)
 {
-    double time;
-    uint32_t candidates;
-    const int status = choose(call, k, time, candidates);
+    Found found;
+    const int status = choose(call, found);
     if(status != CKRULES_OK)
         return status;
+    k = found.kernel;
     return open_hip() && load_code(*k) && find_room(*k, room, given) ? CKRULES_OK : CKRULES_FAILED;
 }
 
@@ -172,24 +212,46 @@ CKRULES_API const char* ckrules_dispatcher_fields(int index)
 
 CKRULES_API int ckrules_dispatcher_select(const ckrules_call* call, ckrules_choice* choice)
 {
-    if(choice == nullptr || choice->size < sizeof(ckrules_choice))
+    if(!whole(choice))
         return refused(CKRULES_BAD_CALL, "the choice is missing or of another version");
     const std::lock_guard<std::mutex> guard(lock);
-    Kernel* k        = nullptr;
-    const int status = choose(call, k, choice->microseconds, choice->candidates);
-    choice->kernel   = status == CKRULES_OK ? k->listed->name : nullptr;
-    return status;
+    Found found;
+    return chosen(choose(call, found), found, *choice);
+}
+
+CKRULES_API int ckrules_dispatcher_pad(const ckrules_call* call, void* problem,
+                                       ckrules_choice* choice)
+{
+    if(!whole(choice) || problem == nullptr)
+        return refused(CKRULES_BAD_CALL, "the choice or the place of the problem is missing");
+    const std::lock_guard<std::mutex> guard(lock);
+    Found found;
+    int status = choose(call, found);
+    if(status == CKRULES_NO_KERNEL)
+    {
+        const std::string why = error;
+        found                 = Found{};
+        status                = choose(call, found, true);
+        if(status == CKRULES_NO_KERNEL)
+            error = why; /* of the problem as it was asked for */
+    }
+    if(status == CKRULES_OK)
+    {
+        const bool same = found.larger.empty();
+        std::memmove(problem, same ? call->problem.data : found.larger.data(),
+                     same ? call->problem.bytes : found.larger.size());
+    }
+    return chosen(status, found, *choice);
 }
 
 CKRULES_API int64_t ckrules_dispatcher_workspace(const ckrules_call* call)
 {
     const std::lock_guard<std::mutex> guard(lock);
-    Kernel* k = nullptr;
-    double time;
-    uint32_t candidates;
+    Found found;
     ckrules_room room;
     const ckrules_room* given = nullptr;
-    int status                = choose(call, k, time, candidates);
+    int status                = choose(call, found);
+    Kernel* k                 = found.kernel;
     if(status == CKRULES_OK && k->info->needs_room != 0)
         status = prepare(call, k, room, given);
     if(status != CKRULES_OK)

@@ -13,6 +13,7 @@
      if(ckrules_dispatcher_launch(&call, &on, stream) != CKRULES_OK)
          puts(ckrules_dispatcher_error());
 
+   Results replace what was there and are not scaled (alpha = 1, beta = 0): no kernel can do else.
    All functions may be called from several threads. */
 #ifndef CKRULES_DISPATCHER_H
 #define CKRULES_DISPATCHER_H
@@ -44,13 +45,24 @@ typedef struct ckrules_call
     ckrules_problem problem; /* a ckrules_convolution, or a ckrules_gemm, by the variant */
 } ckrules_call;
 
+/* Where a time comes from. */
+enum
+{
+    CKRULES_UNKNOWN   = 0, /* nothing is known of the times of such kernels */
+    CKRULES_MEASURED  = 1, /* on just this problem, before the library was built */
+    CKRULES_ESTIMATED = 2  /* from the kernel's sizes and the speeds of the GPU */
+};
+
 /* The kernel that a call chooses. */
 typedef struct ckrules_choice
 {
     uint32_t size;       /* sizeof(ckrules_choice), set by the caller */
     uint32_t candidates; /* kernels that take the problem */
     const char* kernel;
-    double microseconds; /* measured when the library was built; less than 0: not measured */
+    double microseconds; /* of a launch; less than 0: unknown */
+    double copying;      /* microseconds of filling larger tensors and cutting the result out */
+    uint32_t source;     /* CKRULES_MEASURED, CKRULES_ESTIMATED or CKRULES_UNKNOWN */
+    uint32_t reserved;
 } ckrules_choice;
 
 /* The library's kernels; NULL beyond the last. Fields are ;name=value;name=value; */
@@ -58,9 +70,22 @@ CKRULES_API int ckrules_dispatcher_count(void);
 CKRULES_API const char* ckrules_dispatcher_name(int index);
 CKRULES_API const char* ckrules_dispatcher_fields(int index);
 
-/* Chooses: of the kernels whose time on just this problem was measured the fastest, else the first
-   of the list. Kernels that would compute wrong sums of such sizes count as not taking them. */
+/* Chooses the fastest of the kernels that take the problem as it is. Times are measured ones, else
+   estimated: an estimate has to be a quarter less to come before a measured time. Where nothing is
+   known of any of them it is the first of the list. Kernels that would compute wrong sums of such
+   sizes count as not taking them. */
 CKRULES_API int ckrules_dispatcher_select(const ckrules_call* call, ckrules_choice* choice);
+
+/* The same for problems that no kernel takes as they are: writes the problem that is to be run
+   instead, of call->problem.bytes, with larger channels, groups, M, N or K, or just the problem if
+   a kernel takes it. Nothing is copied: set the inputs into larger tensors with zeros behind them,
+   launch with this problem and the choice's kernel, and cut out the result.
+
+     ckrules_gemm padded;
+     if(ckrules_dispatcher_pad(&call, &padded, &choice) == CKRULES_OK)
+         call.problem.data = &padded, call.kernel = choice.kernel; */
+CKRULES_API int ckrules_dispatcher_pad(const ckrules_call* call, void* problem,
+                                       ckrules_choice* choice);
 
 /* Bytes on the device that a launch needs beside the tensors; negative: why not. Of stream-K
    kernels the GPU is asked, too. */

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -14,7 +15,9 @@
 #include "ckrules_gemm.h"
 #include "ckrules_hip.hpp"
 #include "ckrules_kernel.h"
+#include "ckrules_padding.hpp"
 #include "ckrules_rules.hpp"
+#include "ckrules_timing.hpp"
 
 /* A kernel of the list in ckrules_library.h. */
 struct ckrules_listed
@@ -27,6 +30,9 @@ struct ckrules_listed
     int ndim;
     int bytes[3];                    /* of elements of A, B and C */
     int shape[9];                    /* block tile, warp tile, waves */
+    int gemm;                        /* 1: its problems are products, 0: convolutions */
+    int merged;                      /* groups that it computes as one */
+    const ckrules_speed* speed;      /* NULL: nothing is known of the times of such kernels */
     bool (*right)(const void* data); /* false: it takes the problem and computes wrong sums */
 };
 
@@ -49,6 +55,8 @@ struct ckrules_list
     const char* refused_gemm; /* why upstream's calls cannot be answered, or NULL */
     const char* refused_conv;
     const char* registry; /* JSON */
+    double caution;       /* so much faster an estimate must be to come before a measured time */
+    double copying;       /* bytes that the memory moves in a microsecond; 0: unknown */
 };
 
 extern const ckrules_list ckrules_all;
@@ -272,18 +280,51 @@ inline const ckrules_timed* remembered(const Kernel& k, const ckrules_problem& p
     return nullptr;
 }
 
-/* The measured time in microseconds, or -1. */
-inline double time_of(const Kernel& k, const ckrules_problem& problem)
+/* Where a time comes from; CKRULES_MEASURED and the others of ckrules_dispatcher.h. */
+enum class Source : uint32_t
 {
-    const ckrules_timed* const found = remembered(k, problem);
-    return found != nullptr ? found->microseconds : -1.0;
+    unknown   = 0,
+    measured  = 1,
+    estimated = 2
+};
+
+struct Time
+{
+    double microseconds = -1.0; /* less than 0: unknown */
+    Source source       = Source::unknown;
+
+    /* What kernels are compared by. */
+    double cost() const
+    {
+        if(source == Source::unknown)
+            return std::numeric_limits<double>::infinity();
+        return microseconds * (source == Source::measured ? 1.0 : ckrules_all.caution);
+    }
+};
+
+/* The bytes of a problem as what they mean. */
+template <typename Sizes>
+Sizes sizes_of(const ckrules_problem& problem)
+{
+    Sizes found{};
+    std::memcpy(&found, problem.data, sizeof(found));
+    return found;
 }
 
-/* Whether a kernel with the second time comes before the one that was found with the first: the
-   fastest of those that were measured, else the first. */
-inline bool comes_before(const Kernel* found, double time, double own)
+/* The time on a problem that the kernel takes: measured, else estimated. */
+inline Time time_of(const Kernel& k, const ckrules_problem& problem)
 {
-    return found == nullptr || (own >= 0.0 && (time < 0.0 || own < time));
+    const ckrules_timed* const found = remembered(k, problem);
+    if(found != nullptr && found->right != 0)
+        return {found->microseconds, Source::measured};
+    const ckrules_listed& listed = *k.listed;
+    if(listed.speed == nullptr)
+        return {};
+    const Work todo = listed.gemm != 0
+                          ? work(sizes_of<ckrules_gemm>(problem), problem.data, *listed.speed)
+                          : work(sizes_of<ckrules_convolution>(problem), *listed.speed,
+                                 listed.variant, listed.merged);
+    return {estimated(*listed.speed, todo), Source::estimated};
 }
 
 /* Whether a kernel takes a problem, and says why not in error. */
@@ -305,6 +346,51 @@ inline bool takes(Kernel& k, const ckrules_problem& problem)
         return false;
     }
     return true;
+}
+
+/* The product of the sizes that padding may change. */
+inline double sizes_padded(const Kernel& k, const ckrules_problem& problem)
+{
+    const auto each = [](int64_t size) { return static_cast<double>(size); };
+    if(k.listed->gemm != 0)
+    {
+        const auto p = sizes_of<ckrules_gemm>(problem);
+        return each(p.m) * each(p.n) * each(p.k);
+    }
+    const auto p = sizes_of<ckrules_convolution>(problem);
+    return each(p.groups) * each(p.in_channels) * each(p.out_channels);
+}
+
+/* The least larger problem that a kernel takes, of those with the sizes of a list, as bytes, and
+   the microseconds of copying; no bytes if there is none. */
+template <typename Sizes>
+std::string first_taken(Kernel& k, const Sizes& small, const std::vector<Sizes>& list,
+                        double& copying)
+{
+    for(const Sizes& each : list)
+    {
+        if(!takes(k, {sizeof(ckrules_problem), 0, sizeof(each), &each}))
+            continue;
+        const ckrules_speed* const speed = k.listed->speed;
+        copying = speed != nullptr ? moved(small, each, *speed) / ckrules_all.copying : 0.0;
+        return {reinterpret_cast<const char*>(&each), sizeof(each)};
+    }
+    return {};
+}
+
+inline std::string padded(Kernel& k, const ckrules_problem& problem, double& copying)
+{
+    if(!open_kernel(k) || k.supported(&problem) < 0) /* sizes that make no sense */
+        return {};
+    const ckrules_listed& listed = *k.listed;
+    if(listed.gemm == 0)
+    {
+        const auto small = sizes_of<ckrules_convolution>(problem);
+        return first_taken(k, small, larger(small, listed.merged), copying);
+    }
+    const auto small    = sizes_of<ckrules_gemm>(problem);
+    const bool shuffled = std::string(listed.variant) == "preshuffle";
+    return first_taken(k, small, larger(small, listed.shape, shuffled), copying);
 }
 
 } // namespace ckrules_runtime

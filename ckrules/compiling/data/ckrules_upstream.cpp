@@ -60,12 +60,12 @@ int put(const char* name, char* buffer, int size)
     return 0;
 }
 
-/* The fastest kernel that takes the problem: of those that were measured on it, else the first. */
+/* The fastest kernel that takes the problem, by measured and estimated times. */
 Kernel* best(std::vector<Kernel*>& kernels, const ckrules_problem& problem, const char* variant,
              int ndim)
 {
     Kernel* found = nullptr;
-    double time   = -1.0;
+    double cost   = 0.0;
     for(Kernel* k : kernels)
     {
         if(variant != nullptr &&
@@ -73,11 +73,11 @@ Kernel* best(std::vector<Kernel*>& kernels, const ckrules_problem& problem, cons
             continue;
         if(!takes(*k, problem))
             continue;
-        const double own = time_of(*k, problem);
-        if(comes_before(found, time, own))
+        const double own = time_of(*k, problem).cost();
+        if(found == nullptr || own < cost)
         {
             found = k;
-            time  = own;
+            cost  = own;
         }
     }
     return found;

@@ -49,4 +49,6 @@ def rounded(size: int, step: int) -> int:
 
 def ordered(found: set[Convolution], problem: Convolution) -> list[Convolution]:
     """Problems without one of them, least work first."""
-    return sorted(found - {problem}, key=lambda p: (p.flops, str(p)))
+    return sorted(
+        found - {problem}, key=lambda p: (p.flops, p.groups, p.in_channels, p.out_channels)
+    )

@@ -14,6 +14,7 @@ import numpy as np
 
 from ckrules.arch import DTYPES
 from ckrules.constraints.conv.networks import usual
+from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.timing import Work
 from ckrules.support.errors import UsageError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ckrules.arch.performance import Product
     from ckrules.constraints.conv.problem import Convolution
     from ckrules.kernels.family import Point
-    from ckrules.kernels.timing import Estimate
+    from ckrules.kernels.timing import Estimate, Floats
 
 _TILE = ("tile_m", "tile_n", "tile_k")
 
@@ -31,7 +32,7 @@ _TILE = ("tile_m", "tile_n", "tile_k")
 class ConvTiming:
     """Estimates for the three directions, merged groups and split-K included."""
 
-    quantities = (*gemm.QUANTITIES, "variant", "num_groups_to_merge", "two_stage")
+    quantities = (*terms.QUANTITIES, "variant", "num_groups_to_merge", "two_stage")
     columns = (*_TILE, "pipeline")
     apart = ("variant", "arch", "dtype")
 
@@ -51,6 +52,17 @@ class ConvTiming:
             "channels": float(gemm.evenness(problem.in_channels // problem.groups)),
         }
         return replace(found, situation={**found.situation, **own})
+
+    def compiled(
+        self, kernels: Mapping[str, Any], gpu: Gpu, product: Product
+    ) -> Mapping[str, Floats]:
+        """See `ckrules.kernels.timing.Timing.compiled`."""
+        size = _bytes(kernels)
+        found = terms.compiled(kernels, gpu, product, size)
+        two = _numbers(kernels, "two_stage")
+        each = np.full(two.shape, float(size))
+        return {**found, "bytes_a": each, "bytes_b": each, "bytes_c": each,
+                "ds": np.zeros_like(two), "two_stage": two}  # fmt: skip
 
     def usual(self, values: Mapping[str, Any]) -> Sequence[Convolution]:
         """A few convolutions of well-known networks; of two dimensions where kernels have these."""
@@ -92,10 +104,9 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     that is split adds up in memory.
     """
     variant = _only(kernels["variant"], "variant")
-    size = DTYPES[_only(kernels["dtype"], "dtype")] // 8
+    size = _bytes(kernels)
     m, n, k = (float(v) for v in problem.gemm(variant))
-    merged = np.asarray(kernels["num_groups_to_merge"].values, dtype=np.float64)
-    merged = merged[kernels["num_groups_to_merge"].codes]
+    merged = _numbers(kernels, "num_groups_to_merge")
     split = float(problem.split_k)
     image = problem.batch * problem.in_channels * math.prod(problem.input)
     output = problem.batch * problem.out_channels * math.prod(problem.output)
@@ -106,7 +117,7 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
         "bwd_data": (output + weight, image),
         "bwd_weight": (image + output, weight),
     }[variant]
-    two = np.asarray(kernels["two_stage"].values, dtype=np.float64)[kernels["two_stage"].codes]
+    two = _numbers(kernels, "two_stage")
     # Two stages write sums in fp32, read them and write the result.
     stored = written * (size * split + two * 8.0)
     batch = np.ceil(problem.groups / merged) * split
@@ -114,6 +125,15 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
         float(problem.flops), size,
     )  # fmt: skip
+
+
+def _bytes(kernels: Mapping[str, Any]) -> int:
+    return DTYPES[_only(kernels["dtype"], "dtype")] // 8
+
+
+def _numbers(kernels: Mapping[str, Any], name: str) -> Floats:
+    column = kernels[name]
+    return np.asarray(np.asarray(column.values, dtype=np.float64)[column.codes])
 
 
 def _only(column: Any, name: str) -> str:

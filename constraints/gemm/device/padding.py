@@ -36,4 +36,4 @@ class GemmPadding:
             for size, chosen in zip((problem.m, problem.n, problem.k), steps, strict=True)
         )
         found = {Product(m, n, k, parts, batch) for m, n, k in product(*sizes)}
-        yield from sorted(found - {problem}, key=lambda p: (p.flops, str(p)))
+        yield from sorted(found - {problem}, key=lambda p: (p.flops, p.m, p.n, p.k))

@@ -1,0 +1,156 @@
+/* The estimated time of a kernel on a problem, as constraints/tile_gemm/device/timing.py has it:
+   blocks come in rounds, a round goes through K in steps, a step takes as long as its slowest part.
+   What a kernel's time follows from before there is a problem is a row of the library's list. */
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ckrules_conv.h"
+#include "ckrules_gemm.h"
+
+/* Times are in clocks unless they are said to be in microseconds. */
+struct ckrules_speed
+{
+    double units; /* compute units */
+    double clock_mhz;
+    double memory;   /* bytes in a microsecond that kernels reach */
+    double launch;   /* microseconds */
+    double prologue; /* before each round */
+    double tile_m, tile_n, tile_k;
+    double resident; /* blocks that a compute unit holds at once */
+    double idle;     /* how much longer matrix instructions take in a block of few waves */
+    double matrix, lds, l2, loads; /* of a step */
+    double slower;                 /* how much longer steps take than their slowest part */
+    double wait;                   /* what a step at least takes */
+    double overlaps;               /* 1: loads are under way while it computes */
+    double last;                   /* storing an output tile */
+    double bytes_a, bytes_b, bytes_c; /* of an element */
+    double ds;                        /* tensors D */
+    double two_stage;                 /* 1: sums go through memory in fp32 */
+};
+
+namespace ckrules_runtime {
+
+/* A problem as products: the sizes of one, how many there are, and bytes that are moved. */
+struct Work
+{
+    double m, n, k, count, bytes;
+};
+
+inline double over(const int64_t (&sizes)[3], int ndim)
+{
+    double found = 1.0;
+    for(int i = 0; i < ndim; ++i)
+        found *= static_cast<double>(sizes[i]);
+    return found;
+}
+
+/* The points of a convolution's output. */
+inline double outputs(const ckrules_convolution& p)
+{
+    double found = 1.0;
+    for(int i = 0; i < p.ndim; ++i)
+        found *= static_cast<double>((p.input[i] + p.left_pad[i] + p.right_pad[i] -
+                                      (p.filter[i] - 1) * p.dilation[i] - 1) /
+                                         p.stride[i] +
+                                     1);
+    return found;
+}
+
+/* Elements of input, weight and output. */
+struct Elements
+{
+    double input, weight, output;
+};
+
+inline Elements elements(const ckrules_convolution& p)
+{
+    const double groups = static_cast<double>(p.groups), batch = static_cast<double>(p.batch);
+    const double c = static_cast<double>(p.in_channels), k = static_cast<double>(p.out_channels);
+    return {batch * groups * c * over(p.input, p.ndim), groups * k * c * over(p.filter, p.ndim),
+            batch * groups * k * outputs(p)};
+}
+
+/* Kernels that merge groups compute every pair of the merged ones. */
+inline Work work(const ckrules_convolution& p, const ckrules_speed& s, const char* variant,
+                 double merged)
+{
+    const double batch = static_cast<double>(p.batch), split = static_cast<double>(p.k_batch);
+    const double c = static_cast<double>(p.in_channels), k = static_cast<double>(p.out_channels);
+    const double taps = over(p.filter, p.ndim);
+    const Elements e  = elements(p);
+    double m = batch * outputs(p), n = k, depth = c * taps;
+    double read = e.input + e.weight, written = e.output;
+    if(std::strcmp(variant, "bwd_data") == 0)
+    {
+        m = batch * over(p.input, p.ndim), n = c, depth = k * taps;
+        read = e.output + e.weight, written = e.input;
+    }
+    else if(std::strcmp(variant, "bwd_weight") == 0)
+    {
+        m = k, n = c * taps, depth = batch * outputs(p);
+        read = e.input + e.output, written = e.weight;
+    }
+    const double stored = written * (s.bytes_c * split + s.two_stage * 8.0);
+    return {m * merged, n * merged, std::ceil(depth / split),
+            std::ceil(static_cast<double>(p.groups) / merged) * split,
+            read * s.bytes_a + stored};
+}
+
+/* The sizes of every group of a product, the first of which is in p. */
+template <typename Each>
+void for_each_group(const ckrules_gemm& p, const void* data, Each each)
+{
+    each(static_cast<double>(p.m), static_cast<double>(p.n));
+    for(int64_t i = 1; i < p.groups; ++i)
+    {
+        ckrules_gemm_group group;
+        std::memcpy(&group,
+                    static_cast<const char*>(data) + sizeof(p) +
+                        static_cast<size_t>(i - 1) * sizeof(group),
+                    sizeof(group));
+        each(static_cast<double>(group.m), static_cast<double>(group.n));
+    }
+}
+
+/* Groups count as products of their mean size. */
+inline Work work(const ckrules_gemm& p, const void* data, const ckrules_speed& s)
+{
+    double m = 0.0, n = 0.0, area = 0.0;
+    for_each_group(p, data, [&](double rows, double columns) {
+        m += rows;
+        n += columns;
+        area += rows * columns;
+    });
+    const double batch = static_cast<double>(p.batch), split = static_cast<double>(p.k_batch);
+    const double groups = static_cast<double>(p.groups), k = static_cast<double>(p.k);
+    const double read   = batch * m * k * s.bytes_a + batch * n * k * s.bytes_b;
+    const double stored = batch * area * s.bytes_c * (split + s.ds);
+    return {m / groups, n / groups, std::ceil(k / split), batch * groups * split, read + stored};
+}
+
+/* Microseconds of a launch. */
+inline double estimated(const ckrules_speed& s, const Work& w)
+{
+    const double blocks = std::ceil(w.m / s.tile_m) * std::ceil(w.n / s.tile_n) * w.count;
+    const double steps  = std::ceil(w.k / s.tile_k);
+    const double beside = std::min(s.resident, std::ceil(blocks / s.units));
+    const double matrix = s.matrix / std::min(s.idle, std::max(beside, 1.0));
+    const double step = std::max(std::max(matrix, s.lds), std::max(s.l2, s.loads)) * s.slower;
+    const double full = std::floor(blocks / (s.units * s.resident));
+    const double rest = std::ceil((blocks - full * s.units * s.resident) / s.units);
+    /* Blocks that share a compute unit hide each other's latency. */
+    const auto loop = [&](double held) {
+        const double own = s.overlaps > 0.0 ? 0.0 : s.wait / std::max(held, 1.0);
+        return steps * std::max(held * step + own, s.wait);
+    };
+    const auto ends   = [&](double held) { return s.prologue + held * s.last; };
+    const double some = rest > 0.0 ? 1.0 : 0.0;
+    const double busy = full * (loop(s.resident) + ends(s.resident)) +
+                        some * (loop(rest) + ends(rest));
+    return s.launch + std::max(busy / s.clock_mhz, w.bytes / s.memory);
+}
+
+} // namespace ckrules_runtime

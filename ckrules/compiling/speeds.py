@@ -1,0 +1,54 @@
+"""What the estimated times of kernels follow from, as rows of ``ckrules_speed`` in C++."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from ckrules.arch import load
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import family_of
+from ckrules.output.columns import Columns
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.compiling.manifest import ManifestEntry
+
+MEMBERS = (
+    *("units", "clock_mhz", "memory", "launch", "prologue", "tile_m", "tile_n", "tile_k"),
+    *("resident", "idle", "matrix", "lds", "l2", "loads", "slower", "wait", "overlaps", "last"),
+    *("bytes_a", "bytes_b", "bytes_c", "ds", "two_stage"),
+)
+"""The members of ``ckrules_speed``, in its order."""
+
+
+def row(kernel: ManifestEntry) -> str | None:
+    """A kernel's row; None where nothing is known of the times of such kernels."""
+    variant = str(kernel.config["variant"])
+    timing = family_of(variant).timing
+    speeds = load(kernel.arch).performance
+    if timing is None or speeds is None:
+        return None
+    usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
+    point = {**usual, **kernel.config, "arch": kernel.arch}
+    try:
+        columns = _columns(variant, kernel.ck).of_points([point])
+        found = timing.compiled(columns, load(kernel.arch), speeds.product())
+    except UsageError:  # no rate is known of the dtype
+        return None
+    numbers = [float(found[name][0]) for name in MEMBERS]
+    return f"{{{', '.join(map(repr, numbers))}}}" if all(map(isfinite, numbers)) else None
+
+
+def copying(arch: str) -> float:
+    """Bytes that a GPU's memory moves in a microsecond; 0 where nothing is known."""
+    speeds = load(arch).performance
+    return speeds.product().memory_gbs * 1e3 if speeds is not None else 0.0
+
+
+@cache
+def _columns(variant: str, ck: str) -> Columns:
+    timing = family_of(variant).timing
+    assert timing is not None
+    return Columns(Books(ck).of(variant), timing.quantities)

@@ -1,0 +1,216 @@
+"""What the time of a kernel that is a GEMM follows from before there is a problem.
+
+`Constants` are fitted to measurements of one GPU and one kind of kernel
+(`scripts/fit_timing.py`); elsewhere they are assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.arch.performance import Performance, Product
+    from ckrules.kernels.timing import Floats
+
+#: What the estimate reads of a kernel. ``vgprs`` is itself an estimate.
+QUANTITIES = (
+    *("dtype", "tile_m", "tile_n", "tile_k", "wave_m", "wave_n", "wave_k"),
+    *("warp_tile_m", "warp_tile_n", "warp_tile_k", "pipeline", "scheduler", "epilogue"),
+    *("vector_a", "vector_b", "vector_c", "num_wave_groups", "lds_bytes", "vgprs", "waves"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What no data sheet says, in clocks where nothing else is said.
+
+    ``matrix``, ``lds``, ``l2`` and ``memory`` are the shares of the peaks that loops reach;
+    ``latency`` is that of a step's loads where the pipeline hides nothing; ``prologue`` comes
+    before each round's loop; ``epilogue`` is for an output tile of 4096 elements; ``issue`` is
+    for one load instruction of a wave; ``spill`` is how much longer steps take whose registers
+    do not fit; ``launch`` is in microseconds.
+    """
+
+    matrix: float = 1.0
+    lds: float = 1.0
+    l2: float = 0.25
+    memory: float = 0.7
+    latency: float = 1500.0
+    prologue: float = 6000.0
+    epilogue: float = 1800.0
+    issue: float = 16.0
+    launch: float = 1.0
+    spill: float = 3.0
+
+
+FITTED = Constants()
+
+
+class Pipeline(NamedTuple):
+    """How a pipeline hides the latency of its loads."""
+
+    waits: float
+    """The share of the latency that a step at least takes, for what is under way at once."""
+    slower: float = 1.0
+    """How much longer its steps take than those of compv3."""
+    overlaps: bool = True
+    """Whether loads are under way while it computes; else a step takes the sum of both."""
+
+
+PIPELINES: Mapping[str, Pipeline] = {
+    "compv3": Pipeline(1.0),
+    "compv4": Pipeline(1.0, 1.8),
+    "compv5": Pipeline(1.0),
+    "compv6": Pipeline(1.0),
+    "mem": Pipeline(0.6, 1.2),
+    "comp_async": Pipeline(0.9),
+    "wavelet": Pipeline(1.0),
+    "basic_v1": Pipeline(0.8, overlaps=False),
+    "basic_v2": Pipeline(0.8, overlaps=False),
+    "basic_async_v1": Pipeline(0.8, overlaps=False),
+}
+MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
+"""Pipelines that measurements were at hand of when `Constants` were fitted."""
+
+
+class Terms(NamedTuple):
+    """What the times of kernels follow from before there is a problem; times are in clocks."""
+
+    tile_m: Floats
+    tile_n: Floats
+    tile_k: Floats
+    resident: Floats
+    """Blocks that a compute unit holds at once: by LDS, registers and slots for waves."""
+    idle: Floats
+    """How much longer matrix instructions take in a block with fewer waves than SIMDs."""
+    matrix: Floats
+    """A step's matrix instructions, of a block that is alone on its compute unit."""
+    lds: Floats
+    l2: Floats
+    loads: Floats
+    slower: Floats
+    """How much longer steps take than their slowest part, by pipeline and spilled registers."""
+    wait: Floats
+    """What a step at least takes, since its loads have to arrive."""
+    overlaps: Floats
+    """Whether loads are under way while it computes, as 0 or 1."""
+    last: Floats
+    """Storing an output tile; narrow stores take longer."""
+
+
+def terms(
+    kernels: Mapping[str, Any], gpu: Gpu, element_bytes: int, constants: Constants = FITTED
+) -> Terms:
+    """The terms of kernels whose elements of A and B have so many bytes.
+
+    Raises:
+        UsageError: If nothing is known of the GPU's speeds, or of its rate for the dtype.
+    """
+    k, c, speeds = Kernels(kernels), constants, speeds_of(gpu)
+    tile = k.tile_m * k.tile_n
+    staged = (k.tile_m + k.tile_n) * k.tile_k * element_bytes
+    read = (k.tile_m * k.wave_n + k.tile_n * k.wave_m) * k.tile_k * element_bytes
+    loads = k.tile_m * k.tile_k / k.vector_a + k.tile_n * k.tile_k / k.vector_b
+    idle = np.maximum(speeds.simds / np.minimum(k.waves, speeds.simds), 1)
+    wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * element_bytes / 2, 8.0)
+    known = {p: PIPELINES.get(p, Pipeline(1.0)) for p in k.words("pipeline")}
+    slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
+    slower = np.where(k.vgprs >= gpu.vgprs_per_wave, slower * c.spill, slower)
+    return Terms(
+        tile_m=k.tile_m,
+        tile_n=k.tile_n,
+        tile_k=k.tile_k,
+        resident=_resident(k, gpu, speeds),
+        idle=idle,
+        matrix=2 * tile * k.tile_k / (k.rates(speeds) * c.matrix) * idle,
+        lds=(read + staged) / (speeds.lds_bytes_per_clock * c.lds),
+        l2=staged / (speeds.l2_bytes_per_clock * c.l2),
+        loads=loads / gpu.wave_size * c.issue,
+        slower=slower,
+        wait=c.latency * k.table("pipeline", {p: v.waits for p, v in known.items()}) * slower,
+        overlaps=k.table("pipeline", {p: float(v.overlaps) for p, v in known.items()}),
+        last=c.epilogue * tile / 4096 * np.sqrt(wide),
+    )
+
+
+def speeds_of(gpu: Gpu) -> Performance:
+    """The speeds of a GPU, which somebody has to know."""
+    if gpu.performance is None:
+        raise UsageError(f"nothing is known of the speeds of {gpu.name}: no time can be estimated")
+    return gpu.performance
+
+
+def _resident(k: Kernels, gpu: Gpu, speeds: Performance) -> Floats:
+    by_lds = np.floor(gpu.lds_bytes / np.maximum(k.lds_bytes, 1))
+    registers = gpu.vgprs_per_simd or gpu.vgprs_per_wave
+    of_simd = np.minimum(np.floor(registers / np.maximum(k.vgprs, 1)), speeds.waves_per_simd)
+    by_waves = np.floor(speeds.simds * np.maximum(of_simd, 1) / k.waves)
+    return np.asarray(np.clip(np.minimum(by_lds, by_waves), 1, 32))
+
+
+def compiled(
+    kernels: Mapping[str, Any],
+    gpu: Gpu,
+    product: Product,
+    element_bytes: int,
+    constants: Constants = FITTED,
+) -> dict[str, Floats]:
+    """The numbers of `ckrules_speed` in ``ckrules_timing.hpp`` that all families have.
+
+    Raises:
+        UsageError: As `terms`.
+    """
+    found = terms(kernels, gpu, element_bytes, constants)
+    same = {
+        "units": product.compute_units,
+        "clock_mhz": product.clock_mhz,
+        "memory": product.memory_gbs * constants.memory * 1e3,
+        "launch": constants.launch,
+        "prologue": constants.prologue,
+    }
+    shape = found.tile_m.shape
+    return {**{n: np.full(shape, float(v)) for n, v in same.items()}, **found._asdict()}
+
+
+class Kernels:
+    """Columns of kernels as arrays of numbers, and tables over words."""
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._columns = columns
+
+    def __getattr__(self, name: str) -> Floats:
+        column = self._columns[name]
+        values = np.asarray([np.nan if v is None else v for v in column.values], dtype=np.float64)
+        # Kept, since `__getattr__` is asked for what is not there only.
+        found: Floats = values[column.codes]
+        self.__dict__[name] = found
+        return found
+
+    def table(self, name: str, values: Mapping[str, float]) -> Floats:
+        """A number for each word of a column; words that no row has need none."""
+        column = self._columns[name]
+        found = [values.get(w, np.nan) for w in column.values]
+        return np.asarray(np.asarray(found, dtype=np.float64)[column.codes])
+
+    def words(self, name: str) -> list[str]:
+        """The words of a column, each once."""
+        found: list[str] = self._columns[name].used()
+        return found
+
+    def rates(self, speeds: Performance) -> Floats:
+        """Matrix operations of a compute unit in a clock."""
+        names = ("dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k")
+        codes = np.stack([self._columns[n].codes for n in names])
+        found, places = np.unique(codes, axis=1, return_inverse=True)
+        rates = []
+        for column in found.T:
+            dtype, *tile = (self._columns[n].values[c] for n, c in zip(names, column, strict=True))
+            rates.append(speeds.rate(dtype, (tile[0], tile[1], tile[2])))
+        return np.asarray(rates, dtype=np.float64)[places.ravel()]

@@ -1,0 +1,332 @@
+"""What the dispatcher library chooses and pads: what the Python dispatcher does without models.
+
+The kernels are drawn from the rules' spaces; in the place of their host libraries stands a test
+double (`standin_host.c`) that takes what a vector divides, and so does its counterpart here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ckrules
+from ckrules.compiling import library
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.folder import manifests
+from ckrules.compiling.library import MeasuredTime
+from ckrules.constraints.conv.networks import networks
+from ckrules.constraints.gemm.device.timing import USUAL
+from ckrules.kernels.families import problems_of
+from ckrules.runtime import Dispatcher, NoKernelError, Source
+from ckrules.support.errors import UsageError
+from tests.compiling.test_library import compile_c
+from tests.device.descriptors import DescribedKernel
+from tests.helpers.toolchain import require_toolchain
+from tests.runtime import doubles
+
+pytestmark = pytest.mark.toolchain
+
+OPENER = "tests.compiling.test_library_choice:open_anything"
+VECTORS = (2, 4, 8)
+SOURCES = {Source.UNKNOWN: 0, Source.MEASURED: 1, Source.ESTIMATE: 2}
+
+
+class TakesVectors(DescribedKernel):
+    """The counterpart of `standin_host.c`; the vector is the number after the name's v."""
+
+    def reason(self, problem: Any) -> str | None:
+        vector = int(self.info.name.rpartition("v")[2])
+        if hasattr(problem, "in_channels"):
+            sizes = (problem.in_channels // problem.groups, problem.out_channels // problem.groups)
+        else:
+            sizes = (problem.n, problem.k)
+        return "the vector size does not divide it" if any(s % vector for s in sizes) else None
+
+
+class TakesProducts(TakesVectors, doubles.DescribedGemm):
+    def __init__(self, name: str, config: dict[str, Any]) -> None:
+        doubles.DescribedGemm.__init__(self, name, config)
+
+
+def open_anything(folder: Path, name: str) -> tuple[Any, bytes]:
+    config = json.loads((folder / f"{name}.json").read_text())
+    kind = TakesProducts if "num_d" in config else TakesVectors
+    return kind(name, config), name.encode()
+
+
+class Problem(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("bytes", ctypes.c_uint64), ("data", ctypes.c_char_p))  # fmt: skip
+
+
+class Call(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("variant", ctypes.c_char_p), ("fields", ctypes.c_char_p),
+                ("kernel", ctypes.c_char_p), ("problem", Problem))  # fmt: skip
+
+
+class Answer(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_uint32), ("candidates", ctypes.c_uint32),
+                ("kernel", ctypes.c_char_p), ("microseconds", ctypes.c_double),
+                ("copying", ctypes.c_double), ("source", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32))  # fmt: skip
+
+
+class Both:
+    """The same kernels behind the library and behind a dispatcher."""
+
+    def __init__(
+        self,
+        place: Path,
+        variant: str,
+        points: Sequence[Any],
+        times: Sequence[MeasuredTime] = (),
+        **more: Any,
+    ) -> None:
+        named = {f"k{i}v{VECTORS[i % 3]}": p for i, p in enumerate(points)}
+        doubles.folder(place, **named)
+        _stand_ins(place, list(named))
+        self.variant, self.kernels = variant, list(named)
+        self.python = Dispatcher(place, model=False, opener=OPENER, **more)
+        self.library = ctypes.CDLL(str(library.build(place, times=times).path))
+        self.library.ckrules_dispatcher_error.restype = ctypes.c_char_p
+        self.why = lambda: self.library.ckrules_dispatcher_error().decode()
+
+    def call(self, problem: Any, kernel: str | None = None) -> Call:
+        data = problems_of(self.variant).pack(problem)
+        given = Problem(ctypes.sizeof(Problem), 0, len(data), data)
+        name = kernel.encode() if kernel else None
+        return Call(ctypes.sizeof(Call), 0, self.variant.encode(), None, name, given)
+
+    def select(self, problem: Any, kernel: str | None = None) -> tuple[int, Answer]:
+        answer = Answer(ctypes.sizeof(Answer))
+        call = self.call(problem, kernel)
+        return self.library.ckrules_dispatcher_select(
+            ctypes.byref(call), ctypes.byref(answer)
+        ), answer
+
+    def pad(self, problem: Any) -> tuple[int, Answer, bytes]:
+        answer, call = Answer(ctypes.sizeof(Answer)), self.call(problem)
+        room = ctypes.create_string_buffer(call.problem.bytes)
+        status = self.library.ckrules_dispatcher_pad(ctypes.byref(call), room, ctypes.byref(answer))
+        return status, answer, room.raw
+
+    def agree(self, problem: Any) -> Source | None:
+        """Asks both, and demands one answer; None if that is that there is no kernel."""
+        status, c, larger = self.pad(problem)
+        as_it_is, own = self.select(problem)
+        assert (as_it_is == 0) == bool(self.python.supported(problem, self.variant))
+        try:
+            choice = self.python.select(problem, self.variant)
+        except NoKernelError:
+            assert status == -2
+            return None
+        assert status == 0, self.why()
+        assert c.kernel.decode() == choice.kernel.name
+        assert larger == problems_of(self.variant).pack(choice.runs)
+        assert c.source == SOURCES[choice.source]
+        assert c.candidates == choice.candidates
+        assert (as_it_is == 0) != choice.padded
+        if choice.microseconds is not None:
+            assert c.microseconds + c.copying == pytest.approx(choice.microseconds, rel=1e-12)
+        assert (c.copying > 0) == (choice.padded and choice.source is not Source.UNKNOWN)
+        if not choice.padded:
+            assert (own.kernel, own.microseconds) == (c.kernel, c.microseconds)
+        return choice.source
+
+
+def _stand_ins(place: Path, names: Sequence[str]) -> None:
+    """Stand-ins in the place of the kernels' host libraries."""
+    runtime = place / "runtime"
+    runtime.mkdir()
+    listed, _ = library.chosen(manifests(place))
+    for file, text in library.headers(listed, ()):
+        if file.startswith("runtime/"):
+            (runtime / Path(file).name).write_text(text)
+    made = {
+        v: compile_c(Path(__file__).with_name("standin_host.c"), place / f"standin{v}.so",
+                     "-shared", "-fPIC", f"-DVECTOR={v}", f"-I{runtime}")
+        for v in VECTORS
+    }  # fmt: skip
+    for name in names:
+        source = made[int(name.rpartition("v")[2])]
+        shutil.copy(source, place / Artifact.HOST.result(name))
+
+
+def drawn(variant: str, arch: str, count: int, **fields: Any) -> list[dict[str, Any]]:
+    space = ckrules.kernel_space(variant, arch, ck="2025.11", **fields)
+    return [{**p, "arch": arch} for p in space.sample(count, seed=7)]
+
+
+def shapes(variant: str) -> list[Any]:
+    kind = problems_of(variant)
+    found = [p for n in networks() for p in map(kind.parse, n.problems) if p.ndim == 2]
+    assert len(found) > 60
+    return found
+
+
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+def test_convolutions(tmp_path: Path, variant: str) -> None:
+    """Times and picks are those of Python, on what is padded, too, and whatever the split."""
+    require_toolchain()
+    both = Both(tmp_path, variant, drawn(variant, "gfx942", 30, dtype="fp16", ndim=2))
+    parse = problems_of(variant).parse
+    odd = ["N=2,C=7,K=9,H=14,W=15,Y=3,X=3,stride=2x1,pad=1", "N=1,G=3,C=9,K=21,H=9,W=9,Y=1,X=1",
+           "N=4,G=8,C=16,K=24,H=9,W=9,Y=3,X=3,dilation=2"]  # fmt: skip
+    split = [parse(f"N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1,split_k={n}") for n in (2, 7)]
+    found = [both.agree(p) for p in (*shapes(variant)[::3], *map(parse, odd), *split)]
+    assert found.count(Source.ESTIMATE) >= len(found) - 4
+    for kernel in both.kernels:  # one by one, so that those that are never fastest count
+        problem = parse("N=3,G=2,C=48,K=80,H=19,W=20,Y=3,X=2,stride=2,pad=1")
+        status, c = both.select(problem, kernel)
+        known = [k for k in both.python._kernels if k.name == kernel and k.takes(problem)]
+        assert (status == 0) == bool(known)
+        if known:
+            chooser = both.python._chooser()
+            (time,) = chooser._predicted(known, problem, "2025.11")
+            assert c.microseconds == pytest.approx(time.microseconds, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("variant", "fields"),
+    [
+        ("standard", {"dtype": "fp16", "layout": "rcr"}),
+        ("multi_d", {"dtype": "bf16", "layout": "rcrr", "num_d": 2}),
+        (
+            "preshuffle",
+            {
+                "dtype": "fp16",
+                "layout": "rcr",
+                "permute_n": False,
+                "warp_tile_n": 16,
+                "warp_tile_k": 32,
+            },
+        ),
+        ("batched", {"dtype": "fp16", "layout": "rcr"}),
+        ("grouped", {"dtype": "fp16", "layout": "rcr"}),
+    ],
+)
+def test_products(tmp_path: Path, variant: str, fields: dict[str, Any]) -> None:
+    require_toolchain()
+    first = drawn(variant, "gfx942", 1, **fields)[0]
+    alike = {"dtype_c": first["dtype_c"], "elementwise_op": first["elementwise_op"]}
+    both = Both(tmp_path, variant, drawn(variant, "gfx942", 20, **fields, **alike))
+    parse = problems_of(variant).parse
+    sizes = [
+        f"M={m},N={n},K={k}" for m, n, k in (*USUAL, (33, 57, 1001), (1, 8, 40), (512, 640, 96))
+    ]
+    if variant == "batched":
+        sizes = [f"{s},batch=8" for s in sizes]
+    if variant == "grouped":
+        sizes = ["M=64+16+1,N=128,K=32", "M=640+16,N=1280+64,K=1024"]
+    if variant == "standard":
+        sizes += [f"{s},k_batch=4" for s in sizes[:3]]
+    if variant == "preshuffle":
+        sizes = [s for s in sizes if "57" not in s and "N=8," not in s]
+    found = [both.agree(parse(s)) for s in sizes]
+    assert found.count(Source.ESTIMATE) >= 2
+
+
+def test_measured_times_come_first_but_not_before_much_faster_estimates(tmp_path: Path) -> None:
+    require_toolchain()
+    points = drawn("forward", "gfx942", 9, dtype="fp16", ndim=2)
+    problem = problems_of("forward").parse("N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1")
+    plain = Both(tmp_path / "plain", "forward", points)
+    _, estimated = plain.select(problem)
+    best = estimated.kernel.decode()
+    other = next(k for k in plain.kernels if k != best)
+    for factor, chosen, source in ((1.2, other, 1), (1.3, best, 2)):
+        time = MeasuredTime(other, problem, estimated.microseconds * factor)
+        both = Both(tmp_path / str(factor), "forward", points, [time])
+        _, answer = both.select(problem)
+        assert (answer.kernel.decode(), answer.source) == (chosen, source)
+    wrong = MeasuredTime(best, problem, -1.0, right=False)
+    _, answer = Both(tmp_path / "wrong", "forward", points, [wrong]).select(problem)
+    assert answer.kernel.decode() != best
+    assert answer.candidates == estimated.candidates - 1
+
+
+def test_a_gpu_of_unknown_speeds_has_no_times(tmp_path: Path) -> None:
+    require_toolchain()
+    alike = drawn("forward", "gfx1201", 4, dtype="fp16", ndim=2)
+    points = [{**p, "arch": "gfx1250"} for p in alike]
+    both = Both(tmp_path, "forward", points)
+    parse = problems_of("forward").parse
+    for text in ("N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1", "N=8,C=63,K=62,H=28,W=28,Y=3,X=3"):
+        assert both.agree(parse(text)) is Source.UNKNOWN
+
+
+def test_kernels_of_differently_shuffled_weights_are_not_mixed(tmp_path: Path) -> None:
+    require_toolchain()
+    given = {"dtype": "fp16", "layout": "rcr", "permute_n": False}
+    (point,) = drawn("preshuffle", "gfx942", 1, **given)
+    shuffles = ((16, 32), (32, 16), (16, 16))
+    three = [{**point, "warp_tile_n": n, "warp_tile_k": k} for n, k in shuffles]
+    both = Both(tmp_path, "preshuffle", three)
+    problem = problems_of("preshuffle").parse("M=64,N=128,K=128")
+    assert both.select(problem)[0] == -1
+    assert "the kernels compute different things" in both.why()
+    with pytest.raises(UsageError, match="give warp_tile_n and warp_tile_k: 16 16, 16 32, 32 16"):
+        both.python.select(problem)
+
+
+def test_what_cannot_be_padded_is_told(tmp_path: Path) -> None:
+    require_toolchain()
+    grouped = Both(tmp_path, "grouped", drawn("grouped", "gfx942", 3, dtype="fp16", layout="rcr"))
+    problem = problems_of("grouped").parse("M=64+16,N=129,K=33")
+    assert grouped.pad(problem)[0] == -2
+    assert "the vector size does not divide it" in grouped.why()
+    call = grouped.call(problem)
+    answer = Answer(ctypes.sizeof(Answer))
+    pad = grouped.library.ckrules_dispatcher_pad
+    assert pad(ctypes.byref(call), None, ctypes.byref(answer)) == -1
+    assert pad(ctypes.byref(call), ctypes.create_string_buffer(200), None) == -1
+    assert grouped.why() == "the choice or the place of the problem is missing"
+
+
+def test_the_rows_have_the_members_of_the_structure() -> None:
+    from ckrules.compiling import speeds
+
+    text = (Path(library.__file__).parent / "data" / "ckrules_timing.hpp").read_text()
+    body = text.split("struct ckrules_speed\n{")[1].split("};")[0]
+    lines = [line.split(";")[0].strip().removeprefix("double ") for line in body.splitlines()]
+    members = [name.strip() for line in lines if line for name in line.split(",")]
+    assert tuple(members) == speeds.MEMBERS
+
+
+def test_how_often_the_model_picks_the_same() -> None:
+    """The figures of docs/runtime.md: what the library lacks where the package has a model."""
+    pytest.importorskip("lightgbm")
+    from ckrules.constraints.conv.device.timing import TIMING, _measured
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.families import family_of
+    from ckrules.ranking.kernels import KernelTable
+    from ckrules.ranking.ranker import shipped
+
+    tiles, _, pipelines = _measured()
+    usual = family_of("forward").defaults("forward", 2)
+    rows = [
+        {**dict(zip(TIMING.columns, tile.split("x"), strict=False)), "pipeline": pipeline}
+        for tile in tiles
+        for pipeline in pipelines
+    ]
+    points = [{**usual, **(TIMING.measured(row, "gfx950") or {})} for row in rows]
+    table = KernelTable.of_points(points, Books("2026.06"))
+    model = shipped("forward", "bf16", "gfx950")
+    assert model is not None
+    shares = []
+    for problem in shapes("forward"):
+        estimate = table.estimate(problem)
+        learned = model.predict(table, problem, estimate).microseconds
+        shares.append(learned.min() / learned[estimate.microseconds.argmin()])
+    same, mean = sum(s == 1.0 for s in shares), 100 * sum(shares) / len(shares)
+    text = (Path(__file__).parents[2] / "docs" / "runtime.md").read_text("utf-8")
+    said = f"is the model's for {same} of the {len(shares)} two-dimensional convolutions"
+    assert f"the {len(points)} kernels that it was trained on {said}" in text
+    assert f"in the mean its predicted speed is {mean:.1f} % of that of the model's pick" in text
