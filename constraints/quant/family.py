@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.gemm.words import PIPELINE_ALIASES
 from ckrules.constraints.quant.words import GROUP, GROUPED, SYNONYMS, VARIANTS
 from ckrules.constraints.tile_gemm import TOPICS
-from ckrules.kernels.family import Family, late
+from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Generation, Naming, Problems, Style
+    from ckrules.kernels.block_map import BlockMap
 
 
 class Quant(Family):
@@ -35,12 +35,30 @@ class Quant(Family):
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "naming": "ckrules.constraints.quant.names:NAMING",
+        "styles": "ckrules.constraints.quant.names:STYLES",
+        "problems": "ckrules.constraints.quant.problems:QuantProblems",
+        "generation": "ckrules.codegen.quant.generation:GENERATION",
+    }
     follows = ("family",)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         from ckrules.constraints.quant import vocabulary
 
         return vocabulary.vocabulary(ck, gpus)
+
+    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
+        from ckrules.constraints.tile_gemm import picture
+
+        if point["pipeline"] == "preshufflev2":  # whose B goes to registers as it was shuffled
+            known = {k: v for k, v in known.items() if not k.startswith("b_")}
+        return picture.picture(point, known, gpu, in_order=not point["permute_n"])
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
+        from ckrules.constraints.tile_gemm import picture
+
+        return picture.block_map(point, in_order=not point["permute_n"])
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, quant, tile_gemm
@@ -64,29 +82,6 @@ class Quant(Family):
             full.setdefault("double_smem_buffer", full["pipeline"] == "preshufflev2")
         if full.get("family") == self.name:
             del full["family"]
-
-    @property
-    def naming(self) -> Naming:
-        from ckrules.constraints.quant.names import NAMING
-
-        return NAMING
-
-    @property
-    def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.quant.names import STYLES
-
-        return STYLES
-
-    @property
-    def problems(self) -> Problems:
-        from ckrules.constraints.quant.problems import QuantProblems
-
-        return QuantProblems()
-
-    @property
-    def generation(self) -> Generation:
-        found: Generation = late("ckrules.codegen.quant.generation:GENERATION")
-        return found
 
 
 FAMILY = Quant()

@@ -169,7 +169,7 @@ def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
     "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result",
     applies=lambda c: c.variant != "bquant",
     says="with two LDS buffers kernels of {variant} return without storing anything",
-    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (read, not run)",
+    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (aquant run)",
     accepts=[{}, ROWCOL], rejects=[{"double_smem_buffer": True}, {**ROWCOL, "double_smem_buffer": True}],
 )  # fmt: skip
 def results_are_stored(c: Quantities) -> BoolExpr:
@@ -204,7 +204,7 @@ def one_wave_group(c: Quantities) -> BoolExpr:
     "QUANT008", "transposed-results-of-bquant", kind="wrong-result",
     applies=lambda c: c.variant == "bquant",
     says="the pipelines of bquant do not transpose C, and an epilogue that takes it for transposed mixes rows and columns up",
-    source=[f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmBQuantPipelineProblem (no TransposeC; read, not run)"],
+    source=[f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmBQuantPipelineProblem (no TransposeC; run)"],
     accepts=[B], rejects=[{**B, "transpose_c": True}],
 )  # fmt: skip
 def bquant_transposes_nothing(c: Quantities) -> BoolExpr:

@@ -152,7 +152,7 @@ def warp_tile_has_whole_groups(c: Quantities) -> BoolExpr:
     says=("groups of group_n = {group_n} columns fit neither the warp tiles nor the waves along N: "
           "{warp_tile_n * wave_n=}, warp_tile_n = {warp_tile_n}"),
     source=[f"{_UTILS}: tile_distribution_encoding_pattern_bq (XR, X1, X0: truncating divisions)",
-            f"{_DIR}/block/block_universal_gemm_as_bs_bquant_cr.hpp: reg_offset (read, not run)"],
+            f"{_DIR}/block/block_universal_gemm_as_bs_bquant_cr.hpp: reg_offset (run)"],
     accepts=[{**B, "group_n": 32}, {**B, "group_n": 128}],
     rejects=[{**B, "group_n": 96, "tile_n": 192}],
 )  # fmt: skip
@@ -252,7 +252,7 @@ def shuffled_scales_fit_lanes(c: Quantities) -> BoolExpr:
     says=("lanes look for the scales of {repeat_m} warp tiles along M in each other, and have those "
           "of one: {repeat_m=}, expected 1"),
     source=[f"{_PICKER}: mIters_per_warp, lane_base_offset",
-            f"{_UTILS}: tile_distribution_encoding_pattern_aq (Y0 = 1, Y1 = MIterPerWarp; read, not run)"],
+            f"{_UTILS}: tile_distribution_encoding_pattern_aq (Y0 = 1, Y1 = MIterPerWarp; run)"],
     accepts=[{}], rejects=[{"tile_m": 128}],
 )  # fmt: skip
 def one_warp_tile_along_m(c: Quantities) -> BoolExpr:

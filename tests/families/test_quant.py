@@ -46,7 +46,7 @@ def test_legal_kernels_have_names_that_are_read_back() -> None:
 
 
 #: Names as upstream's tools write them, the last two of them tile_engine.
-NAMES = """
+NAMES = """\
 gemm_tensor_quant_fp8_rcr_compv3_cshuffle_intrawave_128x128x128_1x4x1_16x16x32
 gemm_rowcolquant_bf8_rcr_compv3_cshuffle_intrawave_16x64x256_1x4x1_16x16x32
 gemm_aquant_fp8_rcr_mem_default_intrawave_16x64x256_1x4x1_16x16x32_qg1x1x128
@@ -55,11 +55,12 @@ gemm_bquant_fp8i4_rcr_compv3_cshuffle_intrawave_16x64x256_1x4x1_16x16x32_qg1x1x1
 gemm_bquant_fp8_rcr_compv3_permute_n_intrawave_128x128x128_1x4x1_16x16x32_qg1x1x128_preshuffleb
 gemm_aquant_fp8_rcr_mem_default_intrawave_False_False_True_False_128x128x128_2x2x1_32x32x16
 gemm_bquant_bf8_rcr_compv3_default_intrawave_False_False_False_False_True_128x128x128_1x4x1_16x16x64
-""".split()
+"""
 
 
 @pytest.mark.parametrize(
-    ("name", "style"), [(n, "tile_engine_2026" if "False" in n else "dispatcher") for n in NAMES]
+    ("name", "style"),
+    [(n, "tile_engine_2026" if "False" in n else "dispatcher") for n in NAMES.split()],
 )
 def test_upstreams_names_both_ways(name: str, style: str) -> None:
     parsed = parse_name(name)

@@ -52,7 +52,7 @@ def scales_are_loaded_whole(c: QuantProblem) -> BoolExpr:
     applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
     says=("{pipeline} has {mem_stages} tiles under way and sums {summed_tiles} of {sum_tiles}"),
     source=[f"{_MEM}: the hot loop goes on by PrefetchStages, and the tail has one tile or two",
-            f"{_MEM}: GetBlockLoopTailNum (read, not run)"],
+            f"{_MEM}: GetBlockLoopTailNum (run)"],
     accepts=[{"pipeline": "mem", "K": 256}], rejects=[{"pipeline": "mem", "tile_k": 32,
                                                        "group_k": 32, "K": 96}],
 )  # fmt: skip
