@@ -169,7 +169,7 @@ def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
     "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result",
     applies=lambda c: c.variant != "bquant",
     says="with two LDS buffers kernels of {variant} return without storing anything",
-    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (aquant run)",
+    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
     accepts=[{}, ROWCOL], rejects=[{"double_smem_buffer": True}, {**ROWCOL, "double_smem_buffer": True}],
 )  # fmt: skip
 def results_are_stored(c: Quantities) -> BoolExpr:

@@ -11,7 +11,7 @@ from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import Quantities
 from ckrules.engine.expr import IntExpr, ceil_div, ite
-from ckrules.engine.rules.book import quantity
+from ckrules.engine.rules.book import quantity, quantity_in
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class QuantProblem(Quantities, problem_fields.GemmProblem):
     """A quantised GEMM and a product."""
 
-    @quantity
+    @quantity_in("scales")
     def sum_scales(self) -> IntExpr:
         """Scales of a whole row of A, or of a column of B, along K."""
         return ceil_div(self.K, self.group_k)

@@ -83,12 +83,12 @@ class Quantities(Gemm):
         node: IntExpr = lookup(self.facts["scale_bytes"], self.dtype_scale)
         return node
 
-    @quantity
+    @quantity_in("scales")
     def scales_k(self) -> IntExpr:
         """Scales of a row of A's tile, or of a column of B's, along K."""
         return self.tile_k // self.group_k
 
-    @quantity
+    @quantity_in("scales")
     def vector_scale(self) -> IntExpr:
         """Scales that the argument check counts as loaded at once."""
         rows = ite(self.variant == "aquant", self.tile_m, self.tile_n // self.group_n)

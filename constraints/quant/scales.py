@@ -231,7 +231,7 @@ def mem_reads_scales_in_order(c: Quantities) -> BoolExpr:
     applies=lambda c: _whole(c) & c.preshuffle_quant,
     says=("a wave holds one scale a lane of a warp tile's shuffled scales: {warp_tile_m * scales_k=}, "
           "more than {wave_size} lanes"),
-    source=f"{_PICKER}: thread buffer at mIter, lane row * QScalesPerBlockRow + kQScale (read, not run)",
+    source=f"{_PICKER}: thread buffer at mIter, lane row * QScalesPerBlockRow + kQScale (run)",
     accepts=[{"preshuffle_quant": True}],
     rejects=[{"preshuffle_quant": True, "tile_k": 512, "group_k": 128}],
 )  # fmt: skip
