@@ -91,6 +91,7 @@ def run(
     if not candidates.space.count():
         note(f"no kernel accepts {candidates.problem}")
         return 3
+    workshop.need_clock(asked.device, devices)
     _make(asked.home)
     options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
     with (

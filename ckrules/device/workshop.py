@@ -40,6 +40,16 @@ def build(home: Path) -> None:
         BuildSession(home, BuildOptions()).run(results, pool, width)
 
 
+def need_clock(name: str, devices: Sequence[DeviceInfo]) -> None:
+    """Complains of devices that cannot time anything.
+
+    Raises:
+        UsageError: If none has a clock.
+    """
+    if not any(d.has_clock for d in devices):
+        raise UsageError(f"the device {name} has no clock: nothing can be timed")
+
+
 class Workshop:
     """Builds and times kernels on one problem.
 
@@ -66,8 +76,7 @@ class Workshop:
         runs: Runs,
         builder: Callable[[Path], None] = build,
     ) -> None:
-        if not any(d.has_clock for d in devices):
-            raise UsageError(f"the device {options.device} has no clock: nothing can be timed")
+        need_clock(options.device, devices)
         self.home, self.books, self.problem = home, books, problem
         self.devices, self.options, self.runs, self.builder = devices, options, runs, builder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 
 import uvicorn
@@ -14,6 +15,7 @@ from ckrules.explore.subject import Subject
 from ckrules.support.errors import UsageError
 
 HOST = "127.0.0.1"
+_LATER = 1.5  # seconds after which the solver is loaded: not while the first page is made
 
 
 def listening(port: int) -> socket.socket:
@@ -54,12 +56,14 @@ def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[]
         ready: Called when requests are answered.
     """
     solver = Solver(subject.region)
+    later = threading.Timer(_LATER, solver.start)
+    later.daemon = True
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            solver.start()
             ready()
+            later.start()
 
     config = uvicorn.Config(
         guarded(subject, solver, place.getsockname()[1], token),
@@ -74,4 +78,7 @@ def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[]
     try:
         Server(config).run(sockets=[place])
     finally:
+        later.cancel()
+        if later.ident is not None:  # it has been started
+            later.join()
         solver.close()

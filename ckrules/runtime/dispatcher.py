@@ -16,15 +16,14 @@ from ckrules.device import registry, worker
 from ckrules.device.interface import DeviceError
 from ckrules.device.jobs import OPENER
 from ckrules.device.store import place_for
-from ckrules.kernels import problem_files
 from ckrules.kernels.config import Config
-from ckrules.kernels.families import plain_variant, variants
+from ckrules.runtime.asking import asked_for
 from ckrules.runtime.built import BuiltKernel, in_folder
 from ckrules.runtime.cache import KernelCache
 from ckrules.runtime.choosing import Choice, Chooser
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.pending import Pending, start
-from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
@@ -115,7 +114,7 @@ class Dispatcher:
         Raises:
             UsageError: For what is not a problem.
         """
-        asked, fields = self._asked(problem, variant, wanted)
+        asked, fields = asked_for(problem, variant, wanted, self._kernels)
         with self._lock:
             try:
                 return [k.name for k in self._chooser().taking(asked, fields)]
@@ -145,7 +144,7 @@ class Dispatcher:
             key, found = (), None
         if found is not None:
             return found
-        asked, fields = self._asked(problem, variant, wanted)
+        asked, fields = asked_for(problem, variant, wanted, self._kernels)
         with self._lock:
             found = self._chooser().choose(asked, fields)
             if key:
@@ -257,7 +256,7 @@ class Dispatcher:
         """
         from ckrules.runtime import wishes
 
-        asked, fields = self._asked(problem, variant, wanted)
+        asked, fields = asked_for(problem, variant, wanted, self._kernels)
         if self.supported(asked, **fields):
             return Pending()
         books = wishes.books(ck, self._kernels)
@@ -306,28 +305,6 @@ class Dispatcher:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def _asked(
-        self, problem: Any, variant: str | None, wanted: Mapping[str, Any]
-    ) -> tuple[Problem, dict[str, Any]]:
-        """The problem, and the values that fields must have."""
-        fields = dict(wanted)
-        if variant is not None:
-            fields["variant"] = plain_variant(variant)
-        if not isinstance(problem, (str, Mapping)):
-            return problem, fields
-        own = [fields["variant"]] if variant else [k.variant for k in self._kernels]
-        kinds = problem_files.kinds(own or variants())
-        if isinstance(problem, str):
-            found: Problem = problem_files.parse(problem, kinds)[0]
-            return found, fields
-        faults = []
-        for kind in kinds:
-            try:
-                return kind.from_mapping(problem), fields
-            except CkrulesError as error:
-                faults.append(f"{kind.name}: {error}" if len(kinds) > 1 else str(error))
-        raise UsageError("; ".join(faults))
 
     def _chooser(self) -> Chooser:
         return Chooser(self._kernels, self._known, self._model)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from typing import Any
+from urllib.parse import quote
 
 #: What makes a line a command to the runner of a CI job: ``::error …`` at the beginning of a line
 #: (GitHub), ``##[…]``, ``##vso[…]`` and ``##teamcity[…]`` anywhere in it.
@@ -37,6 +38,18 @@ def visible(text: str) -> str:
     if "::" in text:
         text = _AT_START.sub(r"\1\\x3a", text)
     return _WITHIN.sub(r"\\x23", text) if "##" in text else text
+
+
+def hyperlink(text: str, address: str) -> str:
+    r"""The text as a link of terminals that have them (OSC 8); others show the text alone.
+
+    What could end the link is percent-encoded.
+
+    >>> hyperlink("TILE001", "https://ck.example/a b")
+    '\x1b]8;;https://ck.example/a%20b\x1b\\TILE001\x1b]8;;\x1b\\'
+    """
+    plain = quote(address, safe="!#$%&'()*+,/:;=?@[]~")
+    return f"\x1b]8;;{plain}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def visible_lines(text: str) -> str:

@@ -16,6 +16,7 @@ import pytest
 import ckrules
 from ckrules.checking.diagnostics import linked
 from ckrules.output.rule_docs import every_rule
+from tests.helpers.browser import chromium
 from tests.helpers.scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +113,24 @@ def test_the_reference_has_every_name(pages: dict[str, Loads]) -> None:
     script = load("site_pages")
     for modules in script.MODULES.values():
         assert set(modules) <= ids
+
+
+def test_search_works_from_the_disk(site: Path) -> None:
+    """Without a server, at the top and below it; nothing is asked of another host."""
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(20_000)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("index.html", "rules/TILE001.html"):
+            page.goto((site / name).as_uri())
+            page.focus("input.md-search__input")
+            page.locator("input.md-search__input").press_sequentially("swizzled")
+            page.wait_for_selector("li.md-search-result__item", state="attached")
+            first = page.locator("li.md-search-result__item a").first.get_attribute("href")
+            assert first
+            assert first.startswith((site / "rules").as_uri())
+    assert [a for a in asked if not a.startswith(("file:", "data:"))] == []
 
 
 def test_examples_are_code(site: Path) -> None:

@@ -6,21 +6,26 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ckrules.explore import serving
-from tests.explore.client import NAME, TOKEN, subject
+from ckrules.explore.choice import Choice
+from ckrules.explore.subject import Subject
+from ckrules.kernels.books import Books
+from ckrules.kernels.selection import select
+from tests.explore.client import GIVEN, NAME, TOKEN, subject
 from tests.helpers.browser import chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def serving_of(about: Subject) -> Iterator[str]:
     """The address of a server in a thread of this process."""
     import uvicorn
 
@@ -29,8 +34,8 @@ def address() -> Iterator[str]:
 
     place: socket.socket = serving.listening(0)
     port = place.getsockname()[1]
-    solver = Solver(subject().region)
-    app: Any = guarded(subject(), solver, port, TOKEN)
+    solver = Solver(about.region)
+    app: Any = guarded(about, solver, port, TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
@@ -39,6 +44,13 @@ def address() -> Iterator[str]:
     thread.join(10)
     solver.close()
     place.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a server of kernels."""
+    with serving_of(subject()) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +231,56 @@ def test_a_file_is_downloaded(page: Page, tmp_path: Path) -> None:
     lines = (tmp_path / "kernels.txt").read_text().splitlines()
     assert len(lines) == 7
     assert all("_compv4_" in line for line in lines)
+
+
+def test_a_space_of_a_file_is_looked_around_in(browser: Browser) -> None:
+    """Choices count as the file's space does, a greyed value says why, the address keeps it."""
+    from tests.explore import test_files
+
+    about = test_files.about()
+    with serving_of(about) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.goto(address)
+        assert count(page) == about.space.count()
+        for name in ("MDIMC", "NDIMC"):
+            page.click(f"#{name}-32")
+            page.wait_for_selector(f'#{name}-32[aria-pressed="true"]')
+        assert count(page) == about.space.bind(MDIMC=32, NDIMC=32).count()
+        kept = page.url
+        page.locator('a.chip.none:not([aria-pressed="true"])').first.click()
+        page.wait_for_selector("#core")
+        assert "cannot hold" in (page.text_content("#core") or "")
+        page.goto(kept)
+        assert count(page) == about.space.bind(MDIMC=32, NDIMC=32).count()
+        context.close()
+
+
+def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    """The pictures of a kernel's page are loaded when they are opened."""
+    from ckrules.explore import kernel_address
+    from ckrules.explore.figures import OF_KERNELS
+    from ckrules.explore.rows import at
+
+    books = Books("2025.11")
+    given = {**GIVEN, "tile_m": 64, "tile_n": 64, "tile_k": 64, "pipeline": "compv3"}
+    about = Subject(select(books, given), books, "CK 2025.11")
+    point = about.space.where("warp_tile_m == 16 & warp_tile_n == 16 & vector_a == 8")[0]
+    with serving_of(about) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 1600})
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        page.goto(address)
+        kernel = at("/kernel", Choice(), k=kernel_address.address(point, books))
+        page.goto(address.partition("/?")[0] + kernel)
+        for one in page.locator("details.of-kernel summary").all():
+            one.click()
+        page.wait_for_function(
+            "n => [...document.querySelectorAll('.of-kernel img')].filter("
+            "i => i.complete && i.naturalWidth > 100).length === n",
+            arg=len(OF_KERNELS),
+        )
+        page.screenshot(path=tmp_path / "kernel.png")
+        assert page.locator("table.lds tbody tr").count() >= 4
+        context.close()

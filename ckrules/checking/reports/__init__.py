@@ -21,13 +21,14 @@ class ReportOptions:
     """How a report is written: one object a configuration (``verdicts``), and colours.
 
     ``texts`` are those of sources that are no files, by name, for excerpts; ``docs_url`` goes
-    before the pages of rules.
+    before the pages of rules. ``links``: codes are links of a terminal to these pages.
     """
 
     verdicts: bool = False
     color: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
     docs_url: str = ""
+    links: bool = False
 
 
 class ReportFormat(Protocol):

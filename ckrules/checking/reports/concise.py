@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from ckrules.checking.diagnostics import Diagnostic
+from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers.entries import Entry
-from ckrules.support.visible import visible
+from ckrules.support.visible import hyperlink, visible
 
 SHOWS_PROBLEMS = False
 _BOLD, _RESET = "\x1b[1m", "\x1b[0m"
@@ -21,7 +21,7 @@ def render(
 ) -> None:
     """Writes each violation as it is found; with ``verdicts`` legal configurations too."""
     for verdict in verdicts:
-        found = [line(d, options.color) + "\n" for d in verdict.diagnostics if not d.suppressor]
+        found = [_line(d, options) + "\n" for d in verdict.diagnostics if not d.suppressor]
         if found:
             write("".join(found))
         if options.verdicts and isinstance(verdict.item, Entry) and not verdict.violations:
@@ -31,19 +31,26 @@ def render(
             write(f"{visible(str(verdict.item.place))}: {name} = {shown}\n")
 
 
-def line(d: Diagnostic, color: bool) -> str:
-    """The line of one diagnostic."""
+def line(d: Diagnostic, color: bool, address: str = "") -> str:
+    """The line of one diagnostic; its code leads to an address on terminals that have links."""
     place = visible(str(d.place))
     if color:
         place = f"{_BOLD}{place}{_RESET}"
-    return place + _said(d.code, d.kind, d.severity, d.message, color)
+    return place + _said(d.code, d.kind, d.severity, d.message, color, address)
+
+
+def _line(d: Diagnostic, options: ReportOptions) -> str:
+    address = linked(options.docs_url, d.url) if options.links and options.docs_url else ""
+    return line(d, options.color, address)
 
 
 @lru_cache(maxsize=1 << 13)
-def _said(code: str, kind: str, severity: str, message: str, color: bool) -> str:
+def _said(code: str, kind: str, severity: str, message: str, color: bool, address: str) -> str:
     """What a line says behind the place; files of millions of kernels say the same again."""
     if severity != "error":
         kind = f"{kind} ({severity})"
+    if address:
+        code = hyperlink(code, address)
     if color:
         code = f"{TINTS[severity]}{code}{_RESET}"
     return f": {code} {kind}: {visible(message)}"

@@ -12,7 +12,7 @@ from ckrules.checking.verdict import ItemVerdict
 from ckrules.kernels import evidence
 from ckrules.readers.entries import Entry, Place
 from ckrules.support import opening
-from ckrules.support.visible import visible
+from ckrules.support.visible import hyperlink, visible
 
 SHOWS_PROBLEMS = True
 _BOLD, _BLUE, _GREEN, _RESET = "\x1b[1m", "\x1b[34m", "\x1b[32m", "\x1b[0m"
@@ -85,7 +85,9 @@ class _Paint:
 
 def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions) -> str:
     tint = TINTS[d.severity]
-    head = f"{d.severity}[{d.code}]"
+    see = linked(options.docs_url, d.url) if options.docs_url else f"ckrules explain {d.code}"
+    code = hyperlink(d.code, see) if options.links and options.docs_url else d.code
+    head = f"{d.severity}[{code}]"
     what = "" if d.kind == "file" else f" ({d.kind})"
     message = paint(visible(d.message), _BOLD)
     out = [f"{paint(head, _BOLD + tint)}{paint(':', _BOLD)} {message}{what}"]
@@ -104,7 +106,6 @@ def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions
     if d.severity == "error" and d.evidence == evidence.READ_ONLY:
         said = "this rule was read from sources; nothing has confirmed it yet"
         out.append(f"{' ' * gutter} {tail} note: {said}")
-    see = linked(options.docs_url, d.url) if options.docs_url else f"ckrules explain {d.code}"
     out.append(f"{' ' * gutter} {tail} see: {visible(see)}")
     return "\n".join(out) + "\n"
 

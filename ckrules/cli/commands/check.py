@@ -35,6 +35,7 @@ _SUFFIXES = {
     "sarif": (".sarif",),
 }
 _FOR_READING = ("full", "concise")  # reports of people; others mark each repair
+_LINKING = (*_FOR_READING, "sarif")
 _SHOWN = 20  # lines about unreadable entries; the rest is counted
 
 GROUP = "check"
@@ -229,11 +230,13 @@ def _report(
         complaints.finish()
         return _write_baselines(checker, given["write_baseline"], tallies[""])
     with text_output(output) as stream:
+        color = output is None and colored(session().color, sys.stdout)
         options = checks.ReportOptions(
             verdicts=given["verdicts"],
-            color=output is None and colored(session().color, sys.stdout),
+            color=color,
+            links=color and is_terminal(sys.stdout),
             texts=_texts(inputs, stdin, given["stdin_filename"]),
-            docs_url=_docs_url(checker, inputs) if form in ("full", "sarif") else "",
+            docs_url=_docs_url(checker, inputs) if form in _LINKING else "",
         )
         report.render(seen(), stream.write, options)
         stream.flush()

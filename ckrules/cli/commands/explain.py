@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem
 
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.glossary import Glossary
+from ckrules.cli.group import session
 from ckrules.cli.options import rule_options
 from ckrules.cli.output import text_output
+from ckrules.cli.terminal import colored, is_terminal
 from ckrules.kernels.books import Books
 from ckrules.support.tables import aligned
-from ckrules.support.visible import json_text
+from ckrules.support.visible import hyperlink, json_text
 
 EPILOG = """\b
 Examples:
@@ -45,10 +50,26 @@ def command(books: Books, what: str | None, listed: bool, form: str, output: str
     if what is None and not listed:
         raise click.UsageError("missing argument: a word, or --list", click.get_current_context())
     make = _text if form == "text" else _json
-    text = make(Glossary(books), what, listed)
+    words = Glossary(books)
+    text = make(words, what, listed)
+    if form == "text" and what is not None and not listed and output is None:
+        text = _linked(text, words.find(what)[1])
     with text_output(output) as stream:
         stream.write(text)
     return 0
+
+
+def _linked(text: str, name: str) -> str:
+    """The page with its code as a link, on a terminal and where a setting says to where."""
+    if not (is_terminal(sys.stdout) and colored(session().color, sys.stdout)):
+        return text
+    from ckrules.checking.diagnostics import linked
+    from ckrules.checking.settings import SettingsResolver
+
+    base = str(SettingsResolver({}).of(Path.cwd())["docs-url"])
+    if not base or not text.startswith(f"# {name}:"):  # a code of a rule
+        return text
+    return text.replace(name, hyperlink(name, linked(base, f"docs/rules/{name}.md")), 1)
 
 
 def _text(words: Glossary, what: str | None, listed: bool) -> str:
