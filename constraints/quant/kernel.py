@@ -147,6 +147,46 @@ def epilogue_widens_a(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_a & ~c.grouped,
+    says=["{pipeline} does not widen an A of 4 bits: {dtype}",
+          "an A of 4 bits is not transposed on its way to LDS: layout {layout}"],
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: operator() for single inputs (the function of B takes A's type)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (ADataType)",
+            "core/container/thread_buffer.hpp: get_as static_assert"],
+    accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
+    rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem"},
+             {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
+)  # fmt: skip
+def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
+    """Without groups an A of 4 bits is used with compv3 or basic_v1, and compv3 reads its rows.
+
+    Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
+    the transposition in registers counts an element to a byte.
+
+    Fix: use compv3 and a layout that begins with r.
+    """
+    return all_of(~c.pipeline.isin("mem", "compv5"), ~c.a_transposed | (c.pipeline != "compv3"))
+
+
+@rule(
+    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.narrow_a,
+    says="{pipeline} loads elements of A one by one, and of {dtype} a byte holds two",
+    source="ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
+    accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
+)  # fmt: skip
+def rows_are_loaded_by_byte(c: Quantities) -> BoolExpr:
+    """An A of 4 bits is not used with basic_v1.
+
+    Why: it loads by element, of which a byte holds two.
+
+    Fix: use compv3.
+    """
+    return c.pipeline != "basic_v1"
+
+
+@rule(
     "QUANT006", "buffers-of-quantised-pipeline", kind="compile",
     applies=lambda c: c.variant == "bquant",
     says=["{pipeline} of bquant needs double_smem_buffer = false",
