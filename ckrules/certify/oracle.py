@@ -105,7 +105,7 @@ class Oracle:
         with tempfile.TemporaryDirectory(prefix="ckrules-oracle-") as folder:
             (Path(folder) / _UNIT).write_text(source, encoding="utf-8")
             start = time.perf_counter()
-            head = [line for line in source.splitlines() if line.startswith("#include")]
+            head = [line for line in source.splitlines() if line.startswith("#")]
             known = self._headers.flags("\n".join(head))
             command = [str(self.tools.compiler), *self._flags, *known, _UNIT]
             status, output, _ = execute(command, Path(folder), timeout)

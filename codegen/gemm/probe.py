@@ -18,27 +18,47 @@ TEMPLATE = "probe_2025_11.cpp.j2"
 Point = Mapping[str, object]
 
 
-def _int(point: Point, key: str) -> int:
+def integer(point: Point, key: str) -> int:
+    """The integer of a field; raises `UsageError` for what is none."""
     value = point.get(key)
     if isinstance(value, bool) or not isinstance(value, int):
         raise UsageError(f"{key} is {value!r} where a probe needs an integer")
     return value
 
 
-def _bool(point: Point, key: str) -> bool:
+def truth(point: Point, key: str) -> bool:
+    """The truth value of a field; raises `UsageError` for what is none."""
     value = point.get(key)
     if not isinstance(value, bool):
         raise UsageError(f"{key} is {value!r} where a probe needs true or false")
     return value
 
 
-def _pick(point: Point, key: str, table: Mapping[str, V]) -> V:
+def pick(point: Point, key: str, table: Mapping[str, V]) -> V:
+    """What a table has for a field's word; raises `UsageError` for a word that it lacks."""
     word = point.get(key)
     if not isinstance(word, str):
         raise UsageError(f"{key} is {word!r} where a probe needs a word")
     if word not in table:
         raise unknown(key, word, table)
     return table[word]
+
+
+def common(point: Point) -> dict[str, Any]:
+    """The template's names that are alike in all GEMMs: layouts, shape, pads, how C is stored."""
+    return {
+        "layouts": [words.LAYOUTS[letter] for letter in str(point.get("layout"))],
+        "c": pick(point, "dtype_c", words.ELEMENTS),
+        "tile": [integer(point, f"tile_{d}") for d in "mnk"],
+        "waves": [integer(point, f"wave_{d}") for d in "mnk"],
+        "warp_tile": [integer(point, f"warp_tile_{d}") for d in "mnk"],
+        "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
+        "double_smem_buffer": cpp(truth(point, "double_smem_buffer")),
+        "transpose_c": cpp(truth(point, "transpose_c")),
+        "permute_n": cpp(truth(point, "permute_n")),
+        "scheduler": pick(point, "scheduler", words.SCHEDULERS),
+        "epilogue": pick(point, "epilogue", {**words.EPILOGUES, "direct2d": "Direct2D"}),
+    }
 
 
 def values(point: Point) -> dict[str, Any]:
@@ -48,41 +68,30 @@ def values(point: Point) -> dict[str, Any]:
         UsageError: For a point that lacks a field.
         UnknownNameError: For a word that the headers have no name for, with near matches.
     """
-    a, b, _ = _pick(point, "dtype", TYPES)
-    layout = str(point.get("layout"))
-    kernel = _pick(point, "variant", words.KERNELS)
-    ds = _int(point, "num_d")
-    pipeline = _pick(point, "pipeline", words.PIPELINES)
+    a, b, _ = pick(point, "dtype", TYPES)
+    kernel = pick(point, "variant", words.KERNELS)
+    ds = integer(point, "num_d")
+    pipeline = pick(point, "pipeline", words.PIPELINES)
     preshuffle = point.get("variant") == "preshuffle"
     known = {
         **words.STRATEGIES,
         "tree": "Tree",
         "off": "Off" if point.get("variant") == "stream_k" else "",
     }
-    strategy = _pick(point, "streamk", known)
+    strategy = pick(point, "streamk", known)
     tail = "Even" if pipeline is words.PIPELINES["preshufflev2"] else "Full"
     return {
+        **common(point),
         "a": words.ELEMENTS[a],
         "b": words.ELEMENTS[b],
-        "acc": _pick(point, "dtype_acc", words.ELEMENTS),
-        "c": _pick(point, "dtype_c", words.ELEMENTS),
-        "layouts": [words.LAYOUTS[letter] for letter in layout],
+        "acc": pick(point, "dtype_acc", words.ELEMENTS),
         "ds": ds,
-        "operation": _pick(point, "elementwise_op", words.OPERATIONS),
-        "tile": [_int(point, f"tile_{d}") for d in "mnk"],
-        "waves": [_int(point, f"wave_{d}") for d in "mnk"],
-        "warp_tile": [_int(point, f"warp_tile_{d}") for d in "mnk"],
-        "pads": [cpp(_bool(point, f"pad_{d}")) for d in "mnk"],
-        "double_smem_buffer": cpp(_bool(point, "double_smem_buffer")),
-        "transpose_c": cpp(_bool(point, "transpose_c")),
-        "persistent": cpp(_bool(point, "persistent")),
-        "wave_groups": _int(point, "num_wave_groups"),
+        "operation": pick(point, "elementwise_op", words.OPERATIONS),
+        "persistent": cpp(truth(point, "persistent")),
+        "wave_groups": integer(point, "num_wave_groups"),
         "preshuffle": cpp(preshuffle),
-        "permute_n": cpp(_bool(point, "permute_n")),
-        "scheduler": _pick(point, "scheduler", words.SCHEDULERS),
         "pipeline": pipeline.cls,
         "tail": tail,
-        "epilogue": _pick(point, "epilogue", {**words.EPILOGUES, "direct2d": "Direct2D"}),
         "kernel": kernel,
         "grouped": point.get("variant") == "grouped",
         "own_args": point.get("variant") in ("batched", "stream_k"),

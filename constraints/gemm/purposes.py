@@ -147,8 +147,7 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
 
     Fix: use cshuffle, no padding, or another type of C.
     """
-    narrow = c.dtype_c.isin("fp8", "bf8", "int8")
-    return ~narrow | (c.c_row & (c.store_width > 1))
+    return (c.output_bytes > 1) | (c.c_row & (c.store_width > 1))
 
 
 @rule(

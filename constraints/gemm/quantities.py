@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ckrules.constraints.gemm.words import LAYOUTS, ONE_BUFFER
+from ckrules.constraints.gemm.words import ONE_BUFFER
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     BoolExpr,
@@ -58,7 +58,8 @@ class Quantities(Fields):
 
     def letter(self, place: int, word: str) -> BoolExpr:
         """Where a letter of the layout is this one; places count A, B, C, D."""
-        fit = [text for text in LAYOUTS if len(text) > place and text[place] == word]
+        known = domain_of(self.layout).values
+        fit = [text for text in known if len(text) > place and text[place] == word]
         return self.layout.isin(*fit)
 
     @cached_property
@@ -123,12 +124,16 @@ class Quantities(Fields):
     def computed_vector_b(self) -> IntExpr:
         """Elements of B that the pipeline itself would load at once."""
         extent = ite(self.b_transposed, self.tile_n, self.tile_k)
-        per_thread = self.tile_n * self.tile_k // self.threads
-        narrow: IntExpr = const(2)
-        for width in (16, 32, 64):  # of 8, 16 and 32 bytes
-            narrow = ite((extent % width == 0) & (per_thread % width == 0), width, narrow)
         plain = self.computed_width(extent, self.tile_n, self.element_bytes)
-        return ite(self.narrow_b, narrow, plain)
+        return ite(self.narrow_b, self.narrow_width(extent, self.tile_n), plain)
+
+    def narrow_width(self, extent: IntExpr, tile_mn: IntExpr) -> IntExpr:
+        """`computed_width` of 4-bit elements: 32, 16 and 8 bytes are tried, and one is taken."""
+        per_thread = tile_mn * self.tile_k // self.threads
+        narrow: IntExpr = const(2)
+        for width in (16, 32, 64):
+            narrow = ite((extent % width == 0) & (per_thread % width == 0), width, narrow)
+        return narrow
 
     def width_for(self, extent: IntExpr, per_thread: IntExpr, size: IntExpr) -> IntExpr:
         """The widest of 16, 8 and, for larger elements, 4 bytes that divides both numbers."""

@@ -1,0 +1,1 @@
+"""C++ of quantised GEMM kernels."""

@@ -1,0 +1,87 @@
+"""GEMMs of 8-bit types whose sums are scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.gemm.words import PIPELINE_ALIASES
+from ckrules.constraints.quant.words import GROUP, GROUPED, SYNONYMS, VARIANTS
+from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.kernels.family import Family
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
+
+
+class Quant(Family):
+    """C = A B, with scales."""
+
+    name = "quant"
+    title = "quant_gemm"
+    variants = VARIANTS
+    since = "2025.11"
+    rank = 25
+    topics = {  # noqa: RUF012
+        "QUANT": "quantised GEMMs: groups, scales, pipelines",
+        "GEMM": "what GEMM kernels ask beside what all tile GEMMs do: types, layouts, D, weights",
+        **TOPICS,
+        "GPROB": "matrix products that a kernel accepts (`ckrules check --problem`)",
+        "QPROB": "matrix products with scales that a kernel accepts (`ckrules check --problem`)",
+    }
+    aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
+    synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "naming": "ckrules.constraints.quant.names:NAMING",
+        "styles": "ckrules.constraints.quant.names:STYLES",
+        "problems": "ckrules.constraints.quant.problems:QuantProblems",
+        "generation": "ckrules.codegen.quant.generation:GENERATION",
+    }
+    follows = ("family",)
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.quant import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
+        from ckrules.constraints.tile_gemm import picture
+
+        if point["pipeline"] == "preshufflev2":  # whose B goes to registers as it was shuffled
+            known = {k: v for k, v in known.items() if not k.startswith("b_")}
+        return picture.picture(point, known, gpu, in_order=not point["permute_n"])
+
+    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
+        from ckrules.constraints.tile_gemm import picture
+
+        return picture.block_map(point, in_order=not point["permute_n"])
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import gemm, quant, tile_gemm
+        from ckrules.constraints.quant.inherited import EXAMPLES, inherited
+        from ckrules.engine.rules.book import collect
+
+        shared = collect(tile_gemm, gemm, examples=EXAMPLES)
+        return [*inherited(shared), *collect(quant)]
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.quant.vocabulary import DEFAULTS
+
+        return DEFAULTS
+
+    def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
+        """The type of C, the groups and LDS buffers follow from variant and pipeline."""
+        super().complete(full, spelling)
+        full.setdefault("dtype_c", "fp16")
+        full.setdefault("group_k", GROUP if full.get("variant") in GROUPED else 1)
+        if isinstance(full.get("pipeline"), str):
+            full.setdefault("double_smem_buffer", full["pipeline"] == "preshufflev2")
+        if full.get("family") == self.name:
+            del full["family"]
+
+
+FAMILY = Quant()

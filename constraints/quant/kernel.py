@@ -1,0 +1,276 @@
+"""QUANT: which kernels there are: variants with their types, layouts, pipelines and buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.quant import words as w
+from ckrules.constraints.quant.quantities import Quantities
+from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.rules import rule
+
+_DIR = "ops/gemm_quant"
+_KERNEL = f"{_DIR}/kernel/gemm_quant_kernel.hpp: QuantGemmKernel"
+_AQUANT = f"{_DIR}/pipeline/gemm_aquant_pipeline_ag_bg_cr_{{v3,mem}}.hpp"
+_BQUANT = f"{_DIR}/pipeline/gemm_bquant_pipeline_ag_bg_cr_v3.hpp"
+_BLOCK = f"{_DIR}/block/block_universal_gemm_as_{{aquant_bs,bs_bquant}}_cr.hpp"
+_WEIGHTS = f"{_DIR}/pipeline/gemm_wp_bquant_pipeline_ag_bg_cr_v2.hpp"
+
+B: Mapping[str, Any] = {"variant": "bquant"}
+SHUFFLED: Mapping[str, Any] = {
+    "variant": "bquant", "pipeline": "preshufflev2", "double_smem_buffer": True, "warp_tile_k": 32,
+}  # fmt: skip
+ROWCOL: Mapping[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
+TENSOR: Mapping[str, Any] = {"variant": "tensor_quant", "group_k": 1}
+
+
+@rule(
+    "QUANT001", "pipeline-without-scales", kind="compile",
+    says="kernels of {variant} have no pipeline {pipeline}",
+    source=[f"{_DIR}/pipeline/gemm_{{aquant,bquant,wp_bquant}}_pipeline_ag_bg_cr_*.hpp: the pipelines that there are",
+            f"{_KERNEL}::RunGemm (rows and columns, and whole tensors: a window each of A and B)",
+            "ops/gemm/pipeline/gemm_pipeline_ag*.hpp: the operator() for single inputs"],
+    accepts=[{}, {"pipeline": "mem"}, B, SHUFFLED, ROWCOL, TENSOR, {**ROWCOL, "pipeline": "mem"}],
+    rejects=[{"pipeline": "compv4"}, {**B, "pipeline": "mem"}, {**ROWCOL, "pipeline": "compv6"}],
+)  # fmt: skip
+def pipeline_has_scales(c: Quantities) -> BoolExpr:
+    """Groups have pipelines of their own; rowcol_quant and tensor_quant have those with one LDS buffer.
+
+    Why: pipelines for groups are classes of their own. The others get a window each of A and B,
+    where GEMM kernels pass tuples of them, and an LDS pointer; compv6 and basic_v2 have no form
+    for that, and pipelines with two buffers want two pointers.
+
+    Fix: use compv3.
+    """
+    return all_of(
+        *(implies(c.variant == v, c.pipeline.isin(*known)) for v, known in w.PIPELINES.items())
+    )
+
+
+@rule(
+    "QUANT002", "scheduler-of-block-gemm", kind="compile", until="2026.06",
+    applies=lambda c: c.grouped & ~c.shuffled_b,
+    says="the block GEMM of {variant} has no scheduler {scheduler}",
+    source=[f"{_BLOCK}: BlockGemmImpl<GemmPipelineScheduler::Intrawave> is the only one",
+            f"{_AQUANT}: mem runs PipelineImpl<Interwave> whatever the scheduler is"],
+    accepts=[{}, {"pipeline": "mem"}],
+    rejects=[{"scheduler": "interwave"}, {"pipeline": "mem", "scheduler": "interwave"}],
+)  # fmt: skip
+def scheduler_is_intrawave(c: Quantities) -> BoolExpr:
+    """Kernels with groups have the scheduler intrawave; shuffled weights do not look at it.
+
+    Why: the block GEMMs that apply scales know no other, that of mem included, whose pipeline is
+    written for interwave.
+
+    Fix: use intrawave.
+    """
+    return c.scheduler == "intrawave"
+
+
+@rule(
+    "QUANT003", "operand-of-four-bits", kind="compile",
+    says=["aquant has no B of 4 bits: {dtype}",
+          "bquant has no A of 4 bits: {dtype}"],
+    source=f"{_BLOCK}: GemmTraits_ static_assert on the types of A, B and the scales",
+    accepts=[{}, {"dtype": "i4_fp8"}, {**B, "dtype": "fp8_i4"}],
+    rejects=[{"dtype": "fp8_i4"}, {**B, "dtype": "i4_fp8"}],
+)  # fmt: skip
+def scaled_operand_is_narrow(c: Quantities) -> BoolExpr:
+    """Of 4 bits is the operand that has scales: A of aquant, B of bquant.
+
+    Why: asserted in the block GEMMs.
+
+    Fix: use the other variant.
+    """
+    return all_of(
+        implies(c.variant == "aquant", ~c.narrow_b),
+        implies(c.variant == "bquant", ~c.narrow_a),
+    )
+
+
+@rule(
+    "QUANT004", "operand-with-groups-transposed", kind="compile", until="2026.06",
+    applies=lambda c: c.grouped,
+    says=["{variant} reads rows of A: layout {layout}",
+          "{variant} reads columns of B: layout {layout}"],
+    source=[f"{_AQUANT}, {_BQUANT}: make_shuffled_2d_static_tile_distribution and the like (the policy has no such member)",
+            f"{_WEIGHTS}: static_assert on is_a_col_major, is_b_row_major"],
+    accepts=[{}, B, {"layout": "rcc", "epilogue": "default"}],
+    rejects=[{"layout": "ccr"}, {**B, "layout": "rrr"}, {**SHUFFLED, "layout": "rrr"}],
+)  # fmt: skip
+def groups_lie_along_k(c: Quantities) -> BoolExpr:
+    """With groups of scales K is contiguous in A and B.
+
+    Why: the code that would transpose an operand in registers calls functions that the headers do
+    not have; shuffled weights assert it.
+
+    Fix: use a layout that begins with rc.
+    """
+    return all_of(~c.a_transposed, ~c.b_transposed)
+
+
+@rule(
+    "QUANT005", "default-epilogue-without-scales", kind="compile",
+    applies=lambda c: ~c.grouped,
+    says="the scales of {variant} are applied by cshuffle, not by epilogue {epilogue}",
+    source=[f"{_KERNEL}::RunGemm (six arguments)",
+            "ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::operator() (four)"],
+    accepts=[ROWCOL, TENSOR], rejects=[{**ROWCOL, "epilogue": "default"}],
+)  # fmt: skip
+def epilogue_applies_scales(c: Quantities) -> BoolExpr:
+    """Scales of rows and columns and of whole tensors need the CShuffle epilogue.
+
+    Why: it takes them as arguments; the default epilogue has none for them.
+
+    Fix: use cshuffle.
+    """
+    return c.epilogue != "default"
+
+
+@rule(
+    "QUANT011", "default-epilogue-of-four-bits", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_a,
+    says="epilogue {epilogue} asks for a warp GEMM of an A of 4 bits, which no header has: {dtype}",
+    source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::WG (ADataType as it is)",
+            "ops/epilogue/cshuffle_epilogue.hpp: ATypeToUse (B's type where A is pk_int4_t)"],
+    accepts=[{"dtype": "i4_fp8"}], rejects=[{"dtype": "i4_fp8", "epilogue": "default"}],
+)  # fmt: skip
+def epilogue_widens_a(c: Quantities) -> BoolExpr:
+    """An A of 4 bits is not used with the default epilogue.
+
+    Why: it asks for the warp GEMM of A's own type; CShuffle takes B's instead.
+
+    Fix: use cshuffle.
+    """
+    return c.epilogue != "default"
+
+
+@rule(
+    "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_a & ~c.grouped,
+    says=["{pipeline} does not widen an A of 4 bits: {dtype}",
+          "an A of 4 bits is not transposed on its way to LDS: layout {layout}"],
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: operator() for single inputs (the function of B takes A's type)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (ADataType)",
+            "core/container/thread_buffer.hpp: get_as static_assert"],
+    accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
+    rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem"},
+             {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
+)  # fmt: skip
+def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
+    """Without groups an A of 4 bits is used with compv3 or basic_v1, and compv3 reads its rows.
+
+    Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
+    the transposition in registers counts an element to a byte.
+
+    Fix: use compv3 and a layout that begins with r.
+    """
+    return all_of(~c.pipeline.isin("mem", "compv5"), ~c.a_transposed | (c.pipeline != "compv3"))
+
+
+@rule(
+    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.narrow_a,
+    says="{pipeline} loads elements of A one by one, and of {dtype} a byte holds two",
+    source="ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
+    accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
+)  # fmt: skip
+def rows_are_loaded_by_byte(c: Quantities) -> BoolExpr:
+    """An A of 4 bits is not used with basic_v1.
+
+    Why: it loads by element, of which a byte holds two.
+
+    Fix: use compv3.
+    """
+    return c.pipeline != "basic_v1"
+
+
+@rule(
+    "QUANT006", "buffers-of-quantised-pipeline", kind="compile",
+    applies=lambda c: c.variant == "bquant",
+    says=["{pipeline} of bquant needs double_smem_buffer = false",
+          "{pipeline} of bquant needs double_smem_buffer = true"],
+    source=f"{_KERNEL}::RunGemm and RunGemm2LDS (no matching operator())",
+    accepts=[B, SHUFFLED],
+    rejects=[{**B, "double_smem_buffer": True}, {**SHUFFLED, "double_smem_buffer": False}],
+)  # fmt: skip
+def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
+    """bquant has two LDS buffers with shuffled weights, and one with compv3.
+
+    Why: the kernel passes one LDS pointer or two, and each pipeline takes one of the forms.
+
+    Fix: change double_smem_buffer.
+    """
+    return all_of(c.shuffled_b | ~c.double_smem_buffer, ~c.shuffled_b | c.double_smem_buffer)
+
+
+@rule(
+    "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result",
+    applies=lambda c: c.variant != "bquant",
+    says="with two LDS buffers kernels of {variant} return without storing anything",
+    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
+    accepts=[{}, ROWCOL], rejects=[{"double_smem_buffer": True}, {**ROWCOL, "double_smem_buffer": True}],
+)  # fmt: skip
+def results_are_stored(c: Quantities) -> BoolExpr:
+    """aquant, rowcol_quant and tensor_quant have one LDS buffer.
+
+    Why: the form for two is written for bquant; for others it has an empty branch, so that the
+    kernel compiles, runs, and leaves C as it was.
+
+    Fix: set double_smem_buffer to false.
+    """
+    return ~c.double_smem_buffer
+
+
+@rule(
+    "QUANT010", "wave-groups-for-compv5", kind="wrong-result",
+    says="{pipeline} joins the sums of two wave groups, and quantised kernels have one",
+    source=["ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: TileGemmQuantTraits::NumWaveGroups",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5.hpp: the waves of each group (read, not run)"],
+    accepts=[{}], rejects=[{**ROWCOL, "pipeline": "compv5"}],
+)  # fmt: skip
+def one_wave_group(c: Quantities) -> BoolExpr:
+    """Quantised kernels do not use compv5.
+
+    Why: it wants two wave groups, and the traits of these kernels fix one.
+
+    Fix: use compv3.
+    """
+    return c.pipeline != "compv5"
+
+
+@rule(
+    "QUANT008", "transposed-results-of-bquant", kind="wrong-result",
+    applies=lambda c: c.variant == "bquant",
+    says="the pipelines of bquant do not transpose C, and an epilogue that takes it for transposed mixes rows and columns up",
+    source=[f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmBQuantPipelineProblem (no TransposeC; run)"],
+    accepts=[B], rejects=[{**B, "transpose_c": True}],
+)  # fmt: skip
+def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
+    """bquant has no transposed C.
+
+    Why: its problem fixes the pipeline's to false, while the epilogue has a parameter of its own.
+
+    Fix: turn transpose_c off.
+    """
+    return ~c.transpose_c
+
+
+@rule(
+    "QUANT009", "permuted-columns-of-plain-weights", kind="wrong-result",
+    applies=lambda c: c.permute_n,
+    says=["only shuffled weights have permuted columns, not {pipeline}",
+          "only cshuffle stores permuted columns, not {epilogue}"],
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (read, not run)",
+    accepts=[{**SHUFFLED, "permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
+    rejects=[{"permute_n": True}, {**SHUFFLED, "permute_n": True, "epilogue": "default"}],
+)  # fmt: skip
+def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
+    """permute_n goes with shuffled weights and the CShuffle epilogue.
+
+    Why: the host shuffles the weights in another order then, and the epilogue undoes it.
+
+    Fix: turn permute_n off.
+    """
+    return all_of(c.shuffled_b, c.epilogue == "cshuffle")

@@ -1,0 +1,311 @@
+"""Names of quantised GEMMs.
+
+The usual ones are our own, since upstream's leave types and pads out::
+
+    quant_{variant}_{dtype}_{layout}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}
+        _{tile MxNxK}_{waves MxNxK}_{warp tile MxNxK}[_qg{M}x{N}x{K}]
+        [_preshufflequant][_permuteN][_out_{dtype_c}][_scale_{dtype_scale}][_tc][_kbpc{n}]
+        [_single|_double]
+
+Groups of 1x1x1 are left out, and so are C of fp16, scales of fp32, and the LDS buffers that follow
+from the pipeline. `DISPATCHER` and `TILE_ENGINE` have upstream's forms, which are read here, too.
+
+Facts: ``make_quant_kernel_name`` of dispatcher/codegen/codegen_common.py, and the builders of
+tile_engine/ops/gemm/block_scale_gemm/{gemm_aquant,gemm_bquant}, ROCm/rocm-libraries of 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.gemm.names import TILES, TRUTH
+from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
+from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
+from ckrules.constraints.quant import words as w
+from ckrules.constraints.quant.vocabulary import DEFAULTS
+from ckrules.kernels.family import ParsedName, Point
+from ckrules.kernels.name_grammar import (
+    Grammar,
+    KernelNameError,
+    Piece,
+    Suffix,
+    flag,
+    literal,
+    number,
+    numbers,
+    one_of,
+)
+from ckrules.support.errors import UsageError, unknown
+
+_PADS = ("pad_m", "pad_n", "pad_k")
+_GROUPS = ("group_m", "group_n", "group_k")
+_NO_GROUPS: Mapping[str, Any] = dict.fromkeys(_GROUPS, 1)
+
+
+def _shapes() -> list[Piece]:
+    out: list[Piece] = []
+    for group in TILES:
+        out += [literal("_"), *numbers(group, "x")]
+    return out
+
+
+def _head(dtypes: Mapping[str, str], pipelines: Mapping[str, str]) -> list[Piece]:
+    return [
+        one_of("dtype", dtypes), literal("_"), one_of("layout", w.LAYOUTS), literal("_"),
+        one_of("pipeline", pipelines), literal("_"), one_of("epilogue", EPILOGUES), literal("_"),
+        one_of("scheduler", SCHEDULERS),
+    ]  # fmt: skip
+
+
+def _switches(names: tuple[str, ...]) -> list[Piece]:
+    out: list[Piece] = []
+    for name in names:
+        out += [literal("_"), one_of(name, TRUTH)]
+    return out
+
+
+_GROUPED = Suffix(
+    "_qg", "_qgMxNxK", (literal("_qg"), *numbers(_GROUPS, "x")), {**_NO_GROUPS},
+)  # fmt: skip
+GRAMMAR = Grammar(
+    [
+        literal("quant_"), one_of("variant", w.VARIANTS), literal("_"),
+        *_head({d: d for d in w.TYPES}, {p: p for p in GEMM_PIPELINES}), *_switches(_PADS),
+        *_shapes(),
+    ],
+    (
+        _GROUPED,
+        flag("_preshufflequant", "preshuffle_quant"),
+        flag("_permuteN", "permute_n"),
+        Suffix("_out", "_out_TYPE", (literal("_out_"), one_of("dtype_c", w.OUTPUTS)),
+               {"dtype_c": "fp16"}),
+        Suffix("_scale", "_scale_TYPE", (literal("_scale_"), one_of("dtype_scale", w.SCALES)),
+               {"dtype_scale": "fp32"}),
+        flag("_tc", "transpose_c"),
+        Suffix("_kbpc", "_kbpcN", (literal("_kbpc"), number("k_block_per_cu")),
+               {"k_block_per_cu": 1}),
+        Suffix("_buffers", "_single, _double",
+               (literal("_"), one_of("buffers", ("single", "double"))), {"buffers": ""}),
+    ),
+)  # fmt: skip
+
+
+def _two_buffers(pipeline: object) -> bool:
+    """The LDS buffers that follow from a pipeline."""
+    return pipeline == "preshufflev2"
+
+
+class _Form:
+    """One of upstream's forms of names."""
+
+    style = ""
+    tool = ""
+    variant = ""
+    begins = ""
+    grammar: Grammar
+    taken: Mapping[str, Any] = {}
+
+    def meant(self, said: dict[str, Any]) -> dict[str, Any]:
+        """The fields of what the name says."""
+        return said
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        """What the grammar writes of a point."""
+        return point
+
+    def parse(self, text: str) -> ParsedName:
+        """The kernel of a name, with what was taken for what it leaves out."""
+        said = self.meant(self.grammar.parse(text)[0])
+        point = {
+            **DEFAULTS, "dtype_c": "fp16", **_NO_GROUPS, **self.taken, **said,
+            "variant": self.variant,
+        }  # fmt: skip
+        point["double_smem_buffer"] = _two_buffers(point["pipeline"])
+        taken = {k: point[k] for k in (*self.taken, "dtype_c", "dtype_scale") if k not in said}
+        return ParsedName(point, {"style": self.style}, taken)
+
+    def format(self, point: Point) -> str:
+        """The name; raises `UsageError` for a kernel that the form cannot say."""
+        name = self.grammar.format(self.said(point))
+        parsed = self.parse(name)
+        for key, value in parsed.point.items():
+            if key in point and point[key] != value and key not in parsed.taken:
+                raise UsageError(
+                    f"{self.tool} has no kernel of {self.variant} with {key} = {point[key]}"
+                )
+        return name
+
+
+#: Upstream's words for types, without ``_``.
+_PLAIN = {d.replace("_", ""): d for d in w.TYPES}
+#: What names of tools begin with, by variant.
+PREFIXES: Mapping[str, str] = {
+    "aquant": "gemm_aquant_", "bquant": "gemm_bquant_", "rowcol_quant": "gemm_rowcolquant_",
+    "tensor_quant": "gemm_tensor_quant_",
+}  # fmt: skip
+
+
+class _Dispatched(_Form):
+    """The dispatcher's names, which leave pads out and call permuted columns an epilogue::
+
+    gemm_{aquant|bquant|rowcolquant|tensor_quant}_{dtype}_{layout}_{pipeline}_{epilogue}
+        _{scheduler}_{tile}_{waves}_{warp tile}[_qg{M}x{N}x{K}][_preshufflequant][_preshuffleb]
+    """
+
+    style, tool = "dispatcher", "the dispatcher"
+    taken: Mapping[str, Any] = {"pad_m": False, "pad_n": False, "pad_k": True, "k_block_per_cu": 1}
+
+    def __init__(self, variant: str) -> None:
+        self.variant, self.begins = variant, PREFIXES[variant]
+        pipelines = {"compv3": "compv3", "mem": "mem"}
+        head = _head(_PLAIN, pipelines)
+        at = next(i for i, piece in enumerate(head) if piece.field == "epilogue")
+        head[at] = one_of("epilogue", ("cshuffle", "default", "permute_n"))
+        suffixes: list[Suffix] = []
+        if variant in w.GROUPED:
+            suffixes = [_GROUPED]
+        if variant == "aquant":
+            suffixes.append(flag("_preshufflequant", "preshuffle_quant"))
+        if variant == "bquant":
+            suffixes.append(flag("_preshuffleb", "preshuffle_b"))
+        self.grammar = Grammar([literal(self.begins), *head, *_shapes()], suffixes)
+
+    def meant(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Shuffled weights have a pipeline of their own here, and permuted columns a switch."""
+        if said.pop("preshuffle_b", False):
+            said["pipeline"] = "preshufflev2"
+        said["permute_n"] = said["epilogue"] == "permute_n"
+        if said["permute_n"]:
+            said["epilogue"] = "cshuffle"
+        return said
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        """The words of upstream for these."""
+        shuffled = point["pipeline"] == "preshufflev2"
+        permuted = point["permute_n"] and point["epilogue"] == "cshuffle"
+        return {
+            **point,
+            "pipeline": "compv3" if shuffled else point["pipeline"],
+            "epilogue": "permute_n" if permuted else point["epilogue"],
+            "preshuffle_b": shuffled,
+        }
+
+
+class _Listed(_Form):
+    """tile_engine's names of 2026, which say pads and what is shuffled, and leave groups out::
+
+    gemm_aquant_{dtype}_{layout}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}
+        _{shuffled scales}_{tile}_{waves}_{warp tile}
+    gemm_bquant_…_{pad_k}_{shuffled scales}_{shuffled B}_…
+    """
+
+    style, tool = "tile_engine_2026", "tile_engine"
+    taken: Mapping[str, Any] = {"group_k": w.GROUP, "k_block_per_cu": 1}
+
+    def __init__(self, variant: str) -> None:
+        self.variant, self.begins = variant, PREFIXES[variant]
+        more = (
+            ("preshuffle_quant",) if variant == "aquant" else ("preshuffle_quant", "preshuffle_b")
+        )
+        types = {d: d for d in ("fp8", "bf8")}
+        head = _head(types, {"compv3": "compv3", "mem": "mem"})
+        switches = _switches((*_PADS, *more))
+        self.grammar = Grammar([literal(self.begins), *head, *switches, *_shapes()])
+
+    def meant(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Shuffled weights have a pipeline of their own here."""
+        if said.pop("preshuffle_b", False):
+            said["pipeline"] = "preshufflev2"
+        return said
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        """The words of upstream for these."""
+        shuffled = point["pipeline"] == "preshufflev2"
+        plain = "compv3" if shuffled else point["pipeline"]
+        return {**point, "pipeline": plain, "preshuffle_b": shuffled}
+
+
+DISPATCHED = tuple(_Dispatched(v) for v in w.VARIANTS)
+LISTED = tuple(_Listed(v) for v in w.GROUPED)
+
+
+def _form(text: str) -> _Form | None:
+    """The form that a text is one of: tile_engine's say pads behind the scheduler."""
+    found = next((form for form in DISPATCHED if text.startswith(form.begins)), None)
+    if found is None:
+        return None
+    listed = next((form for form in LISTED if form.variant == found.variant), None)
+    says_pads = any(f"_{word}_" in text for word in TRUTH)
+    return listed if listed is not None and says_pads else found
+
+
+class QuantNames:
+    """The usual names, which say every field but the GPU, and the reading of upstream's."""
+
+    prefix = "quant_"
+    beginnings = tuple(PREFIXES.values())
+
+    def parse(self, text: str) -> ParsedName:
+        """See `ckrules.kernels.names.parse_name`; upstream's names are read as well."""
+        form = _form(text)
+        if form is not None:
+            return form.parse(text)
+        said, _ = GRAMMAR.parse(text)
+        buffers = said.pop("buffers")
+        usual = _two_buffers(said["pipeline"])
+        if buffers and (buffers == "double") == usual:
+            at = (GRAMMAR.span(text, "buffers") or (0, 0))[0]
+            raise KernelNameError(text, at + 1, "no buffers, which follow from the pipeline")
+        said["double_smem_buffer"] = usual != bool(buffers)
+        return ParsedName(said)
+
+    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
+        """See `ckrules.kernels.names.format_name`."""
+        spelt = dict(spelling or {})
+        if style := spelt.pop("style", None):
+            return STYLES[style].format(point)
+        for key in spelt.keys() - {"pipeline"}:
+            raise unknown("spelling", key, ("pipeline", "style"))
+        for key in ("pipeline", "double_smem_buffer"):
+            if key not in point:
+                raise UsageError(f"a point without {key!r} has no name")
+        two = point["double_smem_buffer"]
+        apart = two != _two_buffers(point["pipeline"])
+        return GRAMMAR.format(
+            {**point, "buffers": ("double" if two else "single") if apart else ""}
+        )
+
+    def span(self, text: str, name: str) -> tuple[int, int] | None:
+        """Where a name writes the field."""
+        form = _form(text)
+        return (GRAMMAR if form is None else form.grammar).span(text, name)
+
+    def without_defaults(self, text: str) -> str:
+        """The text without suffixes that say a default."""
+        return GRAMMAR.without_defaults(text) if _form(text) is None else text
+
+    def rule_set_spelling(self, point: Point) -> dict[str, str]:
+        """Nothing: upstream has no lists of our names."""
+        return {}
+
+
+class ToolNames:
+    """The names of one tool, a form a variant."""
+
+    def __init__(self, forms: tuple[_Form, ...]) -> None:
+        self.forms = forms
+
+    def format(self, point: Point) -> str:
+        """The name; raises `UsageError` for a kernel that the tool does not make."""
+        form = next((f for f in self.forms if f.variant == point["variant"]), None)
+        if form is None:
+            raise UsageError(f"{self.forms[0].tool} has no name for kernels of {point['variant']}")
+        return form.format(point)
+
+
+NAMING = QuantNames()
+#: By the word for them.
+STYLES: Mapping[str, ToolNames] = {
+    "dispatcher": ToolNames(DISPATCHED), "tile_engine_2026": ToolNames(LISTED),
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Rules on a quantised GEMM and a product together."""

@@ -1,0 +1,68 @@
+"""QPROB: sums that quantised kernels accept, and compute right."""
+
+from __future__ import annotations
+
+from ckrules.constraints.quant.kernel import ROWCOL, B
+from ckrules.constraints.quant.problems import QuantProblem
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_CHECK = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument"
+_MEM = "ops/gemm_quant/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp"
+
+
+@rule(
+    "QPROB001", "scaled-sums-in-parts", kind="launch",
+    says=["sums with scales are not split: k_batch = {k_batch}",
+          "a quantised kernel computes one product: batch = {batch}",
+          "a quantised kernel computes one product: {groups} groups"],
+    source=_CHECK, accepts=[{}, ROWCOL], rejects=[{"k_batch": 2}, {"batch": 2}],
+)  # fmt: skip
+def sums_are_whole(c: QuantProblem) -> BoolExpr:
+    """A quantised kernel computes one product, with its sums in one part.
+
+    Why: the argument check refuses other numbers of parts; batches have no kernel here, and groups
+    one of their own, which is not covered.
+
+    Fix: use k_batch = 1.
+    """
+    return all_of(c.k_batch == 1, c.batch == 1, c.groups == 1)
+
+
+@rule(
+    "QPROB002", "scales-not-whole-loads", kind="launch",
+    applies=lambda c: c.grouped,
+    says=("{sum_scales} scales of K = {K} are no multiple of the {vector_scale} that are loaded at "
+          "once"),
+    source=[_CHECK, "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: GetABQGlobalVectorLoadSize"],
+    accepts=[{}, {"group_k": 32}, B], rejects=[{"group_k": 32, "pad_k": True, "K": 528}],
+)  # fmt: skip
+def scales_are_loaded_whole(c: QuantProblem) -> BoolExpr:
+    """The scales along K are a multiple of what is loaded at once.
+
+    Why: the width follows from the tile, and the check asks it of the whole sum.
+
+    Fix: use larger groups, or pad K to whole tiles.
+    """
+    return c.sum_scales % c.vector_scale == 0
+
+
+@rule(
+    "QPROB003", "tiles-left-out-by-mem", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
+    says=("{pipeline} has {mem_stages} tiles under way and sums {summed_tiles} of {sum_tiles}"),
+    source=[f"{_MEM}: the hot loop goes on by PrefetchStages, and the tail has one tile or two",
+            f"{_MEM}: GetBlockLoopTailNum (run)"],
+    accepts=[{"pipeline": "mem", "K": 256}], rejects=[{"pipeline": "mem", "tile_k": 32,
+                                                       "group_k": 32, "K": 96}],
+)  # fmt: skip
+def mem_sums_every_tile(c: QuantProblem) -> BoolExpr:
+    """mem of aquant sums as many tiles as there are.
+
+    Why: after whole rounds of the tiles that are under way it sums one more tile, or two, by
+    whether their number is even. That is all of them where two tiles are under way, and for few
+    other numbers.
+
+    Fix: use compv3, or a larger tile.
+    """
+    return c.summed_tiles == c.sum_tiles

@@ -1,0 +1,72 @@
+"""Matrix products as problems of quantised GEMMs: the scales belong to the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from ckrules.constraints.gemm import problem_fields
+from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problems import GemmProblems
+from ckrules.constraints.quant import vocabulary as quant
+from ckrules.constraints.quant.quantities import Quantities
+from ckrules.engine.expr import IntExpr, ceil_div, ite
+from ckrules.engine.rules.book import quantity, quantity_in
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.family import Point
+
+
+class QuantProblem(Quantities, problem_fields.GemmProblem):
+    """A quantised GEMM and a product."""
+
+    @quantity_in("scales")
+    def sum_scales(self) -> IntExpr:
+        """Scales of a whole row of A, or of a column of B, along K."""
+        return ceil_div(self.K, self.group_k)
+
+    @quantity
+    def sum_tiles(self) -> IntExpr:
+        """Block tiles of a sum."""
+        return ceil_div(self.K, self.tile_k)
+
+    @quantity
+    def summed_tiles(self) -> IntExpr:
+        """Block tiles that mem of aquant sums: whole rounds of its stages, then one or two."""
+        stages = self.mem_stages
+        rounds = ceil_div(self.sum_tiles - stages, stages) * stages
+        tail: IntExpr = ite(self.sum_tiles % 2 == 0, 2, 1)
+        return ite(self.sum_tiles > stages, rounds, 0) + tail
+
+
+class QuantProblems(GemmProblems):
+    """Matrix products with scales."""
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        """Fields of kernel and product, with what follows from them."""
+        every = [*quant.fields([g.name for g in gpus]), *problem_fields.fields()]
+        words = QuantProblem(every, quant.facts(gpus, ck), ck)
+        words.baseline = {**quant.BASELINE, **problem_fields.BASELINE}
+        return words
+
+    def rules(self) -> list[RuleDef]:
+        """What ``QuantGemmKernel::IsSupportedArgument`` tests, and what it should."""
+        from ckrules.constraints.gemm import problem_rules as gemm
+        from ckrules.constraints.quant import problem_rules as quant_rules
+        from ckrules.constraints.quant.inherited import PROBLEM_EXAMPLES
+        from ckrules.engine.rules.book import collect
+
+        shared = collect(gemm, examples=PROBLEM_EXAMPLES)
+        return [r for r in shared if r.code in PROBLEM_EXAMPLES] + collect(quant_rules)
+
+    def smoke(self, config: Point) -> list[Product]:
+        """Those of other GEMMs whose sums are whole."""
+        return [p for p in super().smoke(config) if p.k_batch == 1]
+
+    def tensors(self, problem: Product, config: Point) -> NoReturn:
+        """None yet; raises `UsageError`."""
+        raise UsageError(f"there is no data for quantised GEMMs yet: {problem}")

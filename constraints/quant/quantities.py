@@ -1,0 +1,106 @@
+"""What a quantised GEMM is to the rules that it shares with other GEMMs, and its scales."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ckrules.constraints.gemm.quantities import Quantities as Gemm
+from ckrules.constraints.quant import words as w
+from ckrules.engine.expr import FALSE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
+from ckrules.engine.rules.book import quantity, quantity_in
+
+
+class Quantities(Gemm):
+    """Fields, facts and quantities of a quantised GEMM kernel."""
+
+    dtype_scale: EnumExpr
+    group_m: IntExpr
+    group_n: IntExpr
+    group_k: IntExpr
+    preshuffle_quant: BoolExpr
+
+    # -- what other GEMMs have and these have not --------------------------------------------
+
+    @property
+    def num_wave_groups(self) -> IntExpr:  # type: ignore[override]
+        """Always one (TileGemmQuantTraits)."""
+        return const(1)
+
+    @property
+    def has_d(self) -> BoolExpr:
+        """Never: there are no tensors D."""
+        return FALSE
+
+    @property
+    def mixed(self) -> BoolExpr:
+        """Never: A and B have one type, but that one of them may have 4 bits."""
+        return FALSE
+
+    @property
+    def one_buffer(self) -> BoolExpr:
+        """Never: the kernel has a form for two LDS buffers."""
+        return FALSE
+
+    @quantity
+    def splits_k(self) -> BoolExpr:
+        """Never: the argument check refuses sums in parts."""
+        return FALSE
+
+    # -- types and widths --------------------------------------------------------------------
+
+    @cached_property
+    def narrow_a(self) -> BoolExpr:
+        """True where A has 4 bits, two elements to a byte."""
+        return self.dtype.isin(*w.NARROW_A)
+
+    @cached_property
+    def narrow_b(self) -> BoolExpr:
+        """True where B has 4 bits, two elements to a byte."""
+        return self.dtype.isin(*w.NARROW_B)
+
+    @cached_property
+    def grouped(self) -> BoolExpr:
+        """True where scales belong to groups along K, of A or of B."""
+        return self.variant.isin(*w.GROUPED)
+
+    @quantity
+    def computed_vector_a(self) -> IntExpr:
+        """Elements of A that the pipeline itself would load at once."""
+        extent = ite(self.a_transposed, self.tile_m, self.tile_k)
+        plain = super().computed_vector_a
+        return ite(self.narrow_a, self.narrow_width(extent, self.tile_m), plain)
+
+    @cached_property
+    def known_warp_tile(self) -> BoolExpr:
+        """Where the headers have the warp GEMM of the type that instructions see."""
+        return self._has("header_warp_tiles")
+
+    # -- scales ------------------------------------------------------------------------------
+
+    @quantity_in("bytes")
+    def scale_bytes(self) -> IntExpr:
+        """Size of a scale."""
+        node: IntExpr = lookup(self.facts["scale_bytes"], self.dtype_scale)
+        return node
+
+    @quantity_in("scales")
+    def scales_k(self) -> IntExpr:
+        """Scales of a row of A's tile, or of a column of B's, along K."""
+        return self.tile_k // self.group_k
+
+    @quantity_in("scales")
+    def vector_scale(self) -> IntExpr:
+        """Scales that the argument check counts as loaded at once."""
+        rows = ite(self.variant == "aquant", self.tile_m, self.tile_n // self.group_n)
+        per_thread = rows * self.scales_k // (self.threads // self.wave_n)
+
+        def first(widths: tuple[int, ...]) -> IntExpr:
+            node: IntExpr = const(1)
+            for width in sorted(widths):
+                fits = (self.scales_k % width == 0) & (per_thread % width == 0)
+                node = ite(fits, width, node)
+            return node
+
+        # 32, 16, 8 and 4 bytes are tried
+        wide = ite(self.scale_bytes == 4, first((8, 4, 2)), first((32, 16, 8, 4)))
+        return ite(self.grouped, wide, 1)

@@ -1,0 +1,188 @@
+"""Quantised GEMMs: names of ours and of upstream's tools, rules at their boundaries, the probe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckrules.certify import probe
+from ckrules.codegen.quant.probe import pipeline
+from ckrules.constraints.quant.names import PREFIXES, STYLES
+from ckrules.constraints.quant.vocabulary import BASELINE
+from ckrules.constraints.quant.words import VARIANTS
+from ckrules.engine.evaluate.pointwise import At
+from ckrules.kernels import problem_books
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.library import book
+from ckrules.kernels.name_grammar import KernelNameError
+from ckrules.kernels.names import format_name, parse_name, styled_name
+from ckrules.kernels.selection import select
+from ckrules.support.errors import UsageError
+
+SHUFFLED: dict[str, Any] = {
+    "variant": "bquant", "pipeline": "preshufflev2", "double_smem_buffer": True,
+    "warp_tile_k": 32,
+}  # fmt: skip
+OTHERS: dict[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
+
+
+def broken(ck: str = "2025.11", **changed: Any) -> set[str]:
+    rules = book("aquant", ck=ck)
+    return {v.code for v in rules.violations({**BASELINE, **changed})}
+
+
+def test_legal_kernels_have_names_that_are_read_back() -> None:
+    seen = 0
+    for variant in VARIANTS:
+        region = select(Books("2025.11"), {"variant": variant, "arch": "gfx942"})
+        for point in region.space.sample(20, seed=3):
+            assert parse_name(format_name(point)).point == {
+                k: v for k, v in point.items() if k != "arch"
+            }
+            seen += 1
+    assert seen == 20 * len(VARIANTS)
+
+
+#: Names as upstream's tools write them, the last two of them tile_engine.
+NAMES = """\
+gemm_tensor_quant_fp8_rcr_compv3_cshuffle_intrawave_128x128x128_1x4x1_16x16x32
+gemm_rowcolquant_bf8_rcr_compv3_cshuffle_intrawave_16x64x256_1x4x1_16x16x32
+gemm_aquant_fp8_rcr_mem_default_intrawave_16x64x256_1x4x1_16x16x32_qg1x1x128
+gemm_aquant_fp8_rcr_compv3_cshuffle_intrawave_16x64x256_1x4x1_16x16x64_qg1x1x128_preshufflequant
+gemm_bquant_fp8i4_rcr_compv3_cshuffle_intrawave_16x64x256_1x4x1_16x16x32_qg1x1x128
+gemm_bquant_fp8_rcr_compv3_permute_n_intrawave_128x128x128_1x4x1_16x16x32_qg1x1x128_preshuffleb
+gemm_aquant_fp8_rcr_mem_default_intrawave_False_False_True_False_128x128x128_2x2x1_32x32x16
+gemm_bquant_bf8_rcr_compv3_default_intrawave_False_False_False_False_True_128x128x128_1x4x1_16x16x64
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "style"),
+    [(n, "tile_engine_2026" if "False" in n else "dispatcher") for n in NAMES.split()],
+)
+def test_upstreams_names_both_ways(name: str, style: str) -> None:
+    parsed = parse_name(name)
+    assert parsed.spelling == {"style": style}
+    assert styled_name(parsed.point, style) == name
+    assert set(parsed.taken) >= {"dtype_c", "k_block_per_cu"}
+    full = config_from_mapping({**parsed.point, "arch": "gfx942"}, Books("2025.11")).point
+    assert set(full) == set(book("aquant").fields)
+
+
+def test_what_upstreams_words_mean() -> None:
+    point = parse_name(
+        "gemm_bquant_fp8i4_rcr_compv3_permute_n_intrawave"
+        "_128x128x128_1x4x1_16x16x32_qg1x1x128_preshuffleb"
+    ).point
+    assert (point["dtype"], point["pipeline"], point["permute_n"]) == (
+        "fp8_i4", "preshufflev2", True,
+    )  # fmt: skip
+    assert (point["epilogue"], point["double_smem_buffer"]) == ("cshuffle", True)
+
+
+def test_tools_have_no_names_for_kernels_of_others() -> None:
+    with pytest.raises(UsageError, match="tile_engine has no name for kernels of rowcol_quant"):
+        STYLES["tile_engine_2026"].format({**BASELINE, **OTHERS})
+    with pytest.raises(UsageError, match="the dispatcher has no kernel of aquant with transpose_c"):
+        STYLES["dispatcher"].format({**BASELINE, "transpose_c": True})
+    assert set(PREFIXES) == set(VARIANTS)
+
+
+def test_faults_in_names_have_a_column() -> None:
+    good = format_name(BASELINE)
+    with pytest.raises(KernelNameError, match=r"column 14: expected .*fp8"):
+        parse_name(good.replace("_fp8_", "_fp9_"))
+    with pytest.raises(KernelNameError, match="no buffers, which follow from the pipeline"):
+        parse_name(f"{good}_single")
+
+
+@pytest.mark.parametrize(
+    ("changed", "codes"),
+    [
+        ({}, set()),
+        ({"double_smem_buffer": True}, {"QUANT007"}),
+        ({**OTHERS, "double_smem_buffer": True}, {"QUANT007"}),
+        ({"variant": "bquant", "double_smem_buffer": True}, {"QUANT006"}),
+        (SHUFFLED | {"tile_m": 128}, set()),
+        (SHUFFLED | {"tile_m": 128, "group_n": 32}, {"QUANT032"}),
+        ({"variant": "bquant", "group_n": 96, "tile_n": 192}, {"QUANT026"}),
+        ({"dtype": "fp8_i4"}, {"QUANT003"}),
+        ({"dtype": "i4_fp8"}, set()),
+        ({"tile_m": 128}, {"QUANT030"}),
+        ({"tile_m": 128, "transpose_c": True}, set()),
+        ({"wave_k": 2}, {"QUANT024"}),
+        ({**OTHERS, "wave_k": 2}, {"WAVE001"}),
+        ({**OTHERS, "epilogue": "default"}, {"QUANT005"}),
+        ({**OTHERS, "layout": "crr"}, set()),
+        ({"layout": "crr"}, {"QUANT004"}),
+        ({**OTHERS, "pipeline": "compv5"}, {"QUANT010"}),
+        ({"pipeline": "mem", "scheduler": "interwave"}, {"QUANT002"}),
+    ],
+)
+def test_rules_at_their_boundaries(changed: dict[str, Any], codes: set[str]) -> None:
+    assert broken(**changed) == codes
+
+
+def test_later_headers_lift_some_of_them() -> None:
+    assert broken("2026.06", layout="crr") == set()
+    assert broken("2026.06", pipeline="mem", scheduler="interwave") == set()
+    assert broken("2026.06", double_smem_buffer=True) == {"QUANT007"}
+
+
+def test_sums_that_mem_leaves_out() -> None:
+    """Tiles that mem sums, counted as its loop does, against the quantity."""
+    rules = problem_books.book("aquant", ck="2025.11")
+    words = rules.vocabulary.names()
+    seen = set()
+    for tile_k in (32, 64, 128, 256):
+        for steps in range(1, 14):
+            sizes = {"M": 64, "N": 128, "K": steps * tile_k}
+            point = {**rules.vocabulary.baseline, "pipeline": "mem", "tile_k": tile_k,
+                     "group_k": 32, **sizes}  # fmt: skip
+            at = At(rules.point(point))
+            stages, done = at.value(words["mem_stages"]), 0
+            while steps > stages and (done == 0 or done < steps - stages):
+                done += stages
+            done += 2 if steps % 2 == 0 else 1
+            assert at.value(words["summed_tiles"]) == done
+            wrong = {v.code for v in rules.violations(rules.point(point))} & {"QPROB003"}
+            assert bool(wrong) == (done != steps)
+            seen.add(bool(wrong))
+    assert seen == {False, True}
+
+
+def test_problem_rules() -> None:
+    rules = problem_books.book("aquant", ck="2025.11")
+
+    def codes(**changed: Any) -> set[str]:
+        return {v.code for v in rules.violations({**rules.vocabulary.baseline, **changed})}
+
+    assert codes() == set()
+    assert codes(k_batch=2) == {"QPROB001"}
+    assert codes(K=520, pad_k=True) == {"GPROB004", "GPROB005"}
+    assert "QPROB002" in codes(K=528, pad_k=True, group_k=32)
+
+
+@pytest.mark.parametrize(
+    ("variant", "word", "name"),
+    [
+        ("aquant", "compv3", "AQuantGemmPipelineAgBgCrCompV3"),
+        ("bquant", "compv3", "BQuantGemmPipelineAgBgCrCompV3"),
+        ("rowcol_quant", "mem", "GemmPipelineAgBgCrMem"),
+    ],
+)
+def test_classes_of_pipelines(variant: str, word: str, name: str) -> None:
+    assert pipeline(variant, word) == name
+
+
+def test_probe_of_each_variant() -> None:
+    for variant in VARIANTS:
+        groups = 128 if variant in ("aquant", "bquant") else 1
+        text = probe.render({**BASELINE, "variant": variant, "group_k": groups})
+        assert text.count("template __global__ void") == 1
+        assert ("QuantGroupShape<ct::sequence<1, 1, 128>>" in text) == (groups == 128)
+    assert "group_k" in probe.fields(BASELINE)
+    with pytest.raises(UsageError, match="tile_m is None where a probe needs an integer"):
+        probe.render({k: v for k, v in BASELINE.items() if k != "tile_m"})
