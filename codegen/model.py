@@ -10,7 +10,8 @@ from typing import Any
 from ckrules.arch.model import hip_major
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import family_of
-from ckrules.kernels.family import Family, Generation
+from ckrules.kernels.family import Family
+from ckrules.kernels.parts import Generation
 from ckrules.support.errors import UsageError
 
 

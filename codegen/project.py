@@ -13,7 +13,7 @@ from ckrules.codegen.ck_options import AMD_CLANG, ASKED, FIXED_IN, options
 from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import Stamp, current
-from ckrules.kernels.family import Generation
+from ckrules.kernels.parts import Generation
 from ckrules.support.errors import UsageError
 
 _DEVICE = ("ckrules_device.h",)

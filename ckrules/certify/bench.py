@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ckrules.compiling.artifacts import Artifact
     from ckrules.compiling.manifest import ManifestEntry
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point, Problem
+    from ckrules.kernels.parts import Point, Problem
 
 DEVICE = "cpu"
 

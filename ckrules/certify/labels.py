@@ -22,7 +22,7 @@ from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point, Problem
+    from ckrules.kernels.parts import Point, Problem
 
 _LONGEST = 1 << 22
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ckrules.device.prediction import Prediction
     from ckrules.engine.rules import Violation
     from ckrules.engine.rules.book import RuleBook
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 Said = tuple[Trial, "Prediction | None"]
 

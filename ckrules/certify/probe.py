@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ckrules.codegen.render import render as render_template
 from ckrules.kernels.families import family_of
-from ckrules.kernels.family import Generation
+from ckrules.kernels.parts import Generation
 from ckrules.support.errors import UsageError
 
 Point = Mapping[str, object]

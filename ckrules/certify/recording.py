@@ -18,7 +18,7 @@ from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 
 def of_compiler(

@@ -10,7 +10,7 @@ from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 CATALOG = "recommended"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.session import ValidationSession
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 

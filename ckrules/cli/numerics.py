@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ckrules.certify.numerics import Difference, NumericMatrix
     from ckrules.compiling.session import BuildOptions
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ckrules.compat.asking import Asked, asked, completed
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 from ckrules.support.errors import UsageError, unknown
 
 _VARIANTS = {"gemm": "standard", "gemm_multi_d": "multi_d", "gemm_preshuffle": "preshuffle"}

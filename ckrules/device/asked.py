@@ -11,7 +11,7 @@ from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 
 def fits(kernel: ManifestEntry, problem: Problem) -> bool:

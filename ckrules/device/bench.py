@@ -20,7 +20,7 @@ from ckrules.device.store import Runs
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.interface import DeviceInfo
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 
 class BenchSession(ValidationSession):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ckrules.device.patterns import Pattern
     from ckrules.device.tensors import Expected
     from ckrules.device.tolerance import Comparison
-    from ckrules.kernels.family import Tensor, Tensors
+    from ckrules.kernels.parts import Tensor, Tensors
 
 GUARD = 4096
 """Bytes before and after every buffer that a kernel must not touch."""

@@ -16,7 +16,7 @@ from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 ABI_VERSION = 3
 _LAUNCH = 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 Dim3 = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ckrules.device.hostlib import Fill, Info, Launch, Room
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 
 class RunStatus(StrEnum):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ckrules.device.dtypes import Floats
     from ckrules.device.tensors import Expected
     from ckrules.device.tolerance import Comparison
-    from ckrules.kernels.family import Tensors
+    from ckrules.kernels.parts import Tensors
 
 _MOST_SLICES = 160
 _SAMPLES = 5

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ckrules.device.dtypes import Floats
     from ckrules.device.tensors import Expected
     from ckrules.device.tolerance import Comparison
-    from ckrules.kernels.family import Axis, Division, Tensors
+    from ckrules.kernels.parts import Axis, Division, Tensors
 
 Mask = Any  # NDArray[np.bool_], of which mypy knows too little
 

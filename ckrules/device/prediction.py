@@ -12,7 +12,7 @@ from ckrules.support.errors import CkrulesError
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.engine.rules.batch import BatchChecker
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 
 @dataclass(frozen=True, slots=True)

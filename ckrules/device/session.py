@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.cluster import ClusterPool
     from ckrules.device.interface import DeviceInfo
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 Predictor = Callable[["ManifestEntry", "Problem"], Prediction | None]
 Opened = Callable[..., "Pool | ClusterPool"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.interface import DeviceInfo
     from ckrules.device.jobs import RunOutcome
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 COLUMNS: dict[str, str] = {
     "name": "enum",

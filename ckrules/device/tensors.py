@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.device.dtypes import Bits, Floats
-    from ckrules.kernels.family import Tensor, Tensors
+    from ckrules.kernels.parts import Tensor, Tensors
 
 
 @dataclass(frozen=True)

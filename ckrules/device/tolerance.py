@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.device.dtypes import Floats
-    from ckrules.kernels.family import Tensors
+    from ckrules.kernels.parts import Tensors
 
 ACCUMULATOR = "fp32"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ckrules.device.session import RunOptions
     from ckrules.device.store import Runs
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point, Problem
+    from ckrules.kernels.parts import Point, Problem
 
 
 def build(home: Path) -> None:

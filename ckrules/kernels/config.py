@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ckrules.arch import CK_VERSIONS
 from ckrules.engine.expr import ENUM, Value
 from ckrules.kernels.families import family_of, plain_variant
-from ckrules.kernels.family import Family, ParsedName
+from ckrules.kernels.family import Family
 from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.kernels.names import format_name, naming_of, parse_name
+from ckrules.kernels.parts import ParsedName
 from ckrules.kernels.schema import LONG, FieldError, Schema, shorten
 from ckrules.support.errors import CkrulesError, UsageError, nearest, unknown
 

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ckrules.kernels.family import Family, Problems
+from ckrules.kernels.family import Family
+from ckrules.kernels.parts import Problems
 from ckrules.support.errors import RuleBookError, UsageError, unknown
 
 GROUP = "ckrules.families"

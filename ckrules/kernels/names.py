@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any
 
 from ckrules.kernels.families import families, family_of
-from ckrules.kernels.family import Family, Naming, ParsedName
+from ckrules.kernels.family import Family
 from ckrules.kernels.name_grammar import KernelNameError
+from ckrules.kernels.parts import Naming, ParsedName
 from ckrules.support.errors import UsageError, unknown
 
 __all__ = [

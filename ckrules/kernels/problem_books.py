@@ -16,7 +16,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
 from ckrules.kernels.families import families, family_of, problems_of
-from ckrules.kernels.family import Problems
+from ckrules.kernels.parts import Problems
 
 
 def book(

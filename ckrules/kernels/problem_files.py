@@ -15,7 +15,7 @@ from operator import methodcaller
 from typing import Any
 
 from ckrules.kernels.families import problems_of
-from ckrules.kernels.family import Problems
+from ckrules.kernels.parts import Problems
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
 

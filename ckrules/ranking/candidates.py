@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 
 _CHUNK = 1 << 14

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.arch.performance import Product
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Family, Point
+    from ckrules.kernels.family import Family
+    from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate, Timing
 
 

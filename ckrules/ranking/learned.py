@@ -30,7 +30,7 @@ from ckrules.support.files import replace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate
 
     Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 _TIMES = {"latency_us": 1.0, "latency_ms": 1e3}
 _LARGEST = 1 << 28

@@ -16,7 +16,7 @@ from ckrules.ranking.learned import NoLightGBMError, TimeModel, load
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.ranking.kernels import KernelTable
 
 

@@ -23,7 +23,7 @@ from ckrules.ranking.ranker import Ranked, Ranker, Ranking
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.ranking.candidates import Candidates
 
 SAMPLE = 20_000

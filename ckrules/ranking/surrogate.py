@@ -21,7 +21,7 @@ from ckrules.ranking.kernels import KernelTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.ranking.ranker import Ranked
     from ckrules.ranking.search import Search
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.kernels.books import Books
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate
     from ckrules.ranking.ranker import Ranker
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ckrules.kernels.families import problems_of
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 #: The columns of a problem in upstream's benchmarks of grouped convolutions (rocm-libraries,
 #: tile_engine/ops/grouped_conv, training_data_forward_bf16_20.csv).

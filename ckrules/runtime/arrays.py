@@ -22,7 +22,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.dtypes import Bits
-    from ckrules.kernels.family import Tensor
+    from ckrules.kernels.parts import Tensor
 
 _NUMPY = {
     "fp32": ("float32",),

@@ -10,7 +10,7 @@ from ckrules.kernels.families import plain_variant, variants
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
     from ckrules.runtime.built import BuiltKernel
 
 

@@ -20,7 +20,7 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
     from ckrules.device.jobs import LaunchableKernel
-    from ckrules.kernels.family import Problem, Tensor
+    from ckrules.kernels.parts import Problem, Tensor
 
 
 @dataclass(frozen=True, slots=True)

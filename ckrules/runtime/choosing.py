@@ -18,7 +18,7 @@ from ckrules.runtime.padding import larger
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Problem, Tensor
+    from ckrules.kernels.parts import Problem, Tensor
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.built import BuiltKernel
     from ckrules.runtime.measured import Measured

@@ -28,7 +28,7 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
     from ckrules.device.interface import Device
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.engine import Engine, Outcome
     from ckrules.runtime.isolated import IsolatedEngine

@@ -21,7 +21,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.jobs import LaunchableKernel
-    from ckrules.kernels.family import Problem, Tensor
+    from ckrules.kernels.parts import Problem, Tensor
     from ckrules.runtime.built import KernelFile
 
 _PLANS = 256

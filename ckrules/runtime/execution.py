@@ -13,7 +13,7 @@ from ckrules.runtime.padding import corner, embedded, stored
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Tensor
+    from ckrules.kernels.parts import Tensor
     from ckrules.runtime.arrays import Operand
     from ckrules.runtime.choosing import Choice
     from ckrules.runtime.isolated import IsolatedEngine

@@ -22,7 +22,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.interface import DeviceInfo
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
     from ckrules.runtime.built import BuiltKernel
 
 

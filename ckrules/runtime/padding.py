@@ -12,7 +12,7 @@ from ckrules.kernels.families import family_of
 
 if TYPE_CHECKING:
     from ckrules.device.dtypes import Bits
-    from ckrules.kernels.family import Problem, Tensor
+    from ckrules.kernels.parts import Problem, Tensor
     from ckrules.runtime.built import BuiltKernel
 
 Shape = tuple[int, ...]

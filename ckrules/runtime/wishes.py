@@ -13,7 +13,7 @@ from ckrules.runtime.errors import NoKernelError
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ckrules.kernels.family import Point, Problem
+    from ckrules.kernels.parts import Point, Problem
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.built import BuiltKernel

@@ -15,7 +15,8 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.where import parse, parse_condition
 from ckrules.engine.rules import Kind, Rule
-from ckrules.kernels.family import CatalogWalk, Family
+from ckrules.kernels.family import Family
+from ckrules.kernels.parts import CatalogWalk
 from ckrules.support.errors import CkrulesError
 
 

@@ -9,7 +9,7 @@ from ckrules.constraints.conv import builder
 from ckrules.constraints.conv.vocabulary import TYPES
 from ckrules.engine.expr import BoolExpr, named, rel
 from ckrules.engine.rules import RuleDef
-from ckrules.kernels.family import Tiling
+from ckrules.kernels.parts import Tiling
 
 #: Where upstream's sets say nothing, every one of these is meant.
 FREE = ("ndim",)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
-    from ckrules.kernels.family import Point
     from ckrules.kernels.lds_map import LdsMap
+    from ckrules.kernels.parts import Point
 
 
 class GroupedConvolution(Family):

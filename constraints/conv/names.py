@@ -26,7 +26,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, UPSTREAM_LAYOUT
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
     Grammar,
     Piece,
@@ -39,6 +38,7 @@ from ckrules.kernels.name_grammar import (
     one_of,
 )
 from ckrules.kernels.names import strip_file_decoration
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
 VARIANTS = {"fwd": "forward", "bwd_data": "bwd_data", "bwd_weight": "bwd_weight"}

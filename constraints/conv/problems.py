@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Point, Tensors
+    from ckrules.kernels.parts import Point, Tensors
 
 _ONE = ("filter", "conv_stride", "conv_dilation")
 _NONE = ("left_pad", "right_pad")

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from ckrules.constraints.conv.names import layout_word, refuse_other_forms, start
 from ckrules.constraints.depthwise.words import LAYOUTS
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import Grammar, literal, number, numbers
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
 NUMBERS = (

@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.gemm import words as w
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
     Grammar,
     Piece,
@@ -32,6 +31,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
 TRUTH = {"True": True, "False": False}

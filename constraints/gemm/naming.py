@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ckrules.constraints.gemm import names
 from ckrules.constraints.gemm.tool_names import BEGINNINGS, STYLES, of_text
-from ckrules.kernels.family import ParsedName, Point
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import unknown
 
 

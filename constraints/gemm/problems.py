@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Point, Tensors
+    from ckrules.kernels.parts import Point, Tensors
 
 _PACKED = dict.fromkeys(("stride_a", "stride_b", "stride_c"), (0, 0))
 

@@ -23,7 +23,6 @@ from ckrules.constraints.gemm.names import (
     usual,
     write,
 )
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -35,6 +34,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError
 
 #: What kernels of these tools have and their names leave out, where it is one value for all.

@@ -24,7 +24,6 @@ from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.vocabulary import DEFAULTS
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -36,6 +35,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
 _PADS = ("pad_m", "pad_n", "pad_k")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 
 class QuantProblem(Quantities, problem_fields.GemmProblem):

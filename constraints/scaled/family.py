@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.family import Style
+    from ckrules.kernels.parts import Style
 
 
 class Scaled(Family):

@@ -17,7 +17,6 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.vocabulary import DEFAULTS
-from ckrules.kernels.family import ParsedName, Point
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -29,6 +28,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
 _BITS: Mapping[str, Any] = {"0": False, "1": True}

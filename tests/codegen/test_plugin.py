@@ -20,7 +20,8 @@ from pathlib import Path
 from ckrules.codegen.model import KernelModel
 from ckrules.engine.expr.variables import Enum, Int
 from ckrules.engine.rules.book import Vocabulary, quantity_in
-from ckrules.kernels.family import Family, ParsedName
+from ckrules.kernels.family import Family
+from ckrules.kernels.parts import ParsedName
 
 
 class Words(Vocabulary):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ckrules.device.dtypes import decode, encode, from_bytes, rounded, sample
 from ckrules.device.tensors import from_memory, size, to_memory
 from ckrules.kernels.families import problems_of
-from ckrules.kernels.family import Tensor
+from ckrules.kernels.parts import Tensor
 from ckrules.support.errors import UnknownNameError, UsageError
 
 finite = st.floats(width=64, allow_nan=False, allow_infinity=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ckrules.device.tensors import between, equal_bytes, from_memory, size, to_memory
-from ckrules.kernels.family import Tensor
+from ckrules.kernels.parts import Tensor
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

@@ -15,7 +15,7 @@ from ckrules.device.execute import Runner
 from ckrules.device.hostlib import Info, Launch
 from ckrules.device.jobs import Job
 from ckrules.device.tensors import from_memory, size, to_memory
-from ckrules.kernels.family import Axis, Division, Tensor
+from ckrules.kernels.parts import Axis, Division, Tensor
 from tests.device.reference_device import ReferenceDevice
 
 OPENER = "tests.device.test_tensors:opened"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.search import Search
 from ckrules.ranking.surrogate import Correction, MeasuredSearch, Tried

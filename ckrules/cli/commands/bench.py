@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ckrules.device.pool import Discovery
     from ckrules.device.session import Opened, ValidationSummary
     from ckrules.device.store import Run
-    from ckrules.kernels.family import Problem
+    from ckrules.kernels.parts import Problem
 
 GROUP = "build"
 

@@ -16,7 +16,7 @@ from ckrules.support.errors import UsageError, unknown
 if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules.book import RuleBook
-    from ckrules.kernels.family import Problems
+    from ckrules.kernels.parts import Problems
     from ckrules.reasoning.cover import Kernels, Uncovered
 
 _SHOWN = 20

@@ -28,7 +28,7 @@ from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
 
 GROUP = "explore"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ckrules.constraints.conv.problem import Convolution
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 
 STEPS = (1, 2, 4, 8, 16)
 """What channels are rounded up to multiples of: vectors have at most 16 bytes of 1 byte each."""

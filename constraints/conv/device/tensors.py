@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ckrules.constraints.conv.device import products, reference
 from ckrules.constraints.conv.problem import Convolution
-from ckrules.kernels.family import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Axis, Division, Point, Tensor
 
 Mask = NDArray[np.bool_]
 Arrays = Mapping[str, NDArray[Any]]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.arch.performance import Product
     from ckrules.constraints.conv.problem import Convolution
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate, Floats
 
 _TILE = ("tile_m", "tile_n", "tile_k")

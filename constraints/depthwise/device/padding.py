@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ckrules.constraints.conv.device.padding import STEPS, ordered, rounded
 from ckrules.constraints.conv.problem import Convolution
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 
 
 class DepthwisePadding:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.constraints.conv.device.tensors import ConvTensors, Mask
-from ckrules.kernels.family import Axis, Division
+from ckrules.kernels.parts import Axis, Division
 
 
 class DepthwiseTensors(ConvTensors):

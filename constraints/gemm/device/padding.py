@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ckrules.constraints.gemm.problem import Product
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 
 _STEPS = (1, 2, 4, 8, 16)
 """Elements that are loaded or stored at once: at most 16 bytes of 1 byte each."""

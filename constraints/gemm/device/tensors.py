@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ckrules.arch import load
 from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
-from ckrules.kernels.family import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Axis, Division, Point, Tensor
 
 Arrays = Mapping[str, NDArray[Any]]
 _EXACT_FLOPS = 4e9

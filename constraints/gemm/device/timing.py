@@ -20,7 +20,7 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.arch.performance import Product as Card
-    from ckrules.kernels.family import Point
+    from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate, Floats
 
 

@@ -11,8 +11,9 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
 from ckrules.engine.rules import RuleDef
 from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
-from ckrules.kernels.family import Family, ParsedName
+from ckrules.kernels.family import Family
 from ckrules.kernels.name_grammar import Grammar, Suffix, flag, literal, number, one_of
+from ckrules.kernels.parts import ParsedName
 
 BASELINE = {
     "variant": "rowsum", "arch": "gfx942", "dtype": "fp32", "rows": 4, "threads": 256,

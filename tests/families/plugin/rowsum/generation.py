@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.codegen.model import KernelModel
-from ckrules.kernels.family import Point
+from ckrules.kernels.parts import Point
 
 
 class Model(KernelModel):

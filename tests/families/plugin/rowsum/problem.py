@@ -14,7 +14,7 @@ from ckrules.arch import Gpu
 from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules import RuleDef, rule
-from ckrules.kernels.family import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Axis, Division, Point, Tensor
 from ckrules.support.errors import UsageError, unknown
 from rowsum.family import BASELINE, FAMILY, RowSum
 
