@@ -46,8 +46,15 @@ class NumericCase:
 
     @property
     def own(self) -> list[Trial]:
-        """The runs that judge the configuration's own rules."""
-        return [t for t, said in self.trials if said is None or (said.supported and not said.wrong)]
+        """The runs that judge the configuration's own rules.
+
+        A rule on launches may say that no problem is ever taken. Problem rules foretell each
+        refusal then, and all the runs judge it: one that computes right refutes the rule.
+        """
+        own = [t for t, said in self.trials if said is None or (said.supported and not said.wrong)]
+        if not own and any(v.kind == "launch" for v in self.broken):
+            return [t for t, _ in self.trials]
+        return own
 
     @property
     def right(self) -> bool | None:

@@ -132,6 +132,18 @@ def test_a_rule_is_confirmed_or_refuted_by_its_kernel(rules: RuleBook) -> None:
     assert difference.text == f"right on 1 problems, refused by {code}"
 
 
+def test_a_kernel_that_takes_no_problem_confirms_the_rule_that_says_so(rules: RuleBook) -> None:
+    """Every refusal is foretold, by a rule on the problem's channels."""
+    wide = {"specialization": "filter3x3", "vector_a": 8, "vector_b": 8}  # OP011
+    foretold = Prediction(False, ("PROB004",))
+    refuses = case(rules, wide, (REFUSED, foretold), (REFUSED, foretold))
+    assert [v.code for v in refuses.broken] == ["OP011"]
+    assert (refuses.right, refuses.agrees) == (False, True)
+    assert case(rules, wide, (REFUSED, foretold), (OK, foretold)).right is True
+    legal = case(rules, {}, (REFUSED, foretold))
+    assert legal.right is None, "that a legal kernel refuses what is foretold says nothing"
+
+
 def test_problem_rules_have_their_own_scores(rules: RuleBook) -> None:
     """A wrong run that a problem rule foretells says nothing against the configuration."""
     foretold = Prediction(True, (), ("PROB020",))
