@@ -55,7 +55,7 @@ def expected(tensors: Tensors, data: Mapping[str, Floats]) -> list[Expected]:
 def size(tensor: Tensor) -> int:
     """The bytes of a tensor on the device, from the first element to the last.
 
-    >>> from ckrules.kernels.family import Tensor
+    >>> from ckrules.kernels.parts import Tensor
     >>> size(Tensor("a", "in", (3, 8), "fp16", (0, 1), pitch=10))
     56
     """
