@@ -18,6 +18,7 @@ def run(text: str, arch: str = "gfx942") -> Bench:
     return b.run()
 
 
+_FLAT = "flat_load_dword v1, v[8:9]\nglobal_load_dword v2, v0, s[0:1]\n"
 _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
 
 
@@ -44,6 +45,11 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     ("s_load_b32 s8, s[0:1], 0x0\ns_wait_kmcnt 0x0\ns_mov_b32 s10, s8", "gfx1201", False),
     ("flat_load_dword v1, v[8:9]\ns_waitcnt vmcnt(0)\nv_mov_b32 v3, v1", "gfx942", True),
     ("flat_load_dword v1, v[8:9]\ns_waitcnt vmcnt(0) lgkmcnt(0)\nv_mov_b32 v3, v1", "gfx942", False),
+    (_FLAT + "s_wait_loadcnt_dscnt 0x100\nv_mov_b32 v3, v1", "gfx1201", False),
+    (_FLAT + "s_wait_loadcnt_dscnt 0x100\nv_mov_b32 v3, v2", "gfx1201", True),
+    (_FLAT + "s_wait_loadcnt 0x1\nv_mov_b32 v3, v1", "gfx1201", True),
+    (_FLAT + "s_waitcnt vmcnt(1) lgkmcnt(0)\nv_mov_b32 v3, v1", "gfx1100", False),
+    (_FLAT + "s_waitcnt vmcnt(1) lgkmcnt(0)\nv_mov_b32 v3, v1", "gfx942", True),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a1", "gfx942", True),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a2", "gfx942", False),
     ("global_load_dword v1, v0, s[0:1]\nglobal_load_dword v1, v0, s[0:1] offset:4", "gfx942", False),

@@ -84,6 +84,14 @@ def _counters(d: Decoded, unit: str, *, store: bool, returns: bool = True) -> li
     return [*found, "lgkm"] if unit == "flat" else found
 
 
+def _in_order(d: Decoded, unit: str) -> bool:
+    """Whether accesses end in the order of issue: flat ones, which count twice, from gfx10 on.
+
+    Source: LLVM, AMDGPU/GCNSubtarget.h, hasFlatLgkmVMemCountInOrder.
+    """
+    return unit != "flat" or d.target.generation >= 10
+
+
 def read_parts(c: Cohort, places: Places, size: int) -> Values:
     """What is at places: (block, lane, dword), zero where nothing may be read."""
     if places.shared:
@@ -160,7 +168,7 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
     target = items.pop(0)
     where, size = WHERE[unit](d, items), width.size
     loaded = loaded_into(target)
-    counters, ordered = _counters(d, unit, store=False), unit != "flat"
+    counters, ordered = _counters(d, unit, store=False), _in_order(d, unit)
 
     def run(c: Cohort) -> None:
         places = where(c, size)
@@ -176,7 +184,7 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
         for counter in counters:
             c.issue(counter, Outstanding(loaded, ordered, stamp))
 
-    if not ordered or size < 4:  # of a part, the rest of the register is kept
+    if unit == "flat" or size < 4:  # of a part, the rest of the register is kept
         return run
     read = {r for op in items for r in op.registers()}
     return InOrder(run, counters[0], loaded - read)
@@ -214,7 +222,7 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
     source = items.pop(0) if unit == "buffer" else items.pop(1)
     where, size = WHERE[unit](d, items), width.size
     data = data_of(source, max(1, size // 4))
-    counters, ordered = _counters(d, unit, store=True), unit != "flat"
+    counters, ordered = _counters(d, unit, store=True), _in_order(d, unit)
 
     def run(c: Cohort) -> None:
         values, places = data(c), where(c, size)
@@ -240,7 +248,8 @@ def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
         source = items.pop(1)
     where, data = WHERE[unit](d, items), data_of(source, atomic.given)
     loaded = loaded_into(target, words) if returns else frozenset()
-    counters, ordered = _counters(d, unit, store=False, returns=returns), unit != "flat"
+    counters = _counters(d, unit, store=False, returns=returns)
+    ordered = _in_order(d, unit)
 
     def run(c: Cohort) -> None:
         places = where(c, 4 * words)
