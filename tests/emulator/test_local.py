@@ -313,6 +313,34 @@ def test_generic_stores_race_like_others() -> None:
     assert set(b.run().faults) == {FaultKind.LDS_RACE}
 
 
+@pytest.mark.parametrize(("wait", "races"), [
+    ("s_wait_dscnt 0x0", False),
+    ("s_wait_storecnt_dscnt 0x0", False),
+    ("s_wait_storecnt 0x0", True),
+])  # fmt: skip
+def test_generic_stores_to_lds_are_done_when_its_counter_says_so(wait: str, races: bool) -> None:
+    """A kernel of gfx1201 spills so much that its stores go by a pointer; it waits as for others."""
+    b = Bench(
+        f"""s_mov_b64 s[4:5], src_shared_base
+        v_mov_b32_e32 v1, s5
+        flat_store_b32 v[0:1], v2
+        {wait}
+        s_barrier_signal -1
+        s_barrier_wait 0xffff
+        ds_load_b32 v3, v4
+        s_wait_dscnt 0x0""",
+        arch="gfx1201",
+        waves=2,
+        lds=256,
+    )
+    lane = np.arange(32, dtype=np.uint32)
+    for wave, c in enumerate(b.cohorts):
+        b.put(c, 0, 128 * wave + 4 * lane)
+        b.put(c, 4, 128 * (1 - wave) + 4 * lane)
+        b.put(c, 2, lane + 100 * wave)
+    assert (FaultKind.LDS_RACE in b.run().faults) is races
+
+
 def test_atomics_of_several_waves_are_no_race() -> None:
     b = several("ds_add_u32 v0, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_read_b32 v2, v0\n")
     assert not b.faults

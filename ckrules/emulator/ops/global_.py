@@ -7,7 +7,7 @@ Sources: AMD, "Instinct MI300 ISA", chapters 8 and 9 (buffer resources: 9.1.5) a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,13 +181,25 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
                 c, target, data[..., 0], size,
                 signed=width.signed, keeps=width.keeps, high=width.high,
             )  # fmt: skip
-        for counter in counters:
-            c.issue(counter, Outstanding(loaded, ordered, stamp))
+        _issue(c, counters, loaded, ordered, stamp)
 
     if unit == "flat" or size < 4:  # of a part, the rest of the register is kept
         return run
     read = {r for op in items for r in op.registers()}
     return InOrder(run, counters[0], loaded - read)
+
+
+def _issue(
+    c: Cohort, counters: Sequence[str], loaded: frozenset[int], ordered: bool, stamp: Any
+) -> None:
+    """Counts an access; what a flat one does in LDS is done when the last counter, LDS's, says so.
+
+    Source: LLVM, SIInsertWaitcnts.cpp, updateEventWaitcntAfter (a flat access is an event of
+    memory's counter and one of LDS's).
+    """
+    for counter in counters:
+        at_lds = counter == counters[-1]
+        c.issue(counter, Outstanding(loaded, ordered, stamp if at_lds else None))
 
 
 def _stamp(c: Cohort, places: Places, size: int, *, writes: bool) -> Any:
@@ -228,8 +240,7 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
         values, places = data(c), where(c, size)
         write_parts(c, places, values >> np.uint32(16) if width.high else values, size)
         stamp = _stamp(c, places, size, writes=True)
-        for counter in counters:
-            c.issue(counter, Outstanding(frozenset(), ordered, stamp))
+        _issue(c, counters, frozenset(), ordered, stamp)
 
     return run
 
@@ -258,8 +269,7 @@ def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
         old = c.chunk.atomic(c, places, data(c), combine)
         if returns:
             put_dwords(c, target, old)
-        for counter in counters:
-            c.issue(counter, Outstanding(loaded, ordered))
+        _issue(c, counters, loaded, ordered, None)
 
     return run
 
