@@ -12,6 +12,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -169,22 +170,26 @@ class _Lane:
         self.given = given
         timeout, options = given
         self.said: list[str] = []
-        self.lock = threading.Lock()
+        # What a thread starts is told to end when that thread ends, and dask's come and go.
+        self.thread = ThreadPoolExecutor(1)
         self.home = tempfile.TemporaryDirectory(prefix="ckrules-")
         self.pool = Pool(device, [index], timeout, dict(options), self.said.append).__enter__()
 
     def run(self, job: Job, made: str, files: Mapping[str, bytes]) -> Done:
+        return self.thread.submit(self._run, job, made, files).result()
+
+    def _run(self, job: Job, made: str, files: Mapping[str, bytes]) -> Done:
         folder = Path(self.home.name) / sha256(made.encode()).hexdigest()[:16]
-        with self.lock:
-            for name, data in files.items():
-                folder.mkdir(exist_ok=True)
-                (folder / name).write_bytes(data)
-            ((_, outcome, info),) = self.pool.run([replace(job, folder=folder)])
+        for name, data in files.items():
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_bytes(data)
+        ((_, outcome, info),) = self.pool.run([replace(job, folder=folder)])
         said, self.said[:] = "".join(self.said), []
         return outcome, info, said
 
     def close(self) -> str:
-        self.pool.__exit__()
+        self.thread.submit(self.pool.__exit__).result()  # behind a job that was given up
+        self.thread.shutdown()
         self.home.cleanup()
         return "".join(self.said)
 
