@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         Style,
     )
     from ckrules.kernels.timing import Timing
+
+
+T = TypeVar("T")
 
 
 def _at(place: str) -> Any:
@@ -102,9 +105,10 @@ class Family:
             if not isinstance(vars(Family).get(name), property):
                 raise TypeError(f"{cls.__name__}: a family has no part {name!r}")
 
-    def _part(self, name: str, otherwise: Any = None) -> Any:
+    def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)
-        return otherwise if place is None else _at(place)
+        found: T = otherwise if place is None else _at(place)
+        return found
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """The fields, facts and derived quantities for a CK version and a set of GPUs."""
@@ -191,42 +195,42 @@ class Family:
     @property
     def readers(self) -> Mapping[str, Any]:
         """What it adds to input formats, by format: a table of `ckrules.kernels.reader_tables`."""
-        return self._part("readers", {})  # type: ignore[no-any-return]
+        return self._part("readers", {})
 
     @property
     def naming(self) -> Naming | None:
         """How its kernels are called; None: they have no names."""
-        return self._part("naming")  # type: ignore[no-any-return]
+        return self._part("naming", None)
 
     @property
     def styles(self) -> Mapping[str, Style]:
         """Further ways in which tools call its kernels, by the word for them."""
-        return self._part("styles", {})  # type: ignore[no-any-return]
+        return self._part("styles", {})
 
     @property
     def problems(self) -> Problems | None:
         """Its problems; None: nothing is known of them."""
-        return self._part("problems")  # type: ignore[no-any-return]
+        return self._part("problems", None)
 
     @property
     def generation(self) -> Generation | None:
         """How its kernels become C++; None: they do not."""
-        return self._part("generation")  # type: ignore[no-any-return]
+        return self._part("generation", None)
 
     @property
     def walk(self) -> CatalogWalk | None:
         """What tables of catalogs mean; None: catalogs list its kernels one by one."""
-        return self._part("walk")  # type: ignore[no-any-return]
+        return self._part("walk", None)
 
     @property
     def timing(self) -> Timing | None:
         """How long its kernels take; None: nothing is known."""
-        return self._part("timing")  # type: ignore[no-any-return]
+        return self._part("timing", None)
 
     @property
     def padding(self) -> Padding | None:
         """How its problems are made larger; None: they are not."""
-        return self._part("padding")  # type: ignore[no-any-return]
+        return self._part("padding", None)
 
     def __repr__(self) -> str:
         return f"<family {self.name}>"
