@@ -56,9 +56,7 @@ def _versions(name: str, profile: str) -> tuple[str, ...]:
     if profile not in family.profiles:
         return ()
     own = [r.template for r in family.rules() if profile in r.template.profiles]
-    return tuple(
-        ck for ck in CK_VERSIONS if profile in _PLAIN or any(r.valid_for(ck) for r in own)
-    )
+    return tuple(ck for ck in CK_VERSIONS if profile in _PLAIN or any(r.valid_for(ck) for r in own))
 
 
 def book(

@@ -6,14 +6,17 @@ import pytest
 
 from tests.cli.run import ILLEGAL, run
 
-NAME = (
-    "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x32_2x2x1_32x32x8"
-)
+NAME = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x32_2x2x1_32x32x8"
 REFUSED = [
     ("gemm", "builder", "2025.11", "gemm has no profile builder: known are legal, fast, "),
     ("quant", "dispatcher", "2025.11", "quant has no profile dispatcher: known are legal, fast"),
     ("conv", "aiter", "2026.06", "conv has no profile aiter: "),
-    ("gemm", "tile_engine", "2026.06", "tile_engine has no gemm rules for CK 2026.06, only for 2025"),
+    (
+        "gemm",
+        "tile_engine",
+        "2026.06",
+        "tile_engine has no gemm rules for CK 2026.06, only for 2025",
+    ),
 ]
 
 
