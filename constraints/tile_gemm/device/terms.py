@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 QUANTITIES = (
     *("dtype", "tile_m", "tile_n", "tile_k", "wave_m", "wave_n", "wave_k"),
     *("warp_tile_m", "warp_tile_n", "warp_tile_k", "pipeline", "scheduler", "epilogue"),
-    *("vector_a", "vector_b", "vector_c", "num_wave_groups", "lds_bytes", "vgprs", "waves"),
+    *(
+        "vector_a",
+        "vector_b",
+        "vector_c",
+        "num_wave_groups",
+        "lds_bytes",
+        "vgprs",
+        "bound_vgprs",
+        "waves",
+    ),
 )
 
 
@@ -122,7 +131,7 @@ def terms(
     wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * element_bytes / 2, 8.0)
     known = {p: PIPELINES.get(p, Pipeline(1.0)) for p in k.words("pipeline")}
     slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
-    slower = np.where(k.vgprs >= gpu.vgprs_per_wave, slower * c.spill, slower)
+    slower = np.where(k.vgprs >= k.bound_vgprs, slower * c.spill, slower)
     return Terms(
         tile_m=k.tile_m,
         tile_n=k.tile_n,
@@ -150,7 +159,8 @@ def speeds_of(gpu: Gpu) -> Performance:
 def _resident(k: Kernels, gpu: Gpu, speeds: Performance) -> Floats:
     by_lds = np.floor(gpu.lds_bytes / np.maximum(k.lds_bytes, 1))
     registers = gpu.vgprs_per_simd or gpu.vgprs_per_wave
-    of_simd = np.minimum(np.floor(registers / np.maximum(k.vgprs, 1)), speeds.waves_per_simd)
+    taken = np.maximum(np.minimum(k.vgprs, k.bound_vgprs), 1)
+    of_simd = np.minimum(np.floor(registers / taken), speeds.waves_per_simd)
     by_waves = np.floor(speeds.simds * np.maximum(of_simd, 1) / k.waves)
     return np.asarray(np.clip(np.minimum(by_lds, by_waves), 1, 32))
 
