@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 Fields = dict[str, Any]
@@ -261,7 +262,10 @@ class SweepTable:
     plain: bool = False
     """Whether values are bare lists, and not objects with ``values``."""
     marks: tuple[str, ...] = ()
-    """Keys of which a file has at least one; none: any file with the sections."""
+    """Keys of which a file has at least one, ``section.key`` inside a section; none: any file with
+    the sections."""
+    folders: tuple[str, ...] = ()
+    """Folders whose files are the tool's, where their keys do not tell; none: of any folder."""
     absent: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """By key the values that the tool takes where a file lacks it."""
     step: int | None = None
@@ -282,14 +286,33 @@ class SweepTable:
     style: str = ""
     """The tool's names (`ckrules.kernels.names.styles`)."""
 
-    def applies(self, value: Mapping[str, Any]) -> bool:
-        """Whether an object has the sections, in the form of the tool."""
+    def chosen(self, path: str = "", variant: str = "") -> bool:
+        """Whether a file is the tool's by what is asked for, or else by its folder."""
+        if variant:
+            return variant in self.purposes
+        return not set(self.folders).isdisjoint(PurePath(path).parts)
+
+    def applies(self, value: Mapping[str, Any], path: str = "", variant: str = "") -> bool:
+        """Whether an object has the sections, in the form of the tool.
+
+        Args:
+            value: What the file holds.
+            path: Where the file is.
+            variant: The variant whose kernels are asked for; empty: every.
+        """
         needed = [s for s in self.sections if s not in self.optional and s]
         if any(not isinstance(value.get(s), dict) for s in needed):
             return False
-        if self.marks and not any(mark in value for mark in self.marks):
+        named = bool(self.folders) and self.chosen(path, variant)
+        asked = not named and bool(self.marks or self.folders)
+        if asked and not any(_has(value, mark) for mark in self.marks):
             return False
         inside = value if "" in self.sections else value[needed[0]]
         found = [inside[k] for k in self.sections["" if "" in self.sections else needed[0]]
                  if k in inside]  # fmt: skip
         return not found or any(isinstance(v, list) == self.plain for v in found)
+
+
+def _has(value: Mapping[str, Any], mark: str) -> bool:
+    section, dot, key = mark.partition(".")
+    return key in value.get(section, {}) if dot else section in value

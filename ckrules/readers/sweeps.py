@@ -67,7 +67,7 @@ def is_sweep(name: str) -> bool:
     """Whether a file is JSON with the sections of some family's ranges."""
     if not name.lower().endswith(".json") or not os.path.isfile(name):
         return False
-    return table_of(_object(name)) is not None
+    return table_of(_object(name), name) is not None
 
 
 def _object(name: str) -> dict[str, Any]:
@@ -86,9 +86,16 @@ def tables() -> Iterator[tuple[str, SweepTable]]:
             yield family, table
 
 
-def table_of(value: Mapping[str, Any]) -> tuple[str, SweepTable] | None:
-    """The family and table whose files look like the object."""
-    return next(((f, t) for f, t in tables() if t.applies(value)), None)
+def table_of(
+    value: Mapping[str, Any], path: str = "", variant: str = ""
+) -> tuple[str, SweepTable] | None:
+    """The family and table whose files look like the object, those that say so by a key first."""
+    found = [(f, t) for f, t in tables() if t.applies(value, path, variant)]
+    return min(found, key=lambda item: _unlikely(item[1], path, variant), default=None)
+
+
+def _unlikely(table: SweepTable, path: str, variant: str) -> tuple[bool, bool]:
+    return not table.chosen(path, variant), not table.marks
 
 
 def read_sweep(name: str, books: Books) -> CatalogData:
@@ -105,8 +112,8 @@ def read_sweep(name: str, books: Books) -> CatalogData:
         raise UsageError(f"{':'.join([name, *shown])}: {error.message}") from None
 
 
-def sweep_file(name: str, text: Text, books: Books) -> SweepFile:
-    """What a text of ranges says.
+def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepFile:
+    """What a text of ranges says; where a variant is asked for, to the tool that makes it.
 
     Raises:
         SourceError: With line and column, for what the tool could not read either.
@@ -116,7 +123,7 @@ def sweep_file(name: str, text: Text, books: Books) -> SweepFile:
     except (ValueError, RecursionError):
         list(items(text))  # says what is wrong, and where
         raise SourceError("not JSON", 1, 1) from None
-    found = table_of(value) if isinstance(value, dict) else None
+    found = table_of(value, name, variant) if isinstance(value, dict) else None
     if found is None:
         raise SourceError("not a file of ranges", 1, 1)
     try:

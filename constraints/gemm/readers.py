@@ -15,12 +15,12 @@ from ckrules.constraints.gemm.dispatcher import OUTPUT
 from ckrules.constraints.gemm.tool_names import identified
 from ckrules.kernels.reader_tables import KeyTable, MacroTable, SaidError, SweepTable
 
-_TILES = {
+TILES = {
     **{f"tile_{x}": f"tile_{x}" for x in "mnk"},
     **{f"warp_{x}": f"wave_{x}" for x in "mnk"},
     **{f"warp_tile_{x}": f"warp_tile_{x}" for x in "mnk"},
 }
-_PADS = ("pad_m", "pad_n", "pad_k")
+PADS = ("pad_m", "pad_n", "pad_k")
 _LAYOUTS = ("rcr", "rrr", "crr", "ccr")
 _D_LAYOUTS = tuple(f"{abc}r" for abc in _LAYOUTS)
 
@@ -35,8 +35,8 @@ TILE_ENGINE = SweepTable(
     profile="tile_engine",
     ck="2025.11",
     sections={
-        "tile_config": _TILES,
-        "trait_config": {k: k for k in ("pipeline", "epilogue", "scheduler", *_PADS, "persistent")},
+        "tile_config": TILES,
+        "trait_config": {k: k for k in ("pipeline", "epilogue", "scheduler", *PADS, "persistent")},
     },
     ranges=("tile_m", "tile_n", "tile_k"),
     scalars={"k_block_per_cu": "k_block_per_cu", "permute_n": "permute_n"},
@@ -87,11 +87,11 @@ LOADER = SweepTable(
     tool="kernel_config_loader",
     profile="",
     sections={
-        "tile_config": _TILES,
-        "trait_config": {k: k for k in ("pipeline", "scheduler", "epilogue", *_PADS)},
+        "tile_config": TILES,
+        "trait_config": {k: k for k in ("pipeline", "scheduler", "epilogue", *PADS)},
     },
     optional=("trait_config",),
-    ranges=(*_TILES, *_PADS),
+    ranges=(*TILES, *PADS),
     step=1,
     marks=("datatype", "layout", "gpu_targets", "gpu_target", "kernel_set_name", "variant"),
     absent={
@@ -99,7 +99,7 @@ LOADER = SweepTable(
         **{f"warp_{x}": (v,) for x, v in zip("mnk", (2, 2, 1), strict=True)},
         **{f"warp_tile_{x}": (v,) for x, v in zip("mnk", (32, 32, 16), strict=True)},
         "pipeline": ("compv4",), "scheduler": ("intrawave",), "epilogue": ("cshuffle",),
-        **dict.fromkeys(_PADS, (False,)),
+        **dict.fromkeys(PADS, (False,)),
     },
     labels=("kernel_set_name",),
     derive=_buffers,
@@ -107,7 +107,7 @@ LOADER = SweepTable(
 )  # fmt: skip
 
 _MULTI_D = {"elementwise_ops": "elementwise_op", "num_d_tensors": "num_d"}
-_TRAITS = ("pipeline", "epilogue", "scheduler", *_PADS, "persistent")
+_TRAITS = ("pipeline", "epilogue", "scheduler", *PADS, "persistent")
 
 
 def _generated(variant: str, axes: Mapping[str, tuple[Any, ...]]) -> Mapping[str, tuple[Any, ...]]:
@@ -127,7 +127,7 @@ def _generated(variant: str, axes: Mapping[str, tuple[Any, ...]]) -> Mapping[str
 
 #: What the dispatcher takes for keys that a file lacks.
 _UNSAID: Mapping[str, tuple[Any, ...]] = {
-    **dict.fromkeys((*_PADS, "persistent"), (False,)),
+    **dict.fromkeys((*PADS, "persistent"), (False,)),
     "elementwise_ops": ("add",),
     "num_d_tensors": (1,),
 }
@@ -149,7 +149,7 @@ _DISPATCHED: dict[str, Any] = {
 #: ``--config``, and ``--tile-config-json`` with sections.
 DISPATCHER = SweepTable(
     sections={
-        "tile_config": _TILES,
+        "tile_config": TILES,
         "trait_config": {k: k for k in _TRAITS},
         "multi_d_config": _MULTI_D,
     },
@@ -158,7 +158,7 @@ DISPATCHER = SweepTable(
 )
 #: ``--tile-config-json`` with all keys at the top.
 FLAT = SweepTable(
-    sections={"": {**_TILES, **{k: k for k in _TRAITS}, **_MULTI_D}}, marks=("warp_tile_m",),
+    sections={"": {**TILES, **{k: k for k in _TRAITS}, **_MULTI_D}}, marks=("warp_tile_m",),
     **_DISPATCHED,
 )  # fmt: skip
 

@@ -119,9 +119,10 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
     says=["tile_engine derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",
           "tile_engine has one wave group: num_wave_groups = {num_wave_groups}",
           "tile_engine transposes no C: transpose_c = {transpose_c}",
-          "tile_engine has two tensors D: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}"],
+          "tile_engine has two tensors D: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}",
+          "tile_engine's {variant} shares out no steps: streamk = {streamk}"],
     source=_BUILDERS, accepts=[_SMALL, _D],
-    rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}],
+    rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}, {**_SMALL, "streamk": "atomic"}],
 )  # fmt: skip
 def features_are_known(c: Quantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline; there is one wave group and no transposed C.
@@ -140,6 +141,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
             c.elementwise_op.isin("add", "multiply", "passthrough"),
             c.elementwise_op == "passthrough",
         ),
+        c.streamk == "off",
     )
 
 
@@ -240,16 +242,25 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
     return ite(_weights(c), weights, plain)
 
 
-def _covers(c: Quantities, x: IntExpr, y: IntExpr, size: IntExpr) -> BoolExpr:
-    """The check that threads cover a tile of rows of x elements, in true division.
-
-    It counts 64 lanes a wave on every GPU.
-    """
-    block = c.waves * 64
-    vector = c.width_for(x, x * y // block, size)
-    lanes = x // vector
+def _covers(c: Quantities, x: IntExpr, y: IntExpr, lanes: IntExpr | int) -> BoolExpr:
+    """The check that threads cover a tile of rows of x elements, in true division."""
+    block = c.waves * lanes
+    vector = c.width_for(x, x * y // block, c.element_bytes)
+    across = x // vector
     wide = x * y >= vector * block
-    return (x % vector == 0) & ite(wide, 64 % lanes == 0, y % c.waves == 0)
+    return (x % vector == 0) & ite(wide, lanes % across == 0, y % c.waves == 0)
+
+
+def threads_cover(c: Quantities, tile: IntExpr, turned: BoolExpr, lanes: IntExpr | int) -> BoolExpr:
+    """The check of an operand with so many rows, twice where it lies transposed.
+
+    Args:
+        c: The fields.
+        tile: The rows of A's tile, or the columns of B's.
+        turned: Where K is not contiguous.
+        lanes: The lanes that the tool counts in a wave.
+    """
+    return _covers(c, c.tile_k, tile, lanes) & implies(turned, _covers(c, tile, c.tile_k, lanes))
 
 
 @rule(
@@ -271,13 +282,9 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
     Fix: use powers of two.
     """
 
-    def fits(tile: IntExpr, turned: BoolExpr) -> BoolExpr:
-        size = c.element_bytes
-        return _covers(c, c.tile_k, tile, size) & implies(turned, _covers(c, tile, c.tile_k, size))
-
     return all_of(
-        named("a_covered", fits(c.tile_m, c.a_transposed)),
-        named("b_covered", fits(c.tile_n, c.b_transposed)),
+        named("a_covered", threads_cover(c, c.tile_m, c.a_transposed, 64)),
+        named("b_covered", threads_cover(c, c.tile_n, c.b_transposed, 64)),
     )
 
 

@@ -32,10 +32,16 @@ class Quant(Family):
         **TOPICS,
         "GPROB": "matrix products that a kernel accepts (`ckrules check --problem`)",
         "QPROB": "matrix products with scales that a kernel accepts (`ckrules check --problem`)",
+        "QTEN": "what upstream's tile_engine lists (profile tile_engine)",
+    }
+    profiles = {  # noqa: RUF012
+        **Family.profiles,
+        "tile_engine": "what upstream's tile_engine of 2026 lists",
     }
     aliases = {"pipeline": PIPELINE_ALIASES}  # noqa: RUF012
     synonyms = SYNONYMS
     parts = {  # noqa: RUF012
+        "readers": "ckrules.constraints.quant.readers:TABLES",
         "naming": "ckrules.constraints.quant.names:NAMING",
         "styles": "ckrules.constraints.quant.names:STYLES",
         "problems": "ckrules.constraints.quant.problems:QuantProblems",

@@ -28,7 +28,7 @@ DEFAULTS: Mapping[str, Value] = {
 BASELINE: Mapping[str, Value] = {
     "variant": "aquant", "arch": "gfx942", "dtype": "fp8", "layout": "rcr", "dtype_c": "fp16",
     "tile_m": 64, "tile_n": 128, "tile_k": 128, "wave_m": 2, "wave_n": 2, "wave_k": 1,
-    "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3",
+    "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 32, "pipeline": "compv3",
     "double_smem_buffer": False, "group_k": w.GROUP, **DEFAULTS,
 }  # fmt: skip
 

@@ -111,7 +111,7 @@ def test_faults_in_names_have_a_column() -> None:
         ({"dtype": "fp8_i4"}, {"QUANT003"}),
         ({"dtype": "i4_fp8"}, set()),
         ({"tile_m": 128}, {"QUANT030"}),
-        ({"tile_m": 128, "transpose_c": True}, set()),
+        ({"tile_m": 128, "transpose_c": True, "warp_tile_k": 16}, set()),
         ({"wave_k": 2}, {"QUANT024"}),
         ({**OTHERS, "wave_k": 2}, {"WAVE001"}),
         ({**OTHERS, "epilogue": "default"}, {"QUANT005"}),

@@ -19,6 +19,7 @@ from ckrules.cli.group import session
 from ckrules.cli.options import Words, arch_file_option, arch_option, input_format, quiet_option
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
+from ckrules.kernels.families import variants
 from ckrules.readers import Entry, Problem, Remark
 from ckrules.readers.inputs import INLINE, STDIN, is_inline
 from ckrules.readers.source import MAX_TEXT
@@ -169,6 +170,8 @@ def _only(text: str | None) -> dict[str, str]:
             raise UsageError(f"--only: {unknown('field', name, ('variant', 'dtype', 'layout'))}")
         if not sign or not value:
             raise UsageError(f"--only: {name} has no value")
+        if name == "variant" and value not in variants():
+            raise UsageError(f"--only: {unknown(name, value, variants())}")
         found[name] = value
     return found
 

@@ -53,7 +53,7 @@ def _lists(text: str) -> bool:
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
     """Every kernel that the tool lists."""
     text = source.text()
-    file = sweep_file(source.name, text, context.books)
+    file = sweep_file(source.name, text, context.books, context.only.get("variant", ""))
     yield from _Listing(file, text, source.name, context).items()
 
 
