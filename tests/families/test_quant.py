@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckrules.certify import probe
-from ckrules.codegen.quant.probe import pipeline
+from ckrules.codegen.quant.cpp_names import pipeline
 from ckrules.constraints.quant.names import PREFIXES, STYLES
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.constraints.quant.words import VARIANTS
@@ -174,7 +174,7 @@ def test_problem_rules() -> None:
     ],
 )
 def test_classes_of_pipelines(variant: str, word: str, name: str) -> None:
-    assert pipeline(variant, word) == name
+    assert pipeline(variant, word).cls == name
 
 
 def test_probe_of_each_variant() -> None:
