@@ -18,14 +18,13 @@ import json
 import math
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.certify.backend import SPILLS_FROM
 from ckrules.certify.sampling import Sampler
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import executors
@@ -151,16 +150,17 @@ def judge(rows: Sequence[dict[str, Any]]) -> None:
         print(f"{family}: {len(fitted)} kernels, best fit {terms}")
         for part in ("fit", "held"):
             told = [r for r in own if r["part"] == part]
-            guesses = [rules.resources(r["config"], ["vgprs"])["vgprs"] for r in told]
+            guesses = [rules.resources(r["config"], ["vgprs", "bound_vgprs"]) for r in told]
             print(f"{family}, part {part}: {stated(told, guesses)}")
 
 
-def stated(rows: Sequence[dict[str, Any]], guesses: Sequence[int]) -> str:
+def stated(rows: Sequence[dict[str, Any]], guesses: Sequence[Mapping[str, int]]) -> str:
     """The errors of estimates in words: registers, and whether there are spills."""
-    errors = [abs(g - r["vgprs"]) / r["vgprs"] for g, r in zip(guesses, rows, strict=True)]
+    pairs = list(zip(guesses, rows, strict=True))
+    errors = [abs(g["vgprs"] - r["vgprs"]) / r["vgprs"] for g, r in pairs]
     parts = [f"{s} % within {100 * np.percentile(errors, s):.0f} %" for s in (50, 90, 100)]
-    known = [(g >= SPILLS_FROM, r["spills"] > 0)
-             for g, r in zip(guesses, rows, strict=True) if r["spills"] is not None]  # fmt: skip
+    known = [(g["vgprs"] >= g["bound_vgprs"], r["spills"] > 0)
+             for g, r in pairs if r["spills"] is not None]  # fmt: skip
     right = sum(said and found for said, found in known)
     said, found = sum(s for s, _ in known), sum(f for _, f in known)
     told = f"; of {len(known)} spills are said of {said}, found in {found}, both {right}"

@@ -31,6 +31,7 @@ from ckrules.engine.space import Space
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.families import named
 from ckrules.readers.catalogs import load_catalog
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,7 +95,8 @@ def tallies(names: Iterable[str] | None = None) -> dict[Key, Tally]:
 
 def page(numbers: Mapping[Key, Tally]) -> str:
     """The text of the page."""
-    rules = {r.code: r for p in library.profiles() for v in VARIANTS for r in _book(p, v).rules}
+    profiles = named("conv").profiles
+    rules = {r.code: r for p in profiles for v in VARIANTS for r in _book(p, v).rules}
     rules |= {r.code: r for r in _book("legal", "forward_depthwise").rules}
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),

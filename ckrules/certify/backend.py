@@ -24,13 +24,6 @@ SIGNS = ("refused", "clamped", "idle")
 """There is no code object; it is made for fewer threads; it has no matrix instruction."""
 
 
-SPILLS_FROM = 256
-"""Registers from which spills are foretold: a lane's, without those for accumulation on gfx9.
-
-That the compiler moves sums to accumulation registers was seen in one kernel of three.
-"""
-
-
 @dataclass(frozen=True)
 class Compared:
     """One kernel: what the rules say of it and what the compiler made of it."""
@@ -40,10 +33,17 @@ class Compared:
     """The codes of the broken rules of `KINDS`."""
     lds_bytes: int
     vgprs: int
+    bound_vgprs: int
+    """Those that the launch bound leaves a lane."""
     threads: int
     """Of a workgroup, as launched."""
     figures: Figures | None
     failure: str = ""
+
+    @property
+    def spills(self) -> bool:
+        """Whether the estimate of registers says that some spill."""
+        return self.vgprs >= self.bound_vgprs
 
     @property
     def signs(self) -> frozenset[str]:
@@ -71,13 +71,14 @@ class Compared:
 def compare(book: RuleBook, point: Point, found: Figures | CompilerError) -> Compared:
     """Sets what the compiler made of a kernel beside what the rules say."""
     broken = tuple(v.code for v in book.violations(point) if v.kind in KINDS)
-    said = book.resources(point, ["lds_bytes", "vgprs", "launch_threads"])
+    said = book.resources(point, ["lds_bytes", "vgprs", "bound_vgprs", "launch_threads"])
     failed = isinstance(found, CompilerError)
     return Compared(
         point,
         broken,
         said["lds_bytes"],
         said["vgprs"],
+        said["bound_vgprs"],
         said["launch_threads"],
         None if isinstance(found, CompilerError) else found,
         str(found) if failed else "",
@@ -141,7 +142,7 @@ def estimates(cases: Iterable[Compared]) -> Estimates:
     errors = sorted(abs(c.vgprs - f.vgprs) / f.vgprs for c, f in made if f.vgprs)
     table = {(p, f): 0 for p in (True, False) for f in (True, False)}
     for c, f in made:
-        table[c.vgprs >= SPILLS_FROM, bool(f.spills)] += 1
+        table[c.spills, bool(f.spills)] += 1
     return Estimates(
         len(made),
         sum(c.lds_bytes == f.lds_bytes for c, f in made),

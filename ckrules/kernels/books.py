@@ -94,8 +94,8 @@ class Books:
 
     @property
     def families(self) -> list[Family]:
-        """The families that this CK version has."""
-        return [f for f in families().values() if library.available(f, self.ck)]
+        """The families that this CK version has, with rules of the profile."""
+        return [f for f in families().values() if library.available(f, self.ck, self.profile)]
 
     def of(self, variant: str | None = None) -> RuleBook:
         """The book of a variant's family; that of the first family for None."""
@@ -114,7 +114,7 @@ class Books:
         )
 
     def every(self) -> list[RuleBook]:
-        """The book of each family that this CK version has."""
+        """The book of each of these families."""
         return [self.of(family.variants[0]) for family in self.families]
 
     def problems(self) -> list[RuleBook]:

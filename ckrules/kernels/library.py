@@ -16,6 +16,8 @@ from ckrules.support.errors import UsageError, unknown
 DEFAULT_CK = CK_VERSIONS[-1]
 #: Rule sets that hold another one's rules beside their own.
 WIDER = {"fast": "legal"}
+#: Rule sets that may add nothing to what a family's fields say.
+_PLAIN = ("legal", *WIDER)
 #: By rule set, the one whose further rules `ckrules check` reports as warnings.
 ADVISED = {"legal": "fast"}
 
@@ -38,13 +40,23 @@ def topics() -> dict[str, str]:
     return {k: v for family in families().values() for k, v in family.topics.items()}
 
 
-def available(family: Family, ck: str) -> bool:
-    """Whether a CK version has such kernels.
+def available(family: Family, ck: str, profile: str = "legal") -> bool:
+    """Whether a CK version has such kernels, and the family has such rules for it.
 
-    >>> available(named("depthwise"), "2025.11")
-    False
+    >>> available(named("depthwise"), "2025.11"), available(named("gemm"), "2026.06", "builder")
+    (False, False)
     """
-    return version_key(ck) >= version_key(family.since)
+    return version_key(ck) >= version_key(family.since) and ck in _versions(family.name, profile)
+
+
+@lru_cache(maxsize=64)
+def _versions(name: str, profile: str) -> tuple[str, ...]:
+    """The CK versions for which a family has rules of a profile."""
+    family = named(name)
+    if profile not in family.profiles:
+        return ()
+    own = [r.template for r in family.rules() if profile in r.template.profiles]
+    return tuple(ck for ck in CK_VERSIONS if profile in _PLAIN or any(r.valid_for(ck) for r in own))
 
 
 def book(
@@ -64,7 +76,7 @@ def book(
 
     Raises:
         UnknownNameError: For an unknown variant, version or profile, with near matches.
-        UsageError: If the CK version does not have the family.
+        UsageError: If the CK version does not have the family, or the family no such rules.
 
     >>> "VEC001" in [r.code for r in book("forward").rules]
     True
@@ -80,14 +92,24 @@ def book(
 @lru_cache(maxsize=32)
 def _book(name: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> RuleBook:
     family = named(name)
-    if not available(family, ck):
-        raise UsageError(f"CK {ck} has no {name} kernels: they exist since {family.since}")
+    if not available(family, ck, profile):
+        if version_key(ck) < version_key(family.since):
+            raise UsageError(f"CK {ck} has no {name} kernels: they exist since {family.since}")
+        raise UsageError(_no_rules(family, ck, profile))
     vocabulary = family.vocabulary(ck, gpus)
     rules = [r.build(vocabulary) for r in family.rules()]
     meant = {profile, WIDER.get(profile, profile)}
     kept = [r for r in rules if r.valid_for(ck) and meant & set(r.profiles)]
     own = gpus == load_all()  # examples name GPUs of the package
     return RuleBook(family.title, vocabulary, kept, check=own)
+
+
+def _no_rules(family: Family, ck: str, profile: str) -> str:
+    held = _versions(family.name, profile)
+    if held:
+        return f"profile {profile} has no {family.name} rules for CK {ck}, only for {held[-1]}"
+    known = [p for p in family.profiles if _versions(family.name, p)]
+    return f"{family.name} has no profile {profile}: known are {', '.join(known)}"
 
 
 def defaults(variant: str, ndim: object = None) -> Mapping[str, Value]:

@@ -71,7 +71,11 @@ def values(point: Point) -> dict[str, Any]:
     a, b, _ = pick(point, "dtype", TYPES)
     kernel = pick(point, "variant", words.KERNELS)
     ds = integer(point, "num_d")
-    pipeline = pick(point, "pipeline", words.PIPELINES)
+    absent = {
+        "basic_async_v1": words.Pipeline("GemmPipelineAGmemBGmemCRegAsyncV1", None),
+        "wavelet": words.Pipeline("GemmPipelineAgBgCrWavelet", None),
+    }
+    pipeline = pick(point, "pipeline", {**words.PIPELINES, **absent})
     preshuffle = point.get("variant") == "preshuffle"
     known = {
         **words.STRATEGIES,
@@ -86,6 +90,7 @@ def values(point: Point) -> dict[str, Any]:
         "b": words.ELEMENTS[b],
         "acc": pick(point, "dtype_acc", words.ELEMENTS),
         "ds": ds,
+        "ds_layouts": max(ds, 1) if len(str(point.get("layout"))) > 3 else 0,
         "operation": pick(point, "elementwise_op", words.OPERATIONS),
         "persistent": cpp(truth(point, "persistent")),
         "wave_groups": integer(point, "num_wave_groups"),

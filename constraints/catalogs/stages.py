@@ -50,7 +50,7 @@ class Staged:
 
 
 def stage_book(stage: str, variant: str, ck: str, gpus: Sequence[Gpu]) -> RuleBook:
-    """The rules that a stage adds to the list, for a variant's operator.
+    """The rules that a stage adds to the list, for a variant's operator: none if it has none.
 
     Raises:
         UnknownNameError: For an unknown stage, with near matches.
@@ -58,7 +58,7 @@ def stage_book(stage: str, variant: str, ck: str, gpus: Sequence[Gpu]) -> RuleBo
     if stage not in STAGES:
         raise unknown("stage", stage, STAGES)
     own = tuple(gpus) == load_all()
-    if stage == "listed":
+    if stage == "listed" or stage not in stages_of(family_of(variant)):
         return book(variant, ck=ck, gpus=None if own else gpus).select(lambda r: False)
     found = book(variant, ck=ck, profile=PROFILES[stage], gpus=None if own else gpus)
     return found.select(lambda r: r.severity == "error")

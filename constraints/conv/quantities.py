@@ -101,14 +101,6 @@ class Quantities(Fields):
         return ite(self.block_per_cu > 0, self.block_per_cu, upstream)
 
     @quantity
-    def bound_vgprs(self) -> IntExpr:
-        """Registers of a lane with which as many waves fit a SIMD as the launch bound says."""
-        file: IntExpr = lookup(self.facts["simd_vgprs"], self.arch)
-        lane: IntExpr = lookup(self.facts["lane_vgprs"], self.arch)
-        unit = maximum(file // 64, 1)  # they are given out by 8, 16 or 24
-        return ite(file == 0, lane, minimum(lane, file // self.launch_blocks // unit * unit))
-
-    @quantity
     def bound_blocks(self) -> IntExpr:
         """Blocks on a compute unit with which each SIMD has as many waves as the launch bound."""
         simds: IntExpr = lookup(self.facts["simds"], self.arch)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.words import D_LAYOUTS, PLAIN_LAYOUTS
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
 from ckrules.engine.expr.relation import Table
@@ -125,9 +126,14 @@ def variant_is_generated(c: Quantities) -> BoolExpr:
           "the dispatcher transposes no C: transpose_c = {transpose_c}",
           "the dispatcher permutes no columns: permute_n = {permute_n}",
           "the dispatcher has one block on a compute unit: k_block_per_cu = {k_block_per_cu}",
-          "the dispatcher has tensors D in multi_d only: {variant} with num_d = {num_d}"],
+          "the dispatcher has tensors D in multi_d only: {variant} with num_d = {num_d}",
+          "the dispatcher has no operation without tensors D: elementwise_op = {elementwise_op}",
+          "the dispatcher has four letters of layout in multi_d, else three: {layout}",
+          "the dispatcher's {variant} shares out no steps: streamk = {streamk}"],
     source=_CODEGEN, accepts=[_SMALL, _D],
-    rejects=[{**_SMALL, "double_smem_buffer": True}, {**_SMALL, "k_block_per_cu": 2}],
+    rejects=[{**_SMALL, "double_smem_buffer": True}, {**_SMALL, "k_block_per_cu": 2},
+             {**_SMALL, "streamk": "atomic"}, {**_SMALL, "elementwise_op": "add"},
+             {**_SMALL, "layout": "rcrr"}],
 )  # fmt: skip
 def features_are_generated(c: Quantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline, and what has no option is fixed.
@@ -136,6 +142,7 @@ def features_are_generated(c: Quantities) -> BoolExpr:
 
     Fix: nothing to fix; another generator has to make the kernel.
     """
+    with_d = c.variant == "multi_d"
     return all_of(
         c.pipeline.isin(*PIPELINES),
         c.double_smem_buffer == c.pipeline.isin(*BUFFERS),
@@ -143,7 +150,10 @@ def features_are_generated(c: Quantities) -> BoolExpr:
         ~c.transpose_c,
         ~c.permute_n,
         c.k_block_per_cu == 1,
-        (c.variant == "multi_d") == (c.num_d >= 1),
+        with_d == (c.num_d >= 1),
+        with_d | (c.elementwise_op == "passthrough"),
+        ite(with_d, c.layout.isin(*D_LAYOUTS), c.layout.isin(*PLAIN_LAYOUTS)),
+        c.streamk == "off",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.quantities import ONE_TYPE, Quantities
-from ckrules.engine.expr import BoolExpr, all_of, rel
+from ckrules.engine.expr import BoolExpr, all_of, ite, rel
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
@@ -17,6 +17,11 @@ _WEIGHTS: Mapping[str, Any] = {
     "pipeline": "preshufflev2",
     "double_smem_buffer": True,
 }
+#: The window of shuffled weights has the lengths of a plain one.
+_BY_CHANCE: Mapping[str, Any] = {
+    "layout": "rrr", "tile_m": 32, "tile_n": 256, "tile_k": 16, "wave_m": 1, "wave_n": 16,
+    "warp_tile_m": 16, "warp_tile_n": 16,
+}  # fmt: skip
 _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 _MIXED: Mapping[str, Any] = {"dtype": "fp8_bf8"}
 
@@ -40,19 +45,51 @@ def pipeline_takes_gemm(c: Quantities) -> BoolExpr:
     return ~c.pipeline.isin("basic_v2", "basic_async_v1", "wavelet")
 
 
+def _plain_fits(c: Quantities) -> BoolExpr:
+    """Where the window of shuffled weights has the lengths of a plain one, by chance."""
+    shuffled = (c.wave_n, c.warp_tile_k * c.warp_tile_n)
+    plain = (ite(c.b_transposed, c.tile_k, c.tile_n), ite(c.b_transposed, c.tile_n, c.tile_k))
+    return all_of(*(a == b for a, b in zip(shuffled, plain, strict=True)))
+
+
+@rule(
+    "GEMM052", "shuffled-weights-read-plainly", kind="compile", until="2026.06",
+    applies=lambda c: (c.variant == "preshuffle") & ~c.shuffled_b,
+    says="{variant} with {pipeline}: the pipeline asserts a window of plain rows of B",
+    source=[f"{_DIR}/gemm_pipeline_ag*.hpp: static_assert 'B block window has incorrect lengths for defined BLayout!'",
+            f"{_KERNEL}: MakeGemmTileWindows (GemmPipeline::Preshuffle: flatNPerWarp, flatKPerWarp)"],
+    accepts=[{"variant": "preshuffle", **_BY_CHANCE}],
+    rejects=[{"variant": "preshuffle"}, {"variant": "preshuffle", "pipeline": "basic_v1"}],
+)  # fmt: skip
+def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
+    """Kernels of the variant preshuffle use the pipeline preshufflev2.
+
+    Why: the kernel gives the pipeline a window of shuffled weights, and every other pipeline
+    asserts that its lengths are those of the tile.
+
+    Fix: use preshufflev2, or the variant standard.
+    """
+    return _plain_fits(c)
+
+
 @rule(
     "GEMM021", "weights-and-pipeline-apart", kind="wrong-result",
+    applies=lambda c: (
+        c.since("2026.06") | (c.variant != "preshuffle") | c.shuffled_b | _plain_fits(c)
+    ),
     says="{variant} with {pipeline}: preshufflev2 alone reads shuffled weights, and reads no others",
     source=[f"{_KERNEL}: MakeGemmTensorViews (GemmPipeline::Preshuffle)",
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: WeightPreshufflePipelineAGmemBGmemCRegV2"],
     accepts=[{}, _WEIGHTS],
-    rejects=[{"pipeline": "preshufflev2", "double_smem_buffer": True}, {"variant": "preshuffle"}],
+    rejects=[{"pipeline": "preshufflev2", "double_smem_buffer": True},
+             {"variant": "preshuffle", "@ck": "2026.06"}, {"variant": "preshuffle", **_BY_CHANCE}],
 )  # fmt: skip
 def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2, and no others do.
 
     Why: the pipeline takes B in the order of its registers. Without the kernel's trait, or with
-    another pipeline, one side reads B as the other did not write it; nothing asserts it.
+    another pipeline, one side reads B as the other did not write it. Until 2026.06 other
+    pipelines assert the window of B (GEMM052), which few tiles have by chance.
 
     Fix: change the variant or the pipeline.
     """

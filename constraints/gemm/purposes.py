@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.constraints.gemm.words import D_LAYOUTS, D_OPERATIONS, PLAIN_LAYOUTS
 from ckrules.engine.expr import BoolExpr, all_of, implies, ite
@@ -9,6 +12,13 @@ from ckrules.engine.rules import rule
 
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
 _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
+_LINES: Mapping[str, Any] = {
+    "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
+    "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
+}  # fmt: skip
+_PARTS: Mapping[str, Any] = {
+    **_LINES, "variant": "stream_k", "streamk": "linear", "dtype": "int8", "dtype_acc": "int32",
+}  # fmt: skip
 
 
 @rule(
@@ -148,6 +158,34 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
     Fix: use cshuffle, no padding, or another type of C.
     """
     return (c.output_bytes > 1) | (c.c_row & (c.store_width > 1))
+
+
+@rule(
+    "GEMM009", "stores-of-32-bytes", kind="compile", until="2026.06",
+    applies=lambda c: c.transpose_c & (c.wave_size == 32),
+    says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
+          "a lane stores 8 sums of int32 at once, more than 16 bytes: streamk = {streamk}"],
+    source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
+            "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial"],
+    accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"}],
+    rejects=[{**_LINES, "dtype_c": "fp32"}, {**_LINES, "pad_m": False, "dtype_c": "int32"},
+             {**_PARTS, "epilogue": "cshuffle"}],
+)  # fmt: skip
+def stores_have_an_instruction(c: Quantities) -> BoolExpr:
+    """A lane stores at most 16 bytes of a row at once, where the header does not split stores.
+
+    Why: with transposed products a lane of a wave of 32 holds 8 results side by side. The default
+    epilogue stores 4-byte results so where tiles are padded, which asserts; stores of 8 fp32
+    without padding are split in two, those of int32, of stream-K's partial sums, too, are not.
+
+    Fix: turn transpose_c off, or use cshuffle.
+    """
+    plain = (c.epilogue == "default") & c.c_row
+    kept = (c.pad_m | c.pad_n | (c.dtype_c == "int32")) & plain
+    return all_of(
+        implies(kept, c.stored_bytes <= 16),
+        implies(c.streamk == "linear", c.dtype_acc != "int32"),
+    )
 
 
 @rule(

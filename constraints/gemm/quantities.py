@@ -217,6 +217,11 @@ class Quantities(Fields):
         plain = ite(self.c_row, rows, columns)
         return ite(self.epilogue == "cshuffle", self.vector_c, plain)
 
+    @quantity_in("bytes")
+    def stored_bytes(self) -> IntExpr:
+        """What of C the argument check counts as stored at once."""
+        return self.store_width * self.output_bytes
+
     @cached_property
     def _lane_rows(self) -> IntExpr:
         """Rows of a result that a lane holds side by side."""
@@ -238,6 +243,11 @@ class Quantities(Fields):
         halves = self.dtype_c.isin("fp16", "bf16") & width.isin(2, 4, 8)
         singles = (self.dtype_c == "fp32") & width.isin(1, 2, 4)
         return halves | singles
+
+    @property
+    def launch_blocks(self) -> IntExpr:
+        """The launch bound: k_block_per_cu."""
+        return self.k_block_per_cu
 
     # -- shuffled weights --------------------------------------------------------------------
 

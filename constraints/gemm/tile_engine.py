@@ -119,9 +119,10 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
     says=["tile_engine derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",
           "tile_engine has one wave group: num_wave_groups = {num_wave_groups}",
           "tile_engine transposes no C: transpose_c = {transpose_c}",
-          "tile_engine has two tensors D: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}"],
+          "tile_engine has two tensors D: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}",
+          "tile_engine's {variant} shares out no steps: streamk = {streamk}"],
     source=_BUILDERS, accepts=[_SMALL, _D],
-    rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}],
+    rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}, {**_SMALL, "streamk": "atomic"}],
 )  # fmt: skip
 def features_are_known(c: Quantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline; there is one wave group and no transposed C.
@@ -140,6 +141,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
             c.elementwise_op.isin("add", "multiply", "passthrough"),
             c.elementwise_op == "passthrough",
         ),
+        c.streamk == "off",
     )
 
 

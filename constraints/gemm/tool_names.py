@@ -113,8 +113,7 @@ class TileEngineNames(ToolNames):
     def meant(self, said: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """Two tensors D that are multiplied, no permuted columns, one block on a compute unit."""
         ds = said["variant"] == "multi_d"
-        point = {**said, **_LEFT_OUT, "num_d": 2 if ds else 0}
-        point["elementwise_op"] = "multiply" if ds else "passthrough"
+        point = {**said, **_LEFT_OUT, "elementwise_op": "multiply"}
         taken: dict[str, Any] = {"k_block_per_cu": 1}
         if said["variant"] == "preshuffle":
             taken = {"permute_n": False, **taken}
@@ -123,9 +122,13 @@ class TileEngineNames(ToolNames):
         return {**point, **self.fixed(point)}, taken
 
     def fixed(self, point: Point) -> Mapping[str, Any]:
-        """What tile_engine makes of type and pipeline, and what all of its kernels have."""
-        buffers = point["pipeline"] in w.TILE_ENGINE_BUFFERS
-        return {**usual(point), **_FIXED, "double_smem_buffer": buffers}
+        """What tile_engine makes of variant, type and pipeline, and what all of its kernels have."""
+        ds = point["variant"] == "multi_d"
+        return {
+            **usual(point), **_FIXED, "streamk": "off",
+            "double_smem_buffer": point["pipeline"] in w.TILE_ENGINE_BUFFERS,
+            "num_d": 2 if ds else 0, **({} if ds else {"elementwise_op": "passthrough"}),
+        }  # fmt: skip
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""
@@ -158,10 +161,9 @@ class TileEngineNames2026(TileEngineNames):
         return ParsedName(point, {"style": self.style}, {"persistent": False, **taken})
 
     def fixed(self, point: Point) -> Mapping[str, Any]:
-        """Beside what all have, nothing persistent in a batch and no D in groups."""
-        own: Mapping[str, Mapping[str, Any]]
-        own = {"batched": {"persistent": False}, "grouped": {"num_d": 0}}
-        return {**super().fixed(point), **own.get(str(point["variant"]), {})}
+        """Beside what all have, nothing persistent in a batch."""
+        own = {"persistent": False} if point["variant"] == "batched" else {}
+        return {**super().fixed(point), **own}
 
     def grammar_of(self, point: Point) -> Grammar:
         """That of batched kernels, or that of all others."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.quantities import Quantities
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.expr import BoolExpr, all_of, ite, maximum
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp"
@@ -17,6 +17,7 @@ _OWN: Mapping[str, Any] = {
     "pipeline": "preshufflev2",
     "double_smem_buffer": True,
 }
+_SQUARE: Mapping[str, Any] = {"layout": "ccr", "tile_m": 128, "tile_k": 128}
 _SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
 
 
@@ -133,6 +134,37 @@ def a_has_rows(c: Quantities) -> BoolExpr:
     Fix: use a layout that begins with r.
     """
     return ~c.a_transposed
+
+
+@rule(
+    "GEMM053", "columns-of-a-not-shared", kind="compile", until="2026.06",
+    applies=lambda c: c.shuffled_b & c.a_transposed & (c.tile_m == c.tile_k),
+    says="{waves} waves do not share out the columns of A: tile_m = tile_k = {tile_k}",
+    source=f"{_POLICY}: MakeADramTileDistribution (ColumnMajor), static_asserts on total_pixels, KPack and KPerBlock",
+    accepts=[{**_OWN, **_SQUARE}],
+    rejects=[{**_OWN, **_SQUARE, "tile_m": 32, "tile_k": 32, "wave_k": 8, "warp_tile_m": 16}],
+)  # fmt: skip
+def columns_of_a_are_shared(c: Quantities) -> BoolExpr:
+    """A whose columns are contiguous is shared out evenly over the lanes of the block.
+
+    Why: the distribution of such an A asserts it. A tile that is not square has gone wrong
+    before (GEMM045).
+
+    Fix: use a layout that begins with r.
+    """
+    read = 16 // c.element_bytes
+    share = c.tile_m * c.tile_k // (c.waves * c.wave_size)
+    steps = maximum(share // read, 1)
+    lanes = maximum(read // steps * (c.tile_m // read), 1)
+    few = c.waves * (c.wave_size // lanes) * read
+    several = maximum(lanes // c.wave_size, 1)
+    many = c.waves // several * several * (read // steps // several) * steps
+    return all_of(
+        share >= read,
+        share % read == 0,
+        read % steps == 0,
+        c.tile_k == ite(lanes <= c.wave_size, few, many),
+    )
 
 
 @rule(

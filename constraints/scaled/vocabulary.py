@@ -79,6 +79,7 @@ class Quantities(TileGemm):
     routed_weight: BoolExpr
     bias: BoolExpr
     split_k: BoolExpr
+    k_block_per_cu: IntExpr
 
     @property
     def a_transposed(self) -> BoolExpr:
@@ -89,6 +90,11 @@ class Quantities(TileGemm):
     def b_transposed(self) -> BoolExpr:
         """Never: K is contiguous in B."""
         return FALSE
+
+    @property
+    def launch_blocks(self) -> IntExpr:
+        """The launch bound: k_block_per_cu."""
+        return self.k_block_per_cu
 
     @cached_property
     def flat(self) -> BoolExpr:

@@ -53,6 +53,7 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
         "lds_banks": _per_gpu("lds_banks", gpus, lambda g: g.lds_banks),
         "max_threads": _per_gpu("max_threads", gpus, lambda g: g.max_threads),
         "lane_vgprs": _per_gpu("lane_vgprs", gpus, lambda g: g.vgprs_per_wave),
+        "simd_vgprs": _per_gpu("simd_vgprs", gpus, lambda g: g.vgprs_per_simd or 0),
         "element_bytes": Table(
             "element_bytes", ("dtype",), {word: DTYPES[a] // 8 for word, (a, _, _) in types.items()}
         ),
@@ -80,7 +81,6 @@ def features(gpus: Sequence[Gpu], names: Sequence[str]) -> dict[str, Table]:
 def occupancy(gpus: Sequence[Gpu]) -> dict[str, Table]:
     """What decides how many waves a SIMD holds at once; 0 is what a GPU's file does not say."""
     return {
-        "simd_vgprs": _per_gpu("simd_vgprs", gpus, lambda g: g.vgprs_per_simd or 0),
         "simds": _per_gpu("simds", gpus, lambda g: g.performance.simds if g.performance else 0),
         "simd_waves": _per_gpu(
             "simd_waves", gpus, lambda g: g.performance.waves_per_simd if g.performance else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.engine.expr import BoolExpr, IntExpr, const, ite, minimum
+from ckrules.engine.expr import BoolExpr, IntExpr, const, ite, maximum, minimum
 
 #: A constant by wave size, and a weight of each term in eighths.
 #: Fitted to part of the kernels of tests/data/vgprs.jsonl (clang 19, -O3, gfx90a, gfx942, gfx1201).
@@ -30,3 +30,15 @@ def estimate(terms: Mapping[str, IntExpr], wide: BoolExpr) -> IntExpr:
     for name, weight in VGPR_WEIGHTS.items():
         eighths = eighths + terms[name] * ite(wide, weight[64], weight[32])
     return minimum(total + eighths // 8, ite(wide, 512, 256))
+
+
+def bound(file: IntExpr, lane: IntExpr, waves: IntExpr) -> IntExpr:
+    """Vector registers of a lane with which so many waves fit a SIMD.
+
+    Args:
+        file: Those of a SIMD for one lane of each wave, 0 where nobody has said.
+        lane: Those that instructions of a lane can name.
+        waves: Waves of a SIMD.
+    """
+    unit = maximum(file // 64, 1)  # they are given out by 8, 16 or 24
+    return ite(file == 0, lane, minimum(lane, file // waves // unit * unit))

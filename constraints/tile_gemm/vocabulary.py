@@ -416,6 +416,18 @@ class TileGemm(Fields, ABC):
         return registers.estimate(terms, self.wave_size == 64)
 
     @property
+    def launch_blocks(self) -> IntExpr:
+        """The launch bound: waves of a SIMD that the compiler keeps registers for."""
+        return const(1)
+
+    @quantity
+    def bound_vgprs(self) -> IntExpr:
+        """Registers of a lane with which as many waves fit a SIMD as the launch bound says."""
+        file: IntExpr = lookup(self.facts["simd_vgprs"], self.arch)
+        lane: IntExpr = lookup(self.facts["lane_vgprs"], self.arch)
+        return registers.bound(file, lane, self.launch_blocks)
+
+    @property
     def quantities(self) -> dict[str, Expr]:
         """Every derived quantity by name, those of the operands' distributions last."""
         return {**super().quantities, **self.a.terms, **self.b.terms, **self.c.terms}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ckrules.certify import probe
 from ckrules.codegen.generate import Generator
+from ckrules.constraints.gemm.words import PIPELINES
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_name
 from ckrules.support.errors import UsageError
@@ -87,3 +89,29 @@ def test_other_releases_have_no_templates(tmp_path: Path) -> None:
 def test_probe(name: str, words: tuple[str, ...]) -> None:
     source = probe.render(config_from_name(name, Books("2025.11"), arch="gfx942").point)
     assert [w for w in words if w not in source] == []
+
+
+@pytest.mark.parametrize("pipeline", sorted({*PIPELINES} - {"preshufflev2"}))
+def test_probe_names_pipelines_that_the_headers_lack(pipeline: str) -> None:
+    """The compiler refuses them; `certify` ended with an error of its own before."""
+    point = config_from_name(PLAIN, Books("2025.11"), arch="gfx942").point
+    assert "using Pipeline = ct::Gemm" in probe.render({**point, "pipeline": pipeline})
+
+
+@pytest.mark.parametrize(
+    ("changes", "types", "layouts"),
+    [
+        ({"layout": "rcr"}, "<>", "<>"),
+        ({"layout": "rcrc"}, "<>", "<tl::ColumnMajor>"),
+        ({"layout": "rcr", "num_d": 1}, "<CType>", "<>"),
+        ({"layout": "rcrr", "num_d": 2}, "<CType, CType>", "<tl::RowMajor, tl::RowMajor>"),
+    ],
+)
+def test_probe_has_a_layout_of_d_where_the_fourth_letter_is(
+    changes: dict[str, Any], types: str, layouts: str
+) -> None:
+    """Headers assert that there are as many tensors D as layouts of them (GEMM001)."""
+    point = config_from_name(PLAIN, Books("2025.11"), arch="gfx942").point
+    source = probe.render({**point, **changes})
+    assert f"using Ds       = ct::tuple{types};" in source
+    assert f"using DsLayout = ct::tuple{layouts};" in source

@@ -49,3 +49,15 @@ def test_it_generates_what_no_header_compiles() -> None:
     unary = [p for p in ds if p["elementwise_op"] in ("relu", "gelu")]
     assert len(unary) * 3 == len(ds) * 2
     assert all("GEMM003" in {v.code for v in rules.violations(p)} for p in unary)
+
+
+@pytest.mark.parametrize(("profile", "ck"), [("dispatcher", "2026.06"), ("tile_engine", "2025.11")])
+def test_what_a_tool_has_no_option_for_is_counted_once(profile: str, ck: str) -> None:
+    """Plain kernels were counted for every strategy of stream-K, operation and layout of D."""
+    space = book("standard", ck=ck, profile=profile).space()
+    some = space.bind(arch="gfx942", dtype="fp16", pipeline="compv3", tile_m=128, tile_n=128)
+    found = some.bind(variant="standard").counts_by("streamk", "elementwise_op", "num_d")
+    assert [key for key, n in found.items() if n] == [("off", "passthrough", 0)]
+    for variant, letters in (("standard", 3), ("multi_d", 4)):
+        layouts = some.bind(variant=variant).counts_by("layout")
+        assert {len(x) for x, n in layouts.items() if n} == {letters}

@@ -92,3 +92,12 @@ def test_every_name_reads_back(data: Any) -> None:
         differs = {k for k, v in parsed.point.items() if point[k] != v}
         assert differs <= {*parsed.taken, "num_d", "elementwise_op", "variant", "scheduler"}
         assert styled_name({**point, **parsed.point}, style) == name
+
+
+@pytest.mark.parametrize("style", ["tile_engine", "tile_engine_2026"])
+def test_no_name_of_tile_engine_says_another_number_of_ds(style: str) -> None:
+    usual = f"gemm_fp16_rcrr_compv3_cshuffle_intrawave_False_False_False_False_{TILES}_multid"
+    one, two = (parse_name(f"{usual}_MultiDMultiply_d{n}").point for n in (1, 2))
+    assert parse_name(styled_name(two, style)).point == two
+    with pytest.raises(CkrulesError, match="tile_engine has no kernel with num_d = 1"):
+        styled_name(one, style)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ckrules.constraints.tile_gemm.device.terms import terms
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import problems_of
@@ -85,6 +86,17 @@ def test_more_work_takes_longer() -> None:
 def test_what_is_slow_on_large_problems(slow: dict[str, Any], fast: dict[str, Any]) -> None:
     a, b = times(LARGE, slow, fast)
     assert a > b
+
+
+def test_registers_beyond_the_launch_bound_cost() -> None:
+    """With two waves on a SIMD a lane has 256 of 512 registers; compv4 asks for one wave."""
+    small = {"tile_m": 64, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16}
+    big = {"wave_m": 2, "wave_n": 1}
+    alone = {**big, "pipeline": "compv4", "double_smem_buffer": True}
+    made = table(small, big, alone)
+    slower = terms(made.columns, made.gpu, 2).slower / (1.0, 1.0, 1.8)
+    assert slower[0] == slower[2] == 1.0
+    assert slower[1] == 3.0
 
 
 def test_a_slower_product_is_slower() -> None:

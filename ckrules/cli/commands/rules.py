@@ -15,6 +15,7 @@ from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal, note
 from ckrules.engine.rules import KINDS, Severity
 from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def command(
 ) -> int:
     """List the rules."""
     chosen = [books.of(variant)] if variant else books.every()
+    if not chosen:
+        raise UsageError(f"profile {books.profile} has no rules for CK {books.ck}")
     listed = [(b, r) for b in chosen for r in b.rules]
     listed = [(b, r) for b, r in listed if not chosen_topics or r.topic in chosen_topics]
     if chosen_topics and not listed:

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 QUANTITIES = (
     *("dtype", "tile_m", "tile_n", "tile_k", "wave_m", "wave_n", "wave_k"),
     *("warp_tile_m", "warp_tile_n", "warp_tile_k", "pipeline", "scheduler", "epilogue"),
-    *("vector_a", "vector_b", "vector_c", "num_wave_groups", "lds_bytes", "vgprs", "waves"),
+    *(
+        "vector_a",
+        "vector_b",
+        "vector_c",
+        "num_wave_groups",
+        "lds_bytes",
+        "vgprs",
+        "bound_vgprs",
+        "waves",
+    ),
 )
 
 
@@ -34,8 +43,8 @@ class Constants:
     ``matrix``, ``lds``, ``l2`` and ``memory`` are the shares of the peaks that loops reach;
     ``latency`` is that of a step's loads where the pipeline hides nothing; ``prologue`` comes
     before each round's loop; ``epilogue`` is for an output tile of 4096 elements; ``issue`` is
-    for one load instruction of a wave; ``spill`` is how much longer steps take whose registers
-    do not fit; ``launch`` is in microseconds.
+    for one load instruction of a wave; ``spill`` is how much longer steps take that want half as
+    many registers again as there are, or more; ``launch`` is in microseconds.
     """
 
     matrix: float = 1.0
@@ -122,7 +131,7 @@ def terms(
     wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * element_bytes / 2, 8.0)
     known = {p: PIPELINES.get(p, Pipeline(1.0)) for p in k.words("pipeline")}
     slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
-    slower = np.where(k.vgprs >= gpu.vgprs_per_wave, slower * c.spill, slower)
+    slower = slower * (1 + (c.spill - 1) * _spilled(k, gpu))
     return Terms(
         tile_m=k.tile_m,
         tile_n=k.tile_n,
@@ -147,10 +156,20 @@ def speeds_of(gpu: Gpu) -> Performance:
     return gpu.performance
 
 
+def _spilled(k: Kernels, gpu: Gpu) -> Floats:
+    """How far registers exceed what the launch bound leaves, 1 at half as many again.
+
+    Estimates of registers end at what a lane can name: there it is 1, too.
+    """
+    beyond = np.clip(2 * (k.vgprs / k.bound_vgprs - 1), 0, 1)
+    return np.where(k.vgprs >= gpu.vgprs_per_wave, 1.0, beyond)
+
+
 def _resident(k: Kernels, gpu: Gpu, speeds: Performance) -> Floats:
     by_lds = np.floor(gpu.lds_bytes / np.maximum(k.lds_bytes, 1))
     registers = gpu.vgprs_per_simd or gpu.vgprs_per_wave
-    of_simd = np.minimum(np.floor(registers / np.maximum(k.vgprs, 1)), speeds.waves_per_simd)
+    taken = np.maximum(np.minimum(k.vgprs, k.bound_vgprs), 1)
+    of_simd = np.minimum(np.floor(registers / taken), speeds.waves_per_simd)
     by_waves = np.floor(speeds.simds * np.maximum(of_simd, 1) / k.waves)
     return np.asarray(np.clip(np.minimum(by_lds, by_waves), 1, 32))
 
