@@ -162,6 +162,10 @@ def test_problem_rules() -> None:
     assert codes() == set()
     assert codes(k_batch=2) == {"QPROB001"}
     assert codes(K=520, pad_k=True) == {"GPROB004", "GPROB005"}
+    assert codes(pipeline="mem", K=256) == {"QPROB004"}
+    assert codes(pipeline="mem", K=128) == set()
+    alone = {"tile_m": 32, "tile_n": 32, "wave_m": 1, "wave_n": 1}
+    assert codes(pipeline="mem", K=256, **alone) == set()
     assert "QPROB002" in codes(K=528, pad_k=True, group_k=32)
 
 
