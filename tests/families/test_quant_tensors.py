@@ -61,7 +61,7 @@ def test_references_are_those_of_loops(changed: dict[str, Any]) -> None:
 
 
 def test_shuffled_scales_lie_by_block_tile() -> None:
-    """Tile by tile along K, within one row by row (MakeGemmTensorViews: aq_y rows of M * inside)."""
+    """Tile by tile along K, within one row by row (MakeGemmTensorViews: aq_y rows)."""
     config = {**BASELINE, "group_k": 32, "tile_k": 64, "preshuffle_quant": True}
     tensors = QuantTensors(Product(3, 16, 256), config)
     aq = next(t for t in tensors.all if t.name == "aq")

@@ -46,7 +46,7 @@ def rows_lie_apart(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB014", "strides-where-none-are", kind="launch", until="2026.06",
-    says=["tensors of {variant} are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
+    says=["tensors of these kernels are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
           "shuffled weights are packed: stride_b = {stride_b}",
           "weights of 4 bits are packed: stride_b = {stride_b}"],
     source=[_LIBRARY, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of shuffled weights)"],
