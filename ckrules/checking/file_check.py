@@ -216,6 +216,10 @@ class FileCheck:
         """What is odd about an entry beside the rules: code, message, place."""
         for remark in entry.remarks:
             yield remark.code, remark.message, remark.place
+        asked = self._context.applicability
+        if asked is not None and not asked.concerns(entry.config.variant):
+            said = f"no kernel of {entry.config.family.name} computes such a problem"
+            yield "CFG011", said, entry.place
         if not entry.place.line:
             return
         line, identity = entry.place.line, hash(tuple(entry.config.point.values()))

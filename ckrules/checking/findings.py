@@ -125,6 +125,16 @@ FINDINGS = {
             ),
         ),
         FindingKind(
+            "CFG011",
+            "problem-of-other-kernels",
+            "warning",
+            "The kernel computes problems of the kind that `--problem` asks about.",
+            (
+                "A GEMM takes no convolution, and the other way round; no rule of problems looks "
+                "at such a kernel."
+            ),
+        ),
+        FindingKind(
             "SUP001",
             "unused-suppression",
             "warning",

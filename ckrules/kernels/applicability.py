@@ -62,6 +62,11 @@ class Applicability:
             self._checkers[variant] = BatchChecker(book)
         return self._checkers[variant]({**point, **values})
 
+    def concerns(self, variant: str) -> bool:
+        """Whether kernels of a variant compute such problems."""
+        own = family_of(variant).problems
+        return own is not None and own.name in self._values
+
     @property
     def codes(self) -> set[str]:
         """The codes of every problem rule of the CK version."""

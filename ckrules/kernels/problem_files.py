@@ -10,7 +10,8 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import methodcaller
 from typing import Any
 
@@ -126,7 +127,10 @@ def _cells(path: str, rows: list[str]) -> Iterator[tuple[int, Reading]]:
             if not header:
                 header = [cell.strip() for cell in cells]
                 continue
-            given = dict(zip(header, cells, strict=False))
+            place = f"{path}:{reader.line_num}"
+            if len(cells) > len(header):
+                raise UsageError(f"{place}: {len(cells)} cells below a header of {len(header)}")
+            given = _once(place, list(zip(header, cells, strict=False)))
             yield reader.line_num, methodcaller("from_row", given)
     except csv.Error as error:
         raise UsageError(f"{path}: {error}") from None
@@ -134,9 +138,19 @@ def _cells(path: str, rows: list[str]) -> Iterator[tuple[int, Reading]]:
 
 def _object(place: str, text: str) -> dict[str, Any]:
     try:
-        given = json.loads(text)
+        given = json.loads(text, object_pairs_hook=lambda pairs: _once(place, pairs))
+    except UsageError:
+        raise
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise UsageError(f"{place}: not a JSON object")
     return given
+
+
+def _once(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The values by key; the last of two would be taken without a word."""
+    for key, n in Counter(key for key, _ in pairs).items():
+        if n > 1:
+            raise UsageError(f"{place}: {key} is given twice")
+    return dict(pairs)

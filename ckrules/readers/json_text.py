@@ -78,6 +78,19 @@ _PASSER = json.JSONDecoder(
 )
 
 
+def decoded(text: str) -> Any:
+    """The value of a document; its objects with a key twice are `Repeats`.
+
+    Raises:
+        ValueError: Where it is no JSON.
+        RecursionError: Where it is too deep.
+
+    >>> decoded('{"a": 1, "a": 2}').twice
+    ('a',)
+    """
+    return json.loads(text, object_pairs_hook=_object, parse_constant=Odd, parse_int=_int)
+
+
 class Spot(NamedTuple):
     """Offsets of a key and of its value: where each begins, and what is behind it."""
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from ckrules.constraints.catalogs.model import CatalogData, Sweep
 from ckrules.engine.expr import ENUM, Value
@@ -22,11 +22,12 @@ from ckrules.kernels.families import named, reader_tables
 from ckrules.kernels.family import Family
 from ckrules.kernels.reader_tables import SaidError, SweepTable
 from ckrules.readers.json_places import Path, places
-from ckrules.readers.json_text import items
+from ckrules.readers.json_text import Repeats, decoded, items
 from ckrules.readers.source import Source, SourceError, Text
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
+Values = TypeVar("Values", list[Any], range)
 _RANGE = ("min", "max", "step")
 #: Values that one key may name.
 _MOST = 4096
@@ -119,7 +120,7 @@ def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepF
         SourceError: With line and column, for what the tool could not read either.
     """
     try:
-        value = json.loads(text.text)
+        value = decoded(text.text)
     except (ValueError, RecursionError):
         list(items(text))  # says what is wrong, and where
         raise SourceError("not JSON", 1, 1) from None
@@ -127,6 +128,7 @@ def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepF
     if found is None:
         raise SourceError("not a file of ranges", 1, 1)
     try:
+        _once(value, ())
         return _Making(name, value, found[1], named(found[0]), books).file()
     except _FaultError as fault:
         known, at = places(text.text), fault.path
@@ -134,6 +136,15 @@ def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepF
             at = at[:-1]
         line, column = text.place(min(known[at], len(text.text)))[:2]
         raise SourceError(str(fault), line, column) from None
+
+
+def _once(value: Any, path: Path) -> None:
+    """Refuse objects that have a key twice; a tool takes the last without a word."""
+    if isinstance(value, Repeats):
+        raise _FaultError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
+    inner = value.items() if isinstance(value, dict) else ()
+    for key, part in inner:
+        _once(part, (*path, key))
 
 
 class _Making:
@@ -235,12 +246,12 @@ class _Making:
         if table.plain:
             if not isinstance(given, list):
                 raise _FaultError(path, f"{key} is not a list")
-            return given[:_MOST]
+            return self._few(given, key, path)
         if isinstance(given, dict) and "values" in given:
             values = given["values"]
             if not isinstance(values, list):
                 raise _FaultError((*path, "values"), f"the values of {key} are no list")
-            return values
+            return self._few(values, key, path)
         needed = set(_RANGE) - ({"step"} if table.step is not None else set())
         if not isinstance(given, dict) or key not in table.ranges or needed - given.keys():
             form = '{"values": [...]}'
@@ -250,6 +261,10 @@ class _Making:
         low, high, step = bounds
         if not all(type(n) is int for n in (low, high, step)) or step < 1:
             raise _FaultError(path, f"{key}: min, max and step are integers, and step at least 1")
-        if (high - low) // step >= _MOST:
+        return list(self._few(range(low, high + 1, step), key, path))
+
+    def _few(self, values: Values, key: str, path: Path) -> Values:
+        """The values, if they are not too many."""
+        if len(values[: _MOST + 1]) > _MOST:
             raise _FaultError(path, f"{key} has more than {_MOST:,} values")
-        return list(range(low, high + 1, step))
+        return values

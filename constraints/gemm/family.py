@@ -72,7 +72,7 @@ class Gemm(TileGemmFamily):
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.gemm.vocabulary import DEFAULTS
 
-        return DEFAULTS
+        return {**DEFAULTS, "streamk": "atomic"} if variant == "stream_k" else DEFAULTS
 
     def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
         """Types, buffers and tensors D follow from the type, the pipeline and the variant."""
@@ -88,8 +88,6 @@ class Gemm(TileGemmFamily):
         if variant != "multi_d":
             full.setdefault("num_d", 0)
             full.setdefault("elementwise_op", "passthrough")
-        if variant == "stream_k":
-            full.setdefault("streamk", "atomic")
         if full.get("preshuffle") is (variant == "preshuffle"):
             del full["preshuffle"]
         if full.get("family") == self.name:

@@ -53,6 +53,8 @@ TILE_ENGINE = SweepTable(
 
 def _loaded(value: Mapping[str, Any]) -> dict[str, tuple[str, tuple[Any, ...]]]:
     """What a file of the loader says; what it lacks is fp16, rcr, gfx942 and standard."""
+    if value.get("variant") == "multi_d":
+        raise SaidError("the loader's files do not say the tensors D of multi_d", "variant")
     types = value.get("datatype", {})
     if not isinstance(types, dict):
         raise SaidError('datatype is not an object {"a", "b", "c", "acc"}', "datatype")
@@ -283,7 +285,10 @@ REGISTRY = KeyTable(
     triples={
         key: (f"{stem}_m", f"{stem}_n", f"{stem}_k") for key, stem in _SHAPES.items()
     },
-    outside={"structured_sparsity": (True,)},
+    outside={
+        **dict.fromkeys(("structured_sparsity", "grouped", "transpose_a", "transpose_b"), (True,)),
+        "split_k": tuple(range(2, 257)),
+    },
     parts=tuple(_SHAPES),
     gpu="gfx_arch",
     joined={"dtype_a": "dtype", "layout_a": "layout", "preshuffle": "variant"},

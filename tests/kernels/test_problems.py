@@ -219,3 +219,31 @@ def test_faults_of_a_problem(text: str, said: str, tmp_path: Any) -> None:
     result = run("check", write(tmp_path, "a.json", legal()), "--problem", text)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+GEMM = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x32_2x2x1_32x32x8"
+
+
+def test_a_problem_of_other_kernels_is_not_passed_over_in_silence(tmp_path: Any) -> None:
+    found = run("check", "--arch", "gfx942", "--problem", TEXT, GEMM)
+    assert found.exit_code == 0
+    assert "CFG011 file (warning): no kernel of gemm computes such a problem" in found.stdout
+    other = run("check", "--problem", "M=64,N=64,K=64", write(tmp_path, "a.json", legal()))
+    assert "no kernel of conv computes such a problem" in other.stdout
+    assert (
+        "CFG011" not in run("check", "--arch", "gfx942", "--problem", "M=64,N=64,K=64", GEMM).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"M": 64, "M": 128, "N": 64, "K": 64}', ":1: M is given twice"),
+        ("M,N,K\n64,64,64,2\n", ":2: 4 cells below a header of 3"),
+        ("M,N,K,M\n64,64,64,128\n", ":2: M is given twice"),
+    ],
+)
+def test_files_of_problems_lose_nothing_in_silence(text: str, said: str) -> None:
+    found = run("cover", GEMM, "--arch", "gfx942", "--problems", "-", stdin=text)
+    assert found.exit_code == 2
+    assert said in found.stderr

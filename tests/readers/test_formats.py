@@ -250,6 +250,20 @@ def test_faulty_toml(text: str, where: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "change", [{"grouped": True}, {"split_k": 2}, {"transpose_a": True}, {"transpose_b": True}]
+)
+def test_a_registered_gemm_that_is_more_than_its_fields_is_not_judged(
+    change: dict[str, Any],
+) -> None:
+    (entry, *_) = json.loads((DATA / "registry_gemm.json").read_text())["kernels"]
+    entry["signature"] |= change
+    result = run("check", "--input-format", "registry", "-", stdin=json.dumps([entry]))
+    (key,) = change
+    assert f"CFG006 file (warning): {key} {change[key]} is not covered" in result.stdout
+    assert "0 configurations: 0 legal" in result.stderr
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"algorithm": 3}, "an entry of a registry without algorithm"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -76,6 +77,8 @@ TEXTS: dict[str, tuple[str, int, Callable[[int], str]]] = {
 def cost(path: Path, text: str, form: str) -> float:
     """Processor seconds of reading a text and of everything that is said about its problems."""
     path.write_text(text)
+    gc.collect()
+    gc.freeze()  # what other tests have left
     began = time.process_time()
     for item in Reading(str(path), CONTEXT, input_format=form):
         if isinstance(item, Problem):

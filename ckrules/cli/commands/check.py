@@ -16,10 +16,16 @@ from ckrules.checking.settings import SettingsResolver
 from ckrules.checking.verdict import ItemVerdict, Tally
 from ckrules.cli.formats import by_suffix, format_option, output_option
 from ckrules.cli.group import session
-from ckrules.cli.options import Words, arch_file_option, arch_option, input_format, quiet_option
+from ckrules.cli.options import (
+    Words,
+    arch_file_option,
+    arch_option,
+    input_format,
+    known_values,
+    quiet_option,
+)
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
-from ckrules.kernels.families import variants
 from ckrules.readers import Entry, Problem, Remark
 from ckrules.readers.inputs import INLINE, STDIN, is_inline
 from ckrules.readers.source import MAX_TEXT
@@ -170,8 +176,10 @@ def _only(text: str | None) -> dict[str, str]:
             raise UsageError(f"--only: {unknown('field', name, ('variant', 'dtype', 'layout'))}")
         if not sign or not value:
             raise UsageError(f"--only: {name} has no value")
-        if name == "variant" and value not in variants():
-            raise UsageError(f"--only: {unknown(name, value, variants())}")
+        if name in found:
+            raise UsageError(f"--only: {name} is given twice, and takes one value")
+        if value not in (known := known_values(name)):
+            raise UsageError(f"--only: {unknown(name, value, known)}")
         found[name] = value
     return found
 

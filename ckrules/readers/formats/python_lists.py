@@ -57,6 +57,7 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
     for statement in module.body:
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             yield from code.listed(_target(statement), statement.value)
+    yield from code.elsewhere(module)
 
 
 def _parsed(text: str) -> ast.Module:
@@ -118,7 +119,7 @@ class _Code:
     lines: list[str]
     records: Mapping[str, _Record]
     context: Context
-    _bytes: dict[int, bytes] = field(default_factory=dict)
+    _read: set[ast.expr] = field(default_factory=set)
 
     def place(self, node: ast.expr) -> Place:
         """Where a node stands; Python counts columns in bytes."""
@@ -145,12 +146,24 @@ class _Code:
         else:
             return
         for key, node in pairs:
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-                continue
-            record = self.records.get(node.func.id)
-            if record is not None:
+            record = self._record(node)
+            if record is not None and isinstance(node, ast.Call):
+                self._read.add(node)
                 label = "" if key is None else f"{name}[{_constant(key)}]"
                 yield self._kernel(name, label, node, record)
+
+    def elsewhere(self, module: ast.Module) -> Iterator[Remark]:
+        """The kernels that code makes, as in loops and branches, or hands on one by one."""
+        for node in ast.walk(module):
+            if isinstance(node, ast.expr) and node not in self._read and self._record(node):
+                said = "a kernel that no list of the module writes out: code is not run"
+                yield Remark(self.place(node), "CFG006", said)
+
+    def _record(self, node: ast.expr) -> _Record | None:
+        """The dataclass that an expression makes one of."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self.records.get(node.func.id)
+        return None
 
     def _kernel(
         self, name: str, label: str, call: ast.Call, record: _Record

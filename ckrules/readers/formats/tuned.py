@@ -71,7 +71,7 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
         said = f"{count(others, 'name')} of other libraries passed over"
         yield Remark(first, "CFG006", said)
     if tags:
-        yield Remark(first, "CFG006", f"{count(tags, 'name')} that say no configuration")
+        yield Remark(first, "CFG006", f"{count(tags, 'name')} of which no configuration is known")
 
 
 def _row(

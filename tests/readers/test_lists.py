@@ -1,0 +1,84 @@
+"""Lists and ranges of tools that would be misread, or that say less than their kernels need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import run, write
+
+FORMATS = Path(__file__).parent.parent / "data" / "formats"
+
+
+def _checked(folder: Path, name: str, *words: str, **changes: Any) -> Any:
+    value = {**json.loads((FORMATS / name).read_text()), **changes}
+    return run("check", "--arch", "gfx942", *words, write(folder, name, value))
+
+
+def test_a_key_twice_is_refused(tmp_path: Path) -> None:
+    text = (FORMATS / "gemm_loader.json").read_text()
+    twice = text.replace('"tile_n":', '"tile_m": {"values": [64]}, "tile_n":', 1)
+    found = run("check", "--arch", "gfx942", write(tmp_path, "twice.json", twice))
+    assert found.exit_code == 2
+    assert "duplicate key 'tile_m'" in found.stderr
+
+
+def test_no_value_of_a_long_list_is_left_out(tmp_path: Path) -> None:
+    tile = json.loads((FORMATS / "gemm_dispatcher.json").read_text())["tile_config"]
+    tile["tile_m"] = [16] * 4096 + [128]
+    found = _checked(tmp_path, "gemm_dispatcher.json", tile_config=tile)
+    assert found.exit_code == 2
+    assert "tile_m has more than 4,096 values" in found.stderr
+
+
+def test_the_loader_s_stream_k_adds_to_c(tmp_path: Path) -> None:
+    found = _checked(tmp_path, "gemm_loader.json", "--verdicts", variant="stream_k")
+    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    assert rows
+    assert "GEMM062" not in found.stdout
+
+
+def test_the_loader_says_no_tensors_d(tmp_path: Path) -> None:
+    found = _checked(tmp_path, "gemm_loader.json", variant="multi_d")
+    assert found.exit_code == 2
+    assert "the loader's files do not say the tensors D of multi_d" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        ("dtype=fp17", "unknown dtype 'fp17': did you mean 'fp16'?"),
+        ("layout=rcx", "unknown layout 'rcx'"),
+        ("dtype=fp16,dtype=bf16", "dtype is given twice"),
+    ],
+)
+def test_only_takes_values_that_there_are(tmp_path: Path, only: str, said: str) -> None:
+    found = _checked(tmp_path, "gemm_loader.json", "--only", only)
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+CALL = "kernelInstance(0, 0, 8, 4, 1, 0, 0, 0, 0, 1, 128, 128, 128, 1, 4, 1, 16, 16, 64)"
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (f"a = {{i: {CALL} for i in range(3)}}", 0),
+        (f"a = {{1: {CALL}, **{{2: {CALL}}}}}", 0),
+        (f"a = {{}}\na[0] = {CALL}", 1),
+        (f"if MORE:\n    a = [{CALL}]", 1),
+    ],
+)
+def test_what_code_makes_is_not_passed_over_in_silence(code: str, line: int) -> None:
+    head = (FORMATS / "aiter_lists.py").read_text().split("kernels_list_942")[0]
+    words = ("check", "--arch", "gfx942", "--input-format", "python_lists", "-")
+    result = run(*words, stdin=head + code)
+    at = head.count("\n") + 1 + line
+    said = [x for x in result.stdout.splitlines() if "code is not run" in x]
+    assert len(said) == 1
+    assert said[0].startswith(f"<stdin>:{at}:")
+    assert "CFG006" in said[0]
