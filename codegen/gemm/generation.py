@@ -23,6 +23,10 @@ class GemmGeneration:
     runtime = ("ckrules_gemm.h", "ckrules_gemm.hpp")
     library = "gemm"
     headers = ("{name}.hpp",)
+    template = "gemm_2025_11.hpp.j2"
+    """The header of a kernel."""
+    probed = probe.TEMPLATE
+    """The question to the compiler."""
     quantities = (
         *("lds_bytes", "wave_size", "threads", "launch_threads", "mem_stages", "splits_k"),
     )
@@ -40,6 +44,12 @@ class GemmGeneration:
         for key, known in (("pipeline", words.PIPELINES), ("epilogue", words.EPILOGUES)):
             if point[key] not in known:
                 raise UsageError(f"CK {ck} has no {key} {point[key]} for GEMMs")
+        return self.model(point, name, ck, quantities)
+
+    def model(
+        self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
+    ) -> GemmModel:
+        """The model of a point whose words there is C++ for."""
         found = entries(point, int(quantities["mem_stages"] or 2), bool(quantities["splits_k"]))
         return GemmModel(
             name, ck, point, quantities, found, words.PIPELINES[str(point["pipeline"])]
@@ -51,7 +61,7 @@ class GemmGeneration:
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""
-        yield f"{kernel.name}.hpp", "gemm_2025_11.hpp.j2"
+        yield f"{kernel.name}.hpp", self.template
         yield f"{kernel.name}.cpp", "gemm_unit.cpp.j2"
         yield f"{kernel.name}.device.cpp", "gemm_device.cpp.j2"
         yield f"{kernel.name}.host.cpp", "gemm_host.cpp.j2"
@@ -62,7 +72,7 @@ class GemmGeneration:
 
     def probe(self, ck: str) -> str | None:
         """The release whose headers can be had."""
-        return probe.TEMPLATE if ck == probe.CK else None
+        return self.probed if ck == probe.CK else None
 
     def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """See `ckrules.codegen.gemm.probe.values`."""

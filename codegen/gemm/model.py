@@ -9,8 +9,8 @@ from ckrules.codegen.entries import Entry, tails
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.cpp_names import Pipeline
 from ckrules.codegen.tile_gemm import TileGemmModel
+from ckrules.constraints.gemm.problem_fields import STRIDED
 from ckrules.constraints.gemm.problem_rules.several import MOST_GROUPS
-from ckrules.constraints.gemm.problem_rules.strides import STRIDED
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.engine.expr import Value
 
@@ -53,6 +53,14 @@ def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entr
         for op in (("set", "atomic_add") if splits else ("set",))
         for hot, tail in found
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor of a kernel: its name, and the member of ``Product`` that holds its address."""
+
+    name: str
+    member: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +119,30 @@ class GemmModel(TileGemmModel):
         return words.STRATEGIES[str(self.point["streamk"])]
 
     @property
+    def ds(self) -> int:
+        """How many tensors D there are."""
+        return int(self.point["num_d"])
+
+    @property
+    def tensors(self) -> tuple[Operand, ...]:
+        """The tensors in the order in which the host library takes their addresses."""
+        ds = (Operand(f"d{n}", f"ds[{n}]") for n in range(self.ds))
+        return (Operand("a", "a"), Operand("b", "b"), *ds, Operand("c", "c"))
+
+    @property
+    def persistent(self) -> bool:
+        """Whether as many blocks are launched as run at once."""
+        return bool(self.point["persistent"])
+
+    @property
+    def wave_groups(self) -> int:
+        """The wave groups of a block."""
+        return int(self.point["num_wave_groups"])
+
+    @property
     def needs_room(self) -> bool:
         """Whether a launch depends on how many blocks the GPU has room for."""
-        return bool(self.point["persistent"]) or self.point["variant"] == "stream_k"
+        return self.persistent or self.point["variant"] == "stream_k"
 
     @property
     def most_groups(self) -> int:

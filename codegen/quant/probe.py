@@ -7,33 +7,11 @@ from typing import Any
 
 from ckrules.codegen.gemm import cpp_names as gemm
 from ckrules.codegen.gemm.probe import common, integer, pick, truth
+from ckrules.codegen.quant.cpp_names import KINDS, pipeline
 from ckrules.codegen.render import cpp
 from ckrules.constraints.quant.words import TYPES
 
 TEMPLATE = "quant_probe_2025_11.cpp.j2"
-
-KINDS: Mapping[str, str] = {
-    "aquant": "AQuantGrouped", "bquant": "BQuantGrouped", "rowcol_quant": "RowColQuant",
-    "tensor_quant": "TensorQuant",
-}  # fmt: skip
-"""Enumerators of ``ck_tile::QuantType`` by variant."""
-
-#: Where a variant's pipelines are not those of other GEMMs; None: as the headers call them there.
-_OWN: Mapping[str, str] = {"aquant": "AQuantGemmPipeline", "bquant": "BQuantGemmPipeline"}
-
-
-def pipeline(variant: str, word: str) -> str:
-    """The class of a variant's pipeline, which the headers may lack.
-
-    >>> pipeline("aquant", "mem"), pipeline("bquant", "preshufflev2")
-    ('AQuantGemmPipelineAgBgCrMem', 'WPQuantBPipelineAgBgCrV2')
-    """
-    name = gemm.PIPELINES[word].cls
-    if variant not in _OWN:
-        return name
-    if (variant, word) == ("bquant", "preshufflev2"):
-        return "WPQuantBPipelineAgBgCrV2"
-    return name.replace("GemmPipeline", _OWN[variant], 1)
 
 
 def values(point: Mapping[str, object]) -> dict[str, Any]:
@@ -58,7 +36,7 @@ def values(point: Mapping[str, object]) -> dict[str, Any]:
         "groups": [integer(point, f"group_{d}") for d in "mnk"],
         "preshuffle_quant": cpp(truth(point, "preshuffle_quant")),
         "preshuffle": cpp(word == "preshufflev2"),
-        "pipeline": pipeline(variant, word),
+        "pipeline": pipeline(variant, word).cls,
         "tail": "Even" if word == "preshufflev2" else "Full",
         "operation_on_c": "set",
         "wave_groups": 1,

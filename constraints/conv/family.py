@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, SYNONYMS, UPSTREAM_LAYOUT
 from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.block_map import BlockMap
-    from ckrules.kernels.lds_map import LdsMap
     from ckrules.kernels.parts import Point
 
 
-class GroupedConvolution(Family):
+class GroupedConvolution(TileGemmFamily):
     """Forward, backward data and backward weight."""
 
     name = "conv"
@@ -58,23 +57,6 @@ class GroupedConvolution(Family):
         from ckrules.constraints.conv import vocabulary
 
         return vocabulary.vocabulary(ck, gpus)
-
-    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
-        from ckrules.constraints.tile_gemm import picture
-
-        return picture.picture(point, known, gpu)
-
-    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
-        from ckrules.constraints.tile_gemm import picture
-
-        return picture.block_map(point)
-
-    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
-        from ckrules.constraints.tile_gemm.lds import lds_map
-        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-
-        assert isinstance(words, TileGemm)
-        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm

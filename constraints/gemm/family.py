@@ -14,6 +14,7 @@ from ckrules.constraints.gemm.words import (
     VARIANTS,
 )
 from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
@@ -21,11 +22,9 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.block_map import BlockMap
-    from ckrules.kernels.lds_map import LdsMap
 
 
-class Gemm(Family):
+class Gemm(TileGemmFamily):
     """C = A B."""
 
     name = "gemm"
@@ -62,25 +61,6 @@ class Gemm(Family):
         from ckrules.constraints.gemm import vocabulary
 
         return vocabulary.vocabulary(ck, gpus)
-
-    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
-        from ckrules.constraints.tile_gemm import picture
-
-        if point["variant"] == "preshuffle":  # whose B goes to registers as it was shuffled
-            known = {k: v for k, v in known.items() if not k.startswith("b_")}
-        return picture.picture(point, known, gpu, in_order=not point["permute_n"])
-
-    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
-        from ckrules.constraints.tile_gemm import picture
-
-        return picture.block_map(point, in_order=not point["permute_n"])
-
-    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
-        from ckrules.constraints.tile_gemm.lds import lds_map
-        from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-
-        assert isinstance(words, TileGemm)
-        return lds_map(words, point, gpu)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _COMMON = (1, 16, 64, 128, 256, 512, 1024, 4096)
 
+#: Variants whose host libraries take strides; tensors of the others lie one behind the other.
+STRIDED = ("standard", "multi_d", "preshuffle")
+
 #: A product that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
     "M": 512,
@@ -68,6 +71,11 @@ class GemmProblem(Quantities):
     stride_a: IntExpr
     stride_b: IntExpr
     stride_c: IntExpr
+
+    @cached_property
+    def strided(self) -> BoolExpr:
+        """True where host libraries take tensors whose rows, or columns, lie apart."""
+        return self.variant.isin(*STRIDED)
 
     @cached_property
     def d_row(self) -> BoolExpr:

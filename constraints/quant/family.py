@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.gemm.words import PIPELINE_ALIASES
 from ckrules.constraints.quant.words import GROUP, GROUPED, SYNONYMS, VARIANTS
 from ckrules.constraints.tile_gemm import TOPICS
+from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.block_map import BlockMap
 
 
-class Quant(Family):
+class Quant(TileGemmFamily):
     """C = A B, with scales."""
 
     name = "quant"
@@ -48,23 +48,12 @@ class Quant(Family):
         "generation": "ckrules.codegen.quant.generation:GENERATION",
     }
     follows = ("family",)
+    lds_map = Family.lds_map  # the banks of these pipelines were not looked at
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         from ckrules.constraints.quant import vocabulary
 
         return vocabulary.vocabulary(ck, gpus)
-
-    def picture(self, point: Mapping[str, Value], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
-        from ckrules.constraints.tile_gemm import picture
-
-        if point["pipeline"] == "preshufflev2":  # whose B goes to registers as it was shuffled
-            known = {k: v for k, v in known.items() if not k.startswith("b_")}
-        return picture.picture(point, known, gpu, in_order=not point["permute_n"])
-
-    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
-        from ckrules.constraints.tile_gemm import picture
-
-        return picture.block_map(point, in_order=not point["permute_n"])
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, quant, tile_gemm

@@ -95,6 +95,8 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
     "GPROB004": _instead({}, {"pad_k": True, "K": 516}),
     "GPROB005": _instead({}, {"pad_k": True, "K": 516}),
     "GPROB006": _instead({}, {"pad_n": True, "N": 516}),
+    "GPROB013": _instead({"stride_a": 520, "stride_c": 1024}, {"stride_a": 256}),
+    "GPROB014": _instead({"stride_b": 520}, {**_SHUFFLED, "stride_b": 520}),
     "GPROB022": _instead(_SHUFFLED, {**_SHUFFLED, "pad_n": True, "N": 520}),
 }
 

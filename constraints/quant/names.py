@@ -24,6 +24,7 @@ from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.vocabulary import DEFAULTS
+from ckrules.constraints.tile_gemm.names import Form, Names, ToolNames
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -35,8 +36,8 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
-from ckrules.kernels.parts import ParsedName, Point
-from ckrules.support.errors import UsageError, unknown
+from ckrules.kernels.parts import ParsedName, Point, Style
+from ckrules.support.errors import UsageError
 
 _PADS = ("pad_m", "pad_n", "pad_k")
 _GROUPS = ("group_m", "group_n", "group_k")
@@ -96,23 +97,14 @@ def _two_buffers(pipeline: object) -> bool:
     return pipeline == "preshufflev2"
 
 
-class _Form:
+class _Form(Form):
     """One of upstream's forms of names."""
 
     style = ""
-    tool = ""
-    variant = ""
-    begins = ""
-    grammar: Grammar
-    taken: Mapping[str, Any] = {}
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """The fields of what the name says."""
         return said
-
-    def said(self, point: Point) -> Mapping[str, Any]:
-        """What the grammar writes of a point."""
-        return point
 
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what it leaves out."""
@@ -124,17 +116,6 @@ class _Form:
         point["double_smem_buffer"] = _two_buffers(point["pipeline"])
         taken = {k: point[k] for k in (*self.taken, "dtype_c", "dtype_scale") if k not in said}
         return ParsedName(point, {"style": self.style}, taken)
-
-    def format(self, point: Point) -> str:
-        """The name; raises `UsageError` for a kernel that the form cannot say."""
-        name = self.grammar.format(self.said(point))
-        parsed = self.parse(name)
-        for key, value in parsed.point.items():
-            if key in point and point[key] != value and key not in parsed.taken:
-                raise UsageError(
-                    f"{self.tool} has no kernel of {self.variant} with {key} = {point[key]}"
-                )
-        return name
 
 
 #: Upstream's words for types, without ``_``.
@@ -240,17 +221,22 @@ def _form(text: str) -> _Form | None:
     return listed if listed is not None and says_pads else found
 
 
-class QuantNames:
-    """The usual names, which say every field but the GPU, and the reading of upstream's."""
+class QuantNames(Names):
+    """The usual names of quantised GEMMs."""
 
     prefix = "quant_"
     beginnings = tuple(PREFIXES.values())
+    grammar = GRAMMAR
+    spellings = ("pipeline",)
 
-    def parse(self, text: str) -> ParsedName:
-        """See `ckrules.kernels.names.parse_name`; upstream's names are read as well."""
-        form = _form(text)
-        if form is not None:
-            return form.parse(text)
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        return STYLES
+
+    def other(self, text: str) -> _Form | None:
+        return _form(text)
+
+    def read(self, text: str) -> ParsedName:
         said, _ = GRAMMAR.parse(text)
         buffers = said.pop("buffers")
         usual = _two_buffers(said["pipeline"])
@@ -260,13 +246,7 @@ class QuantNames:
         said["double_smem_buffer"] = usual != bool(buffers)
         return ParsedName(said)
 
-    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
-        """See `ckrules.kernels.names.format_name`."""
-        spelt = dict(spelling or {})
-        if style := spelt.pop("style", None):
-            return STYLES[style].format(point)
-        for key in spelt.keys() - {"pipeline"}:
-            raise unknown("spelling", key, ("pipeline", "style"))
+    def write(self, point: Point) -> str:
         for key in ("pipeline", "double_smem_buffer"):
             if key not in point:
                 raise UsageError(f"a point without {key!r} has no name")
@@ -275,33 +255,6 @@ class QuantNames:
         return GRAMMAR.format(
             {**point, "buffers": ("double" if two else "single") if apart else ""}
         )
-
-    def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
-        form = _form(text)
-        return (GRAMMAR if form is None else form.grammar).span(text, name)
-
-    def without_defaults(self, text: str) -> str:
-        """The text without suffixes that say a default."""
-        return GRAMMAR.without_defaults(text) if _form(text) is None else text
-
-    def rule_set_spelling(self, point: Point) -> dict[str, str]:
-        """Nothing: upstream has no lists of our names."""
-        return {}
-
-
-class ToolNames:
-    """The names of one tool, a form a variant."""
-
-    def __init__(self, forms: tuple[_Form, ...]) -> None:
-        self.forms = forms
-
-    def format(self, point: Point) -> str:
-        """The name; raises `UsageError` for a kernel that the tool does not make."""
-        form = next((f for f in self.forms if f.variant == point["variant"]), None)
-        if form is None:
-            raise UsageError(f"{self.forms[0].tool} has no name for kernels of {point['variant']}")
-        return form.format(point)
 
 
 NAMING = QuantNames()

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from ckrules.constraints.gemm import problem_fields
 from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import Quantities
-from ckrules.engine.expr import IntExpr, ceil_div, ite
+from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite
 from ckrules.engine.rules.book import quantity, quantity_in
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.parts import Point
+    from ckrules.kernels.parts import Point, Tensors
 
 
 class QuantProblem(Quantities, problem_fields.GemmProblem):
     """A quantised GEMM and a product."""
+
+    @property
+    def strided(self) -> BoolExpr:
+        """Always: every kernel takes strides."""
+        return TRUE
 
     @quantity_in("scales")
     def sum_scales(self) -> IntExpr:
@@ -64,9 +68,14 @@ class QuantProblems(GemmProblems):
         return [r for r in shared if r.code in PROBLEM_EXAMPLES] + collect(quant_rules)
 
     def smoke(self, config: Point) -> list[Product]:
-        """Those of other GEMMs whose sums are whole."""
-        return [p for p in super().smoke(config) if p.k_batch == 1]
+        """Those of other GEMMs whose sums are whole, and one whose rows lie apart."""
+        from ckrules.constraints.gemm.device.smoke import apart
 
-    def tensors(self, problem: Product, config: Point) -> NoReturn:
-        """None yet; raises `UsageError`."""
-        raise UsageError(f"there is no data for quantised GEMMs yet: {problem}")
+        whole = [p for p in super().smoke(config) if p.k_batch == 1]
+        return [*whole, apart(config, config["pipeline"] == "preshufflev2")]
+
+    def tensors(self, problem: Product, config: Point) -> Tensors:
+        """A, B, their scales and C."""
+        from ckrules.constraints.quant.device.tensors import QuantTensors
+
+        return QuantTensors(problem, config)

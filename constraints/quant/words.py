@@ -10,6 +10,10 @@ from ckrules.constraints.gemm import words as gemm
 VARIANTS = ("aquant", "bquant", "rowcol_quant", "tensor_quant")
 #: Variants whose scales belong to groups along K.
 GROUPED = ("aquant", "bquant")
+#: The tensors of scales that a variant's kernels read.
+SCALED: Mapping[str, tuple[str, ...]] = {
+    "aquant": ("aq",), "bquant": ("bq",), "rowcol_quant": ("aq", "bq"), "tensor_quant": ("aq", "bq"),
+}  # fmt: skip
 #: Types of A, B and what instructions see on both sides, by the word of the field ``dtype``.
 TYPES: Mapping[str, tuple[str, str, str]] = {
     "fp8": ("fp8", "fp8", "fp8"),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
-    from ckrules.kernels.parts import Style
 
 
 class Scaled(Family):
@@ -38,6 +37,7 @@ class Scaled(Family):
     parts = {  # noqa: RUF012
         "readers": "ckrules.constraints.scaled.readers:TABLES",
         "naming": "ckrules.constraints.scaled.names:NAMING",
+        "styles": "ckrules.constraints.scaled.names:STYLES",
     }
     follows = ("family",)
 
@@ -73,12 +73,6 @@ class Scaled(Family):
         ))  # fmt: skip
         if full.get("family") == self.name:
             del full["family"]
-
-    @property
-    def styles(self) -> Mapping[str, Style]:
-        from ckrules.constraints.scaled.names import AITER
-
-        return {"aiter": AITER}
 
 
 FAMILY = Scaled()

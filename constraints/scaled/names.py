@@ -7,7 +7,7 @@ The usual ones are our own, since upstream's leave types out::
         [_epi_default][_dsb][_wg{n}][_pad{m}{n}{k}][_persist][_tc][_permuteN][_kbpc{n}]
         [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
 
-`AITER` has the three forms of aiter, which are read here, too.
+`STYLES` has the three forms of aiter, which are read here, too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.vocabulary import DEFAULTS
+from ckrules.constraints.tile_gemm.names import Form, Names, ToolNames
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -28,8 +29,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
-from ckrules.kernels.parts import ParsedName, Point
-from ckrules.support.errors import UsageError, unknown
+from ckrules.kernels.parts import ParsedName, Point, Style
 
 _BITS: Mapping[str, Any] = {"0": False, "1": True}
 _TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
@@ -80,13 +80,10 @@ GRAMMAR = Grammar(
 )  # fmt: skip
 
 
-class _Form:
+class _Form(Form):
     """One of aiter's forms of names."""
 
-    variant = ""
-    begins = ""
-    grammar: Grammar
-    taken: Mapping[str, Any] = {}
+    tool = "aiter"
 
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what it leaves out."""
@@ -112,19 +109,6 @@ class _Form:
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of what the name says."""
         return dict(said)
-
-    def said(self, point: Point) -> Mapping[str, Any]:
-        """What the grammar writes of a point."""
-        return point
-
-    def format(self, point: Point) -> str:
-        """The name; raises `UsageError` for a kernel that the form cannot say."""
-        name = self.grammar.format(self.said(point))
-        parsed = self.parse(name)
-        for key, value in parsed.point.items():
-            if key in point and point[key] != value and key not in parsed.taken:
-                raise UsageError(f"aiter has no kernel of {self.variant} with {key} = {point[key]}")
-        return name
 
 
 class _Preshuffled(_Form):
@@ -232,47 +216,21 @@ def _form(text: str) -> _Form | None:
     return next((form for form in FORMS if text.startswith(form.begins)), None)
 
 
-class ScaledNames:
-    """The usual names, which say every field but the GPU."""
+class ScaledNames(Names):
+    """The usual names of GEMMs with scales."""
 
     prefix = "scaled_"
     beginnings = tuple(form.begins for form in FORMS)
+    grammar = GRAMMAR
 
-    def parse(self, text: str) -> ParsedName:
-        """See `ckrules.kernels.names.parse_name`; aiter's names are read as well."""
-        form = _form(text)
-        return ParsedName(GRAMMAR.parse(text)[0]) if form is None else form.parse(text)
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        return STYLES
 
-    def format(self, point: Point, spelling: Mapping[str, str] | None = None) -> str:
-        """See `ckrules.kernels.names.format_name`."""
-        spelt = dict(spelling or {})
-        if spelt.pop("style", None):
-            return AITER.format(point)
-        for key in spelt:
-            raise unknown("spelling", key, ("style",))
-        return GRAMMAR.format(point)
-
-    def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
-        form = _form(text)
-        return (GRAMMAR if form is None else form.grammar).span(text, name)
-
-    def without_defaults(self, text: str) -> str:
-        """The text without suffixes that say a default."""
-        return GRAMMAR.without_defaults(text) if _form(text) is None else text
-
-    def rule_set_spelling(self, point: Point) -> dict[str, str]:
-        """Nothing: upstream has no lists of our names."""
-        return {}
-
-
-class AiterNames:
-    """aiter's names, one form a kind of kernel."""
-
-    def format(self, point: Point) -> str:
-        """The name; raises `UsageError` for a kernel that aiter's form cannot say."""
-        return next(f for f in FORMS if f.variant == point["variant"]).format(point)
+    def other(self, text: str) -> _Form | None:
+        return _form(text)
 
 
 NAMING = ScaledNames()
-AITER = AiterNames()
+#: By the word for them.
+STYLES: Mapping[str, ToolNames] = {"aiter": ToolNames(FORMS)}

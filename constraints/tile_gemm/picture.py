@@ -12,9 +12,7 @@ _CELLS = 16  # warp tiles along N and M that are drawn
 _BAR = 40
 
 
-def picture(
-    point: Mapping[str, Any], known: Mapping[str, Any], gpu: Gpu, *, in_order: bool = True
-) -> list[str]:
+def picture(point: Mapping[str, Any], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
     """How a block tile is divided among waves, what lanes load, and what of the GPU it takes.
 
     Waves take warp tiles in turn: the grid of waves covers the tile once, then again, N fastest.
@@ -23,7 +21,6 @@ def picture(
         point: The configuration.
         known: Its derived quantities; None for one that is undefined.
         gpu: Its GPU.
-        in_order: Whether a wave's warp tiles lie in C as they lie in the tile.
 
     Source: ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: MakeCBlockTile (CK 2025.11), whose
     encoding is (MIterPerWarp, MWarp) by (NIterPerWarp, NWarp).
@@ -35,24 +32,31 @@ def picture(
     >>> print(picture(point, forward.resources(point), load("gfx942"))[0])
     block tile 32 x 128 (M x N), 64 of K at a time
     """
+    if point["pipeline"] == "preshufflev2":  # whose B goes to registers as it was shuffled
+        known = {k: v for k, v in known.items() if not k.startswith("b_")}
     return [
         f"block tile {point['tile_m']} x {point['tile_n']} (M x N), {point['tile_k']} of K at a time",
         *_waves(point, known),
         "",
-        *(_map(point) if in_order else ["the columns of C are permuted within the tile"]),
+        *(_map(point) if _in_order(point) else ["the columns of C are permuted within the tile"]),
         "",
         *_loads(point, known),
         *_use(known, gpu),
     ]
 
 
-def block_map(point: Mapping[str, Any], *, in_order: bool = True) -> BlockMap:
+def _in_order(point: Mapping[str, Any]) -> bool:
+    """Whether a wave's warp tiles lie in C as they lie in the tile."""
+    return not point.get("permute_n", False)
+
+
+def block_map(point: Mapping[str, Any]) -> BlockMap:
     """The same division as data; waves take warp tiles in turn, as in `picture`."""
     block, waves, warp = (
         (point[f"{what}_m"], point[f"{what}_n"], point[f"{what}_k"])
         for what in ("tile", "wave", "warp_tile")
     )
-    return BlockMap(block, waves, warp, in_order)
+    return BlockMap(block, waves, warp, _in_order(point))
 
 
 def _waves(point: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:

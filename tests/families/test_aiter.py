@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.constraints.scaled.names import AITER, NAMING
+from ckrules.constraints.scaled.names import NAMING, STYLES
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import named
@@ -100,4 +100,4 @@ def test_faulty_names(name: str, column: int, said: str) -> None:
 def test_aiter_has_no_name_for_other_kernels() -> None:
     point = _point(ROWS[0], "gfx942")
     with pytest.raises(Exception, match="aiter has no kernel of flatmm with scales = per_token"):
-        AITER.format({**point, "scales": "per_token"})
+        STYLES["aiter"].format({**point, "scales": "per_token"})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckrules.certify import probe
-from ckrules.codegen.quant.probe import pipeline
+from ckrules.codegen.quant.cpp_names import pipeline
 from ckrules.constraints.quant.names import PREFIXES, STYLES
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.constraints.quant.words import VARIANTS
@@ -162,6 +162,10 @@ def test_problem_rules() -> None:
     assert codes() == set()
     assert codes(k_batch=2) == {"QPROB001"}
     assert codes(K=520, pad_k=True) == {"GPROB004", "GPROB005"}
+    assert codes(pipeline="mem", K=256) == {"QPROB004"}
+    assert codes(pipeline="mem", K=128) == set()
+    alone = {"tile_m": 32, "tile_n": 32, "wave_m": 1, "wave_n": 1}
+    assert codes(pipeline="mem", K=256, **alone) == set()
     assert "QPROB002" in codes(K=528, pad_k=True, group_k=32)
 
 
@@ -174,7 +178,7 @@ def test_problem_rules() -> None:
     ],
 )
 def test_classes_of_pipelines(variant: str, word: str, name: str) -> None:
-    assert pipeline(variant, word) == name
+    assert pipeline(variant, word).cls == name
 
 
 def test_probe_of_each_variant() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.problem import Product
-from ckrules.constraints.gemm.problem_rules.strides import STRIDED
+from ckrules.constraints.gemm.problem_fields import STRIDED
 
 
 def smoke(config: Mapping[str, Any]) -> list[Product]:
@@ -29,9 +29,7 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     ]  # fmt: skip
     variant = config.get("variant")
     if variant in STRIDED:
-        apart = 4 * max(m, n, k) + 8
-        b = 0 if variant == "preshuffle" or str(config.get("dtype")).endswith("_i4") else apart
-        found.append(Product(m, 2 * n, 4 * k, strides=(apart, b, apart)))
+        found.append(apart(config, variant == "preshuffle"))
     if variant == "batched":
         found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
     if variant == "grouped":
@@ -41,3 +39,19 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
             Product(m, n, 4 * k, 2, others=((m, n),)),
         ]
     return found
+
+
+def apart(config: Mapping[str, Any], shuffled: bool) -> Product:
+    """A product whose rows, or columns, lie apart in memory.
+
+    Args:
+        config: The configuration.
+        shuffled: Whether B is shuffled beforehand, so that it is packed as one of 4 bits is.
+
+    >>> str(apart({"tile_m": 64, "tile_n": 64, "tile_k": 32, "dtype": "fp8_i4"}, False))
+    'M=64,N=128,K=128,stride_a=264,stride_c=264'
+    """
+    m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
+    stride = 4 * max(m, n, k) + 8
+    b = 0 if shuffled or str(config.get("dtype")).endswith("_i4") else stride
+    return Product(m, 2 * n, 4 * k, strides=(stride, b, stride))

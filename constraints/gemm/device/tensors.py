@@ -37,26 +37,41 @@ class GemmTensors:
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
         """Every tensor, in the order in which the host library takes their addresses."""
-        p, letters = self.problem, str(self.config["layout"])
-        a, b, _ = TYPES[str(self.config["dtype"])]
-        c = self._element(str(self.config["dtype_c"]))
+        p, row = self.problem, str(self.config["layout"])[-1] == "r"
+        types = self.types
         ds = range(int(self.config["num_d"]))
         if self.config["variant"] == "grouped":
-            return self._rows(self._element(a), self._element(b), c, len(ds))
+            return self._rows(*types, len(ds))
         if self.config["variant"] == "batched":
-            return self._batch(self._element(a), self._element(b), c)
+            return self._batch(*types)
+        a, b, c = self.operands
+        order = (0, 1) if row else (1, 0)
+        return a, b, *(Tensor(f"d{i}", "in", (p.m, p.n), c.dtype, order) for i in ds), c
+
+    @property
+    def types(self) -> tuple[str, str, str]:
+        """The element types of A, B and C."""
+        a, b, _ = TYPES[str(self.config["dtype"])]
+        return self.element(a), self.element(b), self.element(str(self.config["dtype_c"]))
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether B is shuffled beforehand."""
+        return str(self.config["variant"]) == "preshuffle"
+
+    @property
+    def operands(self) -> tuple[Tensor, Tensor, Tensor]:
+        """A, B and C of a single product."""
+        p, letters = self.problem, str(self.config["layout"])
+        types, pitches = self.types, p.strides
         plain, turned = (0, 1), (1, 0)
         shape, order = self._b(letters[1])
-        pitches = self.problem.strides
         return (
-            Tensor("a", "in", (p.m, p.k), self._element(a), plain if letters[0] == "r" else turned,
+            Tensor("a", "in", (p.m, p.k), types[0], plain if letters[0] == "r" else turned,
                    pitches[0]),
-            Tensor("b", "in", shape, self._element(b), order, pitches[1]),
-            *(
-                Tensor(f"d{i}", "in", (p.m, p.n), c, plain if letters[-1] == "r" else turned)
-                for i in ds
-            ),
-            Tensor("c", "out", (p.m, p.n), c, plain if letters[2] == "r" else turned, pitches[2]),
+            Tensor("b", "in", shape, types[1], order, pitches[1]),
+            Tensor("c", "out", (p.m, p.n), types[2], plain if letters[2] == "r" else turned,
+                   pitches[2]),
         )  # fmt: skip
 
     def _batch(self, a: str, b: str, c: str) -> tuple[Tensor, ...]:
@@ -98,7 +113,7 @@ class GemmTensors:
             start += count
         raise IndexError(number)
 
-    def _element(self, dtype: str) -> str:
+    def element(self, dtype: str) -> str:
         """The type's bits: 8-bit floats have two encodings, by GPU."""
         if dtype in ("fp8", "bf8") and not load(str(self.config["arch"])).has("ocp_fp8"):
             return f"{dtype}_fnuz"
@@ -109,7 +124,7 @@ class GemmTensors:
         n, k = self.problem.n, self.problem.k
         wide, deep = int(self.config["warp_tile_n"]), int(self.config["warp_tile_k"])
         whole = n % wide == 0 and k % deep == 0
-        if self.config["variant"] != "preshuffle" or not whole:
+        if not self.shuffled or not whole:
             return (n, k), ((0, 1) if letter == "c" else (1, 0))
         parts, inner = self._lanes(wide, deep)
         steps = (k // deep, parts, inner)
@@ -134,9 +149,14 @@ class GemmTensors:
         shape, order = self.all[1].shape, self.all[1].order
         return f"{self.problem.whole()} in {' '.join(map(str, words))}, b {shape} {order}"
 
+    @property
+    def precision(self) -> Any:
+        """The type in which sums are: fp64 where they are not too many."""
+        return np.float64 if self.problem.flops <= _EXACT_FLOPS else np.float32
+
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
         """C by its definition, not rounded."""
-        kind: Any = np.float64 if self.problem.flops <= _EXACT_FLOPS else np.float32
+        kind = self.precision
         if self.config["variant"] == "grouped":
             return {"c": self._grouped_reference(data, kind)}
         if self.config["variant"] == "batched":

@@ -15,9 +15,6 @@ _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
 }  # fmt: skip
 
-#: Variants whose host libraries take strides; tensors of the others lie one behind the other.
-STRIDED = ("standard", "multi_d", "preshuffle")
-
 
 @rule(
     "GPROB013", "rows-overlap", kind="launch", until="2026.06",
@@ -49,7 +46,7 @@ def rows_lie_apart(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB014", "strides-where-none-are", kind="launch", until="2026.06",
-    says=["tensors of {variant} are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
+    says=["tensors of these kernels are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
           "shuffled weights are packed: stride_b = {stride_b}",
           "weights of 4 bits are packed: stride_b = {stride_b}"],
     source=[_LIBRARY, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of shuffled weights)"],
@@ -66,7 +63,7 @@ def strides_have_their_kernel(c: GemmProblem) -> BoolExpr:
     """
     packed = all_of(c.stride_a == 0, c.stride_b == 0, c.stride_c == 0)
     return all_of(
-        implies(~c.variant.isin(*STRIDED), packed),
-        implies(c.variant == "preshuffle", c.stride_b == 0),
+        implies(~c.strided, packed),
+        implies(c.shuffled_b, c.stride_b == 0),
         implies(c.narrow_b, c.stride_b == 0),
     )

@@ -66,3 +66,25 @@ def mem_sums_every_tile(c: QuantProblem) -> BoolExpr:
     Fix: use compv3, or a larger tile.
     """
     return c.summed_tiles == c.sum_tiles
+
+
+@rule(
+    "QPROB004", "second-tile-without-barrier", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
+    says=("{pipeline} writes the last of {sum_tiles} tiles to LDS without a barrier: one of {waves} "
+          "waves overwrites what another still reads: {waves=}, expected 1"),
+    source=f"{_MEM}: TailNumber::Even, LocalPrefill behind LocalPrefetch (run)",
+    accepts=[{"pipeline": "mem", "K": 640},
+             {"pipeline": "mem", "tile_m": 32, "wave_m": 1, "tile_n": 32, "wave_n": 1, "K": 256}],
+    rejects=[{"pipeline": "mem", "K": 256}],
+)  # fmt: skip
+def mem_waits_before_last_tile(c: QuantProblem) -> BoolExpr:
+    """mem of aquant with more than one wave sums an odd number of tiles.
+
+    Why: the tail of two tiles reads the first from LDS and writes the second there, with no
+    barrier between. A wave that is ahead writes what the others have not read yet.
+
+    Fix: use compv3, one wave, or another tile_k.
+    """
+    odd: BoolExpr = c.sum_tiles % 2 == 1
+    return odd | (c.waves == 1)

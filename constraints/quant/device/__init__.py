@@ -1,0 +1,1 @@
+"""Data of matrix products with scales on a device."""
