@@ -13,6 +13,8 @@ from ckrules.constraints.quant.problems import QuantProblems
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.device.tensors import samples, to_memory
 from ckrules.kernels import problem_books
+from ckrules.kernels.families import families
+from ckrules.runtime.padding import corner, embedded
 from ckrules.support.errors import UsageError
 
 B: dict[str, Any] = {"variant": "bquant", "group_k": 32}
@@ -92,6 +94,22 @@ def test_there_are_no_data_of_four_bits() -> None:
     assert tensors.all[0].dtype == "int4"
     with pytest.raises(UsageError, match="no data of int4, of which two share a byte"):
         samples(tensors)
+
+
+@pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[6:]])
+def test_padded_products_have_the_result_in_their_corner(changed: dict[str, Any]) -> None:
+    config = {**BASELINE, **changed}
+    small = QuantTensors(Product(7, 40, 120), config)
+    data = samples(small)
+    expected = small.reference(data)["c"]
+    seen = 0
+    for problem in families()["quant"].padding.larger(small.problem, config):
+        large = QuantTensors(problem, config)
+        padded = {t.name: embedded(data[t.name], t.shape) for t in large.all if t.direction == "in"}
+        found = large.reference(padded)["c"]
+        np.testing.assert_allclose(corner(found, expected.shape), expected)
+        seen += 1
+    assert seen >= 8
 
 
 def test_smoke_problems() -> None:
