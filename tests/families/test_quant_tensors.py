@@ -29,6 +29,7 @@ KERNELS: list[dict[str, Any]] = [
     B,
     {**B, "group_n": 16},
     SHUFFLED,
+    {**SHUFFLED, "permute_n": True, "tile_n": 16, "wave_n": 1},
     {"variant": "rowcol_quant", "group_k": 1, "layout": "crr"},
     {"variant": "tensor_quant", "group_k": 1},
 ]
@@ -40,10 +41,11 @@ def _scale(config: dict[str, Any], data: Any, m: int, n: int, k: int) -> float:
     if config["variant"] == "aquant":
         return float(data["aq"].reshape(len(data["aq"]), -1)[m, k // groups])
     if config["variant"] == "bquant":
-        return float(data["bq"][n // config["group_n"], k // groups])
+        scales = data["bq"].reshape(-1, data["bq"].shape[-1])
+        return float(scales[n // config["group_n"], k // groups])
     if config["variant"] == "rowcol_quant":
-        return float(data["aq"][m]) * float(data["bq"][n])
-    return float(data["aq"][0]) * float(data["bq"][0])
+        return float(data["aq"][m, 0]) * float(data["bq"][n, 0])
+    return float(data["aq"][0, 0]) * float(data["bq"][0, 0])
 
 
 @pytest.mark.parametrize("changed", KERNELS)
@@ -76,6 +78,21 @@ def test_shuffled_scales_lie_by_block_tile() -> None:
             assert memory[tile * 3 * 2 + m * 2 + inside] == 8 * m + group
 
 
+def test_scales_of_permuted_columns_lie_as_the_columns_do() -> None:
+    """As shuffle_b_permuteN and shuffle_bq_permuteN of the headers view them."""
+    config = {**BASELINE, **SHUFFLED, "permute_n": True, "tile_n": 128, "wave_n": 2, "wave_m": 1}
+    tensors = QuantTensors(Product(16, 256, 128), config)
+    bq = next(t for t in tensors.all if t.name == "bq")
+    values = np.repeat(np.arange(256.0), 4).reshape(bq.shape)  # column n
+    memory = to_memory(bq, values).reshape(256, 4)[:, 0]
+    repeat = 128 // (2 * 16)
+    for n in range(256):
+        tile, inside = divmod(n, 128)
+        wave, rest = divmod(inside, 16 * repeat)
+        lane, number = divmod(rest, repeat)
+        assert memory[tile * 128 + number * 32 + wave * 16 + lane] == n
+
+
 def test_kernels_with_other_scales_have_other_data() -> None:
     keys = {
         QuantTensors(Product(64, 128, 512), {**BASELINE, **changed}).key() for changed in KERNELS
@@ -96,7 +113,7 @@ def test_there_are_no_data_of_four_bits() -> None:
         samples(tensors)
 
 
-@pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[6:]])
+@pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[7:]])
 def test_padded_products_have_the_result_in_their_corner(changed: dict[str, Any]) -> None:
     config = {**BASELINE, **changed}
     small = QuantTensors(Product(7, 40, 120), config)
