@@ -79,10 +79,15 @@ class Kernels:
                 host.run(results, pool, width)
                 return {(r.arch, r.name, r.artifact): r for r in results.rows()}
 
+    def place(self, arch: str) -> Path:
+        """Where the kernels of a GPU are: of a list with several each has a folder."""
+        several = len({gpu for gpu, _ in self.names}) > 1
+        return self.folder / arch if several else self.folder
+
     def library(self, kernel: Kernel) -> HostLibrary:
         """The host library of a kernel."""
         arch, name = kernel
-        return HostLibrary(self.folder / arch / f"{name}.host.so")
+        return HostLibrary(self.place(arch) / f"{name}.host.so")
 
     def compiled(self, kernel: Kernel, built: Built) -> None:
         """Asserts that a kernel compiled, with the LDS that was predicted."""
@@ -105,7 +110,7 @@ class Kernels:
             problem = family.parse(text)
             assert [v.code for v in rules.violations({**point, **family.values(problem)})] == []
             assert library.is_supported(problem), library.reason(problem)
-            found = Runner(device).run(Job(self.folder / arch, name, problem, 0, 0))
+            found = Runner(device).run(Job(self.place(arch), name, problem, 0, 0))
             assert (found.status, found.detail, found.wrong) == ("ok", "", 0), text
 
     def refuses(self, kernel: Kernel, more: tuple[str, ...] = ()) -> None:
