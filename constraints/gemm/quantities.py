@@ -72,6 +72,11 @@ class Quantities(Fields):
         """True where N, not K, is contiguous in B."""
         return self.letter(1, "r")
 
+    @property
+    def reads_interwave(self) -> BoolExpr:
+        """Where the block GEMM is that of scheduler interwave; shuffled weights have their own."""
+        return super().reads_interwave & ~self.shuffled_b
+
     @cached_property
     def c_row(self) -> BoolExpr:
         """True where N is contiguous in C."""
@@ -242,7 +247,9 @@ class Quantities(Fields):
         width: IntExpr = ite(self.c_row, self.store_width, 1)
         halves = self.dtype_c.isin("fp16", "bf16") & width.isin(2, 4, 8)
         singles = (self.dtype_c == "fp32") & width.isin(1, 2, 4)
-        return halves | singles
+        # the raw form of the addition takes windows that no epilogue makes
+        raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
+        return (halves | singles) & ~raw
 
     @property
     def launch_blocks(self) -> IntExpr:
