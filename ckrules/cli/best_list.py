@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.request import Request
+from ckrules.cli.terminal import progress
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.tables import count
 
@@ -26,7 +27,7 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
     Raises:
         UsageError: If nothing is known of the times of such kernels.
     """
-    from ckrules.ranking.best import best, best_of
+    from ckrules.ranking.best import best, best_of, comparable
 
     listing = request.listing
     if listing is not None:
@@ -37,7 +38,9 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
         found = best_of(points, request.books, n, problem)
     else:
         problem = _problem(line, request.region.space.domains["variant"])
-        found = best(request.region, request.books, n, problem)
+        parts = len(list(comparable(request.region)))
+        with progress("kinds that cannot be compared", parts) as bar:
+            found = best(request.region, request.books, n, problem, told=bar.advance)
     if not found.kernels:
         return [], f"no kernel accepts {_compared(found.problems)}"
     looked = f"of {count(found.looked_at, 'kernel')} that were looked at"

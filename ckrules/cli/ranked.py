@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -70,6 +71,18 @@ def _parts(r: Ranked) -> str:
         ["busy compute units", f"{f['busy']:.1%}"],
     ]
     return aligned(rows, right={1}, indent="  ")
+
+
+def mixed(ranked: Sequence[Ranked]) -> str:
+    """What kernels compute that stand in one order, where that differs; empty: the same."""
+    from ckrules.ranking.kernels import timing
+
+    told = []
+    for field in timing(str(ranked[0].point["variant"])).apart:
+        values = dict.fromkeys(str(r.point[field]) for r in ranked)
+        if len(values) > 1:
+            told.append(f"{field} = {', '.join(values)}")
+    return f"note: these kernels do not compute the same: {'; '.join(told)}" if told else ""
 
 
 def name(r: Ranked) -> str:

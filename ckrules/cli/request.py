@@ -108,13 +108,15 @@ class Request:
 
     def each(self, name: str) -> dict[str, Request]:
         """One request for each value that is asked of a field, in the order of the options."""
-        family = self._own_family()
+        family = self.family
         book = self.books.of(family.variants[0])
         words = self._given.get(name, ())
         values = dict.fromkeys(str(accepted(self.books, family, book, name, w)) for w in words)
         return {v: self.changed(given={name: (v,)}) for v in values}
 
-    def _own_family(self) -> Any:
+    @property
+    def family(self) -> Any:
+        """The family whose kernels are asked for; the first where nothing says another."""
         from ckrules.kernels.families import family_of, named
 
         if self._family is not None:

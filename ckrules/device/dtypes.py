@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.device import small_floats
-from ckrules.support.errors import unknown
+from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +45,9 @@ ELEMENTS = {
 }
 """8-bit floats have the OCP encodings, or the FNUZ ones by the name."""
 
+_NARROW = ("int4",)
+"""Types of kernels that devices have no data of."""
+
 _INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32}
 _LARGEST = 5
 """The largest magnitude of integer samples."""
@@ -54,8 +57,10 @@ def element(name: str) -> Element:
     """The type of this name.
 
     Raises:
-        UnknownNameError: If there is none.
+        UsageError: If there is none, or no data of it.
     """
+    if name in _NARROW:
+        raise UsageError(f"there are no data of {name}, of which two share a byte")
     if name not in ELEMENTS:
         raise unknown("data type", name, ELEMENTS)
     return ELEMENTS[name]

@@ -6,7 +6,7 @@ Kernels that cannot be compared, such as those of two dtypes, come in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -58,6 +58,7 @@ def best(
     ranker: Ranker | None = None,
     sample: int = SAMPLE,
     seed: int = 1,
+    told: Callable[[int], None] | None = None,
 ) -> Best:
     """The fastest kernels of a region: all are looked at where they are few, else searched.
 
@@ -69,6 +70,7 @@ def best(
         ranker: What predicts times (default: `Ranker`).
         sample: How many kernels a search begins with.
         seed: Of the sample.
+        told: Called with 1 after each of the `comparable` parts, which may take seconds.
 
     Raises:
         UsageError: If nothing is known of the times of such kernels, or no kernel is left.
@@ -94,6 +96,8 @@ def best(
         asked = _problems(part, problem)
         problems |= {str(p): p for p in asked}
         found.append(searched(part, asked))
+        if told is not None:
+            told(1)
     return _in_turn(found, n, list(problems.values()))
 
 

@@ -25,6 +25,8 @@ class GemmGeneration:
     headers = ("{name}.hpp",)
     template = "gemm_2025_11.hpp.j2"
     """The header of a kernel."""
+    device = "gemm_device.cpp.j2"
+    """The unit of its device code."""
     probed = probe.TEMPLATE
     """The question to the compiler."""
     quantities = (
@@ -63,7 +65,7 @@ class GemmGeneration:
         """Header and units of a kernel."""
         yield f"{kernel.name}.hpp", self.template
         yield f"{kernel.name}.cpp", "gemm_unit.cpp.j2"
-        yield f"{kernel.name}.device.cpp", "gemm_device.cpp.j2"
+        yield f"{kernel.name}.device.cpp", self.device
         yield f"{kernel.name}.host.cpp", "gemm_host.cpp.j2"
 
     def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

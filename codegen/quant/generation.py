@@ -23,6 +23,7 @@ class QuantGeneration(GemmGeneration):
     templates: tuple[Path, ...] = (TEMPLATES, GEMM_TEMPLATES)
     library = "quant"
     template = "quant_2025_11.hpp.j2"
+    device = "quant_device.cpp.j2"
     probed = probe.TEMPLATE
 
     def model(

@@ -283,10 +283,7 @@ class Catalog:
             (name,) = names
             part = self._rows.get(name, self._sweep or self._tables)
             values = part.values if part is not None else {}
-        rules = list(book.rules)
-        self._check_stage(stage)
-        if stage != "listed":
-            rules += stage_book(stage, variants[0], self.ck, self.gpus).rules
+        rules = [*book.rules, *self.stage_book(stage, variants[0]).rules]
         quantities = book.vocabulary.quantities
         space = Space(book.fields.values(), rules, names=quantities, fixed=values)
         return space.bind(**held)
@@ -321,9 +318,14 @@ class Catalog:
             raise unknown(f"stage of {self.family.name} lists", stage, self.stages)
 
     def stage_book(self, stage: str, variant: str) -> RuleBook:
-        """The rules that a stage adds to the list, for a variant's family."""
+        """The rules that a stage adds to the list, for a variant's family.
+
+        Those that upstream asks before it lists are in `book`.
+        """
         self._check_stage(stage)
-        return stage_book(stage, variant, self.ck, self.gpus)
+        asked = {r.code for r in self.book(variant).rules}
+        found = stage_book(stage, variant, self.ck, self.gpus)
+        return found.select(lambda r: r.code not in asked)
 
     def stage(self, points: Sequence[Mapping[str, Value]], stage: str) -> Staged:
         """The points that survive a stage, and why the others do not.

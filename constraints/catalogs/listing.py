@@ -23,7 +23,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.families import families, family_of, variants
 from ckrules.kernels.library import available
 from ckrules.kernels.selection import accepted, select
-from ckrules.support.errors import CkrulesError, unknown
+from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 Point = Mapping[str, Any]
 
@@ -72,6 +72,9 @@ class CatalogListing:
             for word in words or ():
                 if word not in known:
                     raise unknown("variant", word, known)
+            if words and not any(self.catalog.keys_with(word) for word in words):
+                said = f"{self.catalog.name} lists kernels of {self.catalog.family.name}"
+                raise UsageError(f"{said}, none of {', '.join(words)}")
             return list(dict.fromkeys(words or self.catalog.family.variants))
         book = self.catalog.book()
         if words is None:

@@ -46,6 +46,7 @@ class Quant(TileGemmFamily):
         "styles": "ckrules.constraints.quant.names:STYLES",
         "problems": "ckrules.constraints.quant.problems:QuantProblems",
         "generation": "ckrules.codegen.quant.generation:GENERATION",
+        "padding": "ckrules.constraints.gemm.device.padding:GemmPadding",
     }
     follows = ("family",)
     lds_map = Family.lds_map  # the banks of these pipelines were not looked at

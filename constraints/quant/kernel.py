@@ -261,16 +261,17 @@ def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
     "QUANT009", "permuted-columns-of-plain-weights", kind="wrong-result",
     applies=lambda c: c.permute_n,
     says=["only shuffled weights have permuted columns, not {pipeline}",
-          "only cshuffle stores permuted columns, not {epilogue}"],
-    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (read, not run)",
+          "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N"],
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (run)",
     accepts=[{**SHUFFLED, "permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
     rejects=[{"permute_n": True}, {**SHUFFLED, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
 def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
-    """permute_n goes with shuffled weights and the CShuffle epilogue.
+    """permute_n goes with shuffled weights, and the CShuffle epilogue where a wave has several tiles.
 
-    Why: the host shuffles the weights in another order then, and the epilogue undoes it.
+    Why: the host shuffles the weights in another order then, and the epilogue undoes it. With one
+    warp tile along N for each wave there is nothing to undo.
 
     Fix: turn permute_n off.
     """
-    return all_of(c.shuffled_b, c.epilogue == "cshuffle")
+    return all_of(c.shuffled_b, (c.epilogue == "cshuffle") | (c.repeat_n == 1))

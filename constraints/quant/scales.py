@@ -185,7 +185,7 @@ def group_fits_waves(c: Quantities) -> BoolExpr:
 def scales_are_read(c: Quantities) -> BoolExpr:
     """Scales of rows and columns, and of whole tensors, are of fp32 and have no groups.
 
-    Why: these kernels have no parameter for it.
+    Why: these kernels have no parameter for it, and read a scale of fp32 for each row and column.
 
     Fix: use group_k = 1 and scales of fp32.
     """

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ckrules.compiling.results import Result
-from ckrules.device.cpu import CpuPlugin
-from ckrules.device.execute import Runner
-from ckrules.device.hostlib import HostLibrary
-from ckrules.device.jobs import Job
-from ckrules.kernels import problem_books
-from ckrules.kernels.books import Books
-from ckrules.kernels.families import problems_of
-from tests.compiling import gemm_kernels as kernels
+from tests.compiling.gemm_kernels import Built, Kernel, Kernels
 from tests.helpers.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
+KERNELS = Kernels("gemm")
 _16 = "False_False_False_False_32x32x32_1x2x1_16x16x16"
 _ANY = "forward,reversed,random"
 #: What is run: GPU, kernel, problems and, where blocks wait for each other, the order.
@@ -95,87 +88,42 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ),
     ("gfx90a", "gemm_fp16_ccr_compv3_default_intrawave_" + _16): (("M=32,N=32,K=64",), _ANY),
 }
-IDS = [f"{arch}-{name.removeprefix('gemm_')}" for arch, name in kernels.names()]
+IDS = [f"{arch}-{name.removeprefix('gemm_')}" for arch, name in KERNELS.names]
 
 
 @pytest.fixture(scope="session")
-def built() -> dict[tuple[str, str, str], Result]:
+def built() -> Built:
     """Every result; without the toolchain the test is skipped, or fails if it is required."""
     require_toolchain()
-    return kernels.build(frozenset(RUN))
+    return KERNELS.build(frozenset(RUN))
 
 
 def test_the_kernels_cover_what_they_should() -> None:
-    points = kernels.points()
+    points = KERNELS.points
     assert len(points) >= 40
-    legal = Books("2025.11").of("standard")
-    assert [legal.violations(p) for p in points if legal.violations(p)] == []
+    assert KERNELS.broken() == []
     seen = {k: {p[k] for p in points} for k in ("variant", "arch", "dtype", "layout", "pipeline")}
     assert len(seen["variant"]) == 6
     assert seen["arch"] == {"gfx90a", "gfx942", "gfx950", "gfx1201"}
     assert len(seen["dtype"]) >= 7
     assert len(seen["layout"]) >= 7
     assert len(seen["pipeline"]) == 7
-    assert set(RUN) <= set(kernels.names())
+    assert set(RUN) <= set(KERNELS.names)
     assert len(RUN) >= 12
 
 
-@pytest.mark.parametrize(("arch", "name"), kernels.names(), ids=IDS)
-def test_it_compiles_and_has_the_predicted_lds(
-    arch: str, name: str, built: dict[tuple[str, str, str], Result]
-) -> None:
-    device = built[arch, name, "device"]
-    assert device.status == "ok", device.diagnostic
-    assert device.lds_bytes == device.predicted_lds_bytes
-    assert device.finding is None
+@pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
+def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> None:
+    KERNELS.compiled(kernel, built)
 
 
-@pytest.mark.parametrize(("arch", "name"), RUN)
-def test_it_computes_right(arch: str, name: str, built: dict[tuple[str, str, str], Result]) -> None:
-    host = built[arch, name, "host"]
-    assert host.status == "ok", host.diagnostic
-    point = kernels.points()[kernels.names().index((arch, name))]
-    place = kernels.folder() / arch
-    library = HostLibrary(place / f"{name}.host.so")
-    family = problems_of(point["variant"])
-    rules = problem_books.book(point["variant"], ck="2025.11")
-    problems, order = RUN[arch, name]
-    device = CpuPlugin().open(0, {"order": order, "jobs": "1"})
-    for text in problems:
-        problem = family.parse(text)
-        assert [v.code for v in rules.violations({**point, **family.values(problem)})] == []
-        assert library.is_supported(problem), library.reason(problem)
-        found = Runner(device).run(Job(place, name, problem, 0, 0))
-        assert (found.status, found.detail, found.wrong) == ("ok", "", 0), text
+@pytest.mark.parametrize("kernel", RUN)
+def test_it_computes_right(kernel: Kernel, built: Built) -> None:
+    KERNELS.computes(kernel, built, *RUN[kernel])
 
 
-@pytest.mark.parametrize(("arch", "name"), RUN)
-def test_support_is_as_the_rules_say(
-    arch: str, name: str, built: dict[tuple[str, str, str], Result]
-) -> None:
+@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.usefixtures("built")
+def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
     """What IsSupportedArgument refuses is what rules of kind launch refuse."""
-    point = kernels.points()[kernels.names().index((arch, name))]
-    library = HostLibrary(kernels.folder() / arch / f"{name}.host.so")
-    family = problems_of(point["variant"])
-    rules = problem_books.book(point["variant"], ck="2025.11")
-    m, n, k = (point[f"tile_{x}"] for x in "mnk")
-    texts = [
-        f"M={a},N={b},K={c}"
-        for a in (m, 1, m + 4)
-        for b in (n, n + 8, 3)
-        for c in (2 * k, k + 8, 5)
-    ]
-    texts += [f"M={m},N={n},K={4 * k},k_batch=2", f"M={m},N={n},K={k},batch=2"]
-    texts += [f"M={m}+8,N={n}+{2 * n},K={k}", f"M={m}+8,N={n}+6,K={k}"]
-    answers = set()
-    for text in texts:
-        problem = family.parse(text)
-        found = rules.violations({**point, **family.values(problem)})
-        launch = [v.code for v in found if v.kind == "launch"]
-        answers.add(library.is_supported(problem))
-        assert library.is_supported(problem) is not bool(launch), (
-            text,
-            launch,
-            library.reason(problem),
-        )
-    assert answers == {True, False}
+    KERNELS.refuses(kernel)

@@ -162,3 +162,18 @@ def test_references() -> None:
         assert np.allclose(found, wanted)
         row = tensors.products("c", data, (3, 5)).sum()
         assert np.isclose(row + sum(data[k][3, 5] for k in data if k[0] == "d"), found[3, 5])
+
+
+def test_permuted_columns_have_whole_tiles() -> None:
+    """A product with a part of a tile along N had no shape that its columns fit into."""
+    point = _point(f"{WEIGHTS}_permuteN".replace("64x64x64_1x4x1", "64x128x64_1x2x1"))
+    point["pad_n"] = True
+    whole, part = Product(64, 256, 128), Product(64, 192, 128)
+    assert GemmTensors(whole, point).all[1].shape == (2, 2, 16, 4, 4, 4, 8)
+    tensors = GemmTensors(part, point)
+    assert tensors.all[1].shape == (12, 16, 4, 4, 8)
+    assert tensors.reference(samples(tensors))["c"].shape == (64, 192)
+    rules = problem_books.book("preshuffle", ck="2025.11")
+    for problem, codes in ((whole, []), (part, ["GPROB022"])):
+        values = {**point, **GemmProblems().values(problem)}
+        assert [v.code for v in rules.violations(values)] == codes

@@ -25,6 +25,7 @@ SHUFFLED: dict[str, Any] = {
     "variant": "bquant", "pipeline": "preshufflev2", "double_smem_buffer": True,
     "warp_tile_k": 32,
 }  # fmt: skip
+SMALL: dict[str, Any] = {**SHUFFLED, "tile_m": 128, "warp_tile_m": 16, "warp_tile_n": 16}
 OTHERS: dict[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
 
 
@@ -108,6 +109,9 @@ def test_faults_in_names_have_a_column() -> None:
         (SHUFFLED | {"tile_m": 128}, set()),
         (SHUFFLED | {"tile_m": 128, "group_n": 32}, {"QUANT032"}),
         ({"variant": "bquant", "group_n": 96, "tile_n": 192}, {"QUANT026"}),
+        (SMALL | {"permute_n": True}, set()),
+        (SMALL | {"permute_n": True, "epilogue": "default"}, {"QUANT009"}),
+        (SMALL | {"permute_n": True, "epilogue": "default", "tile_n": 32}, set()),
         ({"dtype": "fp8_i4"}, {"QUANT003"}),
         ({"dtype": "i4_fp8"}, set()),
         ({"tile_m": 128}, {"QUANT030"}),

@@ -13,6 +13,9 @@ from ckrules.constraints.quant.problems import QuantProblems
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.device.tensors import samples, to_memory
 from ckrules.kernels import problem_books
+from ckrules.kernels.families import families
+from ckrules.runtime.padding import corner, embedded
+from ckrules.support.errors import UsageError
 
 B: dict[str, Any] = {"variant": "bquant", "group_k": 32}
 SHUFFLED: dict[str, Any] = {
@@ -26,6 +29,7 @@ KERNELS: list[dict[str, Any]] = [
     B,
     {**B, "group_n": 16},
     SHUFFLED,
+    {**SHUFFLED, "permute_n": True, "tile_n": 16, "wave_n": 1},
     {"variant": "rowcol_quant", "group_k": 1, "layout": "crr"},
     {"variant": "tensor_quant", "group_k": 1},
 ]
@@ -37,10 +41,11 @@ def _scale(config: dict[str, Any], data: Any, m: int, n: int, k: int) -> float:
     if config["variant"] == "aquant":
         return float(data["aq"].reshape(len(data["aq"]), -1)[m, k // groups])
     if config["variant"] == "bquant":
-        return float(data["bq"][n // config["group_n"], k // groups])
+        scales = data["bq"].reshape(-1, data["bq"].shape[-1])
+        return float(scales[n // config["group_n"], k // groups])
     if config["variant"] == "rowcol_quant":
-        return float(data["aq"][m]) * float(data["bq"][n])
-    return float(data["aq"][0]) * float(data["bq"][0])
+        return float(data["aq"][m, 0]) * float(data["bq"][n, 0])
+    return float(data["aq"][0, 0]) * float(data["bq"][0, 0])
 
 
 @pytest.mark.parametrize("changed", KERNELS)
@@ -73,6 +78,21 @@ def test_shuffled_scales_lie_by_block_tile() -> None:
             assert memory[tile * 3 * 2 + m * 2 + inside] == 8 * m + group
 
 
+def test_scales_of_permuted_columns_lie_as_the_columns_do() -> None:
+    """As shuffle_b_permuteN and shuffle_bq_permuteN of the headers view them."""
+    config = {**BASELINE, **SHUFFLED, "permute_n": True, "tile_n": 128, "wave_n": 2, "wave_m": 1}
+    tensors = QuantTensors(Product(16, 256, 128), config)
+    bq = next(t for t in tensors.all if t.name == "bq")
+    values = np.repeat(np.arange(256.0), 4).reshape(bq.shape)  # column n
+    memory = to_memory(bq, values).reshape(256, 4)[:, 0]
+    repeat = 128 // (2 * 16)
+    for n in range(256):
+        tile, inside = divmod(n, 128)
+        wave, rest = divmod(inside, 16 * repeat)
+        lane, number = divmod(rest, repeat)
+        assert memory[tile * 128 + number * 32 + wave * 16 + lane] == n
+
+
 def test_kernels_with_other_scales_have_other_data() -> None:
     keys = {
         QuantTensors(Product(64, 128, 512), {**BASELINE, **changed}).key() for changed in KERNELS
@@ -84,6 +104,29 @@ def test_scales_of_a_sum_that_ends_within_a_group() -> None:
     tensors = QuantTensors(Product(5, 16, 200), {**BASELINE, "group_k": 128})
     assert next(t.shape for t in tensors.all if t.name == "aq") == (5, 2)
     assert tensors.reference(samples(tensors))["c"].shape == (5, 16)
+
+
+def test_there_are_no_data_of_four_bits() -> None:
+    tensors = QuantTensors(Product(16, 16, 128), {**BASELINE, "dtype": "i4_fp8"})
+    assert tensors.all[0].dtype == "int4"
+    with pytest.raises(UsageError, match="no data of int4, of which two share a byte"):
+        samples(tensors)
+
+
+@pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[7:]])
+def test_padded_products_have_the_result_in_their_corner(changed: dict[str, Any]) -> None:
+    config = {**BASELINE, **changed}
+    small = QuantTensors(Product(7, 40, 120), config)
+    data = samples(small)
+    expected = small.reference(data)["c"]
+    seen = 0
+    for problem in families()["quant"].padding.larger(small.problem, config):
+        large = QuantTensors(problem, config)
+        padded = {t.name: embedded(data[t.name], t.shape) for t in large.all if t.direction == "in"}
+        found = large.reference(padded)["c"]
+        np.testing.assert_allclose(corner(found, expected.shape), expected)
+        seen += 1
+    assert seen >= 8
 
 
 def test_smoke_problems() -> None:

@@ -1,4 +1,4 @@
-"""Find convolution problems that a set of kernels leaves without a kernel."""
+"""Find problems that a set of kernels leaves without a kernel."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
+from ckrules.cli.legality import illegal
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.expr import Value
@@ -67,7 +69,7 @@ def command(
     timeout: float,
     write: Writer,
 ) -> int:
-    """Find convolution problems that a set of kernels leaves without a kernel."""
+    """Find problems that a set of kernels leaves without a kernel."""
     if (problems is None) == (symbolic is None):
         raise UsageError("one of --problems and --symbolic is needed")
     asked = _asked(kernels, request)
@@ -108,6 +110,8 @@ def _asked(names: Sequence[str], request: Request) -> _Asked | None:
             fixed.setdefault(name, set()).add(value)
     if not points:
         return None
+    if said := illegal(points, request.books):
+        note(said)
     kind, *others = kinds(str(some[0]["variant"]) for some in by_family.values())
     if others:
         said = " and ".join(k.name for k in (kind, *others))
@@ -182,7 +186,8 @@ def _listed(asked: _Asked, path: str, write: Writer) -> int:
 
     def lines() -> Iterator[str]:
         covered = len(items) - len(found.uncovered)
-        yield f"{covered:,} of {len(items):,} problems are covered by {found.kernels:,} kernels"
+        those = count(found.kernels, "kernel")
+        yield f"{covered:,} of {len(items):,} problems are covered by {those}"
         for u in found.uncovered[:_SHOWN]:
             yield f"  uncovered: {_one_line(u, quiet)}"
         if len(found.uncovered) > _SHOWN:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 GROUP = "check"
 
+#: What upstream's filters filter, where it is known.
+_FILTERED = "full"
+
 EPILOG = """\b
 Codes
   LINT001 error    rules contradict each other: they leave nothing of some values
@@ -109,9 +112,11 @@ def _keys(book: RuleBook) -> list[str]:
 
 def _side(request: Request) -> tuple[Region, dict[str, Any]]:
     """What is linted, and how it was asked for: a profile together with what it filters."""
+    from ckrules.constraints.catalogs import load
     from ckrules.constraints.catalogs.stages import PROFILES
 
     filters = set(PROFILES.values()) - {"legal"}
-    if request.books.profile in filters and not request.by_catalog:
-        request = request.changed(catalog="full")
+    listed = request.by_catalog or request.family != load(_FILTERED).family
+    if request.books.profile in filters and not listed:
+        request = request.changed(catalog=_FILTERED)
     return request.region, request.to_dict()

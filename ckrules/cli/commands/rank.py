@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.formats import output_options
+from ckrules.cli.legality import illegal
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.output import text_output
-from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
+from ckrules.cli.ranked import FORMS, draw_option, mixed, model_option, product_option, render
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
@@ -82,6 +83,8 @@ def command(
         stream.write(render(ranking, form, explain=explain))
     if not quiet:
         note(f"{asked.looked_at(ranking)} on {asked.problem}: {ranking.source}")
+        for said in filter(None, (asked.illegal, mixed(ranking.kernels))):
+            note(said)
         for what, said in ranking.assumed.items():
             note(f"never measured: {what} (assumed: {said})")
     return 0
@@ -97,6 +100,7 @@ class _Asked:
         self.request, self.names, self.product = request, names, product
         self.draw, self.seed = draw, seed
         self.total: int | None = None
+        self.illegal = ""
         self.problem = self._problem(line)
 
     def _problem(self, line: str) -> Any:
@@ -135,6 +139,7 @@ class _Asked:
         points = self._named if self.names else list(listing.points if listing else ())
         points = self._accepting(points)
         self.total = len(points)
+        self.illegal = illegal(points, books)
         if points:
             yield KernelTable.of_points(points, books, self.product), points
 

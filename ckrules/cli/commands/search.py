@@ -8,7 +8,7 @@ from ckrules.cli import measuring
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import Seconds, limit_option, quiet_option
 from ckrules.cli.output import text_output
-from ckrules.cli.ranked import FORMS, draw_option, model_option, product_option, render
+from ckrules.cli.ranked import FORMS, draw_option, mixed, model_option, product_option, render
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
@@ -107,6 +107,8 @@ def command(
         looked = f"{found.ranking.looked_at:,} of {candidates.space.count():,} kernels"
         note(f"{looked} in {found.rounds} rounds, ended: {found.ended}; seed {seed};"
              f" {found.ranking.source}")  # fmt: skip
+        if said := mixed(found.ranking.kernels):
+            note(said)
         for what, said in found.ranking.assumed.items():
             note(f"never measured: {what} (assumed: {said})")
     return 0

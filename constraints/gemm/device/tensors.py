@@ -128,11 +128,21 @@ class GemmTensors:
             return (n, k), ((0, 1) if letter == "c" else (1, 0))
         parts, inner = self._lanes(wide, deep)
         steps = (k // deep, parts, inner)
-        if not self.config["permute_n"]:
+        if not self.permuted:
             return (n // wide, wide, *steps), (0, 2, 3, 1, 4)
-        tile, waves = int(self.config["tile_n"]), int(self.config["wave_n"])
-        repeat = tile // (waves * wide)
-        return (n // tile, waves, wide, repeat, *steps), (0, 3, 1, 4, 5, 2, 6)
+        return (*self.columns, *steps), (0, 3, 1, 4, 5, 2, 6)
+
+    @property
+    def permuted(self) -> bool:
+        """Whether columns are permuted within the block tile, of which N has whole ones."""
+        whole = self.problem.n % int(self.config["tile_n"]) == 0
+        return bool(self.shuffled and self.config["permute_n"] and whole)
+
+    @property
+    def columns(self) -> tuple[int, int, int, int]:
+        """N as tiles, waves, columns of a warp tile and warp tiles of a wave."""
+        tile, waves, wide = (int(self.config[f"{x}_n"]) for x in ("tile", "wave", "warp_tile"))
+        return self.problem.n // tile, waves, wide, tile // (waves * wide)
 
     def _lanes(self, wide: int, deep: int) -> tuple[int, int]:
         """How a warp tile's K is divided among lanes that share a column."""

@@ -258,18 +258,26 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
     applies=lambda c: c.shuffled_b,
     says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
           "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}",
-          "shuffled weights are not split along K: k_batch = {k_batch}"],
-    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of a part, kFlatN; read, not run)",
+          "shuffled weights are not split along K: k_batch = {k_batch}",
+          "columns are permuted within whole tiles: N = {N}, tile_n = {tile_n}"],
+    source=["host/tensor_shuffle_utils.hpp: shuffle_b_permuteN (n_ / N_Tile)",
+            "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of a part, kFlatN; read, not run)",
             "dispatcher/python/ctypes_utils.py: preshuffle_weight_matrix (CK 2026.06)"],
     accepts=[_WEIGHTS],
-    rejects=[{**_WEIGHTS, "k_batch": 2}, {**_WEIGHTS, **_PADDED, "N": 520}],
+    rejects=[{**_WEIGHTS, "k_batch": 2}, {**_WEIGHTS, **_PADDED, "N": 520},
+             {**_WEIGHTS, **_PADDED, "permute_n": True, "N": 576}],
 )  # fmt: skip
 def weights_are_whole(c: GemmProblem) -> BoolExpr:
     """Shuffled weights have whole warp tiles along N and K, and are not split along K.
 
     Why: B is viewed as rows of whole warp tiles, whose length follows from the K of a part: with
-    parts it is not that of the shuffled tensor.
+    parts it is not that of the shuffled tensor. Permuted columns have whole block tiles along N.
 
     Fix: pad the weights, and use k_batch = 1.
     """
-    return all_of(c.N % c.warp_tile_n == 0, c.K % c.warp_tile_k == 0, c.k_batch == 1)
+    return all_of(
+        c.N % c.warp_tile_n == 0,
+        c.K % c.warp_tile_k == 0,
+        c.k_batch == 1,
+        ~c.permute_n | (c.N % c.tile_n == 0),
+    )

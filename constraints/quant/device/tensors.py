@@ -1,13 +1,14 @@
 """Tensors of a matrix product with scales: their shapes and orders in memory, and the reference.
 
 Beside A (M, K), B (N, K) and C (M, N) there are scales: of A (M, groups) and of B (groups of
-columns, groups), where groups lie along K; of A (M) and of B (N); or one of each. Scales of A that
-are shuffled beforehand are divided by block tile along K, whose rows lie together in memory.
+columns, groups), where groups lie along K; of A (M, 1) and of B (N, 1); or one of each. Scales of A
+that are shuffled beforehand are divided by block tile along K, whose rows lie together in memory;
+those of permuted columns lie as these do (shuffle_aq, shuffle_bq_permuteN of CK's
+include/ck_tile/host/tensor_shuffle_utils.hpp).
 """
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any
 
@@ -45,24 +46,29 @@ class QuantTensors(GemmTensors):
         """Whether B is shuffled beforehand."""
         return str(self.config["pipeline"]) == "preshufflev2"
 
-    @property
-    def _grouped(self) -> bool:
-        return self.config["variant"] in GROUPED
+    def _along(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The scale of each row of A, or column of B, and of each element of K, by its number.
+
+        A group_k of 1 is none where scales do not belong to groups.
+        """
+        p, c = self.problem, self.config
+        size, shared = (p.m, int(c["group_m"])) if name == "aq" else (p.n, int(c["group_n"]))
+        deep = int(c["group_k"])
+        whole = c["variant"] not in GROUPED and deep == 1
+        across = np.arange(size) // (size if c["variant"] == "tensor_quant" else shared)
+        return across, np.arange(p.k) // (p.k if whole else deep)
 
     def _scales(self, name: str) -> Tensor:
         """The scales of A or of B."""
-        p = self.problem
-        if not self._grouped:
-            single = self.config["variant"] == "tensor_quant"
-            sides = {"aq": p.m, "bq": p.n}
-            return Tensor(name, "in", (1 if single else sides[name],), "fp32", (0,))
+        across, along = self._along(name)
+        rows, groups = int(across[-1]) + 1, int(along[-1]) + 1
         dtype = self.element(str(self.config["dtype_scale"]))
-        groups = math.ceil(p.k / int(self.config["group_k"]))
-        sides = {"aq": p.m, "bq": math.ceil(p.n / int(self.config["group_n"]))}
         inside = int(self.config["tile_k"]) // int(self.config["group_k"])
-        if self.config["preshuffle_quant"] and groups % inside == 0:
-            return Tensor(name, "in", (sides[name], groups // inside, inside), dtype, (1, 0, 2))
-        return Tensor(name, "in", (sides[name], groups), dtype, (0, 1))
+        if name == "aq" and self.config["preshuffle_quant"] and inside and groups % inside == 0:
+            return Tensor(name, "in", (rows, groups // inside, inside), dtype, (1, 0, 2))
+        if name == "bq" and self.permuted and rows == self.problem.n:
+            return Tensor(name, "in", (*self.columns, groups), dtype, (0, 3, 1, 2, 4))
+        return Tensor(name, "in", (rows, groups), dtype, (0, 1))
 
     def key(self) -> str:
         """Types, layout, sizes, and what the scales belong to."""
@@ -72,34 +78,24 @@ class QuantTensors(GemmTensors):
         return f"{self.problem.whole()} in {' '.join(map(str, words))} {groups}, {shapes}"
 
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
-        """C by its definition, not rounded: the sums of groups, each with its scale."""
-        p = self.problem
-        kind = self.precision
+        """C by its definition, not rounded: the sum of products, each with its scales."""
+        p, kind = self.problem, self.precision
         a, b = data["a"].astype(kind), data["b"].reshape(p.n, p.k).astype(kind)
-        if self._grouped:
-            aq, bq = (s.astype(kind) for s in self._spread(data))
-            return {"c": np.matmul(a * aq, (b * bq).T)}
-        rows, columns = data["aq"].astype(kind), data["bq"].astype(kind)
-        return {"c": np.matmul(a, b.T) * rows[:, None] * columns[None, :]}
+        names = SCALED[str(self.config["variant"])]
+        a = a * self._spread("aq", data).astype(kind) if "aq" in names else a
+        b = b * self._spread("bq", data).astype(kind) if "bq" in names else b
+        return {"c": np.matmul(a, b.T)}
 
-    def _spread(self, data: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The scales of the elements of A (M, K) and of B (N, K), one where there are none."""
-        p = self.problem
-        along = np.arange(p.k) // int(self.config["group_k"])
-        none = np.ones((1, 1))
-        if self.config["variant"] == "aquant":
-            return data["aq"].reshape(p.m, -1)[:, along], none
-        across = np.arange(p.n) // int(self.config["group_n"])
-        return none, data["bq"].reshape(len(data["bq"]), -1)[across][:, along]
+    def _spread(self, name: str, data: Arrays) -> NDArray[Any]:
+        """The scale of every element of A (M, K), or of B (N, K)."""
+        across, along = self._along(name)
+        found: NDArray[Any] = data[name].reshape(int(across[-1]) + 1, -1)[across][:, along]
+        return found
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
-        """The terms of one element's sum in the order of K, each with its scale."""
+        """The terms of one element's sum in the order of K, each with its scales."""
         terms = super().products(name, data, at)
-        if not self._grouped:
-            one = self.config["variant"] == "tensor_quant"
-            row, column = (0, 0) if one else at
-            return terms * float(data["aq"][row]) * float(data["bq"][column])
-        aq, bq = self._spread(data)
-        scales = aq[at[0] % len(aq)] * bq[at[1] % len(bq)]
-        found: NDArray[np.float64] = terms * scales.astype(np.float64)
-        return found
+        for scales, place in zip(("aq", "bq"), at, strict=True):
+            if scales in data:
+                terms = terms * self._spread(scales, data)[place].astype(np.float64)
+        return terms

@@ -1,12 +1,6 @@
 // ckrules 0.0.0: what device units share. Include it before the CK headers.
 #pragma once
 
-// As in a release build: an assertion would write to the host's standard error, and take the
-// registers and arguments for it. What kernels assert, their host libraries refuse.
-#ifndef NDEBUG
-#define NDEBUG
-#endif
-
 #include <hip/hip_runtime.h>
 
 // The host pass of a device unit only has to parse.

@@ -1,0 +1,58 @@
+"""Real quantised kernels: compiled by clang against CK 2025.11, and most of them run on the CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compiling.gemm_kernels import Built, Kernel, Kernels
+from tests.helpers.toolchain import require_toolchain
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
+
+KERNELS = Kernels("quant")
+_ANY = "forward,reversed,random"
+_PROBLEMS = (
+    ("M=33,N=32,K=256", "M=1,N=64,K=368"),
+    ("M=17,N=32,K=384", "M=16,N=16,K=256"),
+    ("M=33,N=40,K=640", "M=1,N=32,K=112"),
+    ("M=40,N=32,K=512,stride_a=520,stride_c=40", "M=32,N=64,K=128"),
+    ("M=48,N=40,K=72", "M=16,N=32,K=200"),
+    ("M=1,N=64,K=320", "M=65,N=32,K=64"),
+)
+#: What is run: kernel and problems. There are no data of 4 bits, which the last kernel has.
+RUN = dict(zip(KERNELS.names, _PROBLEMS, strict=False))
+IDS = [f"{arch}-{name.removeprefix('quant_')}" for arch, name in KERNELS.names]
+
+
+@pytest.fixture(scope="session")
+def built() -> Built:
+    """Every result; without the toolchain the test is skipped, or fails if it is required."""
+    require_toolchain()
+    return KERNELS.build(frozenset(RUN))
+
+
+def test_the_kernels_cover_what_they_should() -> None:
+    assert KERNELS.broken() == []
+    assert len({p["variant"] for p in KERNELS.points}) == 4
+    assert {p["pipeline"] for p in KERNELS.points} == {"compv3", "mem", "preshufflev2"}
+    assert len(RUN) == len(_PROBLEMS)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
+def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> None:
+    KERNELS.compiled(kernel, built)
+
+
+@pytest.mark.parametrize("kernel", RUN)
+def test_it_computes_right(kernel: Kernel, built: Built) -> None:
+    KERNELS.computes(kernel, built, RUN[kernel], _ANY)
+
+
+@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.usefixtures("built")
+def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
+    """What IsSupportedArgument and the host library refuse is what rules of kind launch refuse."""
+    k = KERNELS.points[KERNELS.names.index(kernel)]["tile_k"]
+    KERNELS.refuses(
+        kernel, (f"M=32,N=32,K={2 * k},stride_a={k}", f"M=32,N=32,K={2 * k},stride_b={3 * k}")
+    )
