@@ -46,6 +46,11 @@ class Asked:
         """The rules that are asked."""
         return self._book.rules
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of every kernel of the variant."""
+        return tuple(self._fields)
+
     def holds(self, point: Point) -> bool:
         """Whether the point meets all of them."""
         return all(self._fast(point))

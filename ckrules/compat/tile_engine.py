@@ -44,8 +44,8 @@ class Validation:
         further: Further fields of all kernels, such as ``permute_n``.
 
     Raises:
-        UnknownNameError: For an unknown operation, version or profile, with near matches.
-        UsageError: For a trait of another length.
+        UnknownNameError: For an unknown operation, version, profile or field, with near matches.
+        UsageError: For a trait of another length, or a value that its field does not have.
     """
 
     def __init__(
@@ -67,9 +67,13 @@ class Validation:
         self._further = dict(further or {})
         if self.variant == "multi_d":
             self._further = {"num_d": 2, "elementwise_op": "multiply", **self._further}
-        self._asked(
-            self._point((128, 128, 64, 2, 2, 1, 32, 32, 16), "fp16", "compv3", "rcr", "gfx942")
-        )
+        point = self._point((128, 128, 64, 2, 2, 1, 32, 32, 16), "fp16", "compv3", "rcr", "gfx942")
+        rules = self._asked(point)
+        for name in self._further:
+            if name not in rules.fields:
+                raise unknown("field", name, rules.fields)
+        if fault := rules.fault(point):  # every kernel would be answered with no
+            raise UsageError(fault)
 
     def is_tile_config_valid(
         self, tile_m: int, tile_n: int, tile_k: int, warp_m: int, warp_n: int, warp_k: int,

@@ -238,6 +238,27 @@ def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM034", "four-bit-weights-loaded-singly", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_b & ~c.shuffled_b,
+    says=("a lane loads an odd number of 4-bit weights, of which a byte holds two: "
+          "{tile_n * tile_k // threads=}"),
+    source=["core/tensor/tile_window.hpp: load (static_for in steps of PackedSize)",
+            "core/utility/functional.hpp: static_for static_assert on Increment"],
+    accepts=[{"dtype": "fp16_i4"}],
+    rejects=[{"dtype": "fp16_i4", "tile_n": 16, "tile_k": 16, "warp_tile_m": 16, "warp_tile_n": 16,
+              "wave_m": 4, "wave_n": 1}],
+)  # fmt: skip
+def narrow_weights_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
+    """A lane loads an even number of 4-bit weights of a block tile.
+
+    Why: a byte holds two of them, and loads go in steps of two.
+
+    Fix: use fewer waves, or a larger tile.
+    """
+    return c.tile_n * c.tile_k // c.threads % 2 == 0
+
+
+@rule(
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",

@@ -72,6 +72,11 @@ class Quantities(Fields):
         """True where N, not K, is contiguous in B."""
         return self.letter(1, "r")
 
+    @property
+    def reads_interwave(self) -> BoolExpr:
+        """Where the block GEMM is that of scheduler interwave; shuffled weights have their own."""
+        return super().reads_interwave & ~self.shuffled_b
+
     @cached_property
     def c_row(self) -> BoolExpr:
         """True where N is contiguous in C."""
@@ -240,9 +245,14 @@ class Quantities(Fields):
         """True where results of their type and width can be added to memory."""
         # a C with columns contiguous is viewed by element (MakeGemmTensorViews)
         width: IntExpr = ite(self.c_row, self.store_width, 1)
-        halves = self.dtype_c.isin("fp16", "bf16") & width.isin(2, 4, 8)
-        singles = (self.dtype_c == "fp32") & width.isin(1, 2, 4)
-        return halves | singles
+        # permuted columns go from registers, as many of a lane's warp tiles as divide their number
+        permuted = self.permute_n & (self.epilogue == "cshuffle")
+        pairs = ite(permuted, self.repeat_n % 2 == 0, width.isin(2, 4, 8))
+        halves = self.dtype_c.isin("fp16", "bf16") & pairs
+        singles = (self.dtype_c == "fp32") & (permuted | width.isin(1, 2, 4))
+        # the raw form of the addition takes windows that no epilogue makes
+        raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
+        return (halves | singles) & ~raw
 
     @property
     def launch_blocks(self) -> IntExpr:

@@ -182,6 +182,8 @@ def _layout(fields: dict[str, Any]) -> None:
 def _variant(fields: dict[str, Any]) -> None:
     """The variant, which upstream says with a switch and the number of tensors D."""
     shuffled = fields.pop("preshuffle", False)
+    if not isinstance(shuffled, bool):
+        fields["preshuffle"] = shuffled  # left for the report
     ds = fields.get("num_d", 0)
     fields.setdefault(
         "variant", "preshuffle" if shuffled is True else "multi_d" if ds else "standard"
@@ -202,6 +204,7 @@ def _declared(fields: dict[str, Any]) -> None:
     if "dtype" in fields:
         fields.setdefault("dtype_c", fields["dtype"])
     fields.setdefault("dtype_acc", "fp32")
+    fields.pop("structured_sparsity", None)
     _layout(fields)
     _variant(fields)
 
@@ -240,10 +243,12 @@ MACROS = MacroTable(
         "warp": ("warp_tile_m", "warp_tile_n", "warp_tile_k"),
         "pipeline": ("pipeline",), "scheduler": ("scheduler",), "epilogue": ("epilogue",),
         "pad": ("pad_m", "pad_n", "pad_k"), "preshuffle": ("preshuffle",),
+        "structured_sparsity": ("structured_sparsity",),
     },
+    outside={"structured_sparsity": (True,)},
     least={"dtype": 1, "layout": 1, "elementwise": 1, "wave": 2, "warp": 2},
     readings={},
-    others=("block_size", "structured_sparsity"),
+    others=("block_size",),
     fill=_fill,
     short=_TILE,
     join=_declared,

@@ -102,16 +102,19 @@ def strategy_exists(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM064", "parts-not-added", kind="compile", until="2026.06",
     applies=lambda c: (c.variant == "stream_k") & (c.streamk == "atomic"),
-    says="results of {dtype_c} in stores of {store_width} cannot be added to memory",
-    source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
+    says="results of {dtype_c} in stores of {store_width} cannot be added to memory by {epilogue}",
+    source=["core/tensor/update_tile.hpp: update_tile_raw (default_2d_epilogue.hpp: storeOrUpdateTile hands it a tile_window_with_static_lengths)",
+            "core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
             f"{_STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
     accepts=[_SK],
-    rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"}],
+    rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"},
+             {**_SK, "epilogue": "default", "dtype_c": "fp32", "pad_n": True}],
 )  # fmt: skip
 def parts_are_added(c: Quantities) -> BoolExpr:
     """With the strategy atomic, results are of a type and width that can be added to memory.
 
-    Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least.
+    Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least. The
+    default epilogue calls a function that takes no such window where tiles are padded along M or N.
 
     Fix: use cshuffle, another type of C, or the strategy linear.
     """

@@ -49,7 +49,7 @@ def waves_cover_n(c: TileGemm) -> BoolExpr:
 
 @rule(
     "TILE003", "tile-k-below-warp-tile", kind="compile",
-    applies=lambda c: c.scheduler != "interwave",
+    applies=lambda c: ~c.reads_interwave,
     says=("the tile's K holds no warp tile: tile_k = {tile_k} is less than warp_tile_k = "
           "{warp_tile_k}"),
     source="core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize",
@@ -68,7 +68,7 @@ def tile_k_holds_warp_tile(c: TileGemm) -> BoolExpr:
 
 @rule(
     "TILE004", "partial-warp-tile-in-k", kind="wrong-result",
-    applies=lambda c: (c.tile_k >= c.warp_tile_k) | (c.scheduler == "interwave"),
+    applies=lambda c: (c.tile_k >= c.warp_tile_k) | c.reads_interwave,
     says=("the tile's K is no whole number of warp tiles: tile_k = {tile_k} is not a "
           "multiple of warp_tile_k = {warp_tile_k}"),
     source=[f"{_BLOCK} KIterPerWarp (truncating division, not asserted)",

@@ -78,6 +78,11 @@ class TileGemm(Fields, ABC):
         return self.element_bytes
 
     @property
+    def reads_interwave(self) -> BoolExpr:
+        """Where the block GEMM is that of scheduler interwave."""
+        return self.scheduler == "interwave"
+
+    @property
     def swizzled_layout(self) -> BoolExpr:
         """True for pipelines that since 2026.06 take an LDS layout of the family's own.
 

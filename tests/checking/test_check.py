@@ -315,3 +315,10 @@ def test_a_version_without_the_operator(tmp_path: Path) -> None:
     result = run("check", "--ck", "2025.11", "--arch", "gfx942", name)
     assert result.exit_code == 2
     assert "has no depthwise kernels" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["sarif", "concise", "github", "junit"])
+def test_verdicts_are_not_left_out_of_a_report(form: str) -> None:
+    found = run("check", "--verdicts", "--format", form, json.dumps(legal()))
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert f"--verdicts writes json or jsonl, not {form}" in found.stderr

@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.library import book
 from ckrules.readers.catalogs import load_catalog
-from ckrules.support.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, UnknownNameError, UsageError
 from tests.helpers.toolchain import require_tile_engine
 
 DATA = Path(__file__).parent.parent / "data"
@@ -183,3 +184,19 @@ def test_unknown_words() -> None:
     assert not tile_engine.is_tile_config_valid(
         0, 128, 64, 2, 2, 1, 32, 32, 16, "fp16", "fp16", "fp16", "compv3", "rcr", "gfx942"
     )
+
+
+@pytest.mark.parametrize(
+    ("trait", "further", "said"),
+    [
+        (("compv3", "cshuffle", "intrawave", 0, 0, 0, 0), {}, "pad_m = 0 is not true or false"),
+        (("compv9", "cshuffle", "intrawave", False, False, False, False), {}, "compv9"),
+        (None, {"permuten": True}, "unknown field 'permuten': did you mean 'permute_n'"),
+        (None, {"k_block_per_cu": "2"}, "k_block_per_cu = '2' is not an integer"),
+    ],
+)
+def test_a_validation_that_would_refuse_everything_is_not_made(
+    trait: tuple[Any, ...] | None, further: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((UsageError, UnknownNameError), match=re.escape(said)):
+        tile_engine.Validation("gemm", trait, further=further)

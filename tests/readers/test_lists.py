@@ -82,3 +82,27 @@ def test_what_code_makes_is_not_passed_over_in_silence(code: str, line: int) -> 
     assert len(said) == 1
     assert said[0].startswith(f"<stdin>:{at}:")
     assert "CFG006" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("setter", "code", "said"),
+    [
+        (".structured_sparsity(true)", 0, "CFG006 file (warning): structured_sparsity True"),
+        ('.preshuffle("yes")', 2, "preshuffle = 'yes'"),
+        (".tile(128, 128, 64, 4)", 2, ".tile() takes 3 at most, found 4"),
+    ],
+)
+def test_no_setter_of_a_declaration_is_lost(setter: str, code: int, said: str) -> None:
+    algorithm = f"Algorithm().tile(128, 128, 64){setter}"
+    text = f'DECL_KERNEL(Signature().dtype("fp16").layout("rcr"), {algorithm});'
+    found = run("check", "--arch", "gfx942", "--input-format", "macros", "-", stdin=text)
+    assert found.exit_code == code
+    assert said in found.stdout + found.stderr
+
+
+def test_a_registered_kernel_says_with_a_truth_value_whether_weights_are_shuffled() -> None:
+    (entry, *_) = json.loads((FORMATS / "registry_gemm.json").read_text())["kernels"]
+    entry["algorithm"]["preshuffle"] = "yes"
+    found = run("check", "--input-format", "registry", "-", stdin=json.dumps([entry]))
+    assert found.exit_code == 2
+    assert "preshuffle = 'yes'" in found.stderr

@@ -193,10 +193,16 @@ def _resolver(given: dict[str, Any], arch: str | None) -> SettingsResolver:
     return SettingsResolver(options, config=config, isolated=given["isolated"])
 
 
+#: The formats of one object a configuration.
+_OBJECTS = ("json", "jsonl")
+
+
 def _form(given: dict[str, Any]) -> str:
     form: str | None = given["form"] or by_suffix(given["output"], _SUFFIXES)
-    if form is None and given["verdicts"]:
-        form = "jsonl"
+    if given["verdicts"]:
+        form = form or "jsonl"
+        if form not in _OBJECTS:
+            raise UsageError(f"--verdicts writes {' or '.join(_OBJECTS)}, not {form}")
     if form is None:
         form = "full" if given["output"] is None and is_terminal(sys.stdout) else "concise"
     return form

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ckrules.engine.expr import Value
-from ckrules.kernels.families import reader_tables, table_for
+from ckrules.kernels.families import family_of, reader_tables, table_for
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.schema import MOST
@@ -180,7 +180,7 @@ class _Reader:
         variant = fields.get("variant")
         if not isinstance(variant, str) or variant not in context.books.variants:
             return
-        known = context.books.of(variant).fields
+        known = [*context.books.of(variant).fields, *family_of(variant).follows]
         for n, field in enumerate([f for f in fields if f not in known]):
             part, key, _ = self.home.get(field, ("", field, -1))
             del fields[field]

@@ -216,6 +216,9 @@ class _Declared:
         if len(setter.arguments) < count or not setter.arguments:
             what = f".{setter.name}() takes {count} argument{'s' * (count > 1)}"
             return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
+        if len(setter.arguments) > len(names):
+            what = f".{setter.name}() takes {len(names)} at most"
+            return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
         for name, argument in zip(names, setter.arguments, strict=False):
             value = argument.value()
             if value is None:
