@@ -18,6 +18,7 @@ from ckrules.certify.bench import Answer, Manner, Question
 from ckrules.certify.draws import KINDS, draw
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
+from ckrules.cli.commands.certify import _wanted
 from ckrules.cli.numerics import Found, as_json, text
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
@@ -342,3 +343,13 @@ def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.Monke
     with ThreadPoolExecutor(8) as pool:
         found = {f.result() for f in [pool.submit(executor_digest) for _ in range(8)]}
     assert (len(found), most) == (1, 1)
+
+
+def test_the_family_of_given_configurations_is_theirs(tmp_path: Path) -> None:
+    """Without --family they were asked about by the rules of convolutions."""
+    point = {**book("aquant", ck="2025.11").vocabulary.baseline}
+    given = tmp_path / "quant.jsonl"
+    given.write_text(json.dumps(point) + "\n")
+    asked = (Books("2025.11"), "gfx942", ("forward", "bwd_data"))
+    assert _wanted(*asked, (str(given),), None, (), 8).variants == ("aquant",)
+    assert _wanted(*asked, (), None, (), 8).variants == ("forward", "bwd_data")

@@ -65,13 +65,14 @@ def test_references_are_those_of_loops(changed: dict[str, Any]) -> None:
         np.testing.assert_allclose(tensors.products("c", data, (m, n)), terms)
 
 
-def test_shuffled_scales_lie_by_block_tile() -> None:
+@pytest.mark.parametrize("variant", ["aquant", "bquant"])
+def test_shuffled_scales_lie_by_block_tile(variant: str) -> None:
     """Tile by tile along K, within one row by row (MakeGemmTensorViews: aq_y rows)."""
-    config = {**BASELINE, "group_k": 32, "tile_k": 64, "preshuffle_quant": True}
-    tensors = QuantTensors(Product(3, 16, 256), config)
-    aq = next(t for t in tensors.all if t.name == "aq")
-    values = np.arange(24.0).reshape(aq.shape)  # row m, groups 8 m to 8 m + 7
-    memory = to_memory(aq, values).ravel()
+    config = {**BASELINE, "variant": variant, "group_k": 32, "tile_k": 64, "preshuffle_quant": True}
+    tensors = QuantTensors(Product(3, 3, 256), config)
+    scales = tensors.all[2]
+    values = np.arange(24.0).reshape(scales.shape)  # row m, groups 8 m to 8 m + 7
+    memory = to_memory(scales, values).ravel()
     for m in range(3):
         for group in range(8):
             tile, inside = divmod(group, 2)

@@ -233,6 +233,9 @@ def _wanted(
     if labels and not found:
         raise UsageError(f"{labels}: no labels for {arch}")
     points = _read(inputs, books, arch) if inputs else None
+    given: list[Mapping[str, Any]] = [*(points or ()), *(lab.point for lab in found)]
+    if given:  # whose family is theirs
+        variants = tuple(dict.fromkeys(str(point["variant"]) for point in given))
     return Wanted(books, arch, variants, points, found, where, count)
 
 

@@ -1,8 +1,8 @@
 """Tensors of a matrix product with scales: their shapes and orders in memory, and the reference.
 
 Beside A (M, K), B (N, K) and C (M, N) there are scales: of A (M, groups) and of B (groups of
-columns, groups), where groups lie along K; of A (M, 1) and of B (N, 1); or one of each. Scales of A
-that are shuffled beforehand are divided by block tile along K, whose rows lie together in memory;
+columns, groups), where groups lie along K; of A (M, 1) and of B (N, 1); or one of each. Scales of
+groups that are shuffled beforehand are divided by block tile along K, whose rows lie together;
 those of permuted columns lie as these do (shuffle_aq, shuffle_bq_permuteN of CK's
 include/ck_tile/host/tensor_shuffle_utils.hpp).
 """
@@ -64,7 +64,8 @@ class QuantTensors(GemmTensors):
         rows, groups = int(across[-1]) + 1, int(along[-1]) + 1
         dtype = self.element(str(self.config["dtype_scale"]))
         inside = int(self.config["tile_k"]) // int(self.config["group_k"])
-        if name == "aq" and self.config["preshuffle_quant"] and inside and groups % inside == 0:
+        grouped = self.config["variant"] in GROUPED
+        if grouped and self.config["preshuffle_quant"] and inside and groups % inside == 0:
             return Tensor(name, "in", (rows, groups // inside, inside), dtype, (1, 0, 2))
         if name == "bq" and self.permuted and rows == self.problem.n:
             return Tensor(name, "in", (*self.columns, groups), dtype, (0, 3, 1, 2, 4))
