@@ -2,7 +2,7 @@
 
 numpy has no bf16, so bf16 tensors are arrays of ``uint16``: the upper half of an fp32 value,
 rounded to nearest, ties to even. 8-bit floats are arrays of ``uint8``, which tables decode
-(`ckrules.device.small_floats`).
+(`ckrules.device.small_floats`). Integers are what C++ converts to.
 """
 
 from __future__ import annotations
@@ -66,6 +66,15 @@ def element(name: str) -> Element:
     return ELEMENTS[name]
 
 
+def integral(name: str) -> bool:
+    """Whether a type is one of integers.
+
+    >>> integral("int8"), integral("bf8")
+    (True, False)
+    """
+    return name in _INTEGERS
+
+
 def encode(values: Floats, dtype: str) -> Bits:
     """Values rounded to a type, in the form in which they go to a device.
 
@@ -78,8 +87,9 @@ def encode(values: Floats, dtype: str) -> Bits:
     if dtype in small_floats.FORMATS:
         return small_floats.encode(values, dtype)
     if dtype in _INTEGERS:
-        bounds = np.iinfo(_INTEGERS[dtype])
-        return np.clip(np.rint(values), bounds.min, bounds.max).astype(_INTEGERS[dtype])
+        # as C++ converts: towards zero, and what is too large loses its upper bits
+        with np.errstate(invalid="ignore"):
+            return np.trunc(values).astype(np.int64).astype(_INTEGERS[dtype])
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(np.float16 if dtype == "fp16" else np.float32)
 
@@ -120,7 +130,8 @@ def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     """
     generator = np.random.default_rng(zlib.crc32(seed.encode()))
     most = _LARGEST if dtype in _INTEGERS else 1.0
-    return rounded(generator.uniform(-most, most, size=tuple(shape)), dtype)
+    found = generator.uniform(-most, most, size=tuple(shape))
+    return rounded(np.rint(found) if dtype in _INTEGERS else found, dtype)
 
 
 def _bf16(values: Floats) -> Bits:

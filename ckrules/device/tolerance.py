@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.device.dtypes import element
+from ckrules.device.dtypes import element, integral
 from ckrules.device.tensors import inputs
 
 if TYPE_CHECKING:
@@ -69,12 +69,15 @@ def thresholds(tensors: Tensors, name: str, largest: float) -> Tolerance:
     compute = min((t.dtype for t in inputs(tensors)), key=lambda d: element(d).mantissa)
     parts = tensors.parts(name)
     terms = math.ceil(tensors.depth(name) / parts)
+    # a sum beside an integer may end on either side of it
+    least = 1.0 if integral(output) and not integral(compute) else 0.0
     return Tolerance(
         max(
             relative_threshold(compute, output, ACCUMULATOR, terms),
             relative_threshold(output, output, output, parts),
         ),
         max(
+            least,
             absolute_threshold(largest / parts, compute, output, ACCUMULATOR, terms),
             absolute_threshold(largest, output, output, output, parts),
         ),

@@ -12,6 +12,7 @@ from ckrules.engine.rules import rule
 
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
 _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
+_INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 _LINES: Mapping[str, Any] = {
     "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
     "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
@@ -186,6 +187,49 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
         implies(kept, c.stored_bytes <= 16),
         implies(c.streamk == "linear", c.dtype_acc != "int32"),
     )
+
+
+@rule(
+    "GEMM010", "bf8-written-as-fp8", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.dtype_acc == "fp32") & ~c.keeps_fp32,
+    says="on {arch} results of {dtype_c} are written with the bits of fp8",
+    source=["core/tensor/tile_elementwise.hpp: cast_tile takes cast_tile_pk_fp8_fp32 for bf8, too (__builtin_amdgcn_cvt_pk_fp8_f32; gfx942 and gfx1201 run)",
+            "core/config.hpp: __gfx94__ is gfx942 and gfx950, __gfx12__ is gfx1200 and gfx1201"],
+    accepts=[{"dtype_c": "fp8"}, {"dtype_c": "bf8", "arch": "gfx90a"}],
+    rejects=[{"dtype_c": "bf8"}, {"dtype_c": "bf8", "epilogue": "default"}],
+)  # fmt: skip
+def bf8_is_bf8(c: Quantities) -> BoolExpr:
+    """On gfx942, gfx950 and gfx12 results are not bf8.
+
+    Why: epilogues convert tiles of sums four at a time by an instruction for fp8, whichever of the
+    two types is asked for. gfx90a and gfx11 lack the instruction and convert one by one.
+
+    Fix: use fp8 or another type of C.
+    """
+    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201")
+    return ~((c.dtype_c == "bf8") & packed)
+
+
+@rule(
+    "GEMM011", "integers-taken-for-bits", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.dtype_acc == "int32") & ~c.keeps_fp32,
+    says="sums of int32 become {dtype_c} as bits, not as numbers",
+    source=["core/numeric/type_convert.hpp: type_convert has forms from float alone, the general one is static_cast, and these types are integers in C++ (gfx1201 run)",
+            "core/config.hpp: CK_TILE_USE_LLVM_BUILTIN_BF16 (bf16 is a float from HIP 7 on)"],
+    accepts=[_INT8, {**_INT8, "dtype_c": "bf16", "arch": "gfx950"}],
+    rejects=[{**_INT8, "dtype_c": "bf16"}, {**_INT8, "dtype_c": "fp8"},
+             {**_INT8, "dtype_c": "bf8", "arch": "gfx950"}],
+)  # fmt: skip
+def integers_become_numbers(c: Quantities) -> BoolExpr:
+    """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950.
+
+    Why: the conversion of an integer to these is one between integers, which keeps the lower bits.
+    bf16 is a type of floats for HIP 7 and newer, and so on gfx950, which no older one knows.
+
+    Fix: use int32, int8, fp16 or fp32 for C.
+    """
+    bf16 = (c.dtype_c == "bf16") & (c.arch != "gfx950")
+    return ~(c.dtype_c.isin("fp8", "bf8") | bf16)
 
 
 @rule(

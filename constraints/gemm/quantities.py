@@ -254,6 +254,13 @@ class Quantities(Fields):
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
         return (halves | singles) & ~raw
 
+    @cached_property
+    def keeps_fp32(self) -> BoolExpr:
+        """Where results are converted one by one: from registers, or by the operation on D."""
+        from_registers = self.permute_n & (self.epilogue == "cshuffle")
+        operated = self.elementwise_op.isin("add", "multiply") & (self.epilogue == "default")
+        return from_registers | (operated & (self.num_d > 0))
+
     @property
     def launch_blocks(self) -> IntExpr:
         """The launch bound: k_block_per_cu."""

@@ -271,20 +271,3 @@ def permuted_rows_are_whole(c: Quantities) -> BoolExpr:
     Fix: use a 16x16 warp tile.
     """
     return c.warp_tile_m % c.lane_elements == 0
-
-
-@rule(
-    "GEMM051", "weights-in-wave-groups", kind="wrong-result", applies=lambda c: c.shuffled_b,
-    says="{pipeline} knows no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
-    source=f"{_PIPELINE}: NumWaveGroups is passed on and not used (read, not run)",
-    accepts=[_OWN], rejects=[{**_OWN, "num_wave_groups": 2}],
-)  # fmt: skip
-def weights_have_one_group(c: Quantities) -> BoolExpr:
-    """Kernels with shuffled weights have one wave group.
-
-    Why: the pipeline ignores the number, and with more than one the kernel lets a single wave
-    store the results.
-
-    Fix: set num_wave_groups to 1.
-    """
-    return c.num_wave_groups == 1
