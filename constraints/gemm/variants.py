@@ -125,7 +125,7 @@ def parts_are_added(c: Quantities) -> BoolExpr:
     "GEMM065", "persistent-batch", kind="wrong-result",
     applies=lambda c: c.variant == "batched",
     says="{variant} computes one tile a block: with persistent the rest of C is never computed",
-    source=f"{_BATCHED}::operator() has no form for the trait (read, not run)",
+    source=f"{_BATCHED}::operator() has no form for the trait (run)",
     accepts=[{"variant": "batched"}], rejects=[{"variant": "batched", "persistent": True}],
 )  # fmt: skip
 def batches_are_not_persistent(c: Quantities) -> BoolExpr:
@@ -143,7 +143,7 @@ def batches_are_not_persistent(c: Quantities) -> BoolExpr:
     "GEMM066", "every-group-stores", kind="wrong-result", until="2026.06",
     applies=lambda c: c.variant.isin("batched", "grouped", "stream_k"),
     says="{variant} lets every wave store: num_wave_groups = {num_wave_groups}, expected 1",
-    source=[f"{_BATCHED}::operator() (RunGemm with its default scheduler)",
+    source=[f"{_BATCHED}::operator() (RunGemm with its default scheduler; run)",
             f"{_GROUPED}::Run (read, not run)", f"{_STREAMK}::BaseGemm (read, not run)"],
     accepts=[{"variant": "batched"}],
     rejects=[{"variant": "batched", **_WAVES}],
