@@ -179,7 +179,7 @@ def group_fits_waves(c: Quantities) -> BoolExpr:
           "{variant} has no groups: group_n = {group_n}, expected 1",
           "{variant} has no groups: group_k = {group_k}, expected 1"],
     source=["ops/gemm_quant/kernel/gemm_quant_kernel.hpp: get_aq_data_type_or (AccDataType), PreshuffleQuant",
-            f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmRowColTensorQuantPipelineProblem (read, not run)"],
+            f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmRowColTensorQuantPipelineProblem (run)"],
     accepts=[ROWCOL, TENSOR], rejects=[{**ROWCOL, "dtype_scale": "fp8"}, {**TENSOR, "group_k": 128}],
 )  # fmt: skip
 def scales_are_read(c: Quantities) -> BoolExpr:
