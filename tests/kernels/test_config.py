@@ -143,3 +143,9 @@ def test_the_library_makes_spaces() -> None:
     assert space.count() > 0
     with pytest.raises(LookupError, match="did you mean 'filter'"):
         ckrules.kernel_space("forward_depthwise", fliter=3)
+
+
+@pytest.mark.parametrize("ck", [2025.11, None, ["2025.11"], True])
+def test_a_version_is_a_text(ck: object) -> None:
+    with pytest.raises(ckrules.CkrulesError, match=r"is not a text, as '2025\.11' is"):
+        ckrules.check({**legal(), "ck": ck})
