@@ -61,6 +61,7 @@ def lint(
     codes: Iterable[str] = tuple(CODES),
     every_value: bool = True,
     timeout: float = TIMEOUT,
+    told: Callable[[int], None] | None = None,
 ) -> Report:
     """What is wrong with a rule book, within a region if conditions are given.
 
@@ -71,6 +72,7 @@ def lint(
         codes: Which findings to look for.
         every_value: Whether each value of each field must have points, not only the keys'.
         timeout: Seconds for each question to the solver.
+        told: Called with 1 after each kind of question, which may take a minute.
 
     >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.expr.variables import Enum, Int
@@ -95,7 +97,12 @@ def lint(
         ({"LINT004"}, state.implied_rules),
         ({"LINT007"}, state.unread_fields),
     ]
-    found = [f for mine, step in steps if mine & wanted for f in step() if f.code in wanted]
+    found: list[Finding] = []
+    for mine, step in steps:
+        if mine & wanted:
+            found += [f for f in step() if f.code in wanted]
+        if told is not None:
+            told(1)
     found.sort(key=lambda f: f.code)
     return Report(tuple(found), tuple(state.undecided))
 

@@ -227,3 +227,10 @@ def test_a_narrow_region_asks_no_more_than_the_whole(monkeypatch: pytest.MonkeyP
     assert len(asked) <= wide
     told = {"m = 8 cannot hold under AA001 (m-below-8)"}
     assert told <= {f.message for f in whole.findings} & {f.message for f in narrow.findings}
+
+
+def test_how_far_it_is_can_be_told() -> None:
+    words = Vocabulary([Int("k", [16, 32])])
+    told: list[int] = []
+    lint(RuleBook("toy", words, [], check=False), told=told.append)
+    assert told == [1] * 5

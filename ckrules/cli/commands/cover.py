@@ -11,7 +11,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
 from ckrules.cli.legality import illegal
 from ckrules.cli.request import Request, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import count
 
@@ -148,14 +148,15 @@ def _selected(request: Request) -> _Asked:
     variant = str(variants[0]) if variants else None
     book, kind = _applicability(variant, request), problems_of(variant)
     group = _empty(kind, book)
-    groups = projected(
-        list(part.book.fields.values()),
-        [*(r.condition for r in part.book.rules), *part.where],
-        group.reads(book),
-        fixed=part.fixed,
-        order=part.book.vocabulary.order,
-    )
-    group.add_groups(book, groups)
+    with progress("kinds of kernels"):
+        groups = projected(
+            list(part.book.fields.values()),
+            [*(r.condition for r in part.book.rules), *part.where],
+            group.reads(book),
+            fixed=part.fixed,
+            order=part.book.vocabulary.order,
+        )
+        group.add_groups(book, groups)
     every = {name: domain_of(node).values for name, node in part.book.fields.items()}
     return _Asked(kind, group, {**every, **part.fixed})
 

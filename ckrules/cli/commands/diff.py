@@ -10,6 +10,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.sides import HELP, side_of
+from ckrules.cli.terminal import progress
 
 if TYPE_CHECKING:
     from ckrules.reasoning.difference import Part
@@ -43,7 +44,9 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
     """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
     from ckrules.reasoning.difference import diff
 
-    found = diff(side_of(a, request), side_of(b, request))
+    sides = side_of(a, request), side_of(b, request)
+    with progress("comparing"):
+        found = diff(*sides)
 
     def lines() -> Iterator[str]:
         if found.dropped:

@@ -10,7 +10,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
 from ckrules.cli.options import Words
 from ckrules.cli.request import Request, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 from ckrules.engine.expr import ENUM
 from ckrules.engine.expr.variables import Role, domain_of
 
@@ -80,14 +80,16 @@ def command(
     codes = [c for c in chosen or CODES if c not in (ignored or ())]
     side, asked = _side(request)
     region = [held_condition(side.book.fields[k], v) for k, v in side.fixed.items()]
-    report = lint(
-        side.book,
-        keys=_keys(side.book),
-        conditions=[*region, *side.where],
-        codes=codes,
-        every_value="catalog" not in asked,
-        timeout=timeout,
-    )
+    with progress("kinds of questions") as bar:
+        report = lint(
+            side.book,
+            keys=_keys(side.book),
+            conditions=[*region, *side.where],
+            codes=codes,
+            every_value="catalog" not in asked,
+            timeout=timeout,
+            told=bar.advance,
+        )
 
     def lines() -> Iterator[str]:
         for f in report.findings:
