@@ -7,6 +7,7 @@ import pytest
 from tests.cli.run import ILLEGAL, run
 
 NAME = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x32_2x2x1_32x32x8"
+TILE_ENGINE_2026 = ("--profile", "tile_engine", "--ck", "2026.06", "--variant", "standard")
 REFUSED = [
     ("gemm", "builder", "2025.11", "gemm has no profile builder: known are legal, fast, "),
     ("quant", "dispatcher", "2025.11", "quant has no profile dispatcher: known are legal, fast"),
@@ -42,7 +43,8 @@ def test_check_calls_no_kernel_legal_that_no_rule_looked_at(profile: str, kernel
 
 
 def test_a_profile_without_rules_for_a_version_lists_none() -> None:
-    assert run("rules", "--profile", "tile_engine", "--ck", "2026.06").exit_code == 2
+    for words in (("--profile", "builder", "--variant", "standard"), TILE_ENGINE_2026):
+        assert run("rules", *words).exit_code == 2
     assert "TENG001" in run("rules", "--profile", "tile_engine", "--ck", "2025.11").stdout
 
 
