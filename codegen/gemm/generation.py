@@ -27,6 +27,8 @@ class GemmGeneration:
     """The header of a kernel."""
     device = "gemm_device.cpp.j2"
     """The unit of its device code."""
+    unit = "gemm_unit.cpp.j2"
+    """The unit of its launcher."""
     probed = probe.TEMPLATE
     """The question to the compiler."""
     quantities = (
@@ -64,7 +66,7 @@ class GemmGeneration:
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""
         yield f"{kernel.name}.hpp", self.template
-        yield f"{kernel.name}.cpp", "gemm_unit.cpp.j2"
+        yield f"{kernel.name}.cpp", self.unit
         yield f"{kernel.name}.device.cpp", self.device
         yield f"{kernel.name}.host.cpp", "gemm_host.cpp.j2"
 

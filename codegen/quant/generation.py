@@ -24,6 +24,7 @@ class QuantGeneration(GemmGeneration):
     library = "quant"
     template = "quant_2025_11.hpp.j2"
     device = "quant_device.cpp.j2"
+    unit = "quant_unit.cpp.j2"
     probed = probe.TEMPLATE
 
     def model(

@@ -227,7 +227,7 @@ def results_are_stored(c: Quantities) -> BoolExpr:
     "QUANT010", "wave-groups-for-compv5", kind="wrong-result",
     says="{pipeline} joins the sums of two wave groups, and quantised kernels have one",
     source=["ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: TileGemmQuantTraits::NumWaveGroups",
-            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5.hpp: the waves of each group (read, not run)"],
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5.hpp: the waves of each group (run)"],
     accepts=[{}], rejects=[{**ROWCOL, "pipeline": "compv5"}],
 )  # fmt: skip
 def one_wave_group(c: Quantities) -> BoolExpr:

@@ -97,7 +97,7 @@ def group_has_whole_warp_tiles(c: Quantities) -> BoolExpr:
     applies=lambda c: c.shuffled_b & c.grouped,
     says=("a sum of group_k = {group_k} elements is no whole number of warp tiles: "
           "warp_tile_k = {warp_tile_k}"),
-    source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: KIterPerQScale (truncating division, not asserted; read, not run)",
+    source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: KIterPerQScale (truncating division, not asserted; run)",
     accepts=[SHUFFLED], rejects=[{**SHUFFLED, "group_k": 8}],
 )  # fmt: skip
 def shuffled_groups_have_whole_warp_tiles(c: Quantities) -> BoolExpr:
@@ -179,7 +179,7 @@ def group_fits_waves(c: Quantities) -> BoolExpr:
           "{variant} has no groups: group_n = {group_n}, expected 1",
           "{variant} has no groups: group_k = {group_k}, expected 1"],
     source=["ops/gemm_quant/kernel/gemm_quant_kernel.hpp: get_aq_data_type_or (AccDataType), PreshuffleQuant",
-            f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmRowColTensorQuantPipelineProblem (read, not run)"],
+            f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmRowColTensorQuantPipelineProblem (run)"],
     accepts=[ROWCOL, TENSOR], rejects=[{**ROWCOL, "dtype_scale": "fp8"}, {**TENSOR, "group_k": 128}],
 )  # fmt: skip
 def scales_are_read(c: Quantities) -> BoolExpr:
@@ -195,7 +195,7 @@ def scales_are_read(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT033", "shuffled-scales-elsewhere", kind="wrong-result", until="2026.06",
     says="{variant} reads its scales in order: preshuffle_quant = {preshuffle_quant}",
-    source="ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeGemmTensorViews (PreshuffleQuant with AQuantGrouped only; read, not run)",
+    source="ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeGemmTensorViews (PreshuffleQuant with AQuantGrouped only; run)",
     accepts=[{}, B, {"preshuffle_quant": True}], rejects=[{**B, "preshuffle_quant": True}],
 )  # fmt: skip
 def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:

@@ -39,6 +39,9 @@ def test_files(tmp_path: Path, changed: dict[str, Any]) -> None:
     assert f'#include "{name}.hpp"' in files["include_all_quant_kernels.hpp"]
     assert not [n for n, text in files.items() if "{{ " in text or "{%" in text]
     assert "ops/{gemm_quant,gemm,epilogue,elementwise}" in files[f"{name}.hpp"]
+    for unit in (".cpp", ".device.cpp"):  # without device libraries nothing prints assertions
+        text = files[f"{name}{unit}"]
+        assert text.index("#define NDEBUG") < text.index("#include")
 
 
 @pytest.mark.parametrize(
