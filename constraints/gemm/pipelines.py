@@ -140,7 +140,8 @@ def weights_take_two_buffers(c: Quantities) -> BoolExpr:
     applies=lambda c: c.persistent,
     says="{pipeline} does not pass the trait persistent on: most of C would never be computed",
     source=[f"{_KERNEL}: has_persistent_kernel (GemmPipeline::UsePersistentKernel)",
-            f"{_DIR}/gemm_pipeline_ag_bg_cr_{{mem,comp_v3,comp_v4}}.hpp, wp_pipeline_agmem_bgmem_creg_v2.hpp: UsePersistentKernel (compv6 run)"],
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_{{mem,comp_v3,comp_v4}}.hpp: UsePersistentKernel (others run)",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: UsePersistentKernel"],
     accepts=[{"persistent": True}],
     rejects=[{"persistent": True, "pipeline": "compv6"}],
 )  # fmt: skip

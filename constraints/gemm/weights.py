@@ -140,7 +140,7 @@ def a_has_rows(c: Quantities) -> BoolExpr:
     "GEMM053", "columns-of-a-not-shared", kind="compile", until="2026.06",
     applies=lambda c: c.shuffled_b & c.a_transposed & (c.tile_m == c.tile_k),
     says="{waves} waves do not share out the columns of A: tile_m = tile_k = {tile_k}",
-    source=f"{_POLICY}: MakeADramTileDistribution (ColumnMajor), static_asserts on total_pixels, KPack and KPerBlock",
+    source=f"{_POLICY}: MakeADramTileDistribution (ColumnMajor), static_assert on total_pixels, KPack and KPerBlock",
     accepts=[{**_OWN, **_SQUARE}],
     rejects=[{**_OWN, **_SQUARE, "tile_m": 32, "tile_k": 32, "wave_k": 8, "warp_tile_m": 16}],
 )  # fmt: skip
