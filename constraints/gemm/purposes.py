@@ -165,7 +165,7 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
     "GEMM009", "stores-of-32-bytes", kind="compile", until="2026.06",
     applies=lambda c: c.transpose_c & (c.wave_size == 32),
     says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
-          "a lane stores 8 sums of int32 at once, more than 16 bytes: streamk = {streamk}"],
+          "a lane stores 8 sums of int32 of a part at once, more than 16 bytes"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
             "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial"],
     accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"}],
@@ -182,16 +182,16 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
     Fix: turn transpose_c off, or use cshuffle.
     """
     plain = (c.epilogue == "default") & c.c_row
-    kept = (c.pad_m | c.pad_n | (c.dtype_c == "int32")) & plain
+    kept = (c.pad_m | c.pad_n | c.whole_stores) & plain
     return all_of(
         implies(kept, c.stored_bytes <= 16),
-        implies(c.streamk == "linear", c.dtype_acc != "int32"),
+        implies(c.shares_tiles, c.fp32_sums),
     )
 
 
 @rule(
     "GEMM010", "bf8-written-as-fp8", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.dtype_acc == "fp32") & ~c.keeps_fp32,
+    applies=lambda c: c.fp32_sums & ~c.keeps_fp32,
     says="on {arch} results of {dtype_c} are written with the bits of fp8",
     source=["core/tensor/tile_elementwise.hpp: cast_tile takes cast_tile_pk_fp8_fp32 for bf8_t, too (__builtin_amdgcn_cvt_pk_fp8_f32; run)",
             "core/config.hpp: __gfx94__ (__gfx942__, __gfx950__) and __gfx12__ (__gfx1200__, __gfx1201__)"],

@@ -254,6 +254,21 @@ class Quantities(Fields):
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
         return (halves | singles) & ~raw
 
+    @property
+    def fp32_sums(self) -> BoolExpr:
+        """Where sums have type fp32."""
+        return self.dtype_acc == "fp32"
+
+    @property
+    def whole_stores(self) -> BoolExpr:
+        """Where stores of results are not split: those of int32."""
+        return self.dtype_c == "int32"
+
+    @property
+    def shares_tiles(self) -> BoolExpr:
+        """Where blocks leave the sums of a tile's parts in memory."""
+        return self.streamk == "linear"
+
     @cached_property
     def keeps_fp32(self) -> BoolExpr:
         """Where results are converted one by one: from registers, or by the operation on D."""

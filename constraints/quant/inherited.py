@@ -15,6 +15,11 @@ _SHUFFLED: Mapping[str, Any] = {
     "variant": "bquant", "pipeline": "preshufflev2", "double_smem_buffer": True, "warp_tile_k": 32,
 }  # fmt: skip
 _SMALL: Mapping[str, Any] = {"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}
+_LINES: Mapping[str, Any] = {
+    **_OTHERS, "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
+    "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
+    "warp_tile_k": 16,
+}  # fmt: skip
 _PERMUTED: Mapping[str, Any] = {**_SHUFFLED, **_SMALL, "permute_n": True}
 
 
@@ -64,6 +69,8 @@ EXAMPLES: Mapping[str, Examples] = {
     "GEMM005": _instead({}, {"epilogue": "direct2d"}),
     "GEMM008": _instead({"arch": "gfx950", "epilogue": "default", "pad_n": True},
                         {"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"}),
+    "GEMM009": _instead(_LINES, {**_LINES, "dtype_c": "fp32"}),
+    "GEMM010": _instead({"dtype_c": "fp8"}, {"dtype_c": "bf8"}),
     "GEMM025": _instead({**_OTHERS, "dtype": "fp8_i4"},
                         {**_OTHERS, "dtype": "fp8_i4", "pipeline": "mem"}),
     "GEMM032": _instead({**_OTHERS, "dtype": "fp8_i4"},
@@ -74,6 +81,9 @@ EXAMPLES: Mapping[str, Examples] = {
                         {**_OTHERS, "dtype": "fp8_i4", "layout": "rrr"}),
     "GEMM033": _instead({"variant": "bquant", "dtype": "fp8_i4"},
                         {**_SHUFFLED, "dtype": "fp8_i4", "warp_tile_k": 8}),
+    "GEMM034": _instead({**_OTHERS, "dtype": "fp8_i4"},
+                        {**_OTHERS, **_SMALL, "dtype": "fp8_i4", "tile_n": 16, "tile_k": 32,
+                         "wave_m": 8, "wave_n": 1}),
     "GEMM040": _instead(_SHUFFLED, {**_SHUFFLED, "warp_tile_m": 64, "warp_tile_n": 4}),
     "GEMM041": _instead(_SHUFFLED, {**_SHUFFLED, "tile_m": 64, "wave_m": 2, "warp_tile_k": 8}),
     "GEMM042": _instead(_SHUFFLED, {**_SHUFFLED, "tile_k": 2048}),

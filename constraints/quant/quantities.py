@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ckrules.constraints.gemm.quantities import Quantities as Gemm
 from ckrules.constraints.quant import words as w
-from ckrules.engine.expr import FALSE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
@@ -40,6 +40,26 @@ class Quantities(Gemm):
     def one_buffer(self) -> BoolExpr:
         """Never: the kernel has a form for two LDS buffers."""
         return FALSE
+
+    @property
+    def fp32_sums(self) -> BoolExpr:
+        """Always."""
+        return TRUE
+
+    @property
+    def whole_stores(self) -> BoolExpr:
+        """Never: no results are int32."""
+        return FALSE
+
+    @property
+    def shares_tiles(self) -> BoolExpr:
+        """Never: these kernels have no stream-K."""
+        return FALSE
+
+    @cached_property
+    def keeps_fp32(self) -> BoolExpr:
+        """Where results are converted one by one: permuted columns, from registers."""
+        return self.permute_n & (self.epilogue == "cshuffle")
 
     @quantity
     def splits_k(self) -> BoolExpr:
