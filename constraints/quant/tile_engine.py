@@ -31,7 +31,7 @@ _LISTED = ("gfx90a", "gfx942", "gfx950")
 
 
 @rule(
-    "QTEN001", "purpose-beyond-tile-engine", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN001", "quant-purpose-beyond-tile-engine", kind="profile", profiles=_PROFILE, since=_SINCE,
     says=["tile_engine quantises fp8 and bf8, not {dtype}",
           "tile_engine has no layout {layout} in {variant}",
           "tile_engine has C of type fp16, not {dtype_c}",
@@ -58,7 +58,7 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN002", "features-beyond-tile-engine", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN002", "quant-features-beyond-tile-engine", kind="profile", profiles=_PROFILE, since=_SINCE,
     says=["tile_engine has one LDS buffer: double_smem_buffer = {double_smem_buffer}",
           "tile_engine transposes no C: transpose_c = {transpose_c}",
           "tile_engine permutes no columns: permute_n = {permute_n}"],
@@ -75,7 +75,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN003", "trait-refused", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN003", "quant-trait-refused", kind="profile", profiles=_PROFILE, since=_SINCE,
     says=["tile_engine has no {scheduler} with {pipeline} in {variant}",
           "tile_engine has no {pipeline} in {variant}",
           "tile_engine stores {variant} with cshuffle, not {epilogue}",
@@ -107,7 +107,7 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN004", "tile-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN004", "quant-tile-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
     says=[f"the tile is no whole number of warp tiles for each wave: tile_{d} = {{tile_{d}}}, "
           f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
     source=f"{_CHECKS}: validate_dimension_alignment",
@@ -128,7 +128,7 @@ def tile_is_whole(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN005", "waves-not-listed", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN005", "quant-waves-not-listed", kind="profile", profiles=_PROFILE, since=_SINCE,
     says="tile_engine does not list waves {wave} on {arch}",
     source=f"{_CHECKS}: WARP_SUPPORTED_COMBINATIONS",
     accepts=[{}], rejects=[{"wave_m": 1, "wave_n": 1}],
@@ -146,7 +146,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN006", "staged-bytes", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN006", "quant-staged-bytes", kind="profile", profiles=_PROFILE, since=_SINCE,
     says="tile_engine allows {ite(arch == 'gfx950', 163840, 65536)} bytes of A and B: {(tile_m + tile_n) * tile_k=}",
     source=f"{_CHECKS}: validate_lds_capacity, LDS_SIZE_MAP",
     accepts=[{}], rejects=[{"tile_m": 512}],
@@ -163,7 +163,7 @@ def staged_bytes_fit(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN007", "warp-tile-not-in-table", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN007", "quant-warp-tile-not-in-table", kind="profile", profiles=_PROFILE, since=_SINCE,
     applies=lambda c: c.arch.isin(*(g for g in _LISTED if g in c.archs)) & c.dtype.isin(*DTYPES),
     says="tile_engine does not list warp tile {warp_tile} for {dtype} on {arch}",
     source=f"{_CHECKS}: GEMM_WARP_TILE_SUPPORTED_COMBINATIONS",
@@ -180,7 +180,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN008", "threads-do-not-cover", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN008", "quant-threads-do-not-cover", kind="profile", profiles=_PROFILE, since=_SINCE,
     says=[("tile_engine finds that the threads do not cover A: tile_m = {tile_m}, tile_k = {tile_k}, "
           "waves {wave}, layout {layout}"),
           ("tile_engine finds that the threads do not cover B: tile_n = {tile_n}, tile_k = {tile_k}, "
@@ -210,7 +210,7 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QTEN009", "groups-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
+    "QTEN009", "quant-groups-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
     applies=lambda c: c.grouped,
     says=["tile_engine wants whole groups in a tile: tile_k = {tile_k}, group_k = {group_k}",
           "tile_engine wants whole warp tiles in a group: group_k = {group_k}, warp_tile_k = {warp_tile_k}"],
