@@ -119,7 +119,7 @@ def test_problems_are_read_and_judged(command: Command, tmp_path: Path) -> None:
     sizes.write_text("M,N\n64,128\n64,126\n")
     done = command("cover", LEGAL, "--arch", "gfx942", "--problems", str(sizes))
     assert (done.returncode, done.stdout.splitlines()[0]) == (
-        1, "1 of 2 problems are covered by 1 kernels"
+        1, "1 of 2 problems are covered by 1 kernel"
     )  # fmt: skip
 
 
