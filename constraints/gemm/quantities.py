@@ -14,6 +14,7 @@ from ckrules.engine.expr import (
     BoolExpr,
     EnumExpr,
     IntExpr,
+    all_of,
     ceil_div,
     const,
     ite,
@@ -246,10 +247,9 @@ class Quantities(Fields):
         # a C with columns contiguous is viewed by element (MakeGemmTensorViews)
         width: IntExpr = ite(self.c_row, self.store_width, 1)
         # permuted columns go from registers, as many of a lane's warp tiles as divide their number
-        permuted = self.permute_n & (self.epilogue == "cshuffle")
-        pairs = ite(permuted, self.repeat_n % 2 == 0, width.isin(2, 4, 8))
+        pairs = ite(self.from_registers, self.repeat_n % 2 == 0, width.isin(2, 4, 8))
         halves = self.dtype_c.isin("fp16", "bf16") & pairs
-        singles = (self.dtype_c == "fp32") & (permuted | width.isin(1, 2, 4))
+        singles = (self.dtype_c == "fp32") & (self.from_registers | width.isin(1, 2, 4))
         # the raw form of the addition takes windows that no epilogue makes
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
         return (halves | singles) & ~raw
@@ -272,9 +272,22 @@ class Quantities(Fields):
     @cached_property
     def keeps_fp32(self) -> BoolExpr:
         """Where results are converted one by one: from registers, or by the operation on D."""
-        from_registers = self.permute_n & (self.epilogue == "cshuffle")
         operated = self.elementwise_op.isin("add", "multiply") & (self.epilogue == "default")
-        return from_registers | (operated & (self.num_d > 0))
+        return self.from_registers | (operated & (self.num_d > 0))
+
+    @cached_property
+    def from_registers(self) -> BoolExpr:
+        """Where results go from registers to memory: those of permuted columns."""
+        return self.permute_n & (self.epilogue == "cshuffle")
+
+    @property
+    def whole_tile(self) -> BoolExpr:
+        """Where the block tile is a multiple of waves and warp tiles along M, N and K."""
+        return all_of(
+            self.tile_m % (self.wave_m * self.warp_tile_m) == 0,
+            self.tile_n % (self.wave_n * self.warp_tile_n) == 0,
+            self.tile_k % (self.wave_k * self.warp_tile_k) == 0,
+        )
 
     @property
     def launch_blocks(self) -> IntExpr:

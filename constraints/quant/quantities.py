@@ -59,7 +59,7 @@ class Quantities(Gemm):
     @cached_property
     def keeps_fp32(self) -> BoolExpr:
         """Where results are converted one by one: permuted columns, from registers."""
-        return self.permute_n & (self.epilogue == "cshuffle")
+        return self.from_registers
 
     @quantity
     def splits_k(self) -> BoolExpr:

@@ -120,11 +120,7 @@ def tile_is_whole(c: Quantities) -> BoolExpr:
 
     Fix: use another tile.
     """
-    return all_of(
-        c.tile_m % (c.wave_m * c.warp_tile_m) == 0,
-        c.tile_n % (c.wave_n * c.warp_tile_n) == 0,
-        c.tile_k % (c.wave_k * c.warp_tile_k) == 0,
-    )
+    return c.whole_tile
 
 
 @rule(

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class GemmTensors:
 
     problem: Product
     config: Point
+    words: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
+    """The types that a dtype stands for: of A, of B and of the sums."""
 
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
@@ -51,7 +53,7 @@ class GemmTensors:
     @property
     def types(self) -> tuple[str, str, str]:
         """The element types of A, B and C."""
-        a, b, _ = TYPES[str(self.config["dtype"])]
+        a, b, _ = self.words[str(self.config["dtype"])]
         return self.element(a), self.element(b), self.element(str(self.config["dtype_c"]))
 
     @property

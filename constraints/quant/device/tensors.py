@@ -29,17 +29,13 @@ class QuantTensors(GemmTensors):
     [('a', (64, 512)), ('b', (128, 512)), ('aq', (64, 4)), ('c', (64, 128))]
     """
 
+    words = TYPES
+
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
         """Every tensor, in the order in which the host library takes their addresses."""
         a, b, c = self.operands
         return a, b, *map(self._scales, SCALED[str(self.config["variant"])]), c
-
-    @property
-    def types(self) -> tuple[str, str, str]:
-        """The element types of A, B and C."""
-        a, b, _ = TYPES[str(self.config["dtype"])]
-        return self.element(a), self.element(b), self.element(str(self.config["dtype_c"]))
 
     @property
     def shuffled(self) -> bool:
