@@ -92,7 +92,8 @@ class ClusterPool:
     def __exit__(self, *exc: object) -> None:
         there = self._workers()
         if used := sorted({w for w, _ in self.places if w in there}):
-            for worker, said in self.client.run(_leave, workers=used).items():
+            # One that goes away meanwhile takes its devices with it.
+            for worker, said in self.client.run(_leave, workers=used, on_error="ignore").items():
                 self._tell(worker, said)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, RunOutcome, DeviceInfo | None]]:
@@ -124,13 +125,17 @@ class ClusterPool:
                     held.append(busy.pop(future)[1])
                     free = [p for p in free if p[0] in there]
                 for future in (f for f in finished if f in busy):
-                    place, job = busy.pop(future)
+                    place, job = busy[future]
                     try:
-                        outcome, info, said = future.result()
+                        outcome, info, said = future.result(timeout=_PATIENCE)
+                    except TimeoutError:
+                        continue  # its worker went away with the result: the next look sees that
                     except (DeviceError, CancelledError, KilledWorker) as error:
                         self._last = f"{place[0]}: {error}"
                         held.append(job)  # another device may do it
+                        del busy[future]
                         continue
+                    del busy[future]
                     free.append(place)
                     self._tell(place[0], said)
                     yield job, outcome, info

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from ckrules.compiling import executors
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
 from ckrules.device.bench import BenchSession
-from ckrules.device.cluster import Cluster
+from ckrules.device.cluster import Cluster, ClusterPool
 from ckrules.device.interface import DeviceError
+from ckrules.device.jobs import Job
 from ckrules.device.session import RunOptions
 from ckrules.device.store import Run, Runs
 from tests.cli.run import run
@@ -119,6 +121,38 @@ def test_a_worker_that_goes_away_costs_its_devices(tmp_path: Path, cluster: Any)
 
     with pytest.raises(DeviceError, match="cluster"):
         sweep(tmp_path, kernels, where(cluster), lose)
+
+
+class Departed:
+    """A job's end whose result was on a worker that has gone: dask would wait for another one."""
+
+    def result(self, timeout: float | None = None) -> None:
+        assert timeout is not None, "waits for ever"
+        raise TimeoutError
+
+    def cancel(self) -> None:
+        pass
+
+
+def test_a_result_that_went_with_its_worker_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler still lists the worker when its job has ended, and not any more later."""
+    listed = iter([{"tcp://w": {}}])
+    client = SimpleNamespace(
+        submit=lambda *_, **__: Departed(),
+        cancel=lambda futures: None,
+        scheduler_info=lambda **_: {"workers": next(listed, {})},
+    )
+    monkeypatch.setattr("distributed.wait", lambda futures, **_: SimpleNamespace(done=futures))
+    made = shipped(tmp_path, "k")
+    job = Job(made.folder, made.name, PROBLEMS[0], 1, 1, OPENER)
+    given = ("reference", 30.0, ())
+    with (
+        pytest.raises(DeviceError, match="no worker of the cluster"),
+        ClusterPool(client, [("tcp://w", 0)], given, None) as pool,
+    ):
+        list(pool.run([job]))
 
 
 def test_the_command_on_the_cpu(cluster: Any, tmp_path: Path) -> None:

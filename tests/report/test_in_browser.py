@@ -66,15 +66,18 @@ def test_words_and_pictures_are_readable(browser: Browser, file: Path, dark: boo
 
 
 def test_it_works_by_keyboard_and_without_scripts(browser: Browser, file: Path) -> None:
+    """What a key does comes some time after the key."""
+    from playwright.sync_api import expect
+
     page = opened(browser, file, scripts=False)
     page.keyboard.press("Tab")
-    assert page.locator(":focus").inner_text() == "Skip to the report"
+    expect(page.locator(":focus")).to_have_text("Skip to the report")
     folded = page.locator("details").first
-    assert not folded.locator("table").is_visible()
+    expect(folded.locator("table")).to_be_hidden()
     folded.locator("summary").focus()
     page.keyboard.press("Enter")
-    assert folded.locator("table").is_visible()
+    expect(folded.locator("table")).to_be_visible()
     page.locator("nav a").nth(2).focus()
     page.keyboard.press("Enter")
-    assert page.url.endswith("#section-3")
-    assert page.locator("#section-3").is_visible()
+    page.wait_for_url("**/*#section-3")
+    expect(page.locator("#section-3")).to_be_in_viewport()
