@@ -160,9 +160,10 @@ class GemmModel(TileGemmModel):
         return STRIDED
 
     @property
-    def narrow_b(self) -> bool:
-        """Whether two elements of B share a byte."""
-        return TYPES[str(self.point["dtype"])][1] == "int4"
+    def narrow(self) -> tuple[bool, bool]:
+        """Whether two elements of A share a byte, and whether two of B do."""
+        pk = words.ELEMENTS["int4"]
+        return self.types[0] == pk, self.types[1] == pk
 
     @property
     def shuffled(self) -> bool:

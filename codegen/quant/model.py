@@ -102,11 +102,6 @@ class QuantModel(GemmModel):
         return VARIANTS
 
     @property
-    def narrow_b(self) -> bool:
-        """Whether two elements of B share a byte."""
-        return TYPES[str(self.point["dtype"])][1] == "int4"
-
-    @property
     def shuffled(self) -> bool:
         """Whether B is shuffled beforehand."""
         return self.point["pipeline"] == "preshufflev2"
