@@ -169,7 +169,8 @@ def test_without_lightgbm_estimates_answer(
 
 def test_estimates_are_not_told_as_a_model(samples: Samples) -> None:
     """Of kernels that the package has no model of, the times are estimates."""
-    name = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x64_2x2x1_32x32x16"
+    traits = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False"
+    name = f"{traits}_128x128x64_2x2x1_32x32x16"
     point = config_from_name(name, BOOKS, arch="gfx942").point
     other = KernelTable.of_points([point], BOOKS)
     found = ranker.Ranker()
