@@ -95,6 +95,12 @@ def _others(c: Quantities) -> BoolExpr:
     return c.variant != "preshuffle"
 
 
+def listed_waves(c: Quantities) -> BoolExpr:
+    """Where the waves are in the GPU's row of `WAVES`, or it has none."""
+    known = c.arch.isin(*(g for g in _GPUS if g in c.archs))
+    return ~known | rel(WAVES, c.arch, c.wave_m, c.wave_n, c.wave_k)
+
+
 @rule(
     "TENG001", "purpose-beyond-tile-engine", kind="profile", profiles=_PROFILE, until=_UNTIL,
     says=["tile_engine has no {dtype} kernels of {variant}",
@@ -207,9 +213,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
 
     Fix: use 2x2x1, or 4x2x1 on gfx1201.
     """
-    waves = (c.wave_m, c.wave_n, c.wave_k)
-    known = ~c.arch.isin(*(g for g in _GPUS if g in c.archs)) | rel(WAVES, c.arch, *waves)
-    return ite(_weights(c), rel(WEIGHT_WAVES, *waves), known)
+    return ite(_weights(c), rel(WEIGHT_WAVES, c.wave_m, c.wave_n, c.wave_k), listed_waves(c))
 
 
 @rule(
