@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckrules.arch.model import hip_major
+from ckrules.codegen.ck_options import CkOption
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import family_of
 from ckrules.kernels.family import Family
@@ -44,6 +45,22 @@ class KernelModel:
     def generation(self) -> int:
         """The GPU's major number."""
         return hip_major(self.arch)
+
+    @property
+    def own_options(self) -> tuple[CkOption, ...]:
+        """The compiler options that it needs beside those of CK."""
+        return own_options(self.family, self.point)
+
+
+def own_options(family: Family, point: Mapping[str, Any]) -> tuple[CkOption, ...]:
+    """The compiler options that a kernel of a family needs beside those of CK.
+
+    >>> point = {"variant": "preshuffle", "pipeline": "preshufflev2"}
+    >>> [o.text for o in own_options(family_of("preshuffle"), point)]
+    ['-mllvm -enable-misched=0']
+    """
+    asked = getattr(family.generation, "build_options", None)
+    return tuple(asked(point)) if asked else ()
 
 
 def generation_of(family: Family) -> Generation:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from ckrules.arch import Gpu
-from ckrules.codegen.ck_options import AMD_CLANG, ASKED, FIXED_IN, options
+from ckrules.codegen.ck_options import AMD_CLANG, ASKED, FIXED_IN, CkOption, options
 from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import Stamp, current
@@ -31,7 +32,7 @@ _ASKS = "ckrules_options.sh"
 """What `make` and `ninja` take from there: it asks the compiler for CK's options."""
 
 _ANSWERS = "ckrules-options.txt"
-"""Where they keep its answer."""
+"""Where they keep its answer; that for kernels with options of their own has a number."""
 
 
 def runtime(artifact: str, generation: Generation) -> tuple[str, ...]:
@@ -90,7 +91,9 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
         "asked": ASKED,
         "amd_clang": AMD_CLANG,
         "fixed_in": FIXED_IN,
-        "answers": _ANSWERS,
+        "own_options": own_options(kernels),
+        "answers": _answers(kernels),
+        "answers_of": partial(_answers_of, own_options(kernels)),
     }
     for generation, members in _libraries(kernels):
         for path, template, own in generation.covers(members):
@@ -102,6 +105,27 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
     yield "Makefile", render("project/Makefile.j2", values)
     for name in sorted({_ASKS}.union(*RUNTIME.values())):
         yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
+
+
+def own_options(kernels: Sequence[KernelModel]) -> list[tuple[CkOption, ...]]:
+    """The sets of options that some of the kernels need beside those of CK."""
+    return list(dict.fromkeys(k.own_options for k in kernels if k.own_options))
+
+
+def _answers(kernels: Sequence[KernelModel]) -> dict[str, int]:
+    """Files for the compiler's answers, with the set of own options (from 1) that each has."""
+    every = own_options(kernels)
+    found = {_answers_of(every, k): _number(every, k) for k in kernels}
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def _answers_of(every: list[tuple[CkOption, ...]], kernel: KernelModel) -> str:
+    number = _number(every, kernel)
+    return _ANSWERS.replace(".", f"-{number}.") if number else _ANSWERS
+
+
+def _number(every: list[tuple[CkOption, ...]], kernel: KernelModel) -> int:
+    return every.index(kernel.own_options) + 1 if kernel.own_options else 0
 
 
 def _libraries(kernels: Sequence[KernelModel]) -> list[tuple[Generation, list[KernelModel]]]:
@@ -140,7 +164,7 @@ def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
     hipcc = "$${HIPCC:-hipcc}"
     ninja.rule(
         "kernel",
-        f"{hipcc} $flags $$(cat {_ANSWERS}) --offload-arch=$arch {folders}"
+        f"{hipcc} $flags $$(cat $options) --offload-arch=$arch {folders}"
         " -MMD -MF $out.d -c ./$in -o $out",
         description="[$number/$count] Building kernel: $kernel",
         depfile="$out.d",
@@ -148,7 +172,7 @@ def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
     )
     ninja.rule(
         "options",
-        "sh $in > $out.tmp && mv $out.tmp $out",
+        "sh $in $number > $out.tmp && mv $out.tmp $out",
         description="Asking the compiler for CK's options",
     )
     ninja.rule(
@@ -157,15 +181,18 @@ def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
         description="Linking $out",
     )
     ninja.newline()
-    ninja.build(_ANSWERS, "options", f"runtime/{_ASKS}")
+    every = own_options(kernels)
+    for answers, which in _answers(kernels).items():
+        own = {"number": str(which)} if which else None
+        ninja.build(answers, "options", f"runtime/{_ASKS}", variables=own)
     ninja.variable("count", str(len(kernels)))
     for number, k in enumerate(kernels, 1):
         ninja.build(
             f"{k.name}.o",
             "kernel",
             f"{k.name}.cpp",
-            implicit=_ANSWERS,
-            variables={"number": str(number), "kernel": k.name},
+            implicit=_answers_of(every, k),
+            variables={"number": str(number), "kernel": k.name, "options": _answers_of(every, k)},
         )
     ninja.newline()
     ninja.build("libdispatcher_kernels.so", "library", [f"{k.name}.o" for k in kernels])

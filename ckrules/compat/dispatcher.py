@@ -143,6 +143,8 @@ class ArchFilter:
         point = self._point(variant, further, config)
         rules = asked(variant, self.ck, self.profile, frozenset(point))
         fault = rules.fault(point)
+        if "dtype_c" not in point and config.datatype_c.lower() != config.datatype_a.lower():
+            result.add_warning(f"{variant} writes {config.datatype_a}, not {config.datatype_c}")
         if fault:
             result.add_error(fault)
         elif not rules.holds(point):
@@ -170,6 +172,8 @@ class ArchFilter:
             from ckrules.constraints.gemm.dispatcher import OUTPUT
 
             point |= {"dtype_acc": "fp32", "dtype_c": OUTPUT.get(point["dtype"], "fp16")}
+        elif "dtype_c" in point:
+            point["dtype_c"] = config.datatype_c.lower()
         return point
 
     def is_kernel_valid(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ckrules import arch as gpu_facts
 from ckrules.codegen.ck_options import CkOption
-from ckrules.codegen.model import generation_of
+from ckrules.codegen.model import generation_of, own_options
 from ckrules.codegen.project import runtime
 from ckrules.compiling import tasks as work
 from ckrules.compiling import toolchain
@@ -337,11 +337,9 @@ class BuildSession:
 def _needs(kernel: ManifestEntry) -> tuple[CkOption, ...]:
     """The options that a kernel needs beside those of CK; none if nobody knows its family."""
     try:
-        family = family_of(str(kernel.config["variant"]))
+        return own_options(family_of(str(kernel.config["variant"])), kernel.config)
     except (KeyError, UnknownNameError):
         return ()
-    asked = getattr(family.generation, "build_options", None)
-    return tuple(asked(kernel.config)) if asked else ()
 
 
 def _refuse_unknown(ck: str, arch: str) -> None:

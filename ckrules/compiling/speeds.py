@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MEMBERS = (
     *("units", "clock_mhz", "memory", "launch", "prologue", "tile_m", "tile_n", "tile_k"),
-    *("resident", "idle", "matrix", "lds", "l2", "loads", "slower", "wait", "overlaps", "last"),
+    *("resident", "idle", "matrix", "vector", "lds", "l2", "loads", "slower", "wait", "overlaps"),
+    "last",
     *("bytes_a", "bytes_b", "bytes_c", "ds", "two_stage"),
 )
 """The members of ``ckrules_speed``, in its order."""

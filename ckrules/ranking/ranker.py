@@ -65,6 +65,8 @@ class Ranker:
     def __init__(self, model: TimeModel | bool | None = None) -> None:
         self.model = model
         self.why_not = ""
+        #: Whether there was a model of the kernels that were looked at, of each table.
+        self._spoken: set[bool] = set()
 
     def rank(
         self,
@@ -149,6 +151,7 @@ class Ranker:
             model = shipped(variant, dtype, table.gpu.name)
             if model is not None:
                 models.lightgbm()
+            self._spoken.add(model is not None)
             return model
         except NoLightGBMError as error:
             self.why_not = str(error)
@@ -160,12 +163,17 @@ class Ranker:
         return ranked.microseconds * (1.0 if ranked.learned else CAUTION)
 
     def said(self) -> str:
-        """Where times come from, without looking at a kernel."""
+        """Where the times of the kernels that were looked at came from."""
         if self.model is False:
             return "estimates alone, as asked"
         if self.why_not:
             return f"estimates alone: {self.why_not}"
-        return "the model given" if self.model else "the package's model"
+        if self.model:
+            return "the model given"
+        if self._spoken == {False}:
+            return "estimates alone: the package has no model of such kernels"
+        both = " where it has one, else estimates" if False in self._spoken else ""
+        return f"the package's model{both}"
 
     def _source(self, best: Sequence[Ranked]) -> str:
         if self.model is False:

@@ -147,6 +147,14 @@ def _once(value: Any, path: Path) -> None:
         _once(part, (*path, key))
 
 
+def _unread(given: Any) -> list[str]:
+    """The keys beside those that values are taken from: ``values`` goes before a range."""
+    if not isinstance(given, dict):
+        return []
+    read = ("values",) if "values" in given else _RANGE
+    return [k for k in given if k not in read and k[:1] != "_"]
+
+
 class _Making:
     """Makes one file's ranges."""
 
@@ -198,6 +206,7 @@ class _Making:
                 self._where[meant] = path
                 self._used |= set() if section else {key}
                 found = self._values(given[key], key, path)
+                self._ignored += [f"{'.'.join(map(str, path))}.{k}" for k in _unread(given[key])]
                 axes[meant] = tuple(self._accepted(meant, v, path) for v in found)
             elif key in table.absent:
                 axes[meant] = table.absent[key]

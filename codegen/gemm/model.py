@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ckrules.codegen.entries import Entry, tails
 from ckrules.codegen.gemm import cpp_names as words
@@ -69,11 +70,13 @@ class GemmModel(TileGemmModel):
 
     entries: tuple[Entry, ...]
     pipeline: Pipeline
+    dtypes: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
+    """The types that a word of the field ``dtype`` means, of A and of B first."""
 
     @property
     def types(self) -> tuple[str, str, str, str]:
         """The C++ types of A, B, the sums and C."""
-        a, b, _ = TYPES[str(self.point["dtype"])]
+        a, b, _ = self.dtypes[str(self.point["dtype"])]
         rest = (str(self.point["dtype_acc"]), str(self.point["dtype_c"]))
         first, second, sums, c = (words.ELEMENTS[t] for t in (a, b, *rest))
         return first, second, sums, c
@@ -162,8 +165,8 @@ class GemmModel(TileGemmModel):
     @property
     def narrow(self) -> tuple[bool, bool]:
         """Whether two elements of A share a byte, and whether two of B do."""
-        pk = words.ELEMENTS["int4"]
-        return self.types[0] == pk, self.types[1] == pk
+        a, b, _ = self.dtypes[str(self.point["dtype"])]
+        return a == "int4", b == "int4"
 
     @property
     def shuffled(self) -> bool:

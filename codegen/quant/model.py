@@ -31,11 +31,12 @@ class QuantModel(GemmModel):
     """A quantised GEMM kernel."""
 
     __slots__ = ()
+    dtypes = TYPES
 
     @property
     def types(self) -> tuple[str, str, str, str]:
         """The C++ types of A, B, the sums and C."""
-        a, b, _ = TYPES[str(self.point["dtype"])]
+        a, b, _ = self.dtypes[str(self.point["dtype"])]
         c = str(self.point["dtype_c"])
         first, second, result = (words.ELEMENTS[t] for t in (a, b, c))
         return first, second, "float", result
@@ -43,7 +44,7 @@ class QuantModel(GemmModel):
     @property
     def compute(self) -> str:
         """The C++ type that instructions see on both sides."""
-        return words.ELEMENTS[TYPES[str(self.point["dtype"])][2]]
+        return words.ELEMENTS[self.dtypes[str(self.point["dtype"])][2]]
 
     @property
     def scale(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.tile_engine import rows_covered
 from ckrules.constraints.gemm.words import D_LAYOUTS, PLAIN_LAYOUTS
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
@@ -24,6 +25,11 @@ _COMMON = "dispatcher/codegen/codegen_common.py: is_preshuffle_config_valid (CK 
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
     "scheduler": "default", "tile_m": 128, "tile_n": 64,
+}  # fmt: skip
+#: Half a byte of A for each lane: the dispatcher divides as Python does, with fractions.
+_BITS: Mapping[str, Any] = {
+    **_WEIGHTS, "dtype": "fp8", "dtype_c": "fp16", "tile_m": 32, "tile_n": 16, "tile_k": 256,
+    "wave_m": 4, "wave_n": 1, "warp_tile_m": 4, "warp_tile_n": 4, "warp_tile_k": 4,
 }  # fmt: skip
 _D: Mapping[str, Any] = {
     "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
@@ -287,7 +293,7 @@ def gemm_tile_is_whole(c: Quantities) -> BoolExpr:
           "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
           "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
     source=_COMMON, accepts=[_WEIGHTS],
-    rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}],
+    rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
 )  # fmt: skip
 def gemm_weights_are_covered(c: Quantities) -> BoolExpr:
     """A's loads beside shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
@@ -296,12 +302,4 @@ def gemm_weights_are_covered(c: Quantities) -> BoolExpr:
 
     Fix: use powers of two.
     """
-    per_row = 16 // c.element_bytes
-    lanes = c.tile_k // per_row
-    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m // 64
-    return all_of(
-        reads % 16 == 0,
-        c.tile_k % per_row == 0,
-        64 % lanes == 0,
-        c.tile_m % (64 // lanes * c.waves) == 0,
-    )
+    return all_of(*rows_covered(c))

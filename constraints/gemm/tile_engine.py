@@ -25,6 +25,11 @@ _BUILDERS = "tile_engine/ops/{gemm,gemm_preshuffle,gemm_multi_d}/*_instance_buil
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True, "tile_m": 64,
 }  # fmt: skip
+#: Half a byte of A for each lane: tile_engine divides as Python does, with fractions.
+_BITS: Mapping[str, Any] = {
+    **_WEIGHTS, "dtype": "fp8", "dtype_c": "fp16", "tile_m": 32, "tile_n": 16, "tile_k": 256,
+    "wave_m": 4, "wave_n": 1, "warp_tile_m": 4, "warp_tile_n": 4, "warp_tile_k": 4,
+}  # fmt: skip
 _D: Mapping[str, Any] = {
     "variant": "multi_d", "layout": "rcrr", "num_d": 2, "elementwise_op": "multiply",
 }  # fmt: skip
@@ -90,6 +95,12 @@ def _others(c: Quantities) -> BoolExpr:
     return c.variant != "preshuffle"
 
 
+def listed_waves(c: Quantities) -> BoolExpr:
+    """Where the waves are in the GPU's row of `WAVES`, or it has none."""
+    known = c.arch.isin(*(g for g in _GPUS if g in c.archs))
+    return ~known | rel(WAVES, c.arch, c.wave_m, c.wave_n, c.wave_k)
+
+
 @rule(
     "TENG001", "purpose-beyond-tile-engine", kind="profile", profiles=_PROFILE, until=_UNTIL,
     says=["tile_engine has no {dtype} kernels of {variant}",
@@ -147,15 +158,17 @@ def features_are_known(c: Quantities) -> BoolExpr:
 
 @rule(
     "TENG003", "trait-refused", kind="profile", profiles=_PROFILE, until=_UNTIL,
-    says="tile_engine refuses {pipeline} with {scheduler} and {epilogue}",
-    source=f"{_CHECKS}: is_trait_combination_valid",
-    accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
-    rejects=[{"scheduler": "interwave"}],
+    says=["tile_engine refuses {pipeline} with {scheduler} and {epilogue}",
+          "tile_engine stops at {pipeline} in {variant}, where it takes preshufflev2 alone"],
+    source=[f"{_CHECKS}: is_trait_combination_valid", f"{_OLDER}: is_trait_combination_valid"],
+    accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}, _WEIGHTS],
+    rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "pipeline": "compv4"}],
 )  # fmt: skip
 def trait_is_taken(c: Quantities) -> BoolExpr:
-    """compv3 and compv4 are not combined with interwave.
+    """compv3 and compv4 are not combined with interwave, and shuffled weights have preshufflev2.
 
-    Why: these combinations stand in a list; every other word passes, also unknown ones.
+    Why: these combinations stand in a list; every other word passes, also unknown ones. With
+    shuffled weights another pipeline is an error, of which the whole list dies.
 
     Fix: use intrawave.
     """
@@ -165,7 +178,10 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
         [k for k in REFUSED_TRAITS.rows if k[0] in ("compv3", "compv4")],
         source=_CHECKS,
     )
-    return ~rel(refused, c.pipeline, c.epilogue, c.scheduler)
+    return all_of(
+        ~rel(refused, c.pipeline, c.epilogue, c.scheduler),
+        implies(_weights(c), c.pipeline == "preshufflev2"),
+    )
 
 
 @rule(
@@ -197,9 +213,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
 
     Fix: use 2x2x1, or 4x2x1 on gfx1201.
     """
-    waves = (c.wave_m, c.wave_n, c.wave_k)
-    known = ~c.arch.isin(*(g for g in _GPUS if g in c.archs)) | rel(WAVES, c.arch, *waves)
-    return ite(_weights(c), rel(WEIGHT_WAVES, *waves), known)
+    return ite(_weights(c), rel(WEIGHT_WAVES, c.wave_m, c.wave_n, c.wave_k), listed_waves(c))
 
 
 @rule(
@@ -284,6 +298,19 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
     )
 
 
+def rows_covered(c: Quantities) -> tuple[BoolExpr, ...]:
+    """The checks of A's loads beside shuffled weights, which divide as Python does."""
+    per_row = 16 // c.element_bytes
+    lanes = c.tile_k // per_row
+    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m
+    return (
+        reads % (16 * 64) == 0,
+        c.tile_k % per_row == 0,
+        64 % lanes == 0,
+        c.tile_m % (64 // lanes * c.waves) == 0,
+    )
+
+
 @rule(
     "TENG009", "weights-not-covered", kind="profile", profiles=_PROFILE, until=_UNTIL,
     applies=_weights,
@@ -291,7 +318,7 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
           "a row of A is no multiple of 16 bytes: tile_k = {tile_k}",
           "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
           "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
-    source=_OLDER, accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}],
+    source=_OLDER, accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
 )  # fmt: skip
 def weights_are_covered(c: Quantities) -> BoolExpr:
     """A's loads beside shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
@@ -300,15 +327,7 @@ def weights_are_covered(c: Quantities) -> BoolExpr:
 
     Fix: use powers of two.
     """
-    per_row = 16 // c.element_bytes
-    lanes = c.tile_k // per_row
-    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m // 64
-    return all_of(
-        reads % 16 == 0,
-        c.tile_k % per_row == 0,
-        64 % lanes == 0,
-        c.tile_m % (64 // lanes * c.waves) == 0,
-    )
+    return all_of(*rows_covered(c))
 
 
 @rule(

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm.words import PIPELINE_ALIASES
-from ckrules.constraints.quant.words import GROUP, GROUPED, SYNONYMS, VARIANTS
+from ckrules.constraints.quant.words import (
+    GROUP,
+    GROUPED,
+    NARROW_A,
+    NARROW_B,
+    SYNONYMS,
+    VARIANTS,
+)
 from ckrules.constraints.tile_gemm import TOPICS
 from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
 from ckrules.kernels.family import Family
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.lds_map import LdsMap
 
 
 class Quant(TileGemmFamily):
@@ -46,10 +54,16 @@ class Quant(TileGemmFamily):
         "styles": "ckrules.constraints.quant.names:STYLES",
         "problems": "ckrules.constraints.quant.problems:QuantProblems",
         "generation": "ckrules.codegen.quant.generation:GENERATION",
+        "timing": "ckrules.constraints.quant.device.timing:TIMING",
         "padding": "ckrules.constraints.gemm.device.padding:GemmPadding",
     }
     follows = ("family",)
-    lds_map = Family.lds_map  # the banks of these pipelines were not looked at
+
+    def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
+        """As other GEMMs', whose policy these pipelines take; 4 bits are not modelled."""
+        if point["dtype"] in (*NARROW_A, *NARROW_B):
+            return "the way of operands of 4 bits through LDS is not modelled"
+        return super().lds_map(point, words, gpu)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         from ckrules.constraints.quant import vocabulary

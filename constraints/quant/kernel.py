@@ -49,7 +49,7 @@ def pipeline_has_scales(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT002", "scheduler-of-block-gemm", kind="compile", until="2026.06",
+    "QUANT002", "scheduler-of-block-gemm", kind="compile",
     applies=lambda c: c.grouped & ~c.shuffled_b,
     says="the block GEMM of {variant} has no scheduler {scheduler}",
     source=[f"{_BLOCK}: BlockGemmImpl<GemmPipelineScheduler::Intrawave> is the only one",
@@ -111,6 +111,25 @@ def groups_lie_along_k(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "QUANT040", "shuffled-weights-transposed", kind="compile", since="2026.06",
+    applies=lambda c: c.grouped & c.shuffled_b,
+    says=["{pipeline} reads rows of A: layout {layout}",
+          "{pipeline} reads columns of B: layout {layout}"],
+    source=f"{_WEIGHTS}: static_assert on is_a_col_major, is_b_row_major (ROCm/rocm-libraries of 2026)",
+    accepts=[{**SHUFFLED, "@ck": "2026.06"}],
+    rejects=[{**SHUFFLED, "@ck": "2026.06", "layout": "rrr"}],
+)  # fmt: skip
+def shuffled_groups_lie_along_k(c: Quantities) -> BoolExpr:
+    """With groups of scales and shuffled weights K is contiguous in A and B.
+
+    Why: asserted; only the other pipelines transpose an operand on its way to LDS since 2026.06.
+
+    Fix: use a layout that begins with rc, or compv3.
+    """
+    return all_of(~c.a_transposed, ~c.b_transposed)
+
+
+@rule(
     "QUANT005", "default-epilogue-without-scales", kind="compile",
     applies=lambda c: ~c.grouped,
     says="the scales of {variant} are applied by cshuffle, not by epilogue {epilogue}",
@@ -129,7 +148,7 @@ def epilogue_applies_scales(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT011", "default-epilogue-of-four-bits", kind="compile", until="2026.06",
+    "QUANT011", "default-epilogue-of-four-bits", kind="compile",
     applies=lambda c: c.narrow_a,
     says="epilogue {epilogue} asks for a warp GEMM of an A of 4 bits, which no header has: {dtype}",
     source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::WG (ADataType as it is)",

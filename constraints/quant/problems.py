@@ -46,6 +46,11 @@ class QuantProblem(Quantities, problem_fields.GemmProblem):
         tail: IntExpr = ite(self.sum_tiles % 2 == 0, 2, 1)
         return ite(self.sum_tiles > stages, rounds, 0) + tail
 
+    @quantity
+    def tail_tiles(self) -> IntExpr:
+        """Block tiles that mem sums behind its rounds since 2026.06: one to all of its stages."""
+        return (self.sum_tiles - 1) % self.mem_stages + 1
+
 
 class QuantProblems(GemmProblems):
     """Matrix products with scales."""

@@ -209,7 +209,7 @@ def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT028", "shuffled-scales-in-mem", kind="compile", until="2026.06",
+    "QUANT028", "shuffled-scales-in-mem", kind="compile",
     applies=lambda c: c.pipeline == "mem",
     says="{pipeline} reads scales in order: preshuffle_quant = {preshuffle_quant}",
     source=f"{_DIR}/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp: static_assert on the lengths of AQ's window",
@@ -219,7 +219,7 @@ def mem_reads_scales_in_order(c: Quantities) -> BoolExpr:
     """mem takes scales of A as they are.
 
     Why: it asserts that the window of scales is as high as the block tile, and shuffled scales
-    have a row for each warp tile.
+    have a row for each warp tile. Since 2026.06 it asserts that they are not shuffled.
 
     Fix: use compv3.
     """
@@ -227,7 +227,7 @@ def mem_reads_scales_in_order(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT029", "more-shuffled-scales-than-lanes", kind="wrong-result", until="2026.06",
+    "QUANT029", "more-shuffled-scales-than-lanes", kind="wrong-result",
     applies=lambda c: _whole(c) & c.preshuffle_quant,
     says=("a wave holds one scale a lane of a warp tile's shuffled scales: {warp_tile_m * scales_k=}, "
           "more than {wave_size} lanes"),
@@ -259,7 +259,7 @@ def one_warp_tile_along_m(c: Quantities) -> BoolExpr:
     """aquant without transposed C and shuffled scales has one warp tile along M for each wave.
 
     Why: scales of further warp tiles lie in further registers of the same lanes; the block GEMM
-    asks the lanes behind them instead.
+    asks the lanes behind them instead. Since 2026.06 it takes the registers.
 
     Fix: turn transpose_c on, use more waves along M or a smaller tile_m.
     """
@@ -277,7 +277,7 @@ def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
     """aquant without transposed C runs on GPUs with waves of 64 lanes.
 
     Why: the block GEMM finds a row's scale by the rows that a lane has of an MFMA's result, four
-    side by side; WMMA has another order.
+    side by side; WMMA has another order. Since 2026.06 it goes by the instruction's.
 
     Fix: turn transpose_c on.
     """

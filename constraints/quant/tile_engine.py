@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.gemm.tile_engine import WAVES, WEIGHT_TILES, threads_cover
+from ckrules.constraints.gemm.tile_engine import WEIGHT_TILES, listed_waves, threads_cover
 from ckrules.constraints.quant.kernel import ROWCOL, B
 from ckrules.constraints.quant.quantities import Quantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum, minimum, named, rel
@@ -25,7 +25,6 @@ _ROWS = ("rcr", "rrr", "ccr", "crr")
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "aquant": _ROWS, "bquant": _ROWS, "rowcol_quant": ("rcr",), "tensor_quant": ("rcr",),
 }  # fmt: skip
-_GPUS = tuple(sorted({str(row[0]) for row in WAVES.rows}))
 #: GPUs with a row for 8-bit types; others let every warp tile through.
 _LISTED = ("gfx90a", "gfx942", "gfx950")
 
@@ -137,8 +136,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
 
     Fix: use 2x2x1, or 4x2x1 on gfx1201.
     """
-    known = c.arch.isin(*(g for g in _GPUS if g in c.archs))
-    return ~known | rel(WAVES, c.arch, c.wave_m, c.wave_n, c.wave_k)
+    return listed_waves(c)
 
 
 @rule(

@@ -4,8 +4,9 @@ Modelled is what CK 2025.11 does in the pipelines that share one policy, with on
 
 Sources: core/algorithm/static_encoding_pattern.hpp: tile_distribution_encoding_pattern_2d, thread
 raked, and its shuffled form; ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp:
-MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor, GetSmemPackA; core/algorithm/
-coordinate_transform.hpp: xor_t; ops/gemm/block/block_universal_gemm_as_bs_cr.hpp:
+MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor, GetSmemPackA, from which those of quantised GEMMs
+with groups derive (ops/gemm_quant/pipeline/gemm_{aquant,bquant}_pipeline_ag_bg_cr_policy.hpp);
+core/algorithm/coordinate_transform.hpp: xor_t; ops/gemm/block/block_universal_gemm_as_bs_cr.hpp:
 MakeABlockDistributionEncode, MakeBBlockDistributionEncode; ops/gemm/warp/
 warp_gemm_attribute_mfma.hpp and warp_gemm_attribute_wmma_impl_base_traits.hpp: the lanes of
 fragments.
@@ -22,7 +23,10 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.kernels.lds_map import Fragment, Layout, LdsMap, Loads, OperandMap
 
 _PIPELINES = ("basic_v1", "mem", "compv3", "compv4", "compv6")
-_VARIANTS = ("forward", "bwd_data", "bwd_weight", "standard")
+_VARIANTS = (
+    *("forward", "bwd_data", "bwd_weight", "standard"),
+    *("aquant", "bquant", "rowcol_quant", "tensor_quant"),
+)
 
 
 def lds_map(c: TileGemm, point: Mapping[str, Any], gpu: Gpu) -> LdsMap | str:
@@ -92,7 +96,7 @@ def _unknown(c: TileGemm, point: Mapping[str, Any], gpu: Gpu) -> str:
         return f"the way of {point['variant']} kernels through LDS is not modelled"
     if point["pipeline"] not in _PIPELINES:
         return f"the way of pipeline {point['pipeline']} through LDS is not modelled"
-    if point["num_wave_groups"] != 1 or point["wave_k"] != 1:
+    if point.get("num_wave_groups", 1) != 1 or point["wave_k"] != 1:
         return "the way of several wave groups through LDS is not modelled"
     if at.holds(c.a_transpose_load) or at.holds(c.b_transpose_load):
         return f"reads that transpose on {gpu.name} are not modelled"

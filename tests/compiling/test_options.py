@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.arch import CK_VERSIONS
-from ckrules.codegen.ck_options import lacking, options
+from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, lacking, options
 from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe, flags
@@ -172,6 +172,42 @@ def test_generated_build_files_ask_the_compiler(
     words = log.read_text().splitlines()[-1].split()
     assert [o.text for o in lacking(options("2026.06"), words)] == absent
     assert "-c" in words
+
+
+@pytest.mark.parametrize("program", ["make", "ninja"])
+@pytest.mark.parametrize(("version", "early"), [("19.1.7", False), ("22.1.8", True)])
+def test_generated_build_files_know_what_some_kernels_need(
+    program: str,
+    version: str,
+    early: bool,
+    tmp_path: Path,
+    include: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Shuffled weights are read across barriers without an option of theirs (clang before 20)."""
+    out = tmp_path / "out"
+    words = ["--dtype", "fp16", "--arch", "gfx942", "--ck", "2025.11", "--limit", "1"]
+    words += ["--format", "jsonl", "--where"]
+    kinds = [("standard", "pipeline == 'compv3'"), ("preshuffle", "pipeline == 'preshufflev2'")]
+    listed = "".join(run("enumerate", "--variant", v, *words, w).stdout for v, w in kinds)
+    made = run("generate", "-", "-o", str(out), "--ck", "2025.11", "--ninja", stdin=listed)
+    assert made.exit_code == 0, made.stderr
+    log = tmp_path / "words"
+    hipcc = tmp_path / "my-hipcc"
+    hipcc.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {include.parent}/bin/hipcc "$@"\n')
+    hipcc.chmod(0o755)
+    monkeypatch.setenv("FAKE_VERSION", f"clang version {version}")
+    monkeypatch.setenv("HIPCC", str(hipcc))
+    monkeypatch.setenv("CK_INCLUDE", str(include))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    own: dict[bool, list[bool]] = {}
+    for name in (k.stem for k in out.glob("gemm_*.cpp") if k.suffixes == [".cpp"]):
+        done = subprocess.run([program, f"{name}.o"], cwd=out, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        words = log.read_text().splitlines()[-1].split()
+        assert not lacking(options("2025.11")[:3], words)
+        own.setdefault("preshuffle" in name, []).append(not lacking([REGISTERS_READ_EARLY], words))
+    assert own == {False: [False], True: [not early]}
 
 
 def test_build_files_stop_at_a_compiler_that_compiles_nothing(tmp_path: Path) -> None:

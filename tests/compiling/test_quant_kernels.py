@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ckrules.arch import load
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 from tests.compiling.gemm_kernels import Built, Kernel, Kernels
+from tests.device.lds_accesses import held
 from tests.helpers.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
@@ -46,6 +50,18 @@ def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> 
 @pytest.mark.parametrize("kernel", RUN)
 def test_it_computes_right(kernel: Kernel, built: Built) -> None:
     KERNELS.computes(kernel, built, RUN[kernel], _ANY)
+
+
+@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.usefixtures("built")
+def test_accesses_to_lds_are_those_of_the_model(kernel: Kernel) -> None:
+    config = Config(KERNELS.points[KERNELS.names.index(kernel)])
+    if config.point["pipeline"] == "preshufflev2":
+        words = Books("2025.11").of(config.variant).vocabulary
+        said = config.family.lds_map(config.point, words, load("gfx942"))
+        assert said == "the way of pipeline preshufflev2 through LDS is not modelled"
+    else:
+        held(config, KERNELS.place(kernel[0]), RUN[kernel][1])
 
 
 @pytest.mark.parametrize("kernel", RUN)

@@ -122,3 +122,20 @@ def test_groups_of_lanes_are_the_wave() -> None:
 
 def test_turns_are_added() -> None:
     assert (Turns(8, 4) + Turns(1, 1)).conflicts == 4
+
+
+def test_quantised_gemms_take_the_same_way() -> None:
+    """Their pipelines take the policy of plain ones; what has 4 bits, and weights, do not."""
+    family = families()["quant"]
+    words, gpu = BOOKS.of("aquant").vocabulary, load("gfx942")
+
+    def said(**change: Any) -> LdsMap | str:
+        return family.lds_map({**words.baseline, **change}, words, gpu)
+
+    for change in ({}, {"variant": "bquant"}, {"variant": "rowcol_quant", "group_k": 1}):
+        found = said(**change)
+        assert isinstance(found, LdsMap)
+        for operand in found.operands:
+            _all_of(operand)
+    assert "4 bits" in str(said(dtype="i4_fp8"))
+    assert "preshufflev2" in str(said(variant="bquant", pipeline="preshufflev2"))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckrules import arch as gpu_facts
-from ckrules.arch.banks import Turns
 from ckrules.compiling.toolchain import Missing, find_compiler
 from ckrules.device import cpu
 from ckrules.device.cpu import CpuDevice, CpuPlugin, _check_limits, disassembler, plan_of
@@ -21,12 +18,11 @@ from ckrules.device.jobs import Job, RunOutcome
 from ckrules.emulator.disassembly import knows
 from ckrules.emulator.grid import Plan
 from ckrules.emulator.machine import Order
-from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import problems_of
-from ckrules.kernels.lds_map import LdsMap
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import kernels
+from tests.device.lds_accesses import held
 from tests.helpers.toolchain import require_toolchain
 
 SMALL = "N=1,G=1,C=16,K=16,W=40,X=3,pad=1"
@@ -128,27 +124,8 @@ def test_accesses_to_lds_are_those_of_the_model(arch: str, part: str, problem: s
     require_toolchain()
     built = kernels.build()
     name = min(n for n, a, _ in built if a == arch and f"grouped_conv_{part}" in n)
-    books = Books("2025.11")
     config = next(c for p in kernels.points() if (c := Config(p)).name == name)
-    words = books.of(config.variant).vocabulary
-    found = config.family.lds_map(config.point, words, gpu_facts.load(arch))
-    assert isinstance(found, LdsMap), found
-    tile: Counter[tuple[bool, int, Turns]] = Counter()
-    for operand in found.operands:
-        for writes in (True, False):
-            for (size, turns), n in found.counted(operand, writes=writes).items():
-                tile[writes, size, turns] += n
-    device = CpuPlugin().open(0, {"order": "forward", "jobs": "1", "banks": "1"})
-    job = Job(kernels.folder() / arch, name, problems_of(config.variant).parse(problem), 0, 0)
-    outcome = Runner(device).run(job)
-    assert outcome.status == "ok"
-    assert "turns of the banks" in outcome.detail
-    seen = {(a.writes, a.size, a.turns): n for a, n in device.accesses.items()}
-    times = [seen.get(kind, 0) / n for kind, n in tile.items()]
-    assert min(times) == int(min(times)) >= 1
-    if "_default_" in name:  # an epilogue without LDS
-        assert set(times) == {min(times)}
-        assert set(seen) == set(tile)
+    held(config, kernels.folder() / arch, problem)
 
 
 @pytest.mark.toolchain

@@ -146,6 +146,19 @@ def test_the_filter_takes_upstreams_production_tiles() -> None:
     assert not ArchFilter("gfx942", profile="dispatcher").is_kernel_valid(**asked)
 
 
+def test_the_filter_knows_what_is_written() -> None:
+    """Of gfx942 bf8 results have the bits of fp8, and a convolution writes what it reads."""
+    asked: dict[str, Any] = {**KERNEL, "tile_k": 64, "datatype_a": "bf8", "datatype_b": "bf8"}
+    rules = ArchFilter("gfx942", ck="2025.11")
+    assert rules.is_kernel_valid(**asked)  # fp16, as upstream has it
+    assert not rules.is_kernel_valid(**asked, datatype_c="bf8")
+    config = KernelConfig("fp16", "fp16", "fp99", 128, 128, 32, 2, 2, 1, 32, 32, 16, "compv3")
+    assert "fp99" in rules.validate_kernel(config).errors[0]
+    config.operator, config.datatype_c = OperatorType.CONV_FWD, "fp32"
+    result = rules.validate_kernel(config)
+    assert (result.valid, result.warnings) == (True, ["forward writes fp16, not fp32"])
+
+
 @pytest.mark.parametrize("operator", list(OperatorType))
 def test_every_operator_is_answered(operator: OperatorType) -> None:
     fields = KernelConfig("fp16", "fp16", "fp16", 64, 64, 64, 2, 2, 1, 32, 32, 16)

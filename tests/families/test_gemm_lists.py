@@ -129,3 +129,14 @@ def test_faults_name_their_place(tmp_path: Path, value: Any, said: str) -> None:
 def test_keys_that_the_tool_ignores_are_told() -> None:
     catalog = load_catalog(_config("gemm/test_simple_test_config"), Books("2025.11"))
     assert catalog.data.remarks == ("tile_engine does not read test_params",)
+
+
+def test_a_list_of_values_goes_before_a_range(tmp_path: Path) -> None:
+    """As tile_engine's own reader does; what is passed over is told."""
+    config = json.loads(Path(_config("gemm/test_simple_test_config")).read_text())
+    config["tile_config"]["tile_m"] = {"values": [64], "min": 128, "max": 256, "step": 64}
+    catalog = load_catalog(write(tmp_path, "x.json", json.dumps(config)), Books("2025.11"))
+    keys = ", ".join(f"tile_config.tile_m.{k}" for k in ("max", "min", "step"))
+    assert catalog.data.remarks == (f"tile_engine does not read test_params, {keys}",)
+    assert catalog.data.sweep is not None
+    assert catalog.data.sweep.axes["tile_m"] == (64,)

@@ -8,17 +8,26 @@ from ckrules.arch import load
 from ckrules.constraints.gemm.problem import parse
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_name
+from ckrules.kernels.timing import Estimate
 from ckrules.ranking.kernels import KernelTable
 
 PLAIN = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x64_2x2x1_32x32x16"
 NARROW = PLAIN.replace("128x128x64", "64x64x64")
 
 
-def _times(names: list[str], problem: str, arch: str = "gfx942") -> list[float]:
+def _table(names: list[str]) -> KernelTable:
     books = Books("2025.11")
-    points = [config_from_name(n, books, arch=arch).point for n in names]
-    table = KernelTable.of_points(points, books)
-    return [float(t) for t in table.estimate(parse(problem)).microseconds]
+    return KernelTable.of_points(
+        [config_from_name(n, books, arch="gfx942").point for n in names], books
+    )
+
+
+def _estimate(names: list[str], problem: str) -> Estimate:
+    return _table(names).estimate(parse(problem))
+
+
+def _times(names: list[str], problem: str) -> list[float]:
+    return [float(t) for t in _estimate(names, problem).microseconds]
 
 
 @pytest.mark.parametrize(
@@ -49,9 +58,21 @@ def test_no_kernel_is_faster_than_the_gpu() -> None:
 
 
 def test_types_are_those_of_the_matrix_instructions() -> None:
-    """4-bit weights are widened to A's type, so that their rate is A's."""
+    """4-bit weights are widened to A's type on the way, so that their rate is A's."""
     problem = "M=8192,N=8192,K=8192"
-    (plain,), (widened,) = (
-        _times([name], problem) for name in (PLAIN, PLAIN.replace("fp16", "fp16_i4", 1))
+    plain, widened = (
+        _estimate([name], problem).bounds for name in (PLAIN, PLAIN.replace("fp16", "fp16_i4", 1))
     )
-    assert widened == pytest.approx(plain, rel=0.3)
+    assert widened["matrix rate"] == plain["matrix rate"]
+    assert widened["L2"][0] == pytest.approx(plain["L2"][0] * (2 + 0.5) / (2 + 2))
+    assert widened["vector units"] > 0
+    assert "vector units" not in plain
+
+
+def test_narrow_stores_are_those_of_the_result() -> None:
+    """16 bytes at once are as wide as it gets, whatever the type of A is."""
+    ends = []
+    for word in ("fp16", "fp8"):
+        table = _table([PLAIN.replace("fp16", word, 1)])
+        ends.append(table.timing.compiled(table.columns, table.gpu, table.product)["last"])
+    assert ends[0] == ends[1] > 0

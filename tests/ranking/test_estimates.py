@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.constraints.tile_gemm.device.terms import terms
+from ckrules.constraints.tile_gemm.device.terms import Elements, terms
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import problems_of
@@ -94,7 +94,7 @@ def test_registers_beyond_the_launch_bound_cost() -> None:
     big = {"wave_m": 2, "wave_n": 1}
     alone = {**big, "pipeline": "compv4", "double_smem_buffer": True}
     made = table(small, big, alone)
-    slower = terms(made.columns, made.gpu, 2).slower / (1.0, 1.0, 1.8)
+    slower = terms(made.columns, made.gpu, Elements.alike(2)).slower / (1.0, 1.0, 1.8)
     assert slower[0] == slower[2] == 1.0
     assert slower[1] == 3.0
 

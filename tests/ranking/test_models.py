@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_name
+from ckrules.kernels.families import problems_of
 from ckrules.kernels.names import format_name
 from ckrules.ranking import ranker
 from ckrules.ranking.evaluation import figures, judge
+from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.learned import NoLightGBMError, load
 from ckrules.ranking.measurements import Measured, kernels_of, read
 from ckrules.ranking.training import Samples, cross_validated, train
@@ -162,6 +165,19 @@ def test_without_lightgbm_estimates_answer(
         assert "ckrules[rank]" in found.said()
     finally:
         ranker.shipped.cache_clear()
+
+
+def test_estimates_are_not_told_as_a_model(samples: Samples) -> None:
+    """Of kernels that the package has no model of, the times are estimates."""
+    traits = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False"
+    name = f"{traits}_128x128x64_2x2x1_32x32x16"
+    point = config_from_name(name, BOOKS, arch="gfx942").point
+    other = KernelTable.of_points([point], BOOKS)
+    found = ranker.Ranker()
+    found.times(other, problems_of("standard").parse("M=64,N=64,K=64"))
+    assert found.said() == "estimates alone: the package has no model of such kernels"
+    samples.judged(found)
+    assert found.said() == "the package's model where it has one, else estimates"
 
 
 @pytest.mark.parametrize("content", [b"", b"not gzip", b"\x1f\x8b\x08\x00broken"])

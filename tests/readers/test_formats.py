@@ -11,6 +11,7 @@ import pytest
 
 from ckrules.kernels.books import Books
 from ckrules.readers import Context, Entry, Problem, Reading, Remark, formats
+from ckrules.readers.formats.macros.cpp_calls import blank
 from ckrules.readers.inputs import detect
 from ckrules.readers.source import Head, Source
 from tests.cli.run import run
@@ -184,7 +185,7 @@ def test_short_lines_that_say_too_little() -> None:
     name = "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1"
     line = f"{name}<64, 64, 64, 32, 8, 8, Default, 32, 32, 2, 2, 1, 1, 1, 1>"
     result = run("check", "--arch", "gfx942", "--input-format", "conf", "-", stdin=line)
-    assert result.exit_code == 0
+    assert result.exit_code == 3  # nothing was judged
     assert "CFG006 file (warning): the short form of Device" in result.stdout
 
 
@@ -215,6 +216,39 @@ def test_a_header_that_defines_the_macro_declares_nothing() -> None:
     assert detect("a", Head(["x"], text)) == "macros"
     result = run("check", "--input-format", "macros", "--allow-empty", "-", stdin=text)
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("#if 0\na\n#elif 1 // yes\nb\n#else\nc\n#endif\nd", "bd"),
+        ("#if 1\na\n#elif 1\nb\n#else\nc\n#endif\nd", "ad"),
+        ("# if true\na\n#elif X\nb\n#endif\nc", "ac"),
+        ("#ifdef X\na\n#elif 0\nb\n#else\nc\n#endif\nd", "acd"),
+        ("#ifdef X\na\n#elif 1\nb\n#else\nc\n#endif\nd", "abcd"),
+        ("#if 0 /* no */\n#ifdef X\na\n#else\ne\n#endif\nb\n#else\nc\n#endif\nd", "cd"),
+        ("a\n#if 0\nb", "a"),
+        ("#else\na\n#endif\n#elif 0\nb\n#iffy 0\nc", "abc"),
+    ],
+)
+def test_what_a_number_takes_out_is_not_declared(text: str, left: str) -> None:
+    """Where a macro decides, every branch is read."""
+    assert "".join(blank(text).split()) == left
+    assert len(blank(text)) == len(text)
+
+
+def test_declarations_that_are_taken_out_are_not_checked() -> None:
+    text = "#if 0\nDECL_GROUPED_CONV_KERNEL_SET(x, .add(1))\n#endif\n"
+    result = run("check", "--input-format", "macros", "-", stdin=text)
+    assert (result.exit_code, result.stderr) == (3, "no configurations found\n")
+
+
+def test_what_is_not_covered_is_no_configuration() -> None:
+    text = "DECL_FMHA_KERNEL_SET(x, .add(1))\n"
+    result = run("check", "--input-format", "macros", "-", stdin=text)
+    assert result.exit_code == 3
+    assert "attention configurations are not covered" in result.stdout + result.stderr
+    assert result.stderr.endswith("no configurations found\n")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_what_code_makes_is_not_passed_over_in_silence(code: str, line: int) -> 
 @pytest.mark.parametrize(
     ("setter", "code", "said"),
     [
-        (".structured_sparsity(true)", 0, "CFG006 file (warning): structured_sparsity True"),
+        (".structured_sparsity(true)", 3, "CFG006 file (warning): structured_sparsity True"),
         ('.preshuffle("yes")', 2, "preshuffle = 'yes'"),
         (".tile(128, 128, 64, 4)", 2, ".tile() takes 3 at most, found 4"),
     ],

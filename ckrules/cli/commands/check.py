@@ -313,7 +313,7 @@ def _finish(tallies: Mapping[str, Tally], offers: Offers, given: dict[str, Any])
         return 2
     if any(t.failing for t in tallies.values()):
         return 0 if given["exit_zero"] else 1
-    if not seen and not given["allow_empty"]:
+    if not any(t.configurations for t in tallies.values()) and not given["allow_empty"]:
         note("no configurations found")
         return 3
     return 0

@@ -21,7 +21,7 @@ struct ckrules_speed
     double tile_m, tile_n, tile_k;
     double resident; /* blocks that a compute unit holds at once */
     double idle;     /* how much longer matrix instructions take in a block of few waves */
-    double matrix, lds, l2, loads; /* of a step */
+    double matrix, vector, lds, l2, loads; /* of a step */
     double slower;                 /* how much longer steps take than their slowest part */
     double wait;                   /* what a step at least takes */
     double overlaps;               /* 1: loads are under way while it computes */
@@ -137,8 +137,8 @@ inline double estimated(const ckrules_speed& s, const Work& w)
     const double blocks = std::ceil(w.m / s.tile_m) * std::ceil(w.n / s.tile_n) * w.count;
     const double steps  = std::ceil(w.k / s.tile_k);
     const double beside = std::min(s.resident, std::ceil(blocks / s.units));
-    const double matrix = s.matrix / std::min(s.idle, std::max(beside, 1.0));
-    const double step = std::max(std::max(matrix, s.lds), std::max(s.l2, s.loads)) * s.slower;
+    const double units  = std::max(s.matrix, s.vector) / std::min(s.idle, std::max(beside, 1.0));
+    const double step   = std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
     const double full = std::floor(blocks / (s.units * s.resident));
     const double rest = std::ceil((blocks - full * s.units * s.resident) / s.units);
     /* Blocks that share a compute unit hide each other's latency. */

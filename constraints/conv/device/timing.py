@@ -32,7 +32,9 @@ _TILE = ("tile_m", "tile_n", "tile_k")
 class ConvTiming:
     """Estimates for the three directions, merged groups and split-K included."""
 
-    quantities = (*terms.QUANTITIES, "variant", "num_groups_to_merge", "two_stage")
+    quantities = (
+        *terms.QUANTITIES, "variant", "num_wave_groups", "num_groups_to_merge", "two_stage",
+    )  # fmt: skip
     columns = (*_TILE, "pipeline")
     apart = ("variant", "arch", "dtype")
 
@@ -58,7 +60,7 @@ class ConvTiming:
     ) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""
         size = _bytes(kernels)
-        found = terms.compiled(kernels, gpu, product, size)
+        found = terms.compiled(kernels, gpu, product, terms.Elements.alike(size))
         two = _numbers(kernels, "two_stage")
         each = np.full(two.shape, float(size))
         return {**found, "bytes_a": each, "bytes_b": each, "bytes_c": each,
@@ -103,7 +105,7 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     Kernels that merge groups compute every pair of the merged ones and keep the diagonal; a sum
     that is split adds up in memory.
     """
-    variant = _only(kernels["variant"], "variant")
+    variant = terms.Kernels(kernels).only("variant")
     size = _bytes(kernels)
     m, n, k = (float(v) for v in problem.gemm(variant))
     merged = _numbers(kernels, "num_groups_to_merge")
@@ -123,27 +125,17 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     batch = np.ceil(problem.groups / merged) * split
     return Work(
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
-        float(problem.flops), size,
+        float(problem.flops), terms.Elements.alike(size),
     )  # fmt: skip
 
 
 def _bytes(kernels: Mapping[str, Any]) -> int:
-    return DTYPES[_only(kernels["dtype"], "dtype")] // 8
+    return DTYPES[terms.Kernels(kernels).only("dtype")] // 8
 
 
 def _numbers(kernels: Mapping[str, Any], name: str) -> Floats:
     column = kernels[name]
     return np.asarray(np.asarray(column.values, dtype=np.float64)[column.codes])
-
-
-def _only(column: Any, name: str) -> str:
-    found = column.used()
-    if len(found) != 1:
-        words = ", ".join(sorted(map(str, found)))
-        raise UsageError(
-            f"kernels of one {name} can be compared, these have {words}: give --{name}"
-        )
-    return str(found[0])
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
+from ckrules.constraints.tile_gemm.device.terms import Elements, Kernels
 from ckrules.constraints.tile_gemm.device.timing import Work
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -29,6 +29,10 @@ USUAL = (
     (4096, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336),
     (64, 4096, 4096), (64, 14336, 4096), (64, 4096, 14336),
 )  # fmt: skip
+#: Vector operations that widen an element of 4 bits; the table of bf16 is looked up in memory.
+#: (ops/elementwise/unary_element_wise_operation.hpp, CK 2025.11: i4_to_half4,
+#: amd_assembly_i4_to_fp8x8, amd_assembly_i4_to_bf8x8, i4_to_bhalf4)
+WIDENING: Mapping[str, float] = {"fp16": 9 / 8, "fp8": 15 / 8, "bf8": 15 / 8, "bf16": 0.0}
 
 
 class GemmTiming:
@@ -38,26 +42,30 @@ class GemmTiming:
     them are assumptions.
     """
 
-    quantities = (*terms.QUANTITIES, "variant", "dtype_c", "num_d")
-    columns: tuple[str, ...] = ()
-    apart = ("variant", "arch", "dtype", "dtype_c", "num_d")
+    family = "gemm"
+    words: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
+    quantities: Sequence[str] = (
+        *terms.QUANTITIES, "variant", "num_wave_groups", "dtype_c", "num_d",
+    )  # fmt: skip
+    columns: Sequence[str] = ()
+    apart: Sequence[str] = ("variant", "arch", "dtype", "dtype_c", "num_d")
 
     def estimate(
         self, kernels: Mapping[str, Any], problem: Product, gpu: Gpu, product: Card
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
-        found = gemm.estimate(_as_a(kernels), work(kernels, problem), gpu, product)
+        work = self.work(kernels, problem)
+        found = gemm.estimate(self._multiplied(kernels), work, gpu, product)
         fitted = "constants fitted to convolutions of gfx950 in bf16"
-        return replace(found, assumed={**found.assumed, "family = gemm": fitted})
+        return replace(found, assumed={**found.assumed, f"family = {self.family}": fitted})
 
     def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""
-        a, b = _bytes(kernels)
-        found = terms.compiled(_as_a(kernels), gpu, product, max(1, int(a)))
-        results, ds = _results(kernels)
-        ones = np.ones_like(results)
-        return {**found, "bytes_a": a * ones, "bytes_b": b * ones, "bytes_c": results, "ds": ds,
-                "two_stage": 0.0 * ones}  # fmt: skip
+        e = self.elements(kernels)
+        found = terms.compiled(self._multiplied(kernels), gpu, product, e)
+        ones = np.ones_like(e.c)
+        return {**found, "bytes_a": e.a * ones, "bytes_b": e.b * ones, "bytes_c": e.c,
+                "ds": self.ds(kernels) * ones, "two_stage": 0.0 * ones}  # fmt: skip
 
     def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[Product]:
         """Products of language models' layers, for many tokens and for few; several if batched."""
@@ -69,53 +77,52 @@ class GemmTiming:
         """None: upstream's tables of GEMMs name their kernels."""
         return None
 
+    # -- what a product is to kernels --------------------------------------------------------
+
+    def work(self, kernels: Mapping[str, Any], problem: Product) -> Work:
+        """A product as each kernel computes it; groups count as products of their mean size."""
+        e, p = self.elements(kernels), problem
+        sides = [sum(found) / len(p.groups) for found in zip(*p.groups, strict=True)]
+        m, n = sides
+        area = p.batch * sum(m * n for m, n in p.groups)
+        rows, columns = (p.batch * side * len(p.groups) for side in sides)
+        row, column = self.vectors(kernels)
+        read = rows * (p.k * (e.a + e.scales_a) + row)
+        read = read + columns * (p.k * (e.b + e.scales_b) + column)
+        # parts of a sum are added up in memory; tensors D are as large as C
+        written = area * e.c * (p.k_batch + self.ds(kernels))
+        count = float(p.batch * len(p.groups) * p.k_batch)
+        return Work(m, n, math.ceil(p.k / p.k_batch), count, read, written, float(p.flops), e)
+
+    def elements(self, kernels: Mapping[str, Any]) -> Elements:
+        """The elements of A, B and C; what has 4 bits is widened by each wave that reads it."""
+        k = Kernels(kernels)
+        word = k.only("dtype")
+        types = self.words[word][:2]
+        results = kernels["dtype_c"]
+        sizes = np.asarray([DTYPES[str(t)] / 8 for t in results.values])[results.codes]
+        read = (k.tile_m * k.wave_n * k.tile_k, k.tile_n * k.wave_m * k.tile_k)
+        each = WIDENING.get(self.multiplied(word), 0.0)
+        widened = sum(n * each for t, n in zip(types, read, strict=True) if t == "int4")
+        return Elements(DTYPES[types[0]] / 8, DTYPES[types[1]] / 8, sizes, operations=widened)
+
+    def multiplied(self, word: str) -> str:
+        """The type whose matrix instructions are used: A's, to which a narrower B is widened."""
+        return self.words[word][0]
+
+    def ds(self, kernels: Mapping[str, Any]) -> Any:
+        """Tensors D of each kernel."""
+        return Kernels(kernels).num_d
+
+    def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:
+        """Bytes that are read with a row of C, and with a column."""
+        return 0.0, 0.0
+
+    def _multiplied(self, kernels: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The columns with the type whose matrix instructions are used."""
+        given = kernels["dtype"]
+        values = [self.multiplied(str(word)) for word in given.values]
+        return {**kernels, "dtype": replace(given, values=values)}
+
 
 TIMING = GemmTiming()
-
-
-def work(kernels: Mapping[str, Any], problem: Product) -> Work:
-    """A product as each kernel computes it; groups count as products of their mean size."""
-    a_bytes, b_bytes = _bytes(kernels)
-    c_bytes, ds = _results(kernels)
-    p = problem
-    sides = [sum(found) / len(p.groups) for found in zip(*p.groups, strict=True)]
-    m, n = sides
-    area = p.batch * sum(m * n for m, n in p.groups)
-    rows, columns = (p.batch * side * len(p.groups) for side in sides)
-    read = rows * p.k * a_bytes + columns * p.k * b_bytes
-    # parts of a sum are added up in memory; tensors D are as large as C
-    written = area * c_bytes * (p.k_batch + ds)
-    count = float(p.batch * len(p.groups) * p.k_batch)
-    return Work(
-        m, n, math.ceil(p.k / p.k_batch), count, float(read), written, float(p.flops),
-        max(1, int(a_bytes)),
-    )  # fmt: skip
-
-
-def _as_a(kernels: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The columns with A's type, whose matrix instructions are used: narrower B is widened."""
-    given = kernels["dtype"]
-    return {
-        **kernels,
-        "dtype": replace(given, values=[TYPES[str(word)][0] for word in given.values]),
-    }
-
-
-def _bytes(kernels: Mapping[str, Any]) -> tuple[float, float]:
-    """Of an element of A and of B."""
-    a, b = (DTYPES[t] / 8 for t in TYPES[_only(kernels["dtype"], "dtype")][:2])
-    return a, b
-
-
-def _results(kernels: Mapping[str, Any]) -> tuple[Floats, Floats]:
-    """Bytes of an element of C, and tensors D, of each kernel."""
-    results, ds = kernels["dtype_c"], kernels["num_d"]
-    sizes = np.asarray([DTYPES[str(t)] / 8 for t in results.values])[results.codes]
-    return sizes, np.asarray(ds.values, dtype=np.float64)[ds.codes]
-
-
-def _only(column: Any, name: str) -> str:
-    found = column.used()
-    if len(found) != 1:
-        raise UsageError(f"kernels of one {name} can be compared, these have {sorted(found)}")
-    return str(found[0])

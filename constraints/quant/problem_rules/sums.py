@@ -88,3 +88,25 @@ def mem_waits_before_last_tile(c: QuantProblem) -> BoolExpr:
     """
     odd: BoolExpr = c.sum_tiles % 2 == 1
     return odd | (c.waves == 1)
+
+
+@rule(
+    "QPROB005", "tail-without-barriers", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
+    says=("{pipeline} writes the last {tail_tiles - 1} tiles to LDS without a barrier: one of "
+          "{waves} waves overwrites what another still reads: {waves=}, expected 1"),
+    source=f"{_MEM}: HotLoopTail, LocalPrefill behind LocalPrefetch (ROCm/rocm-libraries of 2026; read, not run)",
+    accepts=[{"@ck": "2026.06", "pipeline": "mem", "K": 128},
+             {"@ck": "2026.06", "pipeline": "mem", "tile_m": 32, "wave_m": 1, "tile_n": 32,
+              "wave_n": 1, "K": 256}],
+    rejects=[{"@ck": "2026.06", "pipeline": "mem", "K": 256}],
+)  # fmt: skip
+def mem_waits_in_tail(c: QuantProblem) -> BoolExpr:
+    """mem of aquant with more than one wave sums a single tile behind its rounds.
+
+    Why: each further tile is written to LDS right behind the reads of the one before. The pipeline
+    leaves the barrier between them to an interwave block GEMM, and that of aquant is intrawave.
+
+    Fix: use compv3, one wave, or another tile_k.
+    """
+    return (c.tail_tiles == 1) | (c.waves == 1)

@@ -27,7 +27,6 @@ QUANTITIES = (
         "vector_a",
         "vector_b",
         "vector_c",
-        "num_wave_groups",
         "lds_bytes",
         "vgprs",
         "bound_vgprs",
@@ -60,6 +59,40 @@ class Constants:
 
 
 FITTED = Constants()
+
+
+#: Lanes of fp32 that a compute unit's vector units finish in a clock: four SIMDs of 16, or two of
+#: 32. What two packed operations or two issued at once add is left out.
+VECTOR_LANES = 64
+
+
+class Elements(NamedTuple):
+    """What elements take, in bytes, and what kernels do beside multiplying them.
+
+    Each is a number, or an array over the kernels. What is done beside is of one block: its step
+    where nothing else is said.
+    """
+
+    a: Any
+    """Of A, where it is staged."""
+    b: Any
+    c: Any
+    scales_a: Any = 0.0
+    """Of the scales that come with an element of A from memory."""
+    scales_b: Any = 0.0
+    operations: Any = 0.0
+    """Of lanes on the vector units: widened operands, scaled sums."""
+    exchanged: Any = 0.0
+    """Bytes that lanes hand each other through the crossbar of LDS."""
+    loads: Any = 0.0
+    """Instructions of waves that load scales."""
+    last_loads: Any = 0.0
+    """The same, once for an output tile."""
+
+    @classmethod
+    def alike(cls, size: float) -> Elements:
+        """Elements of A, B and C that have one size."""
+        return cls(size, size, size)
 
 
 class Pipeline(NamedTuple):
@@ -101,6 +134,8 @@ class Terms(NamedTuple):
     """How much longer matrix instructions take in a block with fewer waves than SIMDs."""
     matrix: Floats
     """A step's matrix instructions, of a block that is alone on its compute unit."""
+    vector: Floats
+    """The same of what vector units do beside them."""
     lds: Floats
     l2: Floats
     loads: Floats
@@ -115,20 +150,22 @@ class Terms(NamedTuple):
 
 
 def terms(
-    kernels: Mapping[str, Any], gpu: Gpu, element_bytes: int, constants: Constants = FITTED
+    kernels: Mapping[str, Any], gpu: Gpu, e: Elements, constants: Constants = FITTED
 ) -> Terms:
-    """The terms of kernels whose elements of A and B have so many bytes.
+    """The terms of kernels that move such elements.
 
     Raises:
         UsageError: If nothing is known of the GPU's speeds, or of its rate for the dtype.
     """
     k, c, speeds = Kernels(kernels), constants, speeds_of(gpu)
     tile = k.tile_m * k.tile_n
-    staged = (k.tile_m + k.tile_n) * k.tile_k * element_bytes
-    read = (k.tile_m * k.wave_n + k.tile_n * k.wave_m) * k.tile_k * element_bytes
+    staged = (k.tile_m * e.a + k.tile_n * e.b) * k.tile_k
+    scales = (k.tile_m * e.scales_a + k.tile_n * e.scales_b) * k.tile_k
+    read = (k.tile_m * k.wave_n * e.a + k.tile_n * k.wave_m * e.b) * k.tile_k
     loads = k.tile_m * k.tile_k / k.vector_a + k.tile_n * k.tile_k / k.vector_b
+    loads = loads / gpu.wave_size + e.loads
     idle = np.maximum(speeds.simds / np.minimum(k.waves, speeds.simds), 1)
-    wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * element_bytes / 2, 8.0)
+    wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * e.c / 2, 8.0)
     known = {p: PIPELINES.get(p, Pipeline(1.0)) for p in k.words("pipeline")}
     slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
     slower = slower * (1 + (c.spill - 1) * _spilled(k, gpu))
@@ -139,13 +176,14 @@ def terms(
         resident=_resident(k, gpu, speeds),
         idle=idle,
         matrix=2 * tile * k.tile_k / (k.rates(speeds) * c.matrix) * idle,
-        lds=(read + staged) / (speeds.lds_bytes_per_clock * c.lds),
-        l2=staged / (speeds.l2_bytes_per_clock * c.l2),
-        loads=loads / gpu.wave_size * c.issue,
+        vector=e.operations / VECTOR_LANES * idle,
+        lds=(read + staged + e.exchanged) / (speeds.lds_bytes_per_clock * c.lds),
+        l2=(staged + scales) / (speeds.l2_bytes_per_clock * c.l2),
+        loads=loads * c.issue,
         slower=slower,
         wait=c.latency * k.table("pipeline", {p: v.waits for p, v in known.items()}) * slower,
         overlaps=k.table("pipeline", {p: float(v.overlaps) for p, v in known.items()}),
-        last=c.epilogue * tile / 4096 * np.sqrt(wide),
+        last=c.epilogue * tile / 4096 * np.sqrt(wide) + e.last_loads * c.issue,
     )
 
 
@@ -178,7 +216,7 @@ def compiled(
     kernels: Mapping[str, Any],
     gpu: Gpu,
     product: Product,
-    element_bytes: int,
+    elements: Elements,
     constants: Constants = FITTED,
 ) -> dict[str, Floats]:
     """The numbers of `ckrules_speed` in ``ckrules_timing.hpp`` that all families have.
@@ -186,7 +224,7 @@ def compiled(
     Raises:
         UsageError: As `terms`.
     """
-    found = terms(kernels, gpu, element_bytes, constants)
+    found = terms(kernels, gpu, elements, constants)
     same = {
         "units": product.compute_units,
         "clock_mhz": product.clock_mhz,
@@ -222,6 +260,20 @@ class Kernels:
         """The words of a column, each once."""
         found: list[str] = self._columns[name].used()
         return found
+
+    def only(self, name: str) -> str:
+        """The one word that kernels have of a column.
+
+        Raises:
+            UsageError: If they have several.
+        """
+        found = self.words(name)
+        if len(found) != 1:
+            words = ", ".join(sorted(map(str, found)))
+            raise UsageError(
+                f"kernels of one {name} can be compared, these have {words}: give --{name}"
+            )
+        return str(found[0])
 
     def rates(self, speeds: Performance) -> Floats:
         """Matrix operations of a compute unit in a clock."""

@@ -2,8 +2,9 @@
 
 Blocks come in rounds: a round is as many as the GPU holds at once. In a round every compute unit
 works through the K tiles of its blocks; a step of the loop takes as long as the slowest of matrix
-instructions, LDS, L2 and issued loads, and no less than the latency of a load. Before and after
-the loop come prologue and epilogue. The whole takes no less than the memory needs for tensors.
+instructions, vector units, LDS, L2 and issued loads, and no less than the latency of a load. Before
+and after the loop come prologue and epilogue. The whole takes no less than the memory needs for
+tensors.
 
 `Constants` are fitted to measurements of one GPU and one kind of kernel; elsewhere they are
 assumptions, and `Estimate.assumed` says so.
@@ -21,6 +22,7 @@ from ckrules.constraints.tile_gemm.device.terms import (
     MEASURED_PIPELINES,
     PIPELINES,
     Constants,
+    Elements,
     Kernels,
     speeds_of,
     terms,
@@ -43,10 +45,15 @@ class Work(NamedTuple):
     n: Any
     k: Any
     batch: Any
-    read_bytes: float
+    read_bytes: Any
     write_bytes: Any
     flops: float
-    element_bytes: int
+    elements: Elements
+
+    @property
+    def least_bytes(self) -> float:
+        """What the kernel moves that moves least."""
+        return float(np.min(self.read_bytes)) + float(np.min(self.write_bytes))
 
 
 def estimate(
@@ -72,7 +79,7 @@ class _Model:
     ) -> None:
         self.k, self.w, self.gpu, self.product, self.c = Kernels(kernels), w, gpu, product, c
         self.speeds = speeds_of(gpu)
-        self.t = t = terms(kernels, gpu, w.element_bytes, c)
+        self.t = t = terms(kernels, gpu, w.elements, c)
         self.tile = t.tile_m * t.tile_n
         self.blocks_m, self.blocks_n = np.ceil(w.m / t.tile_m), np.ceil(w.n / t.tile_n)
         self.steps = np.ceil(w.k / t.tile_k)
@@ -85,7 +92,8 @@ class _Model:
         t = self.t
         # What fewer waves than SIMDs leave idle, other blocks of the compute unit may use.
         shared = np.minimum(t.idle, np.maximum(self._at_once(), 1))
-        return {"matrix rate": t.matrix / shared, "LDS": t.lds, "L2": t.l2, "loads": t.loads}
+        found = {"matrix rate": t.matrix / shared, "LDS": t.lds, "L2": t.l2, "loads": t.loads}
+        return {**found, "vector units": t.vector / shared} if t.vector.any() else found
 
     def _at_once(self) -> Floats:
         """Blocks that share a compute unit."""
@@ -152,8 +160,7 @@ class _Model:
         """Microseconds at the peaks of matrix units and memory: no kernel is faster."""
         product = self.product
         compute = self.w.flops / (product.compute_units * product.clock_mhz * self.peak)
-        moved = self.w.read_bytes + float(np.min(self.w.write_bytes))
-        return max(compute, moved / (product.memory_gbs * 1e3), 1e-3)
+        return max(compute, self.w.least_bytes / (product.memory_gbs * 1e3), 1e-3)
 
     def features(
         self, total: Floats, bounds: Mapping[str, Floats], loop: Floats
@@ -198,7 +205,7 @@ class _Model:
         """The problem alone, in units of this product."""
         w, units = self.w, self.product.compute_units
         m, n, k, batch = (float(np.min(v)) for v in (w.m, w.n, w.k, w.batch))
-        moved = w.read_bytes + float(np.min(w.write_bytes))
+        moved = w.least_bytes
         cache = self.speeds.last_level_bytes or self.speeds.l2_bytes * self.speeds.chiplets
         balance: float = self.peak * units
         balance *= self.product.clock_mhz / (self.product.memory_gbs * 1e3)

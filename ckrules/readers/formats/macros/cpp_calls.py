@@ -19,6 +19,10 @@ _SETTER = re.compile(r"\s*+\.\s*+(\w++)\s*+\(")
 _HEAD = re.compile(r"\s*+([A-Za-z_]\w*+(?:::\w++)*+)\s*+(?:\(\s*+\)|\{\s*+\})")
 _BLANK = re.compile(r"\s*+")
 _NUMBER = re.compile(r"-?\d{1,9}")
+_CONDITION = re.compile(
+    r"[ \t]*+#[ \t]*+(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b((?:(?!//|/\*).)*+)"
+)
+_NUMBERS = {"0": False, "1": True, "false": False, "true": True}
 _OPENS = {")": "(", "]": "[", "}": "{"}
 _LONG = 200  # characters; no value of a kernel has as many
 
@@ -64,19 +68,72 @@ class Call:
 
 
 def blank(text: str) -> str:
-    """The text with comments and preprocessor lines as blanks; texts in quotes stay.
+    """The text with comments, preprocessor lines and what they take out as blanks.
+
+    Texts in quotes stay, and so does what a condition takes out that is no number.
 
     >>> blank('a // b\\n"//" c')
     'a     \\n"//" c'
+    >>> blank("#if 0\\na\\n#else\\nb\\n#endif")
+    '     \\n \\n     \\nb\\n      '
     """
+    directives: list[re.Match[str]] = []
 
     def cover(match: re.Match[str]) -> str:
         found = match.group()
         if found[0] not in "/# \t":
             return found
-        return re.sub(r"[^\n]", " ", found)
+        if found[0] != "/":
+            directives.append(match)
+        return _blanks(found)
 
-    return _BLANKED.sub(cover, text)
+    covered, parts, at = _BLANKED.sub(cover, text), [], 0
+    for start, end in _taken_out(directives):
+        parts += [covered[at:start], _blanks(covered[start:end])]
+        at = len(covered) if end is None else end
+    return "".join([*parts, covered[at:]])
+
+
+def _blanks(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _taken_out(directives: list[re.Match[str]]) -> Iterator[tuple[int, int | None]]:
+    """The parts between preprocessor lines that conditions which are numbers take out."""
+    #: Of each condition that is open: whether a branch before was taken, and whether this one is;
+    #: None where nobody knows without the macros.
+    opened: list[tuple[bool | None, bool | None]] = []
+    since: int | None = None
+    for line in directives:
+        found = _CONDITION.match(line.group())
+        if found is None:
+            continue
+        word, true = found[1], _NUMBERS.get(found[2].strip())
+        if word in ("if", "ifdef", "ifndef"):
+            opened.append((False, true if word == "if" else None))
+        elif opened and word == "endif":
+            opened.pop()
+        elif opened:
+            opened[-1] = _next(*opened[-1], True if word == "else" else true)
+        out = any(now is False for _, now in opened)
+        if out and since is None:
+            since = line.end()
+        elif not out and since is not None:
+            yield since, line.start()
+            since = None
+    if since is not None:
+        yield since, None
+
+
+def _next(
+    before: bool | None, now: bool | None, true: bool | None
+) -> tuple[bool | None, bool | None]:
+    """The next branch of a condition: one is taken if it is true and none before it was."""
+    if True in (before, now):
+        return True, False
+    if true is False or (before is False and now is False):
+        return None if None in (before, now) else False, true
+    return None, None
 
 
 class Code:

@@ -1,0 +1,123 @@
+"""Estimated times of quantised GEMMs: a GEMM's, and what scales and narrow operands cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.arch import load
+from ckrules.constraints.gemm.problem import parse
+from ckrules.constraints.quant.vocabulary import BASELINE
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.timing import Estimate
+from ckrules.ranking.kernels import KernelTable
+from ckrules.support.errors import UsageError
+
+BOOKS = Books("2025.11")
+LARGE = "M=8192,N=8192,K=8192"
+A: dict[str, Any] = {}
+B: dict[str, Any] = {"variant": "bquant"}
+ROWCOL: dict[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
+TENSOR: dict[str, Any] = {"variant": "tensor_quant", "group_k": 1}
+#: The same kernel without scales.
+PLAIN: dict[str, Any] = {
+    **{k: v for k, v in BASELINE.items() if k not in ("group_m", "group_n", "group_k")},
+    "variant": "standard", "num_wave_groups": 1, "num_d": 0,
+}  # fmt: skip
+for _word in ("dtype_scale", "preshuffle_quant"):
+    del PLAIN[_word]
+
+
+def table(*changes: Mapping[str, Any]) -> KernelTable:
+    points = [config_from_mapping({**BASELINE, **c}, BOOKS).point for c in changes]
+    return KernelTable.of_points(points, BOOKS)
+
+
+def estimate(problem: str, *changes: Mapping[str, Any]) -> Estimate:
+    return table(*changes).estimate(parse(problem))
+
+
+def plain(problem: str) -> Estimate:
+    point = config_from_mapping(PLAIN, BOOKS).point
+    return KernelTable.of_points([point], BOOKS).estimate(parse(problem))
+
+
+def test_without_scales_it_is_a_gemm() -> None:
+    """One scale for a whole tensor costs nothing that counts."""
+    for line in (LARGE, "M=64,N=4096,K=4096", "M=1,N=512,K=1024"):
+        quantised, own = estimate(line, TENSOR), plain(line)
+        assert quantised.microseconds == pytest.approx(own.microseconds, rel=1e-12)
+        assert {k: v[0] for k, v in quantised.bounds.items()} == {
+            k: pytest.approx(v[0]) for k, v in own.bounds.items()
+        }
+
+
+@pytest.mark.parametrize("scaled", [A, B, ROWCOL])
+def test_scales_take_time(scaled: dict[str, Any]) -> None:
+    for line in (LARGE, "M=64,N=14336,K=4096"):
+        assert estimate(line, scaled).microseconds[0] > plain(line).microseconds[0]
+
+
+def test_smaller_groups_take_longer() -> None:
+    small = dict.fromkeys(("group_k", "warp_tile_k"), 32)
+    for variant in (A, B):
+        found = [
+            estimate(LARGE, {**variant, **small, "group_k": k}).bounds["vector units"][0]
+            for k in (128, 64, 32)
+        ]
+        assert found[1] == pytest.approx(2 * found[0])
+        assert found[2] == pytest.approx(4 * found[0])
+
+
+def test_scales_are_read() -> None:
+    """Bytes of all tensors, by the shapes that the tensors have."""
+    m, n, k = 4096, 2048, 1024
+    line, card = f"M={m},N={n},K={k}", load("gfx942").performance
+    assert card is not None
+
+    def scales(change: dict[str, Any]) -> float:
+        moved = estimate(line, change).bounds["memory"][0] - plain(line).bounds["memory"][0]
+        return float(moved * card.product().memory_gbs * 0.7e3)
+
+    assert scales(A) == pytest.approx(m * k // 128 * 4)
+    assert scales({**A, "group_k": 64, "dtype_scale": "fp8"}) == pytest.approx(m * k // 64)
+    assert scales(B) == pytest.approx(n * k // 128 * 4)
+    assert scales({**B, "group_n": 32}) == pytest.approx(n // 32 * k // 128 * 4)
+    assert scales(ROWCOL) == pytest.approx((m + n) * 4)
+
+
+def test_scales_of_rows_are_asked_of_lanes() -> None:
+    """Not with transposed C, where a lane has results of one row."""
+    turned = {"transpose_c": True, "warp_tile_k": 16}
+    asking, own = (estimate(LARGE, {"warp_tile_k": 16, **c}).bounds["LDS"][0] for c in ({}, turned))
+    assert asking > own
+    assert own == pytest.approx(estimate(LARGE, {**B, "warp_tile_k": 16}).bounds["LDS"][0])
+
+
+def test_operands_of_four_bits_move_half_and_are_widened() -> None:
+    wide, narrow = (estimate("M=64,N=14336,K=4096", {**B, "dtype": d}) for d in ("fp8", "fp8_i4"))
+    assert narrow.bounds["memory"][0] < 0.6 * wide.bounds["memory"][0]
+    assert narrow.bounds["vector units"][0] > wide.bounds["vector units"][0]
+    assert narrow.bounds["matrix rate"][0] == wide.bounds["matrix rate"][0]
+    of_a = estimate(LARGE, {"dtype": "i4_fp8"})
+    assert of_a.bounds["matrix rate"][0] == estimate(LARGE, A).bounds["matrix rate"][0]
+
+
+def test_no_kernel_is_faster_than_the_gpu() -> None:
+    product, card = parse(LARGE), load("gfx942").performance
+    assert card is not None
+    rate = dict(card.matrix_flops)["fp8"]
+    for change in (A, B, ROWCOL, TENSOR, {**B, "dtype": "fp8_i4"}):
+        found = estimate(LARGE, change)
+        assert found.microseconds[0] > product.flops / (rate * 304 * 2100)
+        assert found.figures["of_peak"][0] < 1
+        assert all(np.isfinite(v).all() for v in found.features.values())
+
+
+def test_gpus_without_eight_bits_have_no_times() -> None:
+    with pytest.raises(UsageError, match="no rate of matrix instructions is known for fp8"):
+        estimate(LARGE, {"arch": "gfx90a", **ROWCOL})
