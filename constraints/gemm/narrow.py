@@ -123,8 +123,8 @@ def narrow_weights_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM035", "four-bit-weights-torn-apart", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_b & ~c.shuffled_b,
-    says=("4-bit weights are widened in eights of neighbours along K, and a lane of warp tile "
-          "{warp_tile} has {neighbours_b} side by side"),
+    says=("4-bit weights are widened in eights of neighbours along K, and a lane has {neighbours_b} "
+          "side by side: warp_tile_n = {warp_tile_n}, warp_tile_k = {warp_tile_k}"),
     source=["ops/elementwise/unary_element_wise_operation.hpp: PassThroughPack8, i4_to_half4",
             "host/permute_pk_int4.hpp: permute_vectors_i4x4_b",
             "ops/gemm/warp/warp_gemm_impl.hpp: kKPerThread",

@@ -82,6 +82,13 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
         ),
         "random",
     ),
+    (
+        "gfx942",
+        (
+            "gemm_fp16_i4_rcr_compv3_default_intrawave_False_False_False_False_64x64x64_2x2x1"
+            "_32x32x16"
+        ),
+    ): (("M=65,N=64,K=192",), _ANY),
     ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
         ("M=32,N=32,K=96,batch=2",),
         _ANY,

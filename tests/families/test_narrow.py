@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from ckrules.constraints.gemm.device.narrow import in_eights
 from ckrules.constraints.gemm.device.tensors import GemmTensors
 from ckrules.constraints.gemm.problem import Product, parse
+from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.gemm.vocabulary import BASELINE
 from ckrules.constraints.quant.device.tensors import QuantTensors
 from ckrules.constraints.quant.vocabulary import BASELINE as QUANT
 from ckrules.device.tensors import expected, from_memory, inputs, samples, size, to_memory
 from ckrules.device.tolerance import thresholds
+from ckrules.kernels import problem_books
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_name
 from ckrules.kernels.parts import Tensor
 
 NARROW: dict[str, Any] = {**BASELINE, "dtype": "fp16_i4", "layout": "rcr"}
@@ -92,9 +96,9 @@ def test_shuffled_weights_are_shuffled_first(permute: bool) -> None:
     ("config", "text"),
     [
         (NARROW, "M=5,N=16,K=40"),
-        ({**NARROW, "layout": "ccr"}, "M=5,N=16,K=40"),
         (WEIGHTS, "M=5,N=32,K=64"),
         ({**NARROW, "variant": "batched"}, "M=5,N=3,K=16,batch=3"),
+        ({**NARROW, "layout": "ccr"}, "M=5,N=16,K=40"),
         ({**NARROW, "variant": "grouped"}, "M=5+2,N=3+7,K=24"),
         ({**NARROW, "variant": "multi_d", "layout": "rcrr", "num_d": 1,
           "elementwise_op": "add"}, "M=5,N=16,K=40"),
@@ -115,8 +119,6 @@ def test_references_widen_what_lies_in_memory(config: dict[str, Any], text: str)
     weights, flat, wanted = weights.ravel(), data["a"].ravel(), []
     for m, n in problem.groups * problem.batch:
         a, flat = flat[: m * problem.k], flat[m * problem.k :]
-        rows = config["variant"] != "grouped" or config["layout"][0] == "r"
-        assert rows
         own, weights = weights[: n * problem.k], weights[n * problem.k :]
         c = a.reshape(m, -1).astype(float) @ own.reshape(n, -1).astype(float).T
         wanted.append((c + data["d0"] if "d0" in data else c).ravel())
@@ -170,3 +172,61 @@ def test_samples_have_every_value() -> None:
     found = samples(tensors)["b"]
     assert sorted(np.unique(found)) == list(range(-8, 8))
     assert [t.name for t in inputs(tensors)] == ["a", "b"]
+
+
+GEMM_16 = "_False_False_False_False_32x32x64_1x1x1_16x16x"
+
+
+@pytest.mark.parametrize(
+    ("arch", "name", "codes"),
+    [
+        ("gfx942", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}32", []),
+        ("gfx942", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}16", ["GEMM035"]),
+        ("gfx942", f"gemm_bf16_i4_ccr_compv3_default_intrawave{GEMM_16}32", []),
+        ("gfx950", f"gemm_bf16_i4_ccr_compv3_default_intrawave{GEMM_16}32", ["GEMM035"]),
+        ("gfx950", f"gemm_bf16_i4_rcr_compv3_default_intrawave{GEMM_16}32", []),
+        ("gfx1201", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}16", []),
+        ("gfx942", f"gemm_fp16_i4_rcr_compv3_cshuffle_intrawave{GEMM_16}32_streamk",
+         ["GEMM068"]),
+    ],
+)  # fmt: skip
+def test_which_kernels_widen_neighbours(arch: str, name: str, codes: list[str]) -> None:
+    point = config_from_name(name, Books("2025.11"), arch=arch).point
+    found = Books("2025.11").of(str(point["variant"])).violations(point)
+    assert [v.code for v in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("more", "text", "codes"),
+    [
+        ({}, "M=32,N=32,K=136", []),
+        ({}, "M=32,N=32,K=132", ["GPROB027"]),
+        ({"epilogue": "cshuffle"}, "M=32,N=32,K=128,k_batch=2", ["GPROB028"]),
+        ({}, "M=32,N=32,K=128,stride_b=136", ["GPROB014"]),
+        ({}, "M=32,N=32,K=128,stride_a=136", []),
+        ({"variant": "batched"}, "M=32,N=32,K=128,batch=2", ["GPROB028"]),
+        ({"variant": "grouped"}, "M=32+64,N=32+128,K=128", []),
+    ],
+)
+def test_problems_that_kernels_take(more: dict[str, Any], text: str, codes: list[str]) -> None:
+    """Of a kernel that loads two elements of B at once, and M side by side of A."""
+    name = (
+        "gemm_fp16_i4_ccr_compv3_default_intrawave_False_False_True_False_16x16x32_1x1x1_16x16x32"
+    )
+    point = {**config_from_name(name, Books("2025.11"), arch="gfx942").point, **more}
+    values = GemmProblems().values(parse(text))
+    rules = problem_books.book(str(point["variant"]), ck="2025.11")
+    assert [v.code for v in rules.violations({**point, **values})] == codes
+
+
+def test_mem_counts_half_bytes() -> None:
+    """Its stages were those of elements of a byte, so that legal kernels did not compile."""
+    small = {"pipeline": "mem", "tile_m": 16, "tile_n": 16, "tile_k": 128, "wave_m": 1,
+             "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16}  # fmt: skip
+    book = Books("2025.11").of("aquant")
+    stages = {
+        dtype: book.resources({**QUANT, **small, "dtype": dtype}, ["mem_stages"])["mem_stages"]
+        for dtype in ("i4_fp8", "fp8")
+    }
+    # 32768 bytes over 4 blocks of one wave, by (16 / 2 + 16) and (16 + 16) times 128
+    assert stages == {"i4_fp8": 3, "fp8": 2}
