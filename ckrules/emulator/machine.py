@@ -260,7 +260,7 @@ class Chunk:
         there = self.ended.copy()
         for c in waiting:
             there[c.wave, c.slots] = True
-        everywhere: Mask = there.all(axis=0)
+        everywhere = np.logical_and.reduce(there, axis=0)
         found: list[Cohort] = []
         for c in waiting:
             mine = everywhere[c.slots]
