@@ -68,7 +68,9 @@ class Chunk:
     ended: NDArray[np.bool_] = field(init=False)
     """Waves that have ended: (wave, block)."""
     limit: int = 50_000_000
-    """Instructions of a wave after which it counts as endless."""
+    """Instructions of a wave between barriers after which it counts as endless."""
+    patience: int = 1 << 18
+    """Instructions after which a wave may be waiting for others, which get their turn first."""
     faults: dict[FaultKind, Fault] = field(default_factory=dict)
     steps: int = 0
     """Wave instructions so far."""
@@ -171,19 +173,21 @@ class Chunk:
         dice = random.Random(seed)
         while True:
             ready = [c for c in self.cohorts if c.state is State.RUNNING]
-            if not ready:
-                if not self._released():
-                    return
+            turn = [c for c in ready if c.turn < self.patience]
+            if turn:
+                chosen = _chosen(turn, order, dice)
+                few = order is Order.RANDOM
+                self._advance(chosen, dice.randint(1, 40) if few else self.patience - chosen.turn)
                 continue
-            chosen = _chosen(ready, order, dice)
-            burst = dice.randint(1, 40) if order is Order.RANDOM else None
-            self._advance(chosen, burst)
+            if not self._released(whole=bool(ready)) and not ready:
+                return
+            for c in self.cohorts:
+                c.turn = 0
 
-    def _advance(self, c: Cohort, burst: int | None) -> None:
+    def _advance(self, c: Cohort, burst: int) -> None:
         """Runs a cohort until it is blocked, parted, meets another part of its wave, or is late."""
         instructions = self.program.instructions
         meeting = {o.pc for o in self.cohorts if o is not c and _may_join(o, c)}
-        left = burst if burst is not None else 1 << 60
         count = len(c.slots)
         done = 0
         with np.errstate(all="ignore"):
@@ -197,14 +201,16 @@ class Chunk:
                 done += 1
                 if instruction.leaves and (c.state is not State.RUNNING or len(c.slots) != count):
                     break
-                if c.pc in meeting or done >= left:
+                if c.pc in meeting or done >= burst:
                     break
-                if done > self.limit:
-                    raise EmulatorError(f"a wave did not end within {self.limit:,} instructions")
         self.steps += done * count
+        c.turn += done
+        c.spent += done
         if c.state is State.ENDED:
             self.cohorts.remove(c)
             self.ended[c.wave, c.slots] = True
+        elif c.spent > self.limit:
+            raise EmulatorError(f"a wave did not end within {self.limit:,} instructions")
         if c.pc in meeting:
             self._join(c)
 
@@ -231,9 +237,11 @@ class Chunk:
         name = {0: "s", 1: "v", 2: "a"}[number // 1000] + str(number % 1000)
         self.report(FaultKind.NOT_WAITED, c, np.array([0, -1]), f"{name} is still being loaded")
 
-    def _released(self) -> bool:
-        """Lets waves go on behind a barrier; False if none waits."""
+    def _released(self, *, whole: bool) -> bool:
+        """Lets waves go on behind a barrier, if asked of whole blocks alone; whether any did."""
         waiting = [c for c in self.cohorts if c.state is State.BARRIER]
+        if whole:
+            waiting = self._whole(waiting)
         if not waiting:
             return False
         self._check_barrier(waiting)
@@ -243,9 +251,25 @@ class Chunk:
                 for operation in queue:
                     if operation.stamp:
                         self.lds.carry(c, operation.stamp)
-            c.state = State.RUNNING
+            c.state, c.spent = State.RUNNING, 0
         self._merge(waiting)
         return True
+
+    def _whole(self, waiting: Sequence[Cohort]) -> list[Cohort]:
+        """The cohorts of blocks that have no wave elsewhere; others part with what they have."""
+        there = self.ended.copy()
+        for c in waiting:
+            there[c.wave, c.slots] = True
+        everywhere = np.logical_and.reduce(there, axis=0)
+        found: list[Cohort] = []
+        for c in waiting:
+            mine = everywhere[c.slots]
+            if mine.all():
+                found.append(c)
+            elif mine.any():
+                found.append(c.part(mine))
+                self.add(found[-1])
+        return found
 
     def _check_barrier(self, waiting: Sequence[Cohort]) -> None:
         arrived = np.zeros_like(self.ended)

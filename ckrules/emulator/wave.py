@@ -135,6 +135,10 @@ class Cohort:
     pending: set[int] = field(default_factory=set)
     """Registers of outstanding loads."""
     queues: dict[str, deque[Outstanding]] = field(default_factory=dict)
+    turn: int = 0
+    """Instructions since all waves were given a turn."""
+    spent: int = 0
+    """Instructions since the last barrier."""
 
     def __post_init__(self) -> None:
         self.refresh()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
+from ckrules.emulator.machine import Order
 from tests.helpers.isa import Bench
 
 
@@ -121,6 +122,39 @@ def test_a_wave_that_does_not_end_is_stopped() -> None:
 
     with pytest.raises(EmulatorError, match="did not end"):
         run("s_branch 65535")
+
+
+@pytest.mark.parametrize("waiter", [0, 1])
+@pytest.mark.parametrize("order", list(Order))
+def test_a_block_waits_for_another_one(order: Order, waiter: int) -> None:
+    """A block's first wave polls memory, which the other block writes behind a barrier."""
+    text = """
+        s_cmp_eq_u32 s8, 0
+        s_cbranch_scc1 7
+        s_cmp_eq_u32 s9, 1
+        s_cbranch_scc1 5
+        global_load_dword v1, v0, s[0:1]
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s10, v1
+        s_cmp_eq_u32 s10, 0
+        s_cbranch_scc1 65531
+        s_barrier
+        s_cmp_eq_u32 s8, 1
+        s_cbranch_scc1 2
+        global_store_dword v0, v2, s[0:1]
+        s_waitcnt vmcnt(0)
+    """
+    b = Bench(text, blocks=2, waves=2)
+    b.chunk.patience = 200
+    address = b.memory.allocate(4096)
+    b.s(0, address & 0xFFFFFFFF, address >> 32)
+    for c in b.cohorts:
+        c.s[8, waiter] = 1  # the block that waits
+        c.s[9] = c.wave
+        c.v[2] = 7
+    b.run(order)
+    assert b.memory.read(address, 4) == bytes([7, 0, 0, 0])
+    assert not b.faults
 
 
 def test_lanes_part_and_meet_again() -> None:
