@@ -13,6 +13,11 @@ _UTILS = f"{_DIR}/pipeline/gemm_group_quant_utils.hpp"
 _PICKER = f"{_DIR}/block/block_universal_gemm_as_aquant_bs_cr.hpp: AQPicker"
 
 
+def _other_rows(c: Quantities) -> BoolExpr:
+    """Where scales are looked up by the rows that a lane has of a result."""
+    return (c.variant == "aquant") & ~c.transpose_c
+
+
 def _whole(c: Quantities) -> BoolExpr:
     """The tile is a whole number of groups along K."""
     whole: BoolExpr = c.tile_k % c.group_k == 0
@@ -196,21 +201,23 @@ def scales_are_read(c: Quantities) -> BoolExpr:
     "QUANT033", "shuffled-scales-elsewhere", kind="wrong-result", until="2026.06",
     says="{variant} reads its scales in order: preshuffle_quant = {preshuffle_quant}",
     source="ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeGemmTensorViews (PreshuffleQuant with AQuantGrouped only; run)",
-    accepts=[{}, B, {"preshuffle_quant": True}], rejects=[{**B, "preshuffle_quant": True}],
+    accepts=[{}, B, {"preshuffle_quant": True}, {**ROWCOL, "preshuffle_quant": True}],
+    rejects=[{**B, "preshuffle_quant": True}],
 )  # fmt: skip
 def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:
-    """Only the scales of aquant may be shuffled.
+    """Of groups only the scales of aquant may be shuffled.
 
-    Why: other kernels do not look at the trait and read their scales in order.
+    Why: bquant does not look at the trait and reads its scales in order. Nor do rowcol_quant and
+    tensor_quant, but a single scale for a row, a column or a tensor has no other order.
 
     Fix: turn preshuffle_quant off.
     """
-    return ~c.preshuffle_quant | (c.variant == "aquant")
+    return ~c.preshuffle_quant | (c.variant != "bquant")
 
 
 @rule(
     "QUANT028", "shuffled-scales-in-mem", kind="compile",
-    applies=lambda c: c.pipeline == "mem",
+    applies=lambda c: (c.pipeline == "mem") & c.grouped,
     says="{pipeline} reads scales in order: preshuffle_quant = {preshuffle_quant}",
     source=f"{_DIR}/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp: static_assert on the lengths of AQ's window",
     accepts=[{"pipeline": "mem"}], rejects=[{"pipeline": "mem", "preshuffle_quant": True}],
@@ -268,16 +275,36 @@ def one_warp_tile_along_m(c: Quantities) -> BoolExpr:
 
 @rule(
     "QUANT031", "scales-on-waves-of-32", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.variant == "aquant") & ~c.transpose_c,
+    applies=lambda c: _other_rows(c) & c.preshuffle_quant,
     says="lanes of {arch} hold other rows of results than aquant takes them to",
-    source=f"{_PICKER}: kTileRows = 4, kTileRowsOfCPerThread = 4 (read, not run)",
-    accepts=[{}], rejects=[{"arch": "gfx1201"}],
+    source=f"{_PICKER}: kTileRowsOfCPerThread = 4 (run)",
+    accepts=[{"preshuffle_quant": True}],
+    rejects=[{"preshuffle_quant": True, "arch": "gfx1201"}],
 )  # fmt: skip
 def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
-    """aquant without transposed C runs on GPUs with waves of 64 lanes.
+    """aquant with shuffled scales and without transposed C runs on GPUs with waves of 64 lanes.
 
     Why: the block GEMM finds a row's scale by the rows that a lane has of an MFMA's result, four
     side by side; WMMA has another order. Since 2026.06 it goes by the instruction's.
+
+    Fix: turn transpose_c on.
+    """
+    return c.wave_size == 64
+
+
+@rule(
+    "QUANT034", "rows-of-lanes-unsaid", kind="compile", until="2026.06",
+    applies=lambda c: _other_rows(c) & ~c.preshuffle_quant,
+    says="the warp GEMMs of {arch} do not say which rows of results a lane holds, as aquant asks",
+    source=[f"{_PICKER}: kCMLane",
+            "ops/gemm/warp/warp_gemm_impl.hpp: kCMLane (WarpGemmAttributeWmma has none)"],
+    accepts=[{}], rejects=[{"arch": "gfx1201"}],
+)  # fmt: skip
+def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
+    """aquant without shuffled scales and transposed C runs on GPUs with waves of 64 lanes.
+
+    Why: the block GEMM finds a row's scale by a member of the warp GEMM, which that of WMMA has
+    not. Since 2026.06 it asks for another.
 
     Fix: turn transpose_c on.
     """
