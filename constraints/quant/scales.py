@@ -297,7 +297,8 @@ def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
     applies=lambda c: _other_rows(c) & ~c.preshuffle_quant,
     says="the warp GEMMs of {arch} do not say which rows of results a lane holds, as aquant asks",
     source=[f"{_PICKER}: kCMLane",
-            "ops/gemm/warp/warp_gemm_impl.hpp: kCMLane (WarpGemmAttributeWmma has none)"],
+            "ops/gemm/warp/warp_gemm_impl.hpp: kCMLane",
+            "ops/gemm/warp/warp_gemm_attribute_wmma.hpp: WarpGemmAttributeWmma"],
     accepts=[{}], rejects=[{"arch": "gfx1201"}],
 )  # fmt: skip
 def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
