@@ -189,23 +189,6 @@ def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result", until="2026.06",
-    applies=lambda c: c.narrow_a,
-    says="{pipeline} loads elements of A one by one, and of {dtype} a byte holds two",
-    source="ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
-    accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
-)  # fmt: skip
-def rows_are_loaded_by_byte(c: Quantities) -> BoolExpr:
-    """An A of 4 bits is not used with basic_v1.
-
-    Why: it loads by element, of which a byte holds two.
-
-    Fix: use compv3.
-    """
-    return c.pipeline != "basic_v1"
-
-
-@rule(
     "QUANT006", "buffers-of-quantised-pipeline", kind="compile",
     applies=lambda c: c.variant == "bquant",
     says=["{pipeline} of bquant needs double_smem_buffer = false",
