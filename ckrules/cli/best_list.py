@@ -44,7 +44,8 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
     if not found.kernels:
         return [], f"no kernel accepts {_compared(found.problems)}"
     looked = f"of {count(found.looked_at, 'kernel')} that were looked at"
-    return found.points, f"fastest first on {_compared(found.problems)}, {looked}: {found.source}"
+    on = _compared(found.problems)
+    return found.points, f"{found.order} on {on}, {looked}: {found.source}"
 
 
 def _problem(line: str | None, variants: Sequence[Any]) -> Any:

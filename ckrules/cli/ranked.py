@@ -74,15 +74,11 @@ def _parts(r: Ranked) -> str:
 
 
 def mixed(ranked: Sequence[Ranked]) -> str:
-    """What kernels compute that stand in one order, where that differs; empty: the same."""
-    from ckrules.ranking.kernels import timing
+    """The note that kernels in one order do not compute the same; empty: they do."""
+    from ckrules.ranking.best import kinds
 
-    told = []
-    for field in timing(str(ranked[0].point["variant"])).apart:
-        values = dict.fromkeys(str(r.point[field]) for r in ranked)
-        if len(values) > 1:
-            told.append(f"{field} = {', '.join(values)}")
-    return f"note: these kernels do not compute the same: {'; '.join(told)}" if told else ""
+    told = kinds([r.point for r in ranked])
+    return f"note: these kernels do not compute the same: {told}" if told else ""
 
 
 def name(r: Ranked) -> str:

@@ -238,7 +238,7 @@ class Chunk:
         self.report(FaultKind.NOT_WAITED, c, np.array([0, -1]), f"{name} is still being loaded")
 
     def _released(self, *, whole: bool) -> bool:
-        """Lets waves go on behind a barrier, of whole blocks alone if asked; False if none waits."""
+        """Lets waves go on behind a barrier, if asked of whole blocks alone; whether any did."""
         waiting = [c for c in self.cohorts if c.state is State.BARRIER]
         if whole:
             waiting = self._whole(waiting)
@@ -260,9 +260,10 @@ class Chunk:
         there = self.ended.copy()
         for c in waiting:
             there[c.wave, c.slots] = True
+        everywhere = np.logical_and.reduce(there, axis=0)
         found: list[Cohort] = []
         for c in waiting:
-            mine = there.all(axis=0)[c.slots]
+            mine = everywhere[c.slots]
             if mine.all():
                 found.append(c)
             elif mine.any():

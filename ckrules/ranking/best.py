@@ -48,6 +48,27 @@ class Best:
         """The configurations."""
         return [r.point for r in self.kernels]
 
+    @property
+    def order(self) -> str:
+        """Their order in words."""
+        told = kinds(self.points)
+        return f"fastest first, by turns of {told}," if told else "fastest first"
+
+
+def kinds(points: Sequence[Point]) -> str:
+    """What kernels of one variant compute, where that differs; empty: the same.
+
+    >>> same = {"variant": "forward", "arch": "gfx942", "ndim": 2}
+    >>> kinds([{**same, "dtype": d} for d in ("fp16", "bf16")])
+    'dtype = fp16, bf16'
+    """
+    told = []
+    for field in timing(str(points[0]["variant"])).apart if points else ():
+        values = dict.fromkeys(str(p[field]) for p in points)
+        if len(values) > 1:
+            told.append(f"{field} = {', '.join(values)}")
+    return "; ".join(told)
+
 
 def best(
     region: Region,

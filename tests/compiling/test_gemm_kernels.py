@@ -11,42 +11,49 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
 KERNELS = Kernels("gemm")
 _16 = "False_False_False_False_32x32x32_1x2x1_16x16x16"
-_ANY = "forward,reversed,random"
-#: What is run: GPU, kernel, problems and, where blocks wait for each other, the order.
-RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
+#: What is run: GPU, kernel and problems, in several orders of waves and blocks.
+RUN: dict[tuple[str, str], tuple[str, ...]] = {
     (
         "gfx942",
         "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_64x64x32_2x2x1_16x16x16",
-    ): (("M=65,N=64,K=96", "M=64,N=64,K=128,k_batch=2"), _ANY),
+    ): (
+        "M=65,N=64,K=96",
+        "M=64,N=64,K=128,k_batch=2",
+    ),
     (
         "gfx942",
         "gemm_bf16_rrr_mem_default_interwave_False_False_True_False_32x64x64_1x2x1_32x32x8",
-    ): (("M=33,N=64,K=72",), _ANY),
+    ): ("M=33,N=64,K=72",),
     (
         "gfx942",
         "gemm_int8_rcr_compv3_default_intrawave_False_False_False_False_32x32x64_1x2x1_16x16x32",
-    ): (("M=32,N=64,K=192",), _ANY),
+    ): ("M=32,N=64,K=192",),
     (
         "gfx942",
         (
             "gemm_fp16_ccrr_compv4_default_intrawave_False_False_False_True_64x64x32_2x2x1_32x32x8"
             "_multid_MultiDAdd_d2"
         ),
-    ): (("M=128,N=128,K=128",), _ANY),
+    ): ("M=128,N=128,K=128",),
     (
         "gfx942",
         "gemm_fp16_rcr_compv4_default_intrawave_False_False_True_False_64x64x32_2x2x1_16x16x16",
-    ): (("M=64,N=64,K=96", "M=64,N=64,K=160"), _ANY),
+    ): (
+        "M=64,N=64,K=96",
+        "M=64,N=64,K=160",
+    ),
     (
         "gfx942",
         (
             "gemm_fp8_rcr_preshufflev2_default_default_False_False_False_False_64x64x64_1x4x1"
             "_16x16x32_preshuffle"
         ),
-    ): (("M=64,N=64,K=256", "M=1,N=128,K=320"), _ANY),
+    ): (
+        "M=64,N=64,K=256",
+        "M=1,N=128,K=320",
+    ),
     ("gfx942", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
-        ("M=40,N=32,K=64,batch=3",),
-        _ANY,
+        "M=40,N=32,K=64,batch=3",
     ),
     (
         "gfx942",
@@ -54,21 +61,24 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
             "gemm_fp16_rrr_mem_default_intrawave_False_False_False_False_32x32x64_1x2x1_16x16x16"
             "_grouped"
         ),
-    ): (("M=32+5+40,N=32+64+32,K=128",), _ANY),
+    ): ("M=32+5+40,N=32+64+32,K=128",),
     (
         "gfx942",
         (
             "gemm_fp16_rcr_compv3_default_intrawave_False_False_False_True_32x32x32_1x1x1_16x16x16"
             "_grouped"
         ),
-    ): (("M=64+5+33,N=64+128+64,K=96",), _ANY),
+    ): ("M=64+5+33,N=64+128+64,K=96",),
     (
         "gfx942",
         (
             "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_32x64x32_1x2x1_16x16x16"
             "_streamk"
         ),
-    ): (("M=64,N=128,K=160", "M=32,N=64,K=224"), _ANY),
+    ): (
+        "M=64,N=128,K=160",
+        "M=32,N=64,K=224",
+    ),
     (
         "gfx942",
         (
@@ -76,17 +86,13 @@ RUN: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
             "_streamk_linear"
         ),
     ): (
-        (
-            "M=64,N=64,K=320",
-            "M=224,N=32,K=128",
-        ),
-        "random",
+        "M=64,N=64,K=320",
+        "M=224,N=32,K=128",
     ),
     ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
-        ("M=32,N=32,K=96,batch=2",),
-        _ANY,
+        "M=32,N=32,K=96,batch=2",
     ),
-    ("gfx90a", "gemm_fp16_ccr_compv3_default_intrawave_" + _16): (("M=32,N=32,K=64",), _ANY),
+    ("gfx90a", "gemm_fp16_ccr_compv3_default_intrawave_" + _16): ("M=32,N=32,K=64",),
 }
 IDS = [f"{arch}-{name.removeprefix('gemm_')}" for arch, name in KERNELS.names]
 
@@ -119,7 +125,7 @@ def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> 
 
 @pytest.mark.parametrize("kernel", RUN)
 def test_it_computes_right(kernel: Kernel, built: Built) -> None:
-    KERNELS.computes(kernel, built, *RUN[kernel])
+    KERNELS.computes(kernel, built, RUN[kernel])
 
 
 @pytest.mark.parametrize("kernel", RUN)
