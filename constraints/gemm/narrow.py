@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
@@ -37,11 +38,11 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM031", "four-bit-weights-in-rows", kind="compile", until="2026.06",
+    "GEMM031", "four-bit-weights-in-rows", kind="compile",
     applies=lambda c: c.narrow_b & ~c.shuffled_b & ~c.pipeline.isin("basic_v1", "compv5"),
     says="4-bit weights of {dtype} are not transposed on their way to LDS: layout {layout}",
-    source=["core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread",
-            "core/container/thread_buffer.hpp: get_as, _get_as",
+    source=[f"core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread {BOTH}",
+            f"core/container/thread_buffer.hpp: get_as, _get_as {BOTH}",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose::ValidationTraits"],
     accepts=[{"dtype": "fp16_i4"}, {"dtype": "fp16_i4", "layout": "ccr"}],
     rejects=[{"dtype": "fp16_i4", "layout": "rrr"},
@@ -52,7 +53,8 @@ def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
 
     Why: a row-major B is transposed in registers, in vectors that hold two elements to a byte where
     the buffer counts one; a single element is not transposed either, since the steps are of two.
-    The LDS reads of gfx950 that transpose have no form for them.
+    The LDS reads of gfx950 that transpose have no form for them, and since 2026.06 leave them to
+    the registers.
 
     Fix: use a layout whose second letter is c.
     """
@@ -60,10 +62,11 @@ def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM032", "four-bit-weights-not-multiplied", kind="compile", until="2026.06",
+    "GEMM032", "four-bit-weights-not-multiplied", kind="compile",
     applies=lambda c: c.narrow_b,
     says="{pipeline} asks for a warp GEMM of the 4-bit weights of {dtype}, which no header has",
     source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (BDataType)",
+            f"ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: operator() static_assert on BBlockTensor {BOTH}",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher"],
     accepts=[{"dtype": "fp16_i4"}], rejects=[{"dtype": "fp16_i4", "pipeline": "compv5"}],
 )  # fmt: skip
@@ -78,21 +81,22 @@ def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM033", "four-bit-weights-not-in-eights", kind="compile", until="2026.06",
+    "GEMM033", "four-bit-weights-not-in-eights", kind="compile",
     applies=lambda c: c.narrow_b & (c.pipeline.isin("compv3", "preshufflev2")),
     says="4-bit weights are widened eight at a time: a lane has {widened_b} of them at once",
     source=["ops/common/load_interleaved_pk_type.hpp: InterleavedPKTypeLoader static_assert on UnaryOpSize",
+            f"ops/common/load_and_convert_tile.hpp: ConverterLoader, the same {LATER}",
             "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: LocalPrefetch",
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: load_int4_tile"],
     accepts=[{"dtype": "fp16_i4"}],
-    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8},
+    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8, "@ck": "2025.11"},
              {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
 )  # fmt: skip
 def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
     """A lane reads 4-bit weights in a multiple of eight.
 
     Why: they are widened eight at a time, which is asserted. compv3 widens all that a wave has of
-    B's tile at once, preshufflev2 a warp tile.
+    B's tile at once, preshufflev2 a warp tile; since 2026.06 it widens its part of B's tile, too.
 
     Fix: take a warp tile with a larger K, or a larger tile.
     """
@@ -100,12 +104,12 @@ def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM034", "four-bit-weights-loaded-singly", kind="compile", until="2026.06",
+    "GEMM034", "four-bit-weights-loaded-singly", kind="compile",
     applies=lambda c: c.narrow_b & ~c.shuffled_b,
     says=("a lane loads an odd number of 4-bit weights, of which a byte holds two: "
           "{tile_n * tile_k // threads=}"),
     source=["core/tensor/tile_window.hpp: load (static_for in steps of PackedSize)",
-            "core/utility/functional.hpp: static_for static_assert on Increment"],
+            "core/utility/functional.hpp: static_for static_assert on Increment (read for 2025.11 only)"],
     accepts=[{"dtype": "fp16_i4"}],
     rejects=[{"dtype": "fp16_i4", "tile_n": 16, "tile_k": 16, "warp_tile_m": 16, "warp_tile_n": 16,
               "wave_m": 4, "wave_n": 1}],
@@ -121,7 +125,7 @@ def narrow_weights_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM035", "four-bit-weights-torn-apart", kind="wrong-result", until="2026.06",
+    "GEMM036", "four-bit-weights-torn-apart", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_b & ~c.shuffled_b,
     says=("4-bit weights are widened in eights of neighbours along K, and a lane has {neighbours_b} "
           "side by side: warp_tile_n = {warp_tile_n}, warp_tile_k = {warp_tile_k}"),
@@ -146,7 +150,7 @@ def narrow_weights_stay_together(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM068", "four-bit-weights-shared-out", kind="wrong-result", until="2026.06",
+    "GEMM037", "four-bit-weights-shared-out", kind="wrong-result", until="2026.06",
     applies=lambda c: c.variant == "stream_k",
     says="{variant} counts a byte for each of the 4-bit weights of {dtype} that a part leaves out",
     source="ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StreamKGemm (i_k_b without PackedSize; run)",

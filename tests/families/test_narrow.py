@@ -181,13 +181,13 @@ GEMM_16 = "_False_False_False_False_32x32x64_1x1x1_16x16x"
     ("arch", "name", "codes"),
     [
         ("gfx942", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}32", []),
-        ("gfx942", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}16", ["GEMM035"]),
+        ("gfx942", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}16", ["GEMM036"]),
         ("gfx942", f"gemm_bf16_i4_ccr_compv3_default_intrawave{GEMM_16}32", []),
-        ("gfx950", f"gemm_bf16_i4_ccr_compv3_default_intrawave{GEMM_16}32", ["GEMM035"]),
+        ("gfx950", f"gemm_bf16_i4_ccr_compv3_default_intrawave{GEMM_16}32", ["GEMM036"]),
         ("gfx950", f"gemm_bf16_i4_rcr_compv3_default_intrawave{GEMM_16}32", []),
         ("gfx1201", f"gemm_fp16_i4_rcr_compv3_default_intrawave{GEMM_16}16", []),
         ("gfx942", f"gemm_fp16_i4_rcr_compv3_cshuffle_intrawave{GEMM_16}32_streamk",
-         ["GEMM068"]),
+         ["GEMM037"]),
     ],
 )  # fmt: skip
 def test_which_kernels_widen_neighbours(arch: str, name: str, codes: list[str]) -> None:
@@ -200,11 +200,11 @@ def test_which_kernels_widen_neighbours(arch: str, name: str, codes: list[str]) 
     ("more", "text", "codes"),
     [
         ({}, "M=32,N=32,K=136", []),
-        ({}, "M=32,N=32,K=132", ["GPROB027"]),
-        ({"epilogue": "cshuffle"}, "M=32,N=32,K=128,k_batch=2", ["GPROB028"]),
+        ({}, "M=32,N=32,K=132", ["GPROB030"]),
+        ({"epilogue": "cshuffle"}, "M=32,N=32,K=128,k_batch=2", ["GPROB031"]),
         ({}, "M=32,N=32,K=128,stride_b=136", ["GPROB014"]),
         ({}, "M=32,N=32,K=128,stride_a=136", []),
-        ({"variant": "batched"}, "M=32,N=32,K=128,batch=2", ["GPROB028"]),
+        ({"variant": "batched"}, "M=32,N=32,K=128,batch=2", ["GPROB031"]),
         ({"variant": "grouped"}, "M=32+64,N=32+128,K=128", []),
     ],
 )
