@@ -284,3 +284,21 @@ def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
     Fix: turn transpose_c on.
     """
     return c.wave_size == 64
+
+
+@rule(
+    "QUANT035", "eight-bit-scales-on-waves-of-32", kind="hardware", until="2026.06",
+    applies=lambda c: c.grouped & (c.dtype_scale != "fp32"),
+    says="{arch} has no instruction that takes a byte of a register (SDWA): scales of {dtype_scale}",
+    source="ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (src0_sel:BYTE_0)",
+    accepts=[{"dtype_scale": "fp8"}], rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"}],
+)  # fmt: skip
+def eight_bit_scales_have_sdwa(c: Quantities) -> BoolExpr:
+    """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes.
+
+    Why: the function that widens a scale is written in GCN's assembly; the assembler of RDNA
+    refuses it.
+
+    Fix: use scales of fp32.
+    """
+    return c.wave_size == 64
