@@ -213,45 +213,46 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
     "GEMM048", "permuted-columns-elsewhere", kind="wrong-result",
     applies=lambda c: c.permute_n,
     says=["only shuffled weights have permuted columns, not {variant}",
-          "only cshuffle stores permuted columns, not {epilogue}",
+          "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N",
           "{variant} with permute_n leaves the tensors D out"],
     source=[f"{_CSHUFFLE} (weights with the default epilogue run)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel (other variants; read, not run)"],
-    accepts=[{**_SMALL, "permute_n": True}],
+    accepts=[{**_SMALL, "permute_n": True},
+             {**_SMALL, "permute_n": True, "epilogue": "default", "tile_n": 32}],
     rejects=[{"permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16},
              {**_SMALL, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
 def permutation_has_both_ends(c: Quantities) -> BoolExpr:
-    """permute_n is used with shuffled weights and the CShuffle epilogue, and without tensors D.
+    """permute_n goes with shuffled weights, no tensors D, and CShuffle where a wave has several tiles.
 
     Why: the host shuffles the weights in another order then, and the epilogue stores results from
-    registers in the order that undoes it; its form for that applies no D.
+    registers in the order that undoes it; its form for that applies no D. With one warp tile along
+    N for each wave there is nothing to undo.
 
     Fix: turn permute_n off.
     """
-    return all_of(c.variant == "preshuffle", c.epilogue == "cshuffle", c.num_d == 0)
+    ends = (c.epilogue == "cshuffle") | (c.repeat_n == 1)
+    return all_of(c.variant == "preshuffle", ends, c.num_d == 0)
 
 
 @rule(
     "GEMM049", "permuted-columns-of-wide-tile", kind="wrong-result",
     applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
     says=["permute_n is written for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
-          "permute_n is written for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}",
-          "permute_n pairs the warp tiles of a wave along N: {repeat_n=}, expected an even number"],
-    source=[f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (run)",
-            "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: tile_n / warp_tile_n / warp_n"],
-    accepts=[{**_SMALL, "permute_n": True}],
-    rejects=[{**_OWN, "permute_n": True}, {**_SMALL, "permute_n": True, "tile_n": 32}],
+          "permute_n is written for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}"],
+    source=f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (run)",
+    accepts=[{**_SMALL, "permute_n": True}, {**_SMALL, "permute_n": True, "tile_n": 32}],
+    rejects=[{**_OWN, "permute_n": True}],
 )  # fmt: skip
 def permutation_fits_warp_tile(c: Quantities) -> BoolExpr:
-    """permute_n goes with 16x16 warp tiles, an even number of them for each wave along N.
+    """permute_n goes with 16x16 warp tiles.
 
     Why: the order of rows that the epilogue undoes is that of a 16x16 result; 32x32 compiles and
-    stores rows in the wrong places.
+    stores rows in the wrong places. A wave may have any number of them along N (1, 2 and 3 run).
 
     Fix: use a 16x16 warp tile.
     """
-    return all_of(c.warp_tile_m == 16, c.warp_tile_n == 16, c.repeat_n % 2 == 0)
+    return all_of(c.warp_tile_m == 16, c.warp_tile_n == 16)
 
 
 @rule(

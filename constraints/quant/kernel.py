@@ -279,18 +279,21 @@ def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT009", "permuted-columns-of-plain-weights", kind="wrong-result",
     applies=lambda c: c.permute_n,
-    says=["only shuffled weights have permuted columns, not {pipeline}",
+    says=["{epilogue} stores columns as those of shuffled weights, and {pipeline} reads plain ones: a wave has {repeat_n} warp tiles along N",
           "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N"],
     source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (run)",
-    accepts=[{**SHUFFLED, "permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
+    accepts=[{**SHUFFLED, "permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32},
+             {"permute_n": True, "tile_n": 64}, {"permute_n": True, "epilogue": "default"}],
     rejects=[{"permute_n": True}, {**SHUFFLED, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
 def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
-    """permute_n goes with shuffled weights, and the CShuffle epilogue where a wave has several tiles.
+    """permute_n has shuffled weights and CShuffle, or neither, where a wave has several tiles.
 
-    Why: the host shuffles the weights in another order then, and the epilogue undoes it. With one
-    warp tile along N for each wave there is nothing to undo.
+    Why: the host shuffles such weights in another order then, and this epilogue undoes it. The
+    default epilogue does not look at the switch, nor the host at plain weights. With one warp tile
+    along N for each wave there is nothing to undo.
 
     Fix: turn permute_n off.
     """
-    return all_of(c.shuffled_b, (c.epilogue == "cshuffle") | (c.repeat_n == 1))
+    stored, one = c.epilogue == "cshuffle", c.repeat_n == 1
+    return all_of(implies(stored, c.shuffled_b | one), implies(~stored, ~c.shuffled_b | one))

@@ -196,21 +196,23 @@ def scales_are_read(c: Quantities) -> BoolExpr:
     "QUANT033", "shuffled-scales-elsewhere", kind="wrong-result", until="2026.06",
     says="{variant} reads its scales in order: preshuffle_quant = {preshuffle_quant}",
     source="ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeGemmTensorViews (PreshuffleQuant with AQuantGrouped only; run)",
-    accepts=[{}, B, {"preshuffle_quant": True}], rejects=[{**B, "preshuffle_quant": True}],
+    accepts=[{}, B, {"preshuffle_quant": True}, {**ROWCOL, "preshuffle_quant": True}],
+    rejects=[{**B, "preshuffle_quant": True}],
 )  # fmt: skip
 def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:
-    """Only the scales of aquant may be shuffled.
+    """Of groups only the scales of aquant may be shuffled.
 
-    Why: other kernels do not look at the trait and read their scales in order.
+    Why: bquant does not look at the trait and reads its scales in order. Nor do rowcol_quant and
+    tensor_quant, but a single scale for a row, a column or a tensor has no other order.
 
     Fix: turn preshuffle_quant off.
     """
-    return ~c.preshuffle_quant | (c.variant == "aquant")
+    return ~c.preshuffle_quant | (c.variant != "bquant")
 
 
 @rule(
     "QUANT028", "shuffled-scales-in-mem", kind="compile",
-    applies=lambda c: c.pipeline == "mem",
+    applies=lambda c: (c.pipeline == "mem") & c.grouped,
     says="{pipeline} reads scales in order: preshuffle_quant = {preshuffle_quant}",
     source=f"{_DIR}/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp: static_assert on the lengths of AQ's window",
     accepts=[{"pipeline": "mem"}], rejects=[{"pipeline": "mem", "preshuffle_quant": True}],

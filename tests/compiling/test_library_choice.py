@@ -22,7 +22,9 @@ from ckrules.compiling.folder import manifests
 from ckrules.compiling.library import MeasuredTime
 from ckrules.constraints.conv.networks import networks
 from ckrules.constraints.gemm.device.timing import USUAL
+from ckrules.kernels.books import Books
 from ckrules.kernels.families import problems_of
+from ckrules.ranking.kernels import KernelTable
 from ckrules.runtime import Dispatcher, NoKernelError, Source
 from ckrules.support.errors import UsageError
 from tests.compiling.test_library import compile_c
@@ -233,6 +235,23 @@ def test_products(tmp_path: Path, variant: str, fields: dict[str, Any]) -> None:
     assert found.count(Source.ESTIMATE) >= 2
 
 
+def test_times_of_weights_of_four_bits(tmp_path: Path) -> None:
+    """What widens them counts in C as it does in Python."""
+    require_toolchain()
+    tall = {"wave_m": 8, "tile_m": 128, "tile_n": 256}  # each of eight waves widens all of B
+    points = drawn("standard", "gfx942", 6, dtype="fp16_i4", layout="rcr", dtype_c="fp16", **tall)
+    both = Both(tmp_path, "standard", points)
+    problem = problems_of("standard").parse("M=512,N=1024,K=4096")
+    limits = set()
+    for kernel, point in zip(both.kernels, points, strict=True):
+        found = KernelTable.of_points([point], Books("2025.11")).estimate(problem)
+        status, c = both.select(problem, kernel)
+        assert status == 0, both.why()
+        assert c.microseconds == pytest.approx(found.microseconds[0], rel=1e-12)
+        limits.update(found.limits())
+    assert "vector units" in limits
+
+
 def test_measured_times_come_first_but_not_before_much_faster_estimates(tmp_path: Path) -> None:
     require_toolchain()
     points = drawn("forward", "gfx942", 9, dtype="fp16", ndim=2)
@@ -304,9 +323,7 @@ def test_how_often_the_model_picks_the_same() -> None:
     """The figures of docs/runtime.md: what the library lacks where the package has a model."""
     pytest.importorskip("lightgbm")
     from ckrules.constraints.conv.device.timing import TIMING, _measured
-    from ckrules.kernels.books import Books
     from ckrules.kernels.families import family_of
-    from ckrules.ranking.kernels import KernelTable
     from ckrules.ranking.ranker import shipped
 
     tiles, _, pipelines = _measured()

@@ -58,6 +58,19 @@ def test_drawn_sets_have_one_canonical_member(ck: str, profile: str) -> None:
         assert max(sizes) > 1
 
 
+@pytest.mark.parametrize("variant", ["aquant", "bquant", "rowcol_quant"])
+def test_drawn_sets_of_quantised_kernels(variant: str) -> None:
+    given = {"variant": variant, "arch": "gfx942", "dtype": "fp8", "layout": "rcr"}
+    region = select(Books("2025.11"), given, ["warp_tile_m == 16 & warp_tile_n == 16"])
+    legal, first = region.space, region.distinct().space
+    sizes = Counter[int]()
+    for point in legal.sample(12, seed=7):
+        members = [p for p in alternatives(region.book, point) if p in legal]
+        assert sum(p in first for p in members) == 1
+        sizes[len(members)] += 1
+    assert max(sizes) > 1
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("ck", VERSIONS)
 def test_all_sets_of_a_reduced_book_have_one_canonical_member(ck: str, variant: str) -> None:

@@ -26,6 +26,7 @@ SHUFFLED: dict[str, Any] = {
     "warp_tile_k": 32,
 }  # fmt: skip
 SMALL: dict[str, Any] = {**SHUFFLED, "tile_m": 128, "warp_tile_m": 16, "warp_tile_n": 16}
+PLAIN: dict[str, Any] = {"tile_m": 32, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16}
 OTHERS: dict[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
 
 
@@ -112,6 +113,14 @@ def test_faults_in_names_have_a_column() -> None:
         (SMALL | {"permute_n": True}, set()),
         (SMALL | {"permute_n": True, "epilogue": "default"}, {"QUANT009"}),
         (SMALL | {"permute_n": True, "epilogue": "default", "tile_n": 32}, set()),
+        (SMALL | {"permute_n": True, "tile_n": 96}, set()),
+        (PLAIN | {"permute_n": True, "tile_n": 32}, set()),
+        (PLAIN | {"permute_n": True}, {"QUANT009"}),
+        (PLAIN | {"permute_n": True, "epilogue": "default"}, set()),
+        ({**OTHERS, "preshuffle_quant": True}, set()),
+        ({**OTHERS, "preshuffle_quant": True, "pipeline": "mem"}, set()),
+        ({"preshuffle_quant": True, "pipeline": "mem"}, {"QUANT028"}),
+        ({"variant": "bquant", "preshuffle_quant": True}, {"QUANT033"}),
         ({"dtype": "fp8_i4"}, {"QUANT003"}),
         ({"dtype": "i4_fp8"}, set()),
         ({"tile_m": 128}, {"QUANT030"}),

@@ -10,10 +10,14 @@ import pytest
 
 from ckrules.arch import load
 from ckrules.constraints.gemm.problem import parse
+from ckrules.constraints.quant.problems import QuantProblems
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.problem_books import book as problem_book
+from ckrules.kernels.selection import select
 from ckrules.kernels.timing import Estimate
+from ckrules.ranking.best import best
 from ckrules.ranking.kernels import KernelTable
 from ckrules.support.errors import UsageError
 
@@ -121,3 +125,18 @@ def test_no_kernel_is_faster_than_the_gpu() -> None:
 def test_gpus_without_eight_bits_have_no_times() -> None:
     with pytest.raises(UsageError, match="no rate of matrix instructions is known for fp8"):
         estimate(LARGE, {"arch": "gfx90a", **ROWCOL})
+
+
+def test_the_fastest_are_legal_and_take_the_product() -> None:
+    given = {"variant": "bquant", "arch": "gfx942", "dtype": "fp8", "layout": "rcr"}
+    only = {"dtype_c": "fp16", "dtype_scale": "fp32", "group_k": 128, "group_n": 1, "tile_k": 128}
+    region = select(BOOKS, {**given, **only}, ["tile_m == 64 & tile_n == 128"])
+    problem = parse("M=64,N=4096,K=4096")
+    found = best(region, BOOKS, 3, problem, sample=500)
+    assert len(found.points) == 3
+    rules = problem_book("bquant", ck="2025.11")
+    for ranked in found.kernels:
+        both = {**ranked.point, **QuantProblems().values(problem)}
+        assert rules.violations(both) == []
+        again = KernelTable.of_points([ranked.point], BOOKS).estimate(problem)
+        assert ranked.microseconds == pytest.approx(again.microseconds[0])

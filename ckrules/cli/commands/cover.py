@@ -32,7 +32,8 @@ a problem a line, as `ckrules check --problem` takes them
 (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
 names. --symbolic and --range use the fields of problems: N, G, C, K (channels
 of all groups), group_c, group_k, k_batch, image_h, filter_w, conv_stride_d,
-conv_dilation_h, left_pad_w, right_pad_w and so on.
+conv_dilation_h, left_pad_w, right_pad_w and so on; of matrix products M, N, K,
+k_batch, batch, groups and stride_a, stride_b, stride_c.
 
 \b
 Examples:
