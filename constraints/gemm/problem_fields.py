@@ -80,12 +80,16 @@ class GemmProblem(Quantities):
     @quantity
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide its contiguous dimension."""
-        return ite(self.pipeline == "basic_v1", 1, self.vector_a)
+        return self._checked(self.vector_a)
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide its contiguous dimension."""
-        return ite(self.pipeline == "basic_v1", 1, self.vector_b)
+        return self._checked(self.vector_b)
+
+    def _checked(self, width: IntExpr) -> IntExpr:
+        # basic_v1 of 2025.11 tells a width of 1
+        return width if self.since("2026.06") else ite(self.pipeline == "basic_v1", 1, width)
 
     @quantity
     def checked_vector_d(self) -> IntExpr:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.constraints.gemm.words import D_LAYOUTS, D_OPERATIONS, PLAIN_LAYOUTS
-from ckrules.engine.expr import BoolExpr, all_of, implies, ite
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
@@ -163,20 +164,24 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM008", "bytes-stored-with-padding", kind="compile", until="2026.06",
-    applies=lambda c: (c.arch == "gfx950") & (c.epilogue == "default") & (c.pad_m | c.pad_n),
+    "GEMM008", "bytes-stored-with-padding", kind="compile",
+    applies=lambda c: ((TRUE if c.since("2026.06") else c.arch == "gfx950")
+                       & (c.epilogue == "default") & (c.pad_m | c.pad_n)),
     says="results of {dtype_c} are stored one by one, which padded tiles on {arch} cannot",
-    source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T)",
-            "ops/epilogue/default_2d_epilogue.hpp: UseRawStore, store_tile_raw"],
+    source=[f"core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T) {BOTH}",
+            f"ops/epilogue/default_2d_epilogue.hpp: UseRawStore, store_tile_raw {BOTH}",
+            f"core/config.hpp: CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN {BOTH}"],
     accepts=[{"arch": "gfx950", "epilogue": "default", "pad_n": True}],
-    rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"}],
+    rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"},
+             {"epilogue": "default", "pad_n": True, "dtype_c": "fp8", "@ck": "2026.06"}],
 )  # fmt: skip
 def padded_results_are_stored(c: Quantities) -> BoolExpr:
     """With the default epilogue and padding along M or N, 8-bit results are not stored one by one.
 
     Why: a padded tile is stored by a function whose form for one byte asserts four. Compilers from
     LLVM 20 on take it on every GPU with waves of 64; older ones, which do not know gfx950, have
-    another file, and compile.
+    another file, and compile. Since 2026.06 it is that of every GPU, and older compilers are those
+    of ROCm before 7.
 
     Fix: use cshuffle, no padding, or another type of C.
     """
@@ -184,12 +189,13 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM009", "stores-of-32-bytes", kind="compile", until="2026.06",
+    "GEMM009", "stores-of-32-bytes", kind="compile",
     applies=lambda c: c.transpose_c & (c.wave_size == 32),
     says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
           "a lane stores 8 sums of int32 of a part at once, more than 16 bytes"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
-            "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial"],
+            "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial",
+            f"core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl {BOTH}"],
     accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"}],
     rejects=[{**_LINES, "dtype_c": "fp32"}, {**_LINES, "pad_m": False, "dtype_c": "int32"},
              {**_PARTS, "epilogue": "cshuffle"}],
@@ -199,7 +205,8 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
 
     Why: with transposed products a lane of a wave of 32 holds 8 results side by side. The default
     epilogue stores 4-byte results so where tiles are padded, which asserts; stores of 8 fp32
-    without padding are split in two, those of int32, of stream-K's partial sums, too, are not.
+    without padding are split in two, those of int32, of stream-K's partial sums, too, are not
+    (read for 2025.11 only).
 
     Fix: turn transpose_c off, or use cshuffle.
     """
@@ -212,10 +219,11 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM010", "bf8-written-as-fp8", kind="wrong-result", until="2026.06",
+    "GEMM010", "bf8-written-as-fp8", kind="wrong-result",
     applies=lambda c: c.fp32_sums & ~c.keeps_fp32,
     says="on {arch} results of {dtype_c} are written with the bits of fp8",
     source=["core/tensor/tile_elementwise.hpp: cast_tile takes cast_tile_pk_fp8_fp32 for bf8_t, too (__builtin_amdgcn_cvt_pk_fp8_f32; run)",
+            f"ops/epilogue/cshuffle_epilogue.hpp: cast_tile {BOTH}",
             "core/config.hpp: __gfx94__ (__gfx942__, __gfx950__) and __gfx12__ (__gfx1200__, __gfx1201__)"],
     accepts=[{"dtype_c": "fp8"}, {"dtype_c": "bf8", "arch": "gfx90a"}],
     rejects=[{"dtype_c": "bf8"}, {"dtype_c": "bf8", "epilogue": "default"}],
@@ -228,29 +236,31 @@ def bf8_is_bf8(c: Quantities) -> BoolExpr:
 
     Fix: use fp8 or another type of C.
     """
-    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201")
+    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201", "gfx1250")
     return ~((c.dtype_c == "bf8") & packed)
 
 
 @rule(
-    "GEMM011", "integers-taken-for-bits", kind="wrong-result", until="2026.06",
+    "GEMM011", "integers-taken-for-bits", kind="wrong-result",
     applies=lambda c: (c.dtype_acc == "int32") & ~c.keeps_fp32,
     says="sums of int32 become {dtype_c} as bits, not as numbers",
     source=["core/numeric/type_convert.hpp: type_convert has forms from float alone, the general one is static_cast, and these types are integers in C++ (run)",
+            f"core/numeric/type_convert.hpp: type_convert {BOTH}",
             "core/config.hpp: CK_TILE_USE_LLVM_BUILTIN_BF16 (HIP_VERSION_MAJOR 7)"],
     accepts=[_INT8, {**_INT8, "dtype_c": "bf16", "arch": "gfx950"}],
     rejects=[{**_INT8, "dtype_c": "bf16"}, {**_INT8, "dtype_c": "fp8"},
              {**_INT8, "dtype_c": "bf8", "arch": "gfx950"}],
 )  # fmt: skip
 def integers_become_numbers(c: Quantities) -> BoolExpr:
-    """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950.
+    """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950 and gfx1250.
 
     Why: the conversion of an integer to these is one between integers, which keeps the lower bits.
-    bf16 is a type of floats for HIP 7 and newer, and so on gfx950, which no older one knows.
+    bf16 is a type of floats for HIP 7 and newer, and so on gfx950 and gfx1250, which no older one
+    knows.
 
     Fix: use int32, int8, fp16 or fp32 for C.
     """
-    bf16 = (c.dtype_c == "bf16") & (c.arch != "gfx950")
+    bf16 = (c.dtype_c == "bf16") & ~c.arch.isin("gfx950", "gfx1250")
     return ~(c.dtype_c.isin("fp8", "bf8") | bf16)
 
 
