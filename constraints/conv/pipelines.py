@@ -131,7 +131,7 @@ def backward_data_has_one_buffer(c: Quantities) -> BoolExpr:
     """Backward data has double_smem_buffer off.
 
     Why: the path with two LDS buffers of this kernel does not compile. basic_v1 ignores the
-    flag.
+    flag. Since 2026.06 there is one path, to which pipelines say how much LDS they ask for.
 
     Fix: set double_smem_buffer to false.
     """

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.gemm.quantities import ONE_TYPE, Quantities
-from ckrules.engine.expr import BoolExpr, all_of, ite, rel
+from ckrules.engine.expr import FALSE, BoolExpr, all_of, ite, rel
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
@@ -53,13 +54,15 @@ def _plain_fits(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM052", "shuffled-weights-read-plainly", kind="compile", until="2026.06",
+    "GEMM052", "shuffled-weights-read-plainly", kind="compile",
     applies=lambda c: (c.variant == "preshuffle") & ~c.shuffled_b,
     says="{variant} with {pipeline}: the pipeline asserts a window of plain rows of B",
     source=[f"{_DIR}/gemm_pipeline_ag*.hpp: static_assert 'B block window has incorrect lengths for defined BLayout!'",
-            f"{_KERNEL}: MakeGemmTileWindows (GemmPipeline::Preshuffle: flatNPerWarp, flatKPerWarp)"],
+            f"{_KERNEL}: MakeGemmTileWindows (GemmPipeline::Preshuffle: flatNPerWarp, flatKPerWarp)",
+            f"{_KERNEL}: MakeBBlockWindows {LATER}"],
     accepts=[{"variant": "preshuffle", **_BY_CHANCE}],
-    rejects=[{"variant": "preshuffle"}, {"variant": "preshuffle", "pipeline": "basic_v1"}],
+    rejects=[{"variant": "preshuffle"}, {"variant": "preshuffle", "pipeline": "basic_v1"},
+             {"variant": "preshuffle", "@ck": "2026.06"}],
 )  # fmt: skip
 def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2.
@@ -74,22 +77,20 @@ def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM021", "weights-and-pipeline-apart", kind="wrong-result",
-    applies=lambda c: (
-        c.since("2026.06") | (c.variant != "preshuffle") | c.shuffled_b | _plain_fits(c)
-    ),
+    applies=lambda c: (c.variant != "preshuffle") | c.shuffled_b | _plain_fits(c),
     says="{variant} with {pipeline}: preshufflev2 alone reads shuffled weights, and reads no others",
     source=[f"{_KERNEL}: MakeGemmTensorViews (GemmPipeline::Preshuffle)",
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: WeightPreshufflePipelineAGmemBGmemCRegV2"],
     accepts=[{}, _WEIGHTS],
     rejects=[{"pipeline": "preshufflev2", "double_smem_buffer": True},
-             {"variant": "preshuffle", "@ck": "2026.06"}, {"variant": "preshuffle", **_BY_CHANCE}],
+             {"variant": "preshuffle", **_BY_CHANCE}],
 )  # fmt: skip
 def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2, and no others do.
 
     Why: the pipeline takes B in the order of its registers. Without the kernel's trait, or with
-    another pipeline, one side reads B as the other did not write it. Until 2026.06 other
-    pipelines assert the window of B (GEMM052), which few tiles have by chance.
+    another pipeline, one side reads B as the other did not write it. Other pipelines assert the
+    window of B (GEMM052), which few tiles have by chance.
 
     Fix: change the variant or the pipeline.
     """
@@ -110,6 +111,7 @@ def pipeline_takes_its_buffers(c: Quantities) -> BoolExpr:
     """compv6 has double_smem_buffer off, and preshufflev2 has it on.
 
     Why: the kernel passes one LDS pointer or two, and each pipeline takes only one of the forms.
+    Since 2026.06 all of them take one. (GEMM023 says what preshufflev2 asks then.)
 
     Fix: change double_smem_buffer.
     """
@@ -176,11 +178,11 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM031", "four-bit-weights-in-rows", kind="compile", until="2026.06",
+    "GEMM031", "four-bit-weights-in-rows", kind="compile",
     applies=lambda c: c.narrow_b & ~c.shuffled_b & ~c.pipeline.isin("basic_v1", "compv5"),
     says="4-bit weights of {dtype} are not transposed on their way to LDS: layout {layout}",
-    source=["core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread",
-            "core/container/thread_buffer.hpp: get_as, _get_as",
+    source=[f"core/tensor/transpose_tile.hpp: transpose_tile2d_impl_in_thread {BOTH}",
+            f"core/container/thread_buffer.hpp: get_as, _get_as {BOTH}",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose::ValidationTraits"],
     accepts=[{"dtype": "fp16_i4"}, {"dtype": "fp16_i4", "layout": "ccr"}],
     rejects=[{"dtype": "fp16_i4", "layout": "rrr"},
@@ -191,7 +193,8 @@ def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
 
     Why: a row-major B is transposed in registers, in vectors that hold two elements to a byte where
     the buffer counts one; a single element is not transposed either, since the steps are of two.
-    The LDS reads of gfx950 that transpose have no form for them.
+    The LDS reads of gfx950 that transpose have no form for them, and since 2026.06 leave them to
+    the registers.
 
     Fix: use a layout whose second letter is c.
     """
@@ -199,10 +202,11 @@ def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM032", "four-bit-weights-not-multiplied", kind="compile", until="2026.06",
+    "GEMM032", "four-bit-weights-not-multiplied", kind="compile",
     applies=lambda c: c.narrow_b,
     says="{pipeline} asks for a warp GEMM of the 4-bit weights of {dtype}, which no header has",
     source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (BDataType)",
+            f"ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: operator() static_assert on BBlockTensor {BOTH}",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher"],
     accepts=[{"dtype": "fp16_i4"}], rejects=[{"dtype": "fp16_i4", "pipeline": "compv5"}],
 )  # fmt: skip
@@ -217,21 +221,22 @@ def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM033", "four-bit-weights-not-in-eights", kind="compile", until="2026.06",
+    "GEMM033", "four-bit-weights-not-in-eights", kind="compile",
     applies=lambda c: c.narrow_b & (c.pipeline.isin("compv3", "preshufflev2")),
     says="4-bit weights are widened eight at a time: a lane has {widened_b} of them at once",
     source=["ops/common/load_interleaved_pk_type.hpp: InterleavedPKTypeLoader static_assert on UnaryOpSize",
+            f"ops/common/load_and_convert_tile.hpp: ConverterLoader, the same {LATER}",
             "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: LocalPrefetch",
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: load_int4_tile"],
     accepts=[{"dtype": "fp16_i4"}],
-    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8},
+    rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8, "@ck": "2025.11"},
              {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
 )  # fmt: skip
 def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
     """A lane reads 4-bit weights in a multiple of eight.
 
     Why: they are widened eight at a time, which is asserted. compv3 widens all that a wave has of
-    B's tile at once, preshufflev2 a warp tile.
+    B's tile at once, preshufflev2 a warp tile; since 2026.06 it widens its part of B's tile, too.
 
     Fix: take a warp tile with a larger K, or a larger tile.
     """
@@ -239,12 +244,12 @@ def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM034", "four-bit-weights-loaded-singly", kind="compile", until="2026.06",
+    "GEMM034", "four-bit-weights-loaded-singly", kind="compile",
     applies=lambda c: c.narrow_b & ~c.shuffled_b,
     says=("a lane loads an odd number of 4-bit weights, of which a byte holds two: "
           "{tile_n * tile_k // threads=}"),
     source=["core/tensor/tile_window.hpp: load (static_for in steps of PackedSize)",
-            "core/utility/functional.hpp: static_for static_assert on Increment"],
+            "core/utility/functional.hpp: static_for static_assert on Increment (read for 2025.11 only)"],
     accepts=[{"dtype": "fp16_i4"}],
     rejects=[{"dtype": "fp16_i4", "tile_n": 16, "tile_k": 16, "warp_tile_m": 16, "warp_tile_n": 16,
               "wave_m": 4, "wave_n": 1}],
@@ -270,7 +275,8 @@ def mixed_types_stay_apart(c: Quantities) -> BoolExpr:
     """Mixed 8-bit types are used with a pipeline whose block GEMM knows both.
 
     Why: that of mem, compv3 and basic_v1 is built for the compute type, which is A's, on both
-    sides; the bits of B are then read as the other 8-bit float.
+    sides; the bits of B are then read as the other 8-bit float. Since 2026.06 each operand has a
+    compute type of its own.
 
     Fix: use compv4.
     """
@@ -278,23 +284,28 @@ def mixed_types_stay_apart(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM030", "mixed-types-transposed", kind="compile", until="2026.06",
+    "GEMM030", "mixed-types-transposed", kind="compile",
     applies=lambda c: c.mixed & c.transpose_c,
     says="{pipeline} with a transposed C takes the registers of A for B's: {dtype} has two types",
     source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: no viable overloaded '=' (seen with clang 19)",
-            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: WarpGemmAttributeMfmaTransposedCDistribution"],
-    accepts=[{**_MIXED, "transpose_c": True}],
-    rejects=[{**_MIXED, "transpose_c": True, "pipeline": "compv4", "double_smem_buffer": True}],
+            f"ops/gemm/warp/warp_gemm_attribute_mfma.hpp: WarpGemmAttributeMfmaTransposedCDistribution {BOTH}",
+            f"ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: ATypeToUse, BTypeToUse {LATER}"],
+    accepts=[{**_MIXED, "transpose_c": True, "@ck": "2025.11"},
+             {**_MIXED, "transpose_c": True, "arch": "gfx1201", "@ck": "2026.06"}],
+    rejects=[{**_MIXED, "transpose_c": True, "pipeline": "compv4", "double_smem_buffer": True},
+             {**_MIXED, "transpose_c": True, "@ck": "2026.06"}],
 )  # fmt: skip
 def transposed_types_are_one(c: Quantities) -> BoolExpr:
     """A transposed C is computed from operands of one type where both come from registers.
 
     Why: transposing swaps the operands of the warp GEMM, and with them their types; the block
-    GEMM of these pipelines hands each its own.
+    GEMM of these pipelines hands each its own. That of mem, compv3 and basic_v1 had one type for
+    both until 2026.06. WMMA does not swap types.
 
     Fix: turn transpose_c off.
     """
-    return c.pipeline.isin(*ONE_TYPE)
+    one: BoolExpr = c.pipeline.isin(*ONE_TYPE)
+    return one & (c.wave_size == 32) if c.since("2026.06") else one
 
 
 @rule(
@@ -321,6 +332,33 @@ def transposing_reads_have_form(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM035", "access-of-each-transposing-read", kind="compile", since="2026.06",
+    applies=lambda c: ((c.a_transpose_load | c.b_transpose_load) & c.known_warp_tile
+                       & (c.warp_tile_m == c.warp_tile_n) & (c.pipeline != "compv5")
+                       & ~c.shuffled_b),
+    says=("{arch} reads transposed operands 8 bytes at a time, and warp tile {warp_tile} of "
+          "{dtype} has no form for {lane_operand} elements a lane of layout {layout}: "
+          "transpose_c = {transpose_c}, {lane_operand=}"),
+    source=[f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (wg_attr_num_access_a, wg_attr_num_access_b) {LATER}",
+            f"ops/gemm/warp/warp_gemm_dispatcher.hpp: Dispatcher, AttrNumAccessA and AttrNumAccessB {LATER}"],
+    accepts=[{"arch": "gfx950", "layout": "rrr"},
+             {"arch": "gfx950", "layout": "crr", "transpose_c": True}],
+    rejects=[{"arch": "gfx950", "layout": "rrr", "transpose_c": True},
+             {"arch": "gfx950", "layout": "rrr", "dtype": "fp8", "warp_tile_m": 16,
+              "warp_tile_n": 16, "warp_tile_k": 64, "transpose_c": True}],
+)  # fmt: skip
+def each_transposing_read_has_form(c: Quantities) -> BoolExpr:
+    """Where LDS reads transpose an operand, the warp tile has a form for its reads and the other's.
+
+    Why: since 2026.06 A and B have numbers of accesses of their own. A transposed C has forms for
+    equal ones only, and so needs both operands transposed where a lane reads more than once.
+
+    Fix: turn transpose_c off, take another warp tile, or keep K contiguous.
+    """
+    return c.accessible_warp_tile
+
+
+@rule(
     "GEMM029", "registers-that-nobody-loads", kind="wrong-result", until="2026.06",
     applies=lambda c: c.pipeline == "basic_v1",
     says="{pipeline} with {scheduler} multiplies registers that nobody loaded",
@@ -335,27 +373,38 @@ def basic_v1_reads_lds(c: Quantities) -> BoolExpr:
 
     Why: with intrawave the block GEMM takes its operands from registers that a call of the
     pipeline has to fill before, and this pipeline never makes that call: every result is zero.
+    Since 2026.06 it does.
 
     Fix: use default.
     """
     return c.scheduler != "intrawave"
 
 
+def _told_by_pipe010(c: Quantities) -> BoolExpr:
+    plain: BoolExpr = ~c.a_transposed & ~c.b_transposed
+    return c.has("async_pipelines") & plain
+
+
 @rule(
-    "GEMM028", "direct-load-of-other-width", kind="compile", until="2026.06",
-    applies=lambda c: (c.pipeline == "comp_async") & c.a.sound & c.b.sound,
+    "GEMM028", "direct-load-of-other-width", kind="compile",
+    applies=lambda c: ((c.pipeline == "comp_async") & c.a.sound & c.b.sound
+                       & ~(_told_by_pipe010(c) if c.since("2026.06") else FALSE)),
     says=[("{pipeline} loads A straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
            "not {a_width * element_bytes=}"),
           ("{pipeline} loads B straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
            "not {b_width * element_bytes=}")],
-    source="core/arch/amd_buffer_addressing.hpp: amd_async_buffer_load static_assert on bytes",
-    accepts=[{"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950"}],
+    source=["core/arch/amd_buffer_addressing.hpp: amd_async_buffer_load static_assert on bytes",
+            f"core/arch/amd_buffer_addressing_builtins.hpp: async_buffer_load_dwordxn_v {BOTH}"],
+    accepts=[{"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950", "@ck": "2025.11"},
+             {"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950",
+              "layout": "rrr"}],
     rejects=[{"pipeline": "comp_async", "double_smem_buffer": True}],
 )  # fmt: skip
 def direct_loads_have_width(c: Quantities) -> BoolExpr:
     """comp_async loads as many bytes a lane as the GPU moves straight to LDS.
 
-    Why: the instruction exists for 4 bytes, and on gfx950 also for 12 and 16.
+    Why: the instruction exists for 4 bytes, and on gfx950 also for 12 and 16. (Of gfx950 with K
+    contiguous in both PIPE010 says it since 2026.06.)
 
     Fix: use compv4.
     """

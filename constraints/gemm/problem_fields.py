@@ -77,25 +77,19 @@ class GemmProblem(Quantities):
         """True where host libraries take tensors whose rows, or columns, lie apart."""
         return self.variant.isin(*STRIDED)
 
-    @cached_property
-    def d_row(self) -> BoolExpr:
-        """True where rows of every D are contiguous."""
-        return self.has_d & self.letter(3, "r")
-
-    @cached_property
-    def d_column(self) -> BoolExpr:
-        """True where columns of every D are contiguous."""
-        return self.has_d & self.letter(3, "c")
-
     @quantity
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide its contiguous dimension."""
-        return ite(self.pipeline == "basic_v1", 1, self.vector_a)
+        return self._checked(self.vector_a)
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide its contiguous dimension."""
-        return ite(self.pipeline == "basic_v1", 1, self.vector_b)
+        return self._checked(self.vector_b)
+
+    def _checked(self, width: IntExpr) -> IntExpr:
+        # basic_v1 of 2025.11 tells a width of 1
+        return width if self.since("2026.06") else ite(self.pipeline == "basic_v1", 1, width)
 
     @quantity
     def checked_vector_d(self) -> IntExpr:

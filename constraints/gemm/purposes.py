@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.constraints.gemm.words import D_LAYOUTS, D_OPERATIONS, PLAIN_LAYOUTS
-from ckrules.engine.expr import BoolExpr, all_of, implies, ite
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
 _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
 _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
+_ADD: Mapping[str, Any] = {
+    "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+}  # fmt: skip
 _LINES: Mapping[str, Any] = {
     "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
     "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
@@ -27,7 +31,7 @@ _PARTS: Mapping[str, Any] = {
     says=["{variant} without D has a layout of three letters, for A, B and C, not {layout}",
           "{variant} with D has a layout of four letters, for A, B, C and every D, not {layout}"],
     source=["ops/gemm/kernel/gemm_kernel.hpp: GemmKernel (no D)", _MULTI_D],
-    accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    accepts=[{}, _ADD],
     rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
 def layout_has_its_letters(c: Quantities) -> BoolExpr:
@@ -107,6 +111,25 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
+    applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
+    says="{epilogue} reads tensors D transposed: layout {layout} has D with columns contiguous",
+    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeDBlockWindows (N along the first dimension)",
+            f"{_EPILOGUES}: make_tile_window of ds_dram_windows with the distribution of C (run)"],
+    accepts=[_ADD], rejects=[{**_ADD, "layout": "rccc", "epilogue": "default"}],
+)  # fmt: skip
+def ds_have_rows(c: Quantities) -> BoolExpr:
+    """Tensors D that are used have contiguous rows.
+
+    Why: where their columns are contiguous the kernel makes windows of N by M, and the epilogue
+    reads them as it has C, M by N: each tile of D comes transposed.
+
+    Fix: use a layout whose D has rows, and with it C.
+    """
+    return ~c.d_column
+
+
+@rule(
     "GEMM005", "no-such-epilogue", kind="compile",
     says="the headers have no epilogue {epilogue}",
     source=["ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue",
@@ -141,20 +164,24 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM008", "bytes-stored-with-padding", kind="compile", until="2026.06",
-    applies=lambda c: (c.arch == "gfx950") & (c.epilogue == "default") & (c.pad_m | c.pad_n),
+    "GEMM008", "bytes-stored-with-padding", kind="compile",
+    applies=lambda c: ((TRUE if c.since("2026.06") else c.arch == "gfx950")
+                       & (c.epilogue == "default") & (c.pad_m | c.pad_n)),
     says="results of {dtype_c} are stored one by one, which padded tiles on {arch} cannot",
-    source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T)",
-            "ops/epilogue/default_2d_epilogue.hpp: UseRawStore, store_tile_raw"],
+    source=[f"core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T) {BOTH}",
+            f"ops/epilogue/default_2d_epilogue.hpp: UseRawStore, store_tile_raw {BOTH}",
+            f"core/config.hpp: CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN {BOTH}"],
     accepts=[{"arch": "gfx950", "epilogue": "default", "pad_n": True}],
-    rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"}],
+    rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"},
+             {"epilogue": "default", "pad_n": True, "dtype_c": "fp8", "@ck": "2026.06"}],
 )  # fmt: skip
 def padded_results_are_stored(c: Quantities) -> BoolExpr:
     """With the default epilogue and padding along M or N, 8-bit results are not stored one by one.
 
     Why: a padded tile is stored by a function whose form for one byte asserts four. Compilers from
     LLVM 20 on take it on every GPU with waves of 64; older ones, which do not know gfx950, have
-    another file, and compile.
+    another file, and compile. Since 2026.06 it is that of every GPU, and older compilers are those
+    of ROCm before 7.
 
     Fix: use cshuffle, no padding, or another type of C.
     """
@@ -162,12 +189,13 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM009", "stores-of-32-bytes", kind="compile", until="2026.06",
+    "GEMM009", "stores-of-32-bytes", kind="compile",
     applies=lambda c: c.transpose_c & (c.wave_size == 32),
     says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
           "a lane stores 8 sums of int32 of a part at once, more than 16 bytes"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
-            "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial"],
+            "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial",
+            f"core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl {BOTH}"],
     accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"}],
     rejects=[{**_LINES, "dtype_c": "fp32"}, {**_LINES, "pad_m": False, "dtype_c": "int32"},
              {**_PARTS, "epilogue": "cshuffle"}],
@@ -177,7 +205,8 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
 
     Why: with transposed products a lane of a wave of 32 holds 8 results side by side. The default
     epilogue stores 4-byte results so where tiles are padded, which asserts; stores of 8 fp32
-    without padding are split in two, those of int32, of stream-K's partial sums, too, are not.
+    without padding are split in two, those of int32, of stream-K's partial sums, too, are not
+    (read for 2025.11 only).
 
     Fix: turn transpose_c off, or use cshuffle.
     """
@@ -190,10 +219,11 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM010", "bf8-written-as-fp8", kind="wrong-result", until="2026.06",
+    "GEMM010", "bf8-written-as-fp8", kind="wrong-result",
     applies=lambda c: c.fp32_sums & ~c.keeps_fp32,
     says="on {arch} results of {dtype_c} are written with the bits of fp8",
     source=["core/tensor/tile_elementwise.hpp: cast_tile takes cast_tile_pk_fp8_fp32 for bf8_t, too (__builtin_amdgcn_cvt_pk_fp8_f32; run)",
+            f"ops/epilogue/cshuffle_epilogue.hpp: cast_tile {BOTH}",
             "core/config.hpp: __gfx94__ (__gfx942__, __gfx950__) and __gfx12__ (__gfx1200__, __gfx1201__)"],
     accepts=[{"dtype_c": "fp8"}, {"dtype_c": "bf8", "arch": "gfx90a"}],
     rejects=[{"dtype_c": "bf8"}, {"dtype_c": "bf8", "epilogue": "default"}],
@@ -206,29 +236,31 @@ def bf8_is_bf8(c: Quantities) -> BoolExpr:
 
     Fix: use fp8 or another type of C.
     """
-    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201")
+    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201", "gfx1250")
     return ~((c.dtype_c == "bf8") & packed)
 
 
 @rule(
-    "GEMM011", "integers-taken-for-bits", kind="wrong-result", until="2026.06",
+    "GEMM011", "integers-taken-for-bits", kind="wrong-result",
     applies=lambda c: (c.dtype_acc == "int32") & ~c.keeps_fp32,
     says="sums of int32 become {dtype_c} as bits, not as numbers",
     source=["core/numeric/type_convert.hpp: type_convert has forms from float alone, the general one is static_cast, and these types are integers in C++ (run)",
+            f"core/numeric/type_convert.hpp: type_convert {BOTH}",
             "core/config.hpp: CK_TILE_USE_LLVM_BUILTIN_BF16 (HIP_VERSION_MAJOR 7)"],
     accepts=[_INT8, {**_INT8, "dtype_c": "bf16", "arch": "gfx950"}],
     rejects=[{**_INT8, "dtype_c": "bf16"}, {**_INT8, "dtype_c": "fp8"},
              {**_INT8, "dtype_c": "bf8", "arch": "gfx950"}],
 )  # fmt: skip
 def integers_become_numbers(c: Quantities) -> BoolExpr:
-    """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950.
+    """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950 and gfx1250.
 
     Why: the conversion of an integer to these is one between integers, which keeps the lower bits.
-    bf16 is a type of floats for HIP 7 and newer, and so on gfx950, which no older one knows.
+    bf16 is a type of floats for HIP 7 and newer, and so on gfx950 and gfx1250, which no older one
+    knows.
 
     Fix: use int32, int8, fp16 or fp32 for C.
     """
-    bf16 = (c.dtype_c == "bf16") & (c.arch != "gfx950")
+    bf16 = (c.dtype_c == "bf16") & ~c.arch.isin("gfx950", "gfx1250")
     return ~(c.dtype_c.isin("fp8", "bf8") | bf16)
 
 
@@ -237,7 +269,7 @@ def integers_become_numbers(c: Quantities) -> BoolExpr:
     applies=lambda c: c.has_d,
     says="D and C have one layout: {layout}",
     source="ops/gemm/kernel/universal_gemm_kernel.hpp: IsSupportedArgument (DiLayout and CLayout, both compiled in)",
-    accepts=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    accepts=[_ADD],
     rejects=[{"variant": "multi_d", "layout": "rcrc", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
 def d_is_laid_out_as_c(c: Quantities) -> BoolExpr:

@@ -89,6 +89,16 @@ class Quantities(Fields):
         return (self.variant == "multi_d") | ((self.variant == "grouped") & (self.num_d >= 1))
 
     @cached_property
+    def d_row(self) -> BoolExpr:
+        """True where rows of every D are contiguous."""
+        return self.has_d & self.letter(3, "r")
+
+    @cached_property
+    def d_column(self) -> BoolExpr:
+        """True where columns of every D are contiguous."""
+        return self.has_d & self.letter(3, "c")
+
+    @cached_property
     def one_buffer(self) -> BoolExpr:
         """True where the kernel hands the pipeline one LDS buffer whatever double_smem_buffer is."""
         return self.variant.isin(*ONE_BUFFER)
@@ -195,16 +205,27 @@ class Quantities(Fields):
         step = 8 // self.element_bytes
         return (
             ((self.lane_operand == step) & self.known_warp_tile)
-            | ((self.lane_operand == 2 * step) & self._has("double_access_tiles"))
-            | ((self.lane_operand == 4 * step) & self._has("quad_access_tiles"))
+            | ((self.lane_operand == 2 * step) & self._has_access("double"))
+            | ((self.lane_operand == 4 * step) & self._has_access("quad"))
         )
+
+    def _has_access(self, times: str) -> BoolExpr:
+        both = self.a_transpose_load & self.b_transpose_load
+        apart = self._has(f"{times}_apart_tiles")
+        return (both & self._has(f"{times}_access_tiles")) | (~both & apart)
 
     @quantity
     def widened_b(self) -> IntExpr:
         """Elements of 4-bit weights that a lane widens at once."""
         warp_tiles = self.repeat_n * (self.tile_k // self.warp_tile_k)
         lane: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
-        return ite(self.shuffled_b, lane, warp_tiles * lane)
+        tile = warp_tiles * lane
+        return tile if self.widens_tile else ite(self.shuffled_b, lane, tile)
+
+    @property
+    def widens_tile(self) -> bool:
+        """Whether shuffled weights, too, are widened by the block tile, not by the warp tile."""
+        return self.since("2026.06")
 
     # -- sums ------------------------------------------------------------------------------
 

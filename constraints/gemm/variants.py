@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import LATER
 from ckrules.constraints.gemm.quantities import Quantities
-from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
 _BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
 _GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
+_UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"
+_SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel"
+_UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _TWO: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _SK: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
 _WAVES: Mapping[str, Any] = {
     "pipeline": "compv5", "epilogue": "default", "wave_m": 1, "wave_n": 1, "wave_k": 2,
     "num_wave_groups": 2,
 }  # fmt: skip
+#: Two waves, each a group of its own.
+_PAIR: Mapping[str, Any] = {"wave_m": 2, "wave_n": 1, "num_wave_groups": 2}
 
 #: Pipelines that take hot loop and tail as values, by variants that decide on the device.
 _DECIDING = {"grouped": ("mem", "compv3", "compv4"), "stream_k": ("mem", "compv3")}
@@ -34,7 +40,8 @@ _DECIDING = {"grouped": ("mem", "compv3", "compv4"), "stream_k": ("mem", "compv3
 def pipeline_takes_one_buffer(c: Quantities) -> BoolExpr:
     """Batched and stream-K kernels use a pipeline with one LDS buffer.
 
-    Why: both declare one array and pass one pointer, whatever double_smem_buffer says.
+    Why: both declare one array and pass one pointer, whatever double_smem_buffer says. Since
+    2026.06 every pipeline takes one pointer, to as much as it asks for.
 
     Fix: use mem or compv3.
     """
@@ -54,7 +61,8 @@ def pipeline_chooses_tail(c: Quantities) -> BoolExpr:
     """Grouped and stream-K kernels use a pipeline that takes hot loop and tail as arguments.
 
     Why: the number of K steps of a block is not known on the host. mem, compv3 and, with two
-    buffers, compv4 have an operator() that decides; basic_v1, compv5 and compv6 have none.
+    buffers, compv4 have an operator() that decides; basic_v1, compv5 and compv6 have none. Since
+    2026.06 all pipelines decide on the device; GEMM068 says what stream-K asks then.
 
     Fix: use mem or compv3.
     """
@@ -92,7 +100,8 @@ def strategy_is_stream_ks(c: Quantities) -> BoolExpr:
 def strategy_exists(c: Quantities) -> BoolExpr:
     """The parts of a tile are added atomically or one after the other.
 
-    Why: the enumeration has these two until 2026.06, the second of them called Reduction.
+    Why: the enumeration has these two until 2026.06, the second of them called Reduction. Since
+    then it has Atomic, Linear and Tree.
 
     Fix: use linear.
     """
@@ -116,6 +125,7 @@ def parts_are_added(c: Quantities) -> BoolExpr:
 
     Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least. The
     default epilogue calls a function that takes no such window where tiles are padded along M or N.
+    GEMM069 and GEMM070 say what holds since 2026.06.
 
     Fix: use cshuffle, another type of C, or the strategy linear.
     """
@@ -141,21 +151,48 @@ def batches_are_not_persistent(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM066", "every-group-stores", kind="wrong-result", until="2026.06",
-    applies=lambda c: c.variant.isin("batched", "grouped", "stream_k"),
-    says="{variant} lets every wave store: num_wave_groups = {num_wave_groups}, expected 1",
+    "GEMM066", "every-group-stores", kind="wrong-result",
+    applies=lambda c: (
+        TRUE if c.since("2026.06") else c.variant.isin("batched", "grouped", "stream_k")
+    ),
+    says="the kernel lets every wave store: num_wave_groups = {num_wave_groups}, expected 1",
     source=[f"{_BATCHED}::operator() (RunGemm with its default scheduler; run)",
-            f"{_GROUPED}::Run (read, not run)", f"{_STREAMK}::BaseGemm (read, not run)"],
+            f"{_GROUPED}::Run (read, not run)", f"{_STREAMK}::BaseGemm (read, not run)",
+            f"{_UNIVERSAL}::RunGemm, which no longer asks get_warp_id() {LATER}"],
     accepts=[{"variant": "batched"}],
-    rejects=[{"variant": "batched", **_WAVES}],
+    rejects=[{"variant": "batched", **_WAVES}, {**_WAVES, "@ck": "2026.06"}],
 )  # fmt: skip
 def one_group_stores(c: Quantities) -> BoolExpr:
-    """Batched, grouped and stream-K kernels have one wave group.
+    """Batched, grouped and stream-K kernels have one wave group, and since 2026.06 all kernels.
 
-    Why: with more groups the sum of a tile is in the first wave alone, which GemmKernel has store
-    it. These kernels have all waves store.
+    Why: with more groups the sum of a tile is in the first wave alone, which GemmKernel of 2025.11
+    has store it. The others have all waves store.
 
     Fix: use a pipeline with one wave group.
+    """
+    return c.num_wave_groups == 1
+
+
+@rule(
+    "GEMM073", "first-wave-stores", kind="wrong-result", until="2026.06",
+    applies=lambda c: (
+        c.variant.isin("standard", "multi_d", "preshuffle")
+        & (c.pipeline != "compv5") & ~c.persistent & ~c.double_smem_buffer
+    ),
+    says=("with num_wave_groups = {num_wave_groups} the first wave alone stores, and {pipeline} has "
+          "a part of the tile in each"),
+    source=f"{_UNIVERSAL}::operator() (scheduler_type), RunGemm (UseDefaultScheduler; run)",
+    accepts=[{}],
+    rejects=[{**_PAIR}, {**_PAIR, "pipeline": "basic_v1", "scheduler": "default"}],
+)  # fmt: skip
+def one_group_leaves_all_to_store(c: Quantities) -> BoolExpr:
+    """Of the pipelines with one LDS buffer only compv5 has several wave groups.
+
+    Why: with several groups the kernel has its first wave store alone, as compv5 wants it, whose
+    sums end there. Other pipelines leave a part of the tile in every wave, and the rest of C is
+    not written. Persistent kernels let every wave store.
+
+    Fix: set num_wave_groups to 1.
     """
     return c.num_wave_groups == 1
 
@@ -175,8 +212,108 @@ def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
     """Persistent grouped and stream-K kernels have blocks of one wave.
 
     Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
-    writes the next tile's operands to LDS while others still read those of the last.
+    writes the next tile's operands to LDS while others still read those of the last. Since 2026.06
+    both have a barrier.
 
     Fix: turn persistent off, or use one wave.
     """
     return c.waves == 1
+
+
+@rule(
+    "GEMM068", "tail-chosen-by-stream-k", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "stream_k",
+    says="{variant} tells the pipeline hot loop and tail, which {pipeline} does not take",
+    source=[f"{_SK_LATER}::RunGemm, StreamKGemm (has_hot_loop and tail_num are arguments) {LATER}",
+            f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_{{comp_v6,comp_async}}.hpp: operator(), none with TailNumber {LATER}",
+            f"ops/gemm/pipeline/{{gemm_pipeline_agmem_bgmem_creg_v1,wp_pipeline_agmem_bgmem_creg_v2}}.hpp: operator() {LATER}"],
+    accepts=[_SK, {**_SK, **_TWO}],
+    rejects=[{**_SK, "pipeline": "compv6"}, {**_SK, "pipeline": "basic_v1"}],
+)  # fmt: skip
+def pipeline_is_told_tail(c: Quantities) -> BoolExpr:
+    """Stream-K kernels use mem, compv3 or compv4.
+
+    Why: these have an operator() for hot loop and tail that the kernel computes. Other pipelines
+    compute both themselves, and have no such form.
+
+    Fix: use mem, compv3 or compv4.
+    """
+    return c.pipeline.isin("mem", "compv3", "compv4")
+
+
+@rule(
+    "GEMM069", "results-without-addition", kind="compile", since="2026.06",
+    applies=lambda c: (c.epilogue == "cshuffle") & ~c.permute_n & (c.streamk != "linear")
+    & (c.streamk != "tree"),
+    says="every kernel holds the form that adds parts to memory, and none adds {dtype_c}",
+    source=[f"{_UNIVERSAL}::RunGemm (atomic_add behind a condition on the type at compile time) {LATER}",
+            "core/arch/generic_memory_space_atomic.hpp: atomic_add_g static_assert on type and width"],
+    accepts=[{}, {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}],
+    rejects=[{"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int8"}],
+)  # fmt: skip
+def results_have_an_addition(c: Quantities) -> BoolExpr:
+    """Results that CShuffle stores are of a type that can be added to memory.
+
+    Why: since 2026.06 a kernel decides by k_batch on the device whether it stores or adds, and so
+    has both forms. There is no addition of int8.
+
+    Fix: use int32 or fp16 for C, or the default epilogue, which never adds.
+    """
+    return c.dtype_c != "int8"
+
+
+@rule(
+    "GEMM070", "parts-overwrite-each-other", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "stream_k") & (c.streamk == "atomic"),
+    says="epilogue {epilogue} stores the parts of a tile over each other instead of adding them",
+    source=f"ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (the condition is true, that on DstInMemOp is taken out) {LATER}",
+    accepts=[_SK], rejects=[{**_SK, "epilogue": "default"}],
+)  # fmt: skip
+def parts_are_not_stored(c: Quantities) -> BoolExpr:
+    """With the strategy atomic stream-K kernels use CShuffle.
+
+    Why: the default epilogue stores since 2026.06, whatever the window of C asks for.
+
+    Fix: use cshuffle, or another strategy.
+    """
+    return c.epilogue != "default"
+
+
+@rule(
+    "GEMM071", "tails-of-eight-waves", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "stream_k") & (c.pipeline == "compv3"),
+    says=("{pipeline} of {wave} waves sums parts wrong that have one, three or an even number of "
+          "block tiles, and {variant} shares out parts of any length"),
+    source=f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
+    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
+    accepts=[_SK], rejects=[{**_SK, "wave_m": 4}],
+)  # fmt: skip
+def parts_have_their_tails(c: Quantities) -> BoolExpr:
+    """Stream-K kernels with compv3 do not have eight waves.
+
+    Why: for eight waves it takes tails that belong to another pipeline (GPROB028).
+
+    Fix: use another number of waves, mem or compv4.
+    """
+    return c.waves != 8
+
+
+@rule(
+    "GEMM072", "stream-k-without-coherence", kind="compile", since="2026.06",
+    applies=lambda c: c.streamk.isin("linear", "tree"),
+    says=("stream-K with strategy {streamk} hands parts of sums from block to block, which {arch} has no "
+          "operations for"),
+    source=["ops/gemm/kernel/streamk_gemm/streamk_gemm_coherency.hpp: StreamKCoherency",
+            f"{_SK_LATER}::SignalStorePartialDone (s_store_dword, which gfx11 and gfx12 lack) {LATER}"],
+    accepts=[{**_SK, "streamk": "linear"}],
+    rejects=[{**_SK, "streamk": "tree", "arch": "gfx1201"}],
+)  # fmt: skip
+def parts_are_coherent(c: Quantities) -> BoolExpr:
+    """Sums that are handed on run on GPUs for which they are coherent.
+
+    Why: the flag of a part is stored by an instruction that gfx11 and gfx12 lack. (SK003 says it of
+    convolutions, which leave out gfx908, too.)
+
+    Fix: use the strategy atomic.
+    """
+    return c.has("streamk") | (c.arch == "gfx908")

@@ -89,31 +89,37 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     widened = {
         word: (a, a, acc) for word, (a, b, acc) in w.TYPES.items() if b == "int4"
     }  # instructions see A's type on both sides
+    shared = tile_gemm.facts(gpus, ck, {**mixed, **widened})
+    if ck >= "2026.06":  # is_a_load_tr, is_b_load_tr: not with pk_int4_t
+        shared["transpose_load"] = tile_gemm.facts(gpus, ck, mixed)["transpose_load"]
     return {
-        **tile_gemm.facts(gpus, ck, {**mixed, **widened}),
+        **shared,
         **warp_gemms.tables(ck),
         # the dispatcher's map of types lacks fp32, which it looks up as fp16
         **upstream.tables(gpus, w.PIPELINES, {**w.TYPES, "fp32": w.TYPES["fp16"]}),
-        "schedulers": SCHEDULED,
+        **tile_gemm.features(gpus, ("streamk",)),
+        "schedulers": SCHEDULED[ck],
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
     }
 
 
-#: The schedulers that each pipeline implements; the basic one and that for weights do not look.
-SCHEDULED = Table.relation(
-    "schedulers",
-    ("pipeline", "scheduler"),
-    [
-        *((p, "intrawave") for p in w.PIPELINES),
-        ("mem", "interwave"),
-        *(
-            (p, s)
-            for p in ("basic_v1", "basic_v2", "preshufflev2")
-            for s in ("interwave", "default")
-        ),
-    ],
-    source="ops/gemm/pipeline/gemm_pipeline_ag*.hpp: PipelineImpl specializations",
-)
+def _scheduled(*free: str) -> Table:
+    """The schedulers that each pipeline implements; free ones do not look."""
+    looked = {("mem", "interwave"), ("basic_v1", "interwave")}
+    pairs = looked | {(p, s) for p in free for s in ("interwave", "default")}
+    return Table.relation(
+        "schedulers",
+        ("pipeline", "scheduler"),
+        [*((p, "intrawave") for p in w.PIPELINES), *sorted(pairs)],
+        source="ops/gemm/pipeline/gemm_pipeline_ag*.hpp: PipelineImpl specializations",
+    )
+
+
+#: By CK version; since 2026.06 the basic pipeline has forms for intrawave and interwave.
+SCHEDULED = {
+    "2025.11": _scheduled("basic_v1", "basic_v2", "preshufflev2"),
+    "2026.06": _scheduled("basic_v2", "preshufflev2"),
+}
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:

@@ -42,6 +42,29 @@ QUAD: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
     ((a, b), False): _QUAD for a in ("fp8", "bf8") for b in ("fp8", "bf8")
 }
 
+_BYTES = ("fp8", "bf8")
+_BYTE_TWICE: Sequence[Shape] = ((32, 32, 32), (16, 16, 64))
+
+#: Since 2026.06 A and B have accesses of their own. Of both operands, those that both have:
+DOUBLE_LATER: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    **DOUBLE,
+    **{((d, d), False): _BYTE_TWICE for d in _BYTES},
+    (("fp8", "fp8"), True): ((32, 32, 32),),
+    **{(("int8", "int8"), turned): ((16, 16, 64),) for turned in (False, True)},
+}
+QUAD_LATER: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    ((a, b), turned): ((32, 32, 64),) for a in _BYTES for b in _BYTES for turned in (False, True)
+}
+#: and those that one operand has, with one access of the other.
+DOUBLE_APART: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    **{((d, d), False): _TWICE for d in ("fp16", "bf16")},
+    **{((d, d), False): _BYTE_TWICE for d in _BYTES},
+    (("int8", "int8"), False): ((16, 16, 64),),
+}
+QUAD_APART: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
+    ((a, b), False): ((32, 32, 64),) for a in _BYTES for b in _BYTES
+}
+
 #: What the list of June 2026 has beside it, with C as computed.
 _LATER: Mapping[Pair, Sequence[Shape]] = {
     ("fp32", "fp32"): ((16, 16, 8), (32, 32, 4), (32, 32, 8)),
@@ -100,6 +123,18 @@ def tables(ck: str) -> dict[str, Table]:
     return {
         "header_warp_tiles": _table("header_warp_tiles", ck, single, twice=False),
         "block_warp_tiles": _table("block_warp_tiles", ck, single, twice=True),
-        "double_access_tiles": _table("double_access_tiles", ck, DOUBLE, twice=True),
-        "quad_access_tiles": _table("quad_access_tiles", ck, QUAD, twice=True),
+        **accesses(ck),
     }
+
+
+def accesses(ck: str) -> dict[str, Table]:
+    """The warp GEMMs with several accesses a lane, of both operands and (`apart`) of one."""
+    if ck < "2026.06":
+        both, twice = {"double": DOUBLE, "quad": QUAD}, True
+        one = both
+    else:
+        both, twice = {"double": DOUBLE_LATER, "quad": QUAD_LATER}, False
+        one = {"double": DOUBLE_APART, "quad": QUAD_APART}
+    named = {f"{n}_access_tiles": t for n, t in both.items()}
+    named |= {f"{n}_apart_tiles": t for n, t in one.items()}
+    return {name: _table(name, ck, found, twice=twice) for name, found in named.items()}

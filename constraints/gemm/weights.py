@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import Quantities
 from ckrules.engine.expr import BoolExpr, all_of, ite, maximum
 from ckrules.engine.rules import rule
@@ -137,10 +138,10 @@ def a_has_rows(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM053", "columns-of-a-not-shared", kind="compile", until="2026.06",
+    "GEMM053", "columns-of-a-not-shared", kind="compile",
     applies=lambda c: c.shuffled_b & c.a_transposed & (c.tile_m == c.tile_k),
     says="{waves} waves do not share out the columns of A: tile_m = tile_k = {tile_k}",
-    source=f"{_POLICY}: MakeADramTileDistribution (ColumnMajor), static_assert on total_pixels, KPack and KPerBlock",
+    source=f"{_POLICY}: MakeADramTileDistribution (ColumnMajor), static_assert on total_pixels, KPack and KPerBlock {BOTH}",
     accepts=[{**_OWN, **_SQUARE}],
     rejects=[{**_OWN, **_SQUARE, "tile_m": 32, "tile_k": 32, "wave_k": 8, "warp_tile_m": 16}],
 )  # fmt: skip

@@ -24,7 +24,7 @@ _PERMUTED: Mapping[str, Any] = {**_SHUFFLED, **_SMALL, "permute_n": True}
 
 
 #: What groups say themselves: their pipelines are other classes, which assert it.
-_OF_OTHERS = ("WAVE001", "PIPE002")
+_OF_OTHERS = ("WAVE001", "PIPE002", "GEMM035")
 #: Since 2026.06 these kernels always meet these.
 _MET_LATER = (*MET_LATER, "LDS002")
 
@@ -81,6 +81,10 @@ EXAMPLES: Mapping[str, Examples] = {
                         {**_OTHERS, "dtype": "fp8_i4", "layout": "rrr"}),
     "GEMM033": _instead({"variant": "bquant", "dtype": "fp8_i4"},
                         {**_SHUFFLED, "dtype": "fp8_i4", "warp_tile_k": 8}),
+    "GEMM035": _instead({"@ck": "2026.06", **_OTHERS, "arch": "gfx950", "layout": "rrr",
+                         "warp_tile_k": 16},
+                        {"@ck": "2026.06", **_OTHERS, "arch": "gfx950", "layout": "rrr", **_SMALL,
+                         "warp_tile_k": 64, "transpose_c": True}),
     "GEMM034": _instead({**_OTHERS, "dtype": "fp8_i4"},
                         {**_OTHERS, **_SMALL, "dtype": "fp8_i4", "tile_n": 16, "tile_k": 32,
                          "wave_m": 8, "wave_n": 1}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.quantities import Quantities
 from ckrules.engine.expr import BoolExpr, all_of, implies
@@ -166,39 +167,47 @@ def epilogue_widens_a(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile", until="2026.06",
+    "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile",
     applies=lambda c: c.narrow_a & ~c.grouped,
     says=["{pipeline} does not widen an A of 4 bits: {dtype}",
           "an A of 4 bits is not transposed on its way to LDS: layout {layout}"],
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: operator() for single inputs (the function of B takes A's type)",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (ADataType)",
-            "core/container/thread_buffer.hpp: get_as static_assert"],
+            f"core/container/thread_buffer.hpp: get_as static_assert {BOTH}",
+            f"ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: operator() static_assert on ABlockTensor {BOTH}"],
     accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
-    rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem"},
+    rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem", "@ck": "2025.11"},
+             {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5"},
              {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
 )  # fmt: skip
 def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
     """Without groups an A of 4 bits is used with compv3 or basic_v1, and compv3 reads its rows.
 
     Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
-    the transposition in registers counts an element to a byte.
+    the transposition in registers counts an element to a byte. Since 2026.06 mem has a function
+    for each operand.
 
     Fix: use compv3 and a layout that begins with r.
     """
-    return all_of(~c.pipeline.isin("mem", "compv5"), ~c.a_transposed | (c.pipeline != "compv3"))
+    later = c.since("2026.06")
+    plain = c.pipeline != "compv5" if later else ~c.pipeline.isin("mem", "compv5")
+    turning = c.pipeline.isin("mem", "compv3") if later else c.pipeline == "compv3"
+    return all_of(plain, ~(c.a_transposed & turning))
 
 
 @rule(
-    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result", until="2026.06",
+    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result",
     applies=lambda c: c.narrow_a,
-    says="{pipeline} loads elements of A one by one, and of {dtype} a byte holds two",
-    source="ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
+    says="{pipeline} takes a byte for an element of A, and of {dtype} it holds two",
+    source=["ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
+            f"ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: a_lds_block_space_size_aligned {LATER}"],
     accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
 )  # fmt: skip
 def rows_are_loaded_by_byte(c: Quantities) -> BoolExpr:
     """An A of 4 bits is not used with basic_v1.
 
-    Why: it loads by element, of which a byte holds two.
+    Why: it loads by element, of which a byte holds two. Since 2026.06 it places B behind A in LDS
+    as if A had bytes, and so beyond what it has of LDS.
 
     Fix: use compv3.
     """

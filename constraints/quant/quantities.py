@@ -95,6 +95,11 @@ class Quantities(Gemm):
         """Where the headers have the warp GEMM of the type that instructions see."""
         return self._has("header_warp_tiles")
 
+    @property
+    def widens_tile(self) -> bool:
+        """Shuffled weights with groups are widened by the warp tile."""
+        return False
+
     # -- scales ------------------------------------------------------------------------------
 
     @quantity_in("bytes")

@@ -47,7 +47,7 @@ def groups_have_one_row(c: Quantities) -> BoolExpr:
 def shuffled_groups_have_one_column(c: Quantities) -> BoolExpr:
     """With shuffled weights a group has one column.
 
-    Why: asserted until 2026.06.
+    Why: asserted until 2026.06; since then the pipeline counts blocks along N.
 
     Fix: use groups of 1x1xK, or compv3.
     """

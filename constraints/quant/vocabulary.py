@@ -77,12 +77,15 @@ def fields(archs: Sequence[str]) -> list[Expr]:
 def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     """The tables that rules look up, by name."""
     seen = {word: (both, both, "fp32") for word, (_, _, both) in w.TYPES.items()}
-    accesses = warp_gemms.tables(ck)
+    shared = tile_gemm.facts(gpus, ck, seen)
+    if ck >= "2026.06":  # is_a_load_tr, is_b_load_tr: not with pk_int4_t
+        wide = {word: seen[word] for word, types in w.TYPES.items() if "int4" not in types}
+        shared["transpose_load"] = tile_gemm.facts(gpus, ck, wide)["transpose_load"]
     return {
-        **tile_gemm.facts(gpus, ck, seen),
+        **shared,
         "header_warp_tiles": warp_gemms.shapes(ck, seen),
-        **{name: accesses[name] for name in ("double_access_tiles", "quad_access_tiles")},
-        "schedulers": gemm.SCHEDULED,
+        **warp_gemms.accesses(ck),
+        "schedulers": gemm.SCHEDULED[ck],
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
         "scale_bytes": Table(
             "scale_bytes", ("dtype_scale",), {d: DTYPES[d] // 8 for d in w.SCALES}

@@ -55,7 +55,8 @@ def double_buffer_is_on(c: TileGemm) -> BoolExpr:
 def double_buffer_is_off(c: TileGemm) -> BoolExpr:
     """mem, compv3 and compv5 have double_smem_buffer off.
 
-    Why: with it the kernel passes two LDS pointers, which these pipelines do not take.
+    Why: with it the kernel passes two LDS pointers, which these pipelines do not take. Since
+    2026.06 kernels pass one.
 
     Fix: set double_smem_buffer to false.
     """
@@ -234,7 +235,7 @@ def basic_v1_reads_lds(c: TileGemm) -> BoolExpr:
 
     Why: with intrawave the block GEMM takes its operands from registers that a call of the
     pipeline has to fill before, and this pipeline never makes that call: every result is zero.
-    Upstream's launchers and instances do so. Kernels of `ckrules generate` pass the scheduler
+    Upstream's launchers and instances do so; since 2026.06 the pipeline makes it. Kernels of `ckrules generate` pass the scheduler
     Default on to the pipeline instead, whose block GEMM reads LDS by itself, and compute right:
     so such kernels are legal, and the rule is one of the profile `fast` and a warning of
     `ckrules check`.

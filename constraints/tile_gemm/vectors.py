@@ -233,7 +233,7 @@ def wave_groups_transpose_elements(c: TileGemm) -> BoolExpr:
     """With several wave groups an operand is loaded by element to be transposed in registers.
 
     Why: the distribution for wave groups names its dimensions so that transposing loses one of
-    them as soon as a vector has more than one element.
+    them as soon as a vector has more than one element. Since 2026.06 it goes by their order.
 
     Fix: set num_wave_groups to 1.
     """

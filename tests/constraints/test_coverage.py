@@ -80,7 +80,7 @@ COMBINATIONS = [
 STARTS: dict[str, dict[str, Any]] = {
     "preshuffle": {"pipeline": "preshufflev2", "double_smem_buffer": True},
     "multi_d": {"layout": "rcrr", "num_d": 1, "elementwise_op": "add"},
-    "stream_k": {"streamk": "linear"},
+    "stream_k": {"streamk": "atomic"},
 }
 
 

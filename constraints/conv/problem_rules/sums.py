@@ -186,7 +186,8 @@ def compv4_split_is_not_three_tiles(c: ConvProblem) -> BoolExpr:
     """compv4 in a split backward weight does not have exactly three block tiles along each part.
 
     Why: for three it runs its loop once, two tiles, and then a tail of three. The two tiles too
-    many are the next part's, which are summed twice; without a split they are padding.
+    many are the next part's, which are summed twice; without a split they are padding. Since
+    2026.06 it has no loop for three.
 
     Fix: use another split_k or tile_k, or compv3.
     """
@@ -251,7 +252,8 @@ def one_tail_serves_all_gemms(c: ConvProblem) -> BoolExpr:
 
     Why: one GEMM is run for each residue of the filter by the stride, and each has its own sum,
     but the launcher picks one tail, for the sum over the whole filter. A GEMM whose last round
-    has more tiles than that tail leaves out the rest.
+    has more tiles than that tail leaves out the rest. Since 2026.06 the kernel picks a tail for
+    each on the device.
 
     Fix: use compv3.
     """
@@ -262,6 +264,24 @@ def one_tail_serves_all_gemms(c: ConvProblem) -> BoolExpr:
         own = ceil_div(c.group_k * taps, c.tile_k)
         served.append((own <= stages) | ((own - 1) % stages <= (whole - 1) % stages))
     return implies(whole > stages, all_of(*served))
+
+
+@rule(
+    "PROB024", "parts-stored-over-each-other", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.backward & (c.k_batch > 1),
+    says="epilogue {epilogue} stores each of split_k = {k_batch} parts of a sum over the others",
+    source="ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (the condition is true, that on DstInMemOp is taken out) (CK 2026.06, read)",
+    accepts=[{"variant": "bwd_weight", "k_batch": 2}],
+    rejects=[{"variant": "bwd_weight", "epilogue": "default", "vector_c": 8, "k_batch": 2}],
+)  # fmt: skip
+def parts_are_added(c: ConvProblem) -> BoolExpr:
+    """The backward directions split the sum with the epilogue cshuffle.
+
+    Why: the default epilogue stores since 2026.06, whatever the window of the result asks for.
+
+    Fix: set split_k to 1, or use cshuffle.
+    """
+    return c.epilogue != "default"
 
 
 @rule(
@@ -281,7 +301,8 @@ def split_needs_atomics(c: ConvProblem) -> BoolExpr:
     """Backward weight splits the sum only where its results can be added atomically.
 
     Why: with the default epilogue, and at widths that have no atomic addition, the instantiation
-    for split-K does not compile, and the kernel is built without it.
+    for split-K does not compile, and the kernel is built without it. Since 2026.06 kernels always
+    have it: EPI009 and PROB024 say what is wrong then.
 
     Fix: set split_k to 1, use cshuffle, or narrow vector_c.
     """

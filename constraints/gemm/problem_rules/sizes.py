@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import LATER
 from ckrules.constraints.gemm.problem_fields import GemmProblem
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
@@ -18,6 +19,7 @@ _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
 }  # fmt: skip
 _FOURTH: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
+_ASYNC: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True}
 _PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
 
 
@@ -186,7 +188,8 @@ def kernels_have_split(c: GemmProblem) -> BoolExpr:
 
     Why: `ckrules generate` leaves them out where nothing of the results' type and width can be
     added, for shuffled weights and tensors D of groups, whose parts would be wrong, and for
-    stream-K, which shares sums out itself.
+    stream-K, which shares sums out itself. Since 2026.06 kernels hold both forms (GPROB027 and
+    GPROB029).
 
     Fix: use k_batch = 1.
     """
@@ -227,7 +230,7 @@ def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
 
     Why: for three it runs its loop once, two tiles, and then a tail of three. What lies behind K
     is the next row of A and column of B. With pad_k, and where K is not contiguous in one of
-    them, zeros are read there.
+    them, zeros are read there. Since 2026.06 it has no loop for three.
 
     Fix: use a kernel with pad_k, another tile_k, or compv3.
     """
@@ -235,11 +238,12 @@ def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
 
 
 @rule(
-    "GPROB026", "one-tile-in-compv6", kind="wrong-result", until="2026.06",
+    "GPROB026", "one-tile-in-compv6", kind="wrong-result",
     applies=lambda c: (c.pipeline == "compv6") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
     says=("{pipeline} sums tiles too many where a sum has a single one: {part_length} products with "
           "tile_k = {tile_k}"),
-    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v6.hpp: GetBlockLoopTailNum (Odd for one tile; run)",
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v6.hpp: GetBlockLoopTailNum (Odd for one tile; run)",
+            f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v6.hpp: GetBlockLoopTailNum {LATER}"],
     accepts=[{"pipeline": "compv6"}], rejects=[{"pipeline": "compv6", "K": 64}],
 )  # fmt: skip
 def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
@@ -251,6 +255,93 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
     Fix: use a kernel with pad_k, a smaller tile_k, or compv3.
     """
     return ceil_div(c.part_length, c.tile_k) >= 2
+
+
+@rule(
+    "GPROB030", "loads-under-way-in-epilogue", kind="wrong-result",
+    applies=lambda c: (c.pipeline == "comp_async") & (c.epilogue == "cshuffle") & (c.waves > 1),
+    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products "
+          "with tile_k = {tile_k} in {waves} waves"),
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::One and Two (run)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop (ROCm/rocm-libraries of 2026; read, not run)"],
+    accepts=[{**_ASYNC, "K": 192}, {"@ck": "2026.06", **_ASYNC, "K": 128}],
+    rejects=[{**_ASYNC, "K": 256}],
+)  # fmt: skip
+def loads_end_before_epilogue(c: GemmProblem) -> BoolExpr:
+    """comp_async with cshuffle and several waves sums an odd number of tiles, three at least.
+
+    Why: it always loads one tile more, beyond the sum, straight to the LDS that cshuffle writes
+    then. Only the tail of three waits for these loads; a wave that is ahead is overwritten by
+    those of another. Since 2026.06 it does so in sums of four tiles and more.
+
+    Fix: use the epilogue default, one wave, compv4, or another tile_k.
+    """
+    tiles = (ceil_div(c.part_length, c.tile_k), ceil_div(c.last_part, c.tile_k))
+    if c.since("2026.06"):
+        return all_of(*((t % 2 == 1) | (t == 2) for t in tiles))
+    return all_of(*((t % 2 == 1) & (t > 1) for t in tiles))
+
+
+@rule(
+    "GPROB027", "parts-stored-over-each-other", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.k_batch > 1,
+    says="epilogue {epilogue} stores each of {k_batch} parts of a sum over the others",
+    source=f"ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (the condition is true, that on DstInMemOp is taken out) {LATER}",
+    accepts=[{"k_batch": 2}],
+    rejects=[{"k_batch": 2, "epilogue": "default", "dtype_c": "fp32"}],
+)  # fmt: skip
+def parts_are_added(c: GemmProblem) -> BoolExpr:
+    """Sums are split by kernels with the epilogue cshuffle.
+
+    Why: the default epilogue stores since 2026.06, whatever the window of C asks for.
+
+    Fix: use k_batch = 1, or cshuffle.
+    """
+    return c.epilogue != "default"
+
+
+@rule(
+    "GPROB028", "tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.pipeline == "compv3") & (c.waves == 8) & (c.variant != "stream_k"),
+    says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
+          "padding, one or an even number above two: {part_length} products with tile_k = {tile_k}"),
+    source=f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
+    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
+    accepts=[{"wave_m": 4, "K": 320}, {**_PADDED, "wave_m": 4}],
+    rejects=[{"wave_m": 4}, {**_PADDED, "wave_m": 4, "K": 192}],
+)  # fmt: skip
+def compv3_of_eight_waves_has_its_tiles(c: GemmProblem) -> BoolExpr:
+    """compv3 with eight waves has no sum of three block tiles, and none with a tile too many.
+
+    Why: for eight waves it takes tails that belong to another pipeline. Three tiles skip the loop,
+    and only one is summed. A single one and even numbers from four on get one tile too many: zeros
+    with pad_k, and where K is not contiguous in A or in B, but else the next row and column.
+
+    Fix: use another number of waves, another tile_k, or compv4.
+    """
+    tiles = ceil_div(c.part_length, c.tile_k)
+    whole: BoolExpr = tiles != 3
+    kept = (tiles == 2) | ((tiles % 2 == 1) & (tiles > 1))
+    return whole & implies(~c.pad_k & ~c.a_transposed & ~c.b_transposed, kept)
+
+
+@rule(
+    "GPROB029", "d-in-every-part", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.k_batch > 1) & (c.variant == "grouped"),
+    says="each of {k_batch} parts of a sum applies the tensors D: num_d = {num_d}, expected 0",
+    source=f"ops/gemm/kernel/grouped_gemm_kernel.hpp: IsSupportedArgument, RunGemm (d_block_window of every part) {LATER}",
+    accepts=[{"variant": "grouped", "k_batch": 2}],
+    rejects=[{"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+              "k_batch": 2}],
+)  # fmt: skip
+def d_is_applied_once(c: GemmProblem) -> BoolExpr:
+    """Sums of groups with tensors D are not split.
+
+    Why: every part would add or multiply D. The kernel for multi_d refuses it.
+
+    Fix: use k_batch = 1.
+    """
+    return c.num_d == 0
 
 
 @rule(

@@ -1,0 +1,10 @@
+"""Which CK a source was read in, said behind it: the headers of 2026.06 are not at hand.
+
+Where a rule holds for both versions, the one of 2025.11 was compiled or run, and that of 2026.06
+read in ROCm/rocm-libraries, projects/composablekernel.
+"""
+
+from __future__ import annotations
+
+BOTH = "(CK 2025.11, and 2026.06 as read in ROCm/rocm-libraries)"
+LATER = "(CK 2026.06, read in ROCm/rocm-libraries)"

@@ -1,0 +1,82 @@
+"""What CK 2026.06 lifts of the faults of 2025.11, what it keeps, and what it adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckrules.constraints import book
+from ckrules.kernels import problem_books
+
+TWO = {"pipeline": "compv4", "double_smem_buffer": True}
+STREAMS = {"variant": "stream_k", "streamk": "atomic"}
+INT8 = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
+PAIR = {"pipeline": "compv5", "epilogue": "default", "wave_m": 1, "wave_n": 1, "wave_k": 2,
+        "num_wave_groups": 2}  # fmt: skip
+BYTES = {"arch": "gfx950", "dtype": "fp8", "layout": "rrr"}
+
+
+def _codes(ck: str, given: dict[str, Any]) -> list[str]:
+    rules = book(str(given.get("variant", "standard")), ck=ck)
+    point = rules.point({**rules.vocabulary.baseline, **given})
+    return [v.code for v in rules.violations(point)]
+
+
+@pytest.mark.parametrize(
+    ("given", "then", "later"),
+    [
+        # a single pointer to LDS, and tails that pipelines pick themselves
+        ({"variant": "batched", **TWO}, ["GEMM060"], []),
+        ({"variant": "grouped", "pipeline": "compv6"}, ["GEMM061"], []),
+        ({**STREAMS, **TWO}, ["GEMM060", "GEMM061"], []),
+        ({**STREAMS, "pipeline": "compv6"}, ["GEMM061"], ["GEMM068"]),
+        ({"variant": "grouped", "persistent": True}, ["GEMM067"], []),
+        ({"pipeline": "basic_v1"}, ["GEMM029"], []),
+        ({"pipeline": "basic_v1", "scheduler": "default"}, [], ["PIPE002"]),
+        # every wave stores, where GemmKernel of 2025.11 asked for the first
+        (PAIR, [], ["GEMM066"]),
+        # what writes results is as it was, but for the default epilogue, which no longer adds
+        ({"dtype_c": "bf8"}, ["GEMM010"], ["GEMM010"]),
+        ({**INT8, "dtype_c": "bf16"}, ["GEMM011"], ["GEMM011"]),
+        ({**INT8, "dtype_c": "int8"}, [], ["GEMM069"]),
+        ({**STREAMS, "epilogue": "default"}, ["GEMM064"], ["GEMM070"]),
+        ({"epilogue": "default", "pad_n": True, "dtype_c": "fp8"}, [], ["GEMM008"]),
+        # 4-bit weights
+        ({"dtype": "fp16_i4", "layout": "rrr"}, ["GEMM031"], ["GEMM031"]),
+        ({"dtype": "fp16_i4", **PAIR}, ["GEMM032"], ["GEMM032", "GEMM066"]),
+        # two 8-bit types: compv3 multiplies them, but not with C transposed
+        ({"dtype": "fp8_bf8"}, ["GEMM026"], []),
+        ({"dtype": "fp8_bf8", "transpose_c": True}, ["GEMM026"], ["GEMM030"]),
+        # reads that transpose, with accesses of each operand's own
+        ({**BYTES, "warp_tile_k": 32}, ["GEMM027"], []),
+        ({**BYTES, "dtype": "fp16", "transpose_c": True}, [], ["GEMM035"]),
+        ({"variant": "preshuffle"}, ["GEMM052"], ["GEMM052"]),
+        ({"pipeline": "comp_async", "double_smem_buffer": True}, ["GEMM028"], ["GEMM028"]),
+        ({**STREAMS, "wave_m": 4, "tile_n": 64}, [], ["GEMM071"]),
+        ({**STREAMS, "streamk": "tree"}, ["GEMM063"], []),
+    ],
+)
+def test_kernels(given: dict[str, Any], then: list[str], later: list[str]) -> None:
+    assert (_codes("2025.11", given), _codes("2026.06", given)) == (then, later)
+
+
+@pytest.mark.parametrize(
+    ("given", "then", "later"),
+    [
+        ({**TWO, "K": 192}, ["GPROB025"], []),
+        ({"pipeline": "compv6", "K": 64}, ["GPROB026"], ["GPROB026"]),
+        ({"wave_m": 4, "K": 192}, [], ["GPROB028"]),
+        ({"wave_m": 4, "K": 256, "pad_k": True}, [], []),
+        ({"epilogue": "default", "dtype_c": "fp32", "k_batch": 2}, [], ["GPROB027"]),
+        ({"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+          "k_batch": 2}, ["GPROB009"], ["GPROB029"]),
+    ],
+)  # fmt: skip
+def test_problems(given: dict[str, Any], then: list[str], later: list[str]) -> None:
+    found = []
+    for ck in ("2025.11", "2026.06"):
+        rules = problem_books.book(str(given.get("variant", "standard")), ck=ck)
+        point = rules.point({**rules.vocabulary.baseline, **given})
+        found.append([v.code for v in rules.violations(point)])
+    assert found == [then, later]
