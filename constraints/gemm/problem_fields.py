@@ -77,16 +77,6 @@ class GemmProblem(Quantities):
         """True where host libraries take tensors whose rows, or columns, lie apart."""
         return self.variant.isin(*STRIDED)
 
-    @cached_property
-    def d_row(self) -> BoolExpr:
-        """True where rows of every D are contiguous."""
-        return self.has_d & self.letter(3, "r")
-
-    @cached_property
-    def d_column(self) -> BoolExpr:
-        """True where columns of every D are contiguous."""
-        return self.has_d & self.letter(3, "c")
-
     @quantity
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide its contiguous dimension."""

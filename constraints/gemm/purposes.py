@@ -14,6 +14,9 @@ from ckrules.engine.rules import rule
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
 _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
 _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
+_ADD: Mapping[str, Any] = {
+    "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
+}  # fmt: skip
 _LINES: Mapping[str, Any] = {
     "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
     "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
@@ -28,7 +31,7 @@ _PARTS: Mapping[str, Any] = {
     says=["{variant} without D has a layout of three letters, for A, B and C, not {layout}",
           "{variant} with D has a layout of four letters, for A, B, C and every D, not {layout}"],
     source=["ops/gemm/kernel/gemm_kernel.hpp: GemmKernel (no D)", _MULTI_D],
-    accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    accepts=[{}, _ADD],
     rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
 def layout_has_its_letters(c: Quantities) -> BoolExpr:
@@ -105,6 +108,25 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
     Fix: use the default epilogue.
     """
     return c.c_row
+
+
+@rule(
+    "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
+    applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
+    says="{epilogue} reads tensors D transposed: layout {layout} has D with columns contiguous",
+    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeDBlockWindows (N along the first dimension)",
+            f"{_EPILOGUES}: make_tile_window of ds_dram_windows with the distribution of C (run)"],
+    accepts=[_ADD], rejects=[{**_ADD, "layout": "rccc", "epilogue": "default"}],
+)  # fmt: skip
+def ds_have_rows(c: Quantities) -> BoolExpr:
+    """Tensors D that are used have contiguous rows.
+
+    Why: where their columns are contiguous the kernel makes windows of N by M, and the epilogue
+    reads them as it has C, M by N: each tile of D comes transposed.
+
+    Fix: use a layout whose D has rows, and with it C.
+    """
+    return ~c.d_column
 
 
 @rule(
@@ -247,7 +269,7 @@ def integers_become_numbers(c: Quantities) -> BoolExpr:
     applies=lambda c: c.has_d,
     says="D and C have one layout: {layout}",
     source="ops/gemm/kernel/universal_gemm_kernel.hpp: IsSupportedArgument (DiLayout and CLayout, both compiled in)",
-    accepts=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
+    accepts=[_ADD],
     rejects=[{"variant": "multi_d", "layout": "rcrc", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
 def d_is_laid_out_as_c(c: Quantities) -> BoolExpr:

@@ -90,6 +90,16 @@ class Quantities(Fields):
         return (self.variant == "multi_d") | ((self.variant == "grouped") & (self.num_d >= 1))
 
     @cached_property
+    def d_row(self) -> BoolExpr:
+        """True where rows of every D are contiguous."""
+        return self.has_d & self.letter(3, "r")
+
+    @cached_property
+    def d_column(self) -> BoolExpr:
+        """True where columns of every D are contiguous."""
+        return self.has_d & self.letter(3, "c")
+
+    @cached_property
     def one_buffer(self) -> BoolExpr:
         """True where the kernel hands the pipeline one LDS buffer whatever double_smem_buffer is."""
         return self.variant.isin(*ONE_BUFFER)

@@ -12,6 +12,7 @@ from ckrules.engine.rules import rule
 
 _BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
 _GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
+_UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"
 _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel"
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
@@ -21,6 +22,8 @@ _WAVES: Mapping[str, Any] = {
     "pipeline": "compv5", "epilogue": "default", "wave_m": 1, "wave_n": 1, "wave_k": 2,
     "num_wave_groups": 2,
 }  # fmt: skip
+#: Two waves, each a group of its own.
+_PAIR: Mapping[str, Any] = {"wave_m": 2, "wave_n": 1, "num_wave_groups": 2}
 
 #: Pipelines that take hot loop and tail as values, by variants that decide on the device.
 _DECIDING = {"grouped": ("mem", "compv3", "compv4"), "stream_k": ("mem", "compv3")}
@@ -166,6 +169,30 @@ def one_group_stores(c: Quantities) -> BoolExpr:
     has store it. The others have all waves store.
 
     Fix: use a pipeline with one wave group.
+    """
+    return c.num_wave_groups == 1
+
+
+@rule(
+    "GEMM073", "first-wave-stores", kind="wrong-result", until="2026.06",
+    applies=lambda c: (
+        c.variant.isin("standard", "multi_d", "preshuffle")
+        & (c.pipeline != "compv5") & ~c.persistent & ~c.double_smem_buffer
+    ),
+    says=("with num_wave_groups = {num_wave_groups} the first wave alone stores, and {pipeline} has "
+          "a part of the tile in each"),
+    source=f"{_UNIVERSAL}::operator() (scheduler_type), RunGemm (UseDefaultScheduler; run)",
+    accepts=[{}],
+    rejects=[{**_PAIR}, {**_PAIR, "pipeline": "basic_v1", "scheduler": "default"}],
+)  # fmt: skip
+def one_group_leaves_all_to_store(c: Quantities) -> BoolExpr:
+    """Of the pipelines with one LDS buffer only compv5 has several wave groups.
+
+    Why: with several groups the kernel has its first wave store alone, as compv5 wants it, whose
+    sums end there. Other pipelines leave a part of the tile in every wave, and the rest of C is
+    not written. Persistent kernels let every wave store.
+
+    Fix: set num_wave_groups to 1.
     """
     return c.num_wave_groups == 1
 

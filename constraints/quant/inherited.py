@@ -114,7 +114,7 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
         {"stride_b": 520}, {**_SHUFFLED, "stride_b": 520}, {"dtype": "i4_fp8", "stride_a": 520}
     ),
     "GPROB022": _instead(_SHUFFLED, {**_SHUFFLED, "pad_n": True, "N": 520}),
-    "GPROB030": _instead(
+    "GPROB040": _instead(
         {"dtype": "i4_fp8"},
         {
             "dtype": "i4_fp8",

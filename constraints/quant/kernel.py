@@ -305,3 +305,23 @@ def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
     """
     stored, one = c.epilogue == "cshuffle", c.repeat_n == 1
     return all_of(implies(stored, c.shuffled_b | one), implies(~stored, ~c.shuffled_b | one))
+
+
+@rule(
+    "QUANT034", "row-scales-of-first-warp-tile", kind="wrong-result",
+    applies=lambda c: (c.variant == "rowcol_quant") & c.from_registers,
+    says=("results from registers have the row scales of the first of {repeat_m} warp tiles along M: "
+          "{repeat_m=}, expected 1"),
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (scale_m_window is not moved; run)",
+    accepts=[{**ROWCOL, "permute_n": True}],
+    rejects=[{**ROWCOL, "permute_n": True, "tile_m": 128}],
+)  # fmt: skip
+def registers_have_their_row_scales(c: Quantities) -> BoolExpr:
+    """rowcol_quant stores from registers where a wave has one warp tile along M.
+
+    Why: with permute_n the epilogue moves on along M from one warp tile to the next, but not in the
+    scales of rows.
+
+    Fix: turn permute_n off, or use more waves along M.
+    """
+    return c.repeat_m == 1

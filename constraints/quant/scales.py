@@ -293,7 +293,7 @@ def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT034", "rows-of-lanes-unsaid", kind="compile", until="2026.06",
+    "QUANT036", "rows-of-lanes-unsaid", kind="compile", until="2026.06",
     applies=lambda c: _other_rows(c) & ~c.preshuffle_quant,
     says="the warp GEMMs of {arch} do not say which rows of results a lane holds, as aquant asks",
     source=[f"{_PICKER}: kCMLane",
@@ -308,5 +308,23 @@ def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
     not. Since 2026.06 it asks for another.
 
     Fix: turn transpose_c on.
+    """
+    return c.wave_size == 64
+
+
+@rule(
+    "QUANT035", "eight-bit-scales-on-waves-of-32", kind="hardware", until="2026.06",
+    applies=lambda c: c.grouped & (c.dtype_scale != "fp32"),
+    says="{arch} has no instruction that takes a byte of a register (SDWA): scales of {dtype_scale}",
+    source="ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (src0_sel:BYTE_0)",
+    accepts=[{"dtype_scale": "fp8"}], rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"}],
+)  # fmt: skip
+def eight_bit_scales_have_sdwa(c: Quantities) -> BoolExpr:
+    """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes.
+
+    Why: the function that widens a scale is written in GCN's assembly; the assembler of RDNA
+    refuses it.
+
+    Fix: use scales of fp32.
     """
     return c.wave_size == 64

@@ -258,6 +258,19 @@ def test_accesses_outside_of_lds() -> None:
             assert b.faults[FaultKind.LDS_OUTSIDE].lane == 63
 
 
+@pytest.mark.parametrize("text", [
+    "ds_read_b32 v1, v0 offset:32", "ds_read2_b32 v[1:2], v0 offset0:8 offset1:9",
+])  # fmt: skip
+def test_a_negative_base_takes_an_offset(text: str) -> None:
+    """LLVM folds offsets into accesses whose base is below zero, so that the sum has 32 bits."""
+    b = Bench(text, lds=256)
+    b.chunk.lds.bytes[0, :256] = np.arange(256, dtype=np.uint8)
+    b.chunk.lds._written[:] = 1
+    b.v(0, (4 * (LANE % 8) - 32).astype(np.int32).view(np.uint32)).run()
+    assert (b.get(1)[0] & 0xFF == 4 * (LANE % 8)).all()
+    assert not b.faults
+
+
 ATOMIC = "v_mov_b32_e32 v0, 0\nv_mov_b32_e32 v1, 1\n"
 
 

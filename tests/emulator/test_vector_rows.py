@@ -67,6 +67,11 @@ def leading_signed(a: int) -> int:
     return leading(~a & 0xFFFFFFFF if a < 0 else a)
 
 
+def half(a: float) -> int:
+    """The bits of a number in fp16, rounded to nearest."""
+    return bits_of(to_form("f16")(a), "f16")
+
+
 def half_rtz(a: float) -> int:
     if math.isnan(a):
         return 0x7E00
@@ -228,6 +233,7 @@ SPEC: dict[str, Spec] = {
     "v_cvt_f64_f32": ("f64", "f32", lambda a: a),
     "v_cvt_f32_f64": ("f32", "f64", to_form("f32")),
     "v_cvt_pkrtz_f16_f32": ("u32", "f32 f32", lambda a, b: half_rtz(a) | half_rtz(b) << 16),
+    "v_cvt_pk_f16_f32": ("u32", "f32 f32", lambda a, b: half(a) | half(b) << 16),
     "v_cvt_pk_bf16_f32": ("u32", "f32 f32", lambda a, b: bf16_bits(a) | bf16_bits(b) << 16),
     "v_cvt_pk_u16_u32": ("u32", "u32 u32", lambda a, b: clip(a, "u16") | clip(b, "u16") << 16),
     "v_cvt_pk_i16_i32": (
@@ -338,7 +344,7 @@ def test_a_row_computes_what_the_manual_says(name: str) -> None:
     assert not len(bad), shown
 
 
-_PACKS = {"v_cvt_pkrtz_f16_f32", "v_cvt_pk_bf16_f32", "v_pack_b32_f16"}
+_PACKS = {"v_cvt_pkrtz_f16_f32", "v_cvt_pk_f16_f32", "v_cvt_pk_bf16_f32", "v_pack_b32_f16"}
 
 
 def _canonical(words: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -200,11 +200,11 @@ def test_which_kernels_widen_neighbours(arch: str, name: str, codes: list[str]) 
     ("more", "text", "codes"),
     [
         ({}, "M=32,N=32,K=136", []),
-        ({}, "M=32,N=32,K=132", ["GPROB030"]),
-        ({"epilogue": "cshuffle"}, "M=32,N=32,K=128,k_batch=2", ["GPROB031"]),
+        ({}, "M=32,N=32,K=132", ["GPROB040"]),
+        ({"epilogue": "cshuffle"}, "M=32,N=32,K=128,k_batch=2", ["GPROB041"]),
         ({}, "M=32,N=32,K=128,stride_b=136", ["GPROB014"]),
         ({}, "M=32,N=32,K=128,stride_a=136", []),
-        ({"variant": "batched"}, "M=32,N=32,K=128,batch=2", ["GPROB031"]),
+        ({"variant": "batched"}, "M=32,N=32,K=128,batch=2", ["GPROB041"]),
         ({"variant": "grouped"}, "M=32+64,N=32+128,K=128", []),
     ],
 )

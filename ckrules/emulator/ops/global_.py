@@ -183,7 +183,7 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
             )  # fmt: skip
         _issue(c, counters, loaded, ordered, stamp)
 
-    if unit == "flat" or size < 4:  # of a part, the rest of the register is kept
+    if unit == "flat" or width.keeps:  # the rest of a register
         return run
     read = {r for op in items for r in op.registers()}
     return InOrder(run, counters[0], loaded - read)

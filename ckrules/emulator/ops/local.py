@@ -64,9 +64,13 @@ def loaded_into(op: Operand, count: int | None = None) -> frozenset[int]:
 
 
 def _address(op: Operand, offset: int) -> Callable[[Cohort], Values]:
+    """Where lanes access LDS: the sum has 32 bits.
+
+    Source: LLVM, AMDGPUDAGToDAGISel::isDSOffsetLegal (a negative base takes an offset).
+    """
     get = vector_get(op, U32)
-    step = np.int64(offset)
-    return lambda c: get(c).astype(np.int64) + step
+    step = np.uint32(offset)
+    return lambda c: (get(c) + step).astype(np.int64)
 
 
 def _issued(c: Cohort, d: Decoded, loaded: frozenset[int], touched: list[Touch]) -> None:

@@ -70,6 +70,11 @@ def _pack_rtz(a: Values, b: Values) -> Values:
     return _pack(*(half_towards_zero(x).view(np.uint16) for x in (a, b)))
 
 
+def _half(a: Values) -> Values:
+    """The bits of reals as fp16, rounded to nearest."""
+    return _bits(a.astype(np.float16))
+
+
 def _clipped(low: int, high: int) -> Function:
     """Two whole numbers kept in the range of 16 bits, in one dword."""
 
@@ -162,6 +167,9 @@ REALS: dict[str, Row] = {
     "v_cvt_f64_f32": Row(F64, (F32,), _to(np.float64)),
     "v_cvt_f32_f64": Row(F32, (F64,), _to(np.float32)),
     "v_cvt_pkrtz_f16_f32": Row(U32, (F32, F32), _pack_rtz),
+    "v_cvt_pk_f16_f32": Row(
+        U32, (F32, F32), lambda a, b: _pack(*(_bits(_half(x)) for x in (a, b)))
+    ),
     "v_cvt_pk_bf16_f32": Row(U32, (F32, F32), lambda a, b: _pack(bf16_bits(a), bf16_bits(b))),
     "v_cvt_pk_u16_u32": Row(U32, (U32, U32), _clipped(0, 0xFFFF)),
     "v_cvt_pk_i16_i32": Row(U32, (I32, I32), _clipped(-0x8000, 0x7FFF)),

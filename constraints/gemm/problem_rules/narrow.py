@@ -14,7 +14,7 @@ _PADDED: Mapping[str, Any] = {**_NARROW, "pad_k": True}
 
 
 @rule(
-    "GPROB030", "four-bits-not-in-eights", kind="wrong-result", until="2026.06",
+    "GPROB040", "four-bits-not-in-eights", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_a | c.narrow_b,
     says="{length_narrow} elements of 4 bits side by side are no multiple of the 8 that are widened together",
     source=["host/permute_pk_int4.hpp: permute_vectors_i4x4_b (4 bytes at a time, of the whole tensor)",
@@ -34,7 +34,7 @@ def narrow_rows_are_in_eights(c: GemmProblem) -> BoolExpr:
 
 
 @rule(
-    "GPROB031", "four-bit-weights-in-parts", kind="wrong-result", until="2026.06",
+    "GPROB041", "four-bit-weights-in-parts", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_b,
     says=["a part of a sum begins in B a byte for each of the 4-bit weights of {dtype} behind: k_batch = {k_batch}",
           "a product of a batch begins in B a byte for each of the 4-bit weights of {dtype} behind: batch = {batch}"],

@@ -19,6 +19,7 @@ _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
 }  # fmt: skip
 _FOURTH: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
+_ASYNC: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True}
 _PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
 
 
@@ -254,6 +255,31 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
     Fix: use a kernel with pad_k, a smaller tile_k, or compv3.
     """
     return ceil_div(c.part_length, c.tile_k) >= 2
+
+
+@rule(
+    "GPROB030", "loads-under-way-in-epilogue", kind="wrong-result",
+    applies=lambda c: (c.pipeline == "comp_async") & (c.epilogue == "cshuffle") & (c.waves > 1),
+    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products "
+          "with tile_k = {tile_k} in {waves} waves"),
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::One and Two (run)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop (ROCm/rocm-libraries of 2026; read, not run)"],
+    accepts=[{**_ASYNC, "K": 192}, {"@ck": "2026.06", **_ASYNC, "K": 128}],
+    rejects=[{**_ASYNC, "K": 256}],
+)  # fmt: skip
+def loads_end_before_epilogue(c: GemmProblem) -> BoolExpr:
+    """comp_async with cshuffle and several waves sums an odd number of tiles, three at least.
+
+    Why: it always loads one tile more, beyond the sum, straight to the LDS that cshuffle writes
+    then. Only the tail of three waits for these loads; a wave that is ahead is overwritten by
+    those of another. Since 2026.06 it does so in sums of four tiles and more.
+
+    Fix: use the epilogue default, one wave, compv4, or another tile_k.
+    """
+    tiles = (ceil_div(c.part_length, c.tile_k), ceil_div(c.last_part, c.tile_k))
+    if c.since("2026.06"):
+        return all_of(*((t % 2 == 1) | (t == 2) for t in tiles))
+    return all_of(*((t % 2 == 1) & (t > 1) for t in tiles))
 
 
 @rule(
