@@ -214,6 +214,27 @@ def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "QUANT037", "four-bit-rows-loaded-singly", kind="compile", until="2026.06",
+    applies=lambda c: c.narrow_a,
+    says=("a lane loads an odd number of elements of A, of which a byte of {dtype} holds two: "
+          "{tile_m * tile_k // threads=}"),
+    source=["core/tensor/tile_window.hpp: load (static_for in steps of PackedSize)",
+            "core/utility/functional.hpp: static_for static_assert on Increment"],
+    accepts=[{"dtype": "i4_fp8"}],
+    rejects=[{**ROWCOL, "dtype": "i4_fp8", "tile_m": 16, "tile_k": 32, "wave_m": 1, "wave_n": 8,
+              "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
+)  # fmt: skip
+def narrow_rows_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
+    """A lane loads an even number of elements of an A of 4 bits of a block tile.
+
+    Why: a byte holds two of them, and loads go in steps of two.
+
+    Fix: use fewer waves, or a larger tile.
+    """
+    return c.tile_m * c.tile_k // c.threads % 2 == 0
+
+
+@rule(
     "QUANT006", "buffers-of-quantised-pipeline", kind="compile",
     applies=lambda c: c.variant == "bquant",
     says=["{pipeline} of bquant needs double_smem_buffer = false",
