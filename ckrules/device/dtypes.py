@@ -2,7 +2,8 @@
 
 numpy has no bf16, so bf16 tensors are arrays of ``uint16``: the upper half of an fp32 value,
 rounded to nearest, ties to even. 8-bit floats are arrays of ``uint8``, which tables decode
-(`ckrules.device.small_floats`). Integers are what C++ converts to.
+(`ckrules.device.small_floats`). Integers are what C++ converts to. 4-bit integers are arrays of
+``uint8``, too, an element each, of their value and 8; `packed` puts two into a byte.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ class Element:
 
     name: str
     bytes: int
+    """Of an element, or of those that share a byte."""
     mantissa: int
     """Bits after the point, as ``ck_tile::numeric_traits`` counts them."""
+    packed: int = 1
+    """Elements that share a byte (``PackedSize`` of ``ck_tile::numeric_traits``)."""
 
 
 ELEMENTS = {
@@ -40,27 +44,25 @@ ELEMENTS = {
         *(Element("fp32", 4, 23), Element("fp16", 2, 10), Element("bf16", 2, 7)),
         *(Element("fp8", 1, 3), Element("bf8", 1, 2)),
         *(Element("fp8_fnuz", 1, 3), Element("bf8_fnuz", 1, 2)),
-        *(Element("int8", 1, 7), Element("int32", 4, 31)),
+        *(Element("int4", 1, 3, 2), Element("int8", 1, 7), Element("int32", 4, 31)),
     )
 }
 """8-bit floats have the OCP encodings, or the FNUZ ones by the name."""
 
-_NARROW = ("int4",)
-"""Types of kernels that devices have no data of."""
-
 _INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32}
 _LARGEST = 5
 """The largest magnitude of integer samples."""
+
+_BIAS = 8
+"""What ``ck_tile::pk_int4_t`` adds to a value (core/numeric/pk_int4.hpp)."""
 
 
 def element(name: str) -> Element:
     """The type of this name.
 
     Raises:
-        UsageError: If there is none, or no data of it.
+        UnknownNameError: If there is none.
     """
-    if name in _NARROW:
-        raise UsageError(f"there are no data of {name}, of which two share a byte")
     if name not in ELEMENTS:
         raise unknown("data type", name, ELEMENTS)
     return ELEMENTS[name]
@@ -69,19 +71,25 @@ def element(name: str) -> Element:
 def integral(name: str) -> bool:
     """Whether a type is one of integers.
 
-    >>> integral("int8"), integral("bf8")
-    (True, False)
+    >>> integral("int8"), integral("int4"), integral("bf8")
+    (True, True, False)
     """
-    return name in _INTEGERS
+    return name in _INTEGERS or name == "int4"
 
 
 def encode(values: Floats, dtype: str) -> Bits:
-    """Values rounded to a type, in the form in which they go to a device.
+    """Values rounded to a type, each in the form in which it goes to a device (see `packed`).
+
+    4-bit integers are the nearest from -8 to 7.
 
     >>> encode(np.array([1.0, -2.0, 0.1]), "bf16").tolist()
     [16256, 49152, 15821]
+    >>> encode(np.array([-8.0, 0.0, 7.0]), "int4").tolist()
+    [0, 8, 15]
     """
     element(dtype)
+    if dtype == "int4":
+        return (np.rint(np.clip(values, -8, 7)) + _BIAS).astype(np.uint8)
     if dtype == "bf16":
         return _bf16(values)
     if dtype in small_floats.FORMATS:
@@ -101,6 +109,8 @@ def decode(bits: Bits, dtype: str) -> Floats:
     [0.10009765625, 3.0]
     """
     element(dtype)
+    if dtype == "int4":
+        return bits.astype(np.float32) - np.float32(_BIAS)
     if dtype == "bf16":
         return (bits.astype(np.uint32) << 16).view(np.float32)
     if dtype in small_floats.FORMATS:
@@ -113,22 +123,47 @@ def rounded(values: Floats, dtype: str) -> Floats:
     return decode(encode(values, dtype), dtype)
 
 
+def packed(bits: Bits, dtype: str) -> Bits:
+    """Encoded elements in the bytes that they share along the last axis, the first in the low bits.
+
+    Raises:
+        UsageError: If the last axis ends within a byte.
+
+    >>> packed(np.array([[1, 2, 3, 4]], np.uint8), "int4").tolist()
+    [[33, 67]]
+    """
+    if element(dtype).packed == 1:
+        return bits
+    if bits.shape[-1] % 2:
+        raise UsageError(f"{bits.shape[-1]} elements of {dtype} side by side end within a byte")
+    found: Bits = bits[..., 0::2] | bits[..., 1::2] << 4
+    return found
+
+
 def from_bytes(data: bytes, dtype: str) -> Bits:
-    """The encoded array in a buffer that came from a device."""
+    """The encoded array in a buffer that came from a device.
+
+    >>> from_bytes(bytes([33]), "int4").tolist()
+    [1, 2]
+    """
     kinds = {"fp32": np.float32, "fp16": np.float16, "bf16": np.uint16, **_INTEGERS}
-    element(dtype)
-    return np.frombuffer(data, dtype=kinds.get(dtype, np.uint8))
+    found = np.frombuffer(data, dtype=kinds.get(dtype, np.uint8))
+    if element(dtype).packed == 1:
+        return found
+    return np.stack([found & 15, found >> 4], axis=-1).ravel()
 
 
 def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     """Values between -1 and 1 that a type has exactly, the same for the same ``seed``.
 
-    Integers lie between -5 and 5.
+    Integers lie between -5 and 5, those of 4 bits between -8 and 7.
 
     >>> bool((sample((3, 4), "fp16", "x") == sample((3, 4), "fp16", "x")).all())
     True
     """
     generator = np.random.default_rng(zlib.crc32(seed.encode()))
+    if dtype == "int4":
+        return generator.integers(-8, 8, size=tuple(shape)).astype(np.float32)
     most = _LARGEST if dtype in _INTEGERS else 1.0
     found = generator.uniform(-most, most, size=tuple(shape))
     return rounded(np.rint(found) if dtype in _INTEGERS else found, dtype)

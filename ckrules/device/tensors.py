@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.device.dtypes import decode, element, encode, from_bytes, rounded, sample
+from ckrules.device.dtypes import decode, element, encode, from_bytes, packed, rounded, sample
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,10 +58,13 @@ def size(tensor: Tensor) -> int:
     >>> from ckrules.kernels.parts import Tensor
     >>> size(Tensor("a", "in", (3, 8), "fp16", (0, 1), pitch=10))
     56
+    >>> size(Tensor("b", "in", (3, 8), "int4", (0, 1)))
+    12
     """
+    kind = element(tensor.dtype)
     rows, row = _rows(tensor)
     reach = (rows - 1) * (tensor.pitch or row) + row
-    return reach * element(tensor.dtype).bytes
+    return math.ceil(reach / kind.packed) * kind.bytes
 
 
 def _rows(tensor: Tensor) -> tuple[int, int]:
@@ -98,7 +101,8 @@ def to_memory(tensor: Tensor, values: Floats) -> Bits:
 
     Between rows that lie apart every bit is set, which no sum forgives.
     """
-    stored = np.ascontiguousarray(encode(values, tensor.dtype).transpose(tensor.order))
+    elements = encode(values, tensor.dtype).transpose(tensor.order)
+    stored = np.ascontiguousarray(packed(elements, tensor.dtype))
     if not tensor.pitch:
         return stored
     rows, row = _rows(tensor)

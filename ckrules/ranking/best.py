@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import islice, product, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,7 +155,7 @@ def best_of(
 
 
 def comparable(region: Region) -> Iterator[Region]:
-    """The parts of a region within which kernels can be compared.
+    """The parts of a region within which kernels can be compared; one at least, if it is empty.
 
     Raises:
         UsageError: If it has several variants or GPUs.
@@ -165,15 +165,17 @@ def comparable(region: Region) -> Iterator[Region]:
         if len(domains[name]) != 1:
             known = ", ".join(map(str, domains[name][:4]))
             raise UsageError(f"kernels of one {name} are compared: give --{name}, such as {known}")
-    parts = [region]
-    for name in timing(str(domains["variant"][0])).apart:
-        if name not in ("variant", "arch"):
-            parts = [
-                replace(p, fixed={**p.fixed, name: (value,)})
-                for p in parts
-                for value in domains[name]
-            ]
-    yield from parts
+    apart = [n for n in timing(str(domains["variant"][0])).apart if len(domains[n]) > 1]
+    if not apart:
+        yield region
+        return
+    found = region.space.counts_by(*apart)
+    told = (k for k in product(*(domains[n] for n in apart)) if found.get(k if k[1:] else k[0]))
+    parts = [
+        replace(region, fixed={**region.fixed, **{n: (v,) for n, v in zip(apart, k, strict=True)}})
+        for k in told
+    ]
+    yield from parts or [region]
 
 
 def _problems(region: Region, problem: Any) -> Sequence[Any]:

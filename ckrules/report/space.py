@@ -222,8 +222,8 @@ def _predicted(region: Region, books: Books, asked: Asked) -> Iterator[Section]:
     try:
         parts = list(comparable(region))
         if len(parts) != 1:
-            apart = ", ".join(timing(str(next(iter(region.space.domains["variant"])))).apart)
-            raise UsageError(f"only kernels alike in {apart} are compared: hold these fields")
+            several = [n for n in parts[0].fixed if len({p.fixed[n] for p in parts}) > 1]
+            raise UsageError(f"only kernels alike in {', '.join(several)} are compared: hold these")
         problem = _usual(parts[0]) if given is None else given
         candidates = Candidates(parts[0], books, problem)
         tables = list(candidates.kernels(_FROM, asked.seed, asked.product))

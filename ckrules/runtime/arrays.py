@@ -2,7 +2,8 @@
 
 An array has the sizes of its tensor in the order of memory, slowest first (NHWGC for the input of
 a convolution), or these with neighbours merged (NHWC). numpy has no bf16 and no 8-bit floats: their
-arrays are ``uint16`` and ``uint8``, or those of ``ml_dtypes``.
+arrays are ``uint16`` and ``uint8``, or those of ``ml_dtypes``. Arrays of 4 bits are ``uint8`` with
+two elements to a byte, as `ckrules.device.tensors.to_memory` packs them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _NUMPY = {
     "bf8": ("uint8", "float8_e5m2"),
     "fp8_fnuz": ("uint8", "float8_e4m3fnuz"),
     "bf8_fnuz": ("uint8", "float8_e5m2fnuz"),
+    "int4": ("uint8",),
     "int8": ("int8",),
     "int32": ("int32",),
 }
@@ -100,7 +102,10 @@ def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) ->
 def _of_numpy(value: Any, tensor: Tensor, written: bool) -> Operand:
     if value.dtype.name not in _NUMPY[tensor.dtype] or not value.dtype.isnative:
         expected = " or ".join(_NUMPY[tensor.dtype])
-        raise UsageError(f"{tensor.name}: {value.dtype}, expected {expected} for {tensor.dtype}")
+        two = ", two elements to a byte" if element(tensor.dtype).packed == 2 else ""
+        raise UsageError(
+            f"{tensor.name}: {value.dtype}, expected {expected} for {tensor.dtype}{two}"
+        )
     _check_shape(value.shape, tensor)
     if written and not value.flags.writeable:
         raise UsageError(f"{tensor.name}: the array cannot be written to")

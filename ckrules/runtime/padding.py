@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ckrules.device.dtypes import element
 from ckrules.kernels.families import family_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def _holds(small: Sequence[Tensor], large: Sequence[Tensor]) -> bool:
 
 
 def stored(tensor: Tensor) -> Shape:
-    """A tensor's sizes in the order of memory, slowest first."""
-    return tuple(tensor.shape[i] for i in tensor.order)
+    """A tensor's sizes in the order of memory, slowest first; what shares a byte counts as one."""
+    *outer, last = (tensor.shape[i] for i in tensor.order)
+    return (*outer, math.ceil(last / element(tensor.dtype).packed))
 
 
 def embedded(bits: Bits, shape: Shape) -> Bits:

@@ -163,9 +163,10 @@ class GemmModel(TileGemmModel):
         return STRIDED
 
     @property
-    def narrow_b(self) -> bool:
-        """Whether two elements of B share a byte."""
-        return self.dtypes[str(self.point["dtype"])][1] == "int4"
+    def narrow(self) -> tuple[bool, bool]:
+        """Whether two elements of A share a byte, and whether two of B do."""
+        a, b, _ = self.dtypes[str(self.point["dtype"])]
+        return a == "int4", b == "int4"
 
     @property
     def shuffled(self) -> bool:

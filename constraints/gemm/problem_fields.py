@@ -111,6 +111,11 @@ class GemmProblem(Quantities):
         return node
 
     @quantity
+    def length_narrow(self) -> IntExpr:
+        """Elements of the operand of 4 bits that lie side by side."""
+        return ite(self.narrow_a, self.length_a, self.length_b)
+
+    @quantity
     def length_c(self) -> IntExpr:
         """Elements of C that lie side by side: N, or M where columns are contiguous."""
         node: IntExpr = ite(self.c_row, self.N, self.M)

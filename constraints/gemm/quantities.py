@@ -11,6 +11,7 @@ from functools import cached_property
 from ckrules.constraints.gemm.words import ONE_BUFFER
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
+    FALSE,
     BoolExpr,
     EnumExpr,
     IntExpr,
@@ -118,6 +119,11 @@ class Quantities(Fields):
         """True where B has 4 bits, two elements to a byte."""
         return self.dtype.isin("fp16_i4", "bf16_i4")
 
+    @cached_property
+    def narrow_a(self) -> BoolExpr:
+        """Never: A has 4 bits in quantised kernels only."""
+        return FALSE
+
     @quantity_in("bytes")
     def b_element_bytes(self) -> IntExpr:
         """Size of an element of B, of which 4-bit weights hold two."""
@@ -209,6 +215,12 @@ class Quantities(Fields):
             | ((self.lane_operand == 4 * step) & self._has_access("quad"))
         )
 
+    @cached_property
+    def _lane_b(self) -> IntExpr:
+        """Elements of a warp tile's B that a lane holds, with those that others hold, too."""
+        node: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
+        return node
+
     def _has_access(self, times: str) -> BoolExpr:
         both = self.a_transpose_load & self.b_transpose_load
         apart = self._has(f"{times}_apart_tiles")
@@ -218,21 +230,28 @@ class Quantities(Fields):
     def widened_b(self) -> IntExpr:
         """Elements of 4-bit weights that a lane widens at once."""
         warp_tiles = self.repeat_n * (self.tile_k // self.warp_tile_k)
-        lane: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
-        tile = warp_tiles * lane
-        return tile if self.widens_tile else ite(self.shuffled_b, lane, tile)
+        tile = warp_tiles * self._lane_b
+        return tile if self.widens_tile else ite(self.shuffled_b, self._lane_b, tile)
 
     @property
     def widens_tile(self) -> bool:
         """Whether shuffled weights, too, are widened by the block tile, not by the warp tile."""
         return self.since("2026.06")
 
+    @quantity
+    def neighbours_b(self) -> IntExpr:
+        """Elements of B side by side along K that a lane holds."""
+        turned = self.a_transpose_load | self.b_transpose_load
+        return ite(turned, minimum(8 // self.element_bytes, self._lane_b), self._lane_b)
+
     # -- sums ------------------------------------------------------------------------------
 
     @quantity
     def mem_stages(self) -> IntExpr:
         """Block tiles that pipeline mem has under way at once."""
-        tile = (self.tile_m * self.a_bytes + self.tile_n * self.b_bytes) * self.tile_k
+        a: IntExpr = ite(self.narrow_a, self.tile_m // 2, self.tile_m * self.a_bytes)
+        b: IntExpr = ite(self.narrow_b, self.tile_n // 2, self.tile_n * self.b_bytes)
+        tile = (a + b) * self.tile_k
         blocks = maximum(4 // self.waves, 1)
         return minimum(maximum(ceil_div(32768 // blocks, tile), 2), 8)
 

@@ -110,8 +110,23 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
     "GPROB005": _instead({}, {"pad_k": True, "K": 516}),
     "GPROB006": _instead({}, {"pad_n": True, "N": 516}),
     "GPROB013": _instead({"stride_a": 520, "stride_c": 1024}, {"stride_a": 256}),
-    "GPROB014": _instead({"stride_b": 520}, {**_SHUFFLED, "stride_b": 520}),
+    "GPROB014": _instead(
+        {"stride_b": 520}, {**_SHUFFLED, "stride_b": 520}, {"dtype": "i4_fp8", "stride_a": 520}
+    ),
     "GPROB022": _instead(_SHUFFLED, {**_SHUFFLED, "pad_n": True, "N": 520}),
+    "GPROB040": _instead(
+        {"dtype": "i4_fp8"},
+        {
+            "dtype": "i4_fp8",
+            "pad_k": True,
+            "tile_m": 32,
+            "tile_k": 32,
+            "group_k": 32,
+            "wave_m": 4,
+            "wave_n": 1,
+            "K": 516,
+        },
+    ),
 }
 
 

@@ -196,18 +196,17 @@ def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result",
+    "QUANT013", "four-bit-rows-one-by-one", kind="wrong-result", since="2026.06",
     applies=lambda c: c.narrow_a,
-    says="{pipeline} takes a byte for an element of A, and of {dtype} it holds two",
-    source=["ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: GetVectorSizeA (read, not run)",
-            f"ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: a_lds_block_space_size_aligned {LATER}"],
+    says="{pipeline} takes a byte for an element of A in LDS, and of {dtype} it holds two",
+    source=f"ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: a_lds_block_space_size_aligned {LATER}",
     accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
 )  # fmt: skip
-def rows_are_loaded_by_byte(c: Quantities) -> BoolExpr:
+def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
     """An A of 4 bits is not used with basic_v1.
 
-    Why: it loads by element, of which a byte holds two. Since 2026.06 it places B behind A in LDS
-    as if A had bytes, and so beyond what it has of LDS.
+    Why: since 2026.06 it places B behind A in LDS as if A had bytes, and so beyond what it has of
+    LDS. That of 2025.11 computes right.
 
     Fix: use compv3.
     """
@@ -306,3 +305,23 @@ def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
     """
     stored, one = c.epilogue == "cshuffle", c.repeat_n == 1
     return all_of(implies(stored, c.shuffled_b | one), implies(~stored, ~c.shuffled_b | one))
+
+
+@rule(
+    "QUANT034", "row-scales-of-first-warp-tile", kind="wrong-result",
+    applies=lambda c: (c.variant == "rowcol_quant") & c.from_registers,
+    says=("results from registers have the row scales of the first of {repeat_m} warp tiles along M: "
+          "{repeat_m=}, expected 1"),
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (scale_m_window is not moved; run)",
+    accepts=[{**ROWCOL, "permute_n": True}],
+    rejects=[{**ROWCOL, "permute_n": True, "tile_m": 128}],
+)  # fmt: skip
+def registers_have_their_row_scales(c: Quantities) -> BoolExpr:
+    """rowcol_quant stores from registers where a wave has one warp tile along M.
+
+    Why: with permute_n the epilogue moves on along M from one warp tile to the next, but not in the
+    scales of rows.
+
+    Fix: turn permute_n off, or use more waves along M.
+    """
+    return c.repeat_m == 1

@@ -13,6 +13,11 @@ _UTILS = f"{_DIR}/pipeline/gemm_group_quant_utils.hpp"
 _PICKER = f"{_DIR}/block/block_universal_gemm_as_aquant_bs_cr.hpp: AQPicker"
 
 
+def _other_rows(c: Quantities) -> BoolExpr:
+    """Where scales are looked up by the rows that a lane has of a result."""
+    return (c.variant == "aquant") & ~c.transpose_c
+
+
 def _whole(c: Quantities) -> BoolExpr:
     """The tile is a whole number of groups along K."""
     whole: BoolExpr = c.tile_k % c.group_k == 0
@@ -270,17 +275,56 @@ def one_warp_tile_along_m(c: Quantities) -> BoolExpr:
 
 @rule(
     "QUANT031", "scales-on-waves-of-32", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.variant == "aquant") & ~c.transpose_c,
+    applies=lambda c: _other_rows(c) & c.preshuffle_quant,
     says="lanes of {arch} hold other rows of results than aquant takes them to",
-    source=f"{_PICKER}: kTileRows = 4, kTileRowsOfCPerThread = 4 (read, not run)",
-    accepts=[{}], rejects=[{"arch": "gfx1201"}],
+    source=f"{_PICKER}: kTileRowsOfCPerThread = 4 (run)",
+    accepts=[{"preshuffle_quant": True}],
+    rejects=[{"preshuffle_quant": True, "arch": "gfx1201"}],
 )  # fmt: skip
 def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
-    """aquant without transposed C runs on GPUs with waves of 64 lanes.
+    """aquant with shuffled scales and without transposed C runs on GPUs with waves of 64 lanes.
 
     Why: the block GEMM finds a row's scale by the rows that a lane has of an MFMA's result, four
     side by side; WMMA has another order. Since 2026.06 it goes by the instruction's.
 
     Fix: turn transpose_c on.
+    """
+    return c.wave_size == 64
+
+
+@rule(
+    "QUANT036", "rows-of-lanes-unsaid", kind="compile", until="2026.06",
+    applies=lambda c: _other_rows(c) & ~c.preshuffle_quant,
+    says="the warp GEMMs of {arch} do not say which rows of results a lane holds, as aquant asks",
+    source=[f"{_PICKER}: kCMLane",
+            "ops/gemm/warp/warp_gemm_impl.hpp: kCMLane",
+            "ops/gemm/warp/warp_gemm_attribute_wmma.hpp: WarpGemmAttributeWmma"],
+    accepts=[{}], rejects=[{"arch": "gfx1201"}],
+)  # fmt: skip
+def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
+    """aquant without shuffled scales and transposed C runs on GPUs with waves of 64 lanes.
+
+    Why: the block GEMM finds a row's scale by a member of the warp GEMM, which that of WMMA has
+    not. Since 2026.06 it asks for another.
+
+    Fix: turn transpose_c on.
+    """
+    return c.wave_size == 64
+
+
+@rule(
+    "QUANT035", "eight-bit-scales-on-waves-of-32", kind="hardware", until="2026.06",
+    applies=lambda c: c.grouped & (c.dtype_scale != "fp32"),
+    says="{arch} has no instruction that takes a byte of a register (SDWA): scales of {dtype_scale}",
+    source="ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (src0_sel:BYTE_0)",
+    accepts=[{"dtype_scale": "fp8"}], rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"}],
+)  # fmt: skip
+def eight_bit_scales_have_sdwa(c: Quantities) -> BoolExpr:
+    """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes.
+
+    Why: the function that widens a scale is written in GCN's assembly; the assembler of RDNA
+    refuses it.
+
+    Fix: use scales of fp32.
     """
     return c.wave_size == 64

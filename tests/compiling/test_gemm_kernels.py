@@ -89,6 +89,13 @@ RUN: dict[tuple[str, str], tuple[str, ...]] = {
         "M=64,N=64,K=320",
         "M=224,N=32,K=128",
     ),
+    (
+        "gfx942",
+        (
+            "gemm_fp16_i4_rcr_compv3_default_intrawave_False_False_False_False_64x64x64_2x2x1"
+            "_32x32x16"
+        ),
+    ): ("M=65,N=64,K=192",),
     ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"): (
         "M=32,N=32,K=96,batch=2",
     ),

@@ -27,6 +27,10 @@ SHUFFLED: dict[str, Any] = {
 }  # fmt: skip
 SMALL: dict[str, Any] = {**SHUFFLED, "tile_m": 128, "warp_tile_m": 16, "warp_tile_n": 16}
 PLAIN: dict[str, Any] = {"tile_m": 32, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16}
+WMMA: dict[str, Any] = {
+    "variant": "bquant", "arch": "gfx1201", "tile_m": 32, "tile_n": 32, "warp_tile_m": 16,
+    "warp_tile_n": 16, "warp_tile_k": 16,
+}  # fmt: skip
 OTHERS: dict[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
 
 
@@ -117,6 +121,10 @@ def test_faults_in_names_have_a_column() -> None:
         (PLAIN | {"permute_n": True, "tile_n": 32}, set()),
         (PLAIN | {"permute_n": True}, {"QUANT009"}),
         (PLAIN | {"permute_n": True, "epilogue": "default"}, set()),
+        (PLAIN | {**OTHERS, "permute_n": True, "tile_n": 32}, set()),
+        (PLAIN | {**OTHERS, "permute_n": True, "tile_n": 32, "tile_m": 64}, {"QUANT034"}),
+        ({**WMMA, "dtype_scale": "fp8"}, {"QUANT035"}),
+        (WMMA, set()),
         ({**OTHERS, "preshuffle_quant": True}, set()),
         ({**OTHERS, "preshuffle_quant": True, "pipeline": "mem"}, set()),
         ({"preshuffle_quant": True, "pipeline": "mem"}, {"QUANT028"}),

@@ -15,7 +15,6 @@ from ckrules.device.tensors import samples, to_memory
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import families
 from ckrules.runtime.padding import corner, embedded
-from ckrules.support.errors import UsageError
 
 B: dict[str, Any] = {"variant": "bquant", "group_k": 32}
 SHUFFLED: dict[str, Any] = {
@@ -105,13 +104,6 @@ def test_scales_of_a_sum_that_ends_within_a_group() -> None:
     tensors = QuantTensors(Product(5, 16, 200), {**BASELINE, "group_k": 128})
     assert next(t.shape for t in tensors.all if t.name == "aq") == (5, 2)
     assert tensors.reference(samples(tensors))["c"].shape == (5, 16)
-
-
-def test_there_are_no_data_of_four_bits() -> None:
-    tensors = QuantTensors(Product(16, 16, 128), {**BASELINE, "dtype": "i4_fp8"})
-    assert tensors.all[0].dtype == "int4"
-    with pytest.raises(UsageError, match="no data of int4, of which two share a byte"):
-        samples(tensors)
 
 
 @pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[7:]])

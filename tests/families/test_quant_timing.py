@@ -12,12 +12,13 @@ from ckrules.arch import load
 from ckrules.constraints.gemm.problem import parse
 from ckrules.constraints.quant.problems import QuantProblems
 from ckrules.constraints.quant.vocabulary import BASELINE
+from ckrules.constraints.quant.words import OUTPUTS
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.problem_books import book as problem_book
 from ckrules.kernels.selection import select
 from ckrules.kernels.timing import Estimate
-from ckrules.ranking.best import best
+from ckrules.ranking.best import best, comparable
 from ckrules.ranking.kernels import KernelTable
 from ckrules.support.errors import UsageError
 
@@ -140,3 +141,13 @@ def test_the_fastest_are_legal_and_take_the_product() -> None:
         assert rules.violations(both) == []
         again = KernelTable.of_points([ranked.point], BOOKS).estimate(problem)
         assert ranked.microseconds == pytest.approx(again.microseconds[0])
+
+
+def test_kinds_without_kernels_are_not_searched() -> None:
+    """tensor_quant has one kind for each type of C, whatever groups and scales there might be."""
+    given = {"variant": "tensor_quant", "arch": "gfx942", "dtype": "fp8", "layout": "rcr"}
+    parts = list(comparable(select(BOOKS, given)))
+    assert [p.fixed["dtype_c"] for p in parts] == [(d,) for d in OUTPUTS]
+    assert all(p.fixed["group_k"] == (1,) and p.space.count() for p in parts)
+    empty = select(BOOKS, given, ["warp_tile_m == 64"])
+    assert list(comparable(empty)) == [empty]

@@ -12,7 +12,9 @@ from ckrules.runtime.dlpack import _Tensor
 _NEW = ctypes.pythonapi.PyCapsule_New
 _NEW.restype, _NEW.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
-CODES = {"fp16": (2, 16), "bf16": (4, 16), "fp32": (2, 32), "int64": (0, 64)}
+CODES = {
+    "fp16": (2, 16), "bf16": (4, 16), "fp32": (2, 32), "int64": (0, 64), "uint8": (1, 8),
+}  # fmt: skip
 
 
 class FakeTensor:

@@ -27,6 +27,8 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
         Product(2 * m - 3, n, 2 * k), Product(m, 2 * n - 8, 2 * k), Product(m, n, 3 * k - 8),
         Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
+    if "i4" in str(config.get("dtype")).split("_"):
+        found.append(Product(m, n, 2 * k + 4))  # whole bytes, and words that rows share
     variant = config.get("variant")
     if variant in STRIDED:
         found.append(apart(config, variant == "preshuffle"))
@@ -53,5 +55,7 @@ def apart(config: Mapping[str, Any], shuffled: bool) -> Product:
     """
     m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
     stride = 4 * max(m, n, k) + 8
-    b = 0 if shuffled or str(config.get("dtype")).endswith("_i4") else stride
-    return Product(m, 2 * n, 4 * k, strides=(stride, b, stride))
+    dtype = str(config.get("dtype"))
+    a = 0 if dtype.startswith("i4_") else stride
+    b = 0 if shuffled or dtype.endswith("_i4") else stride
+    return Product(m, 2 * n, 4 * k, strides=(a, b, stride))

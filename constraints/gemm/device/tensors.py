@@ -1,7 +1,8 @@
 """Tensors of a matrix product: shapes and orders in memory, the reference, and how C is divided.
 
 Canonical are A (M, K), C and every D (M, N), and B (N, K), with the batch in front where there is
-one. Shuffled weights are B with N and K divided: the order of memory is the shuffle. The groups of
+one. Shuffled weights are B with N and K divided: the order of memory is the shuffle. So it is with
+elements of 4 bits, in eights (`ckrules.constraints.gemm.device.narrow`). The groups of
 a grouped product have different shapes, so that their tensors are what lies in memory: one row of
 elements, group behind group.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.arch import load
+from ckrules.constraints.gemm.device.narrow import in_eights
 from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.kernels.parts import Axis, Division, Point, Tensor
@@ -39,6 +41,10 @@ class GemmTensors:
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
         """Every tensor, in the order in which the host library takes their addresses."""
+        return tuple(map(in_eights, self._plain()))
+
+    def _plain(self) -> tuple[Tensor, ...]:
+        """Every tensor, with what has 4 bits in the order of its elements."""
         p, row = self.problem, str(self.config["layout"])[-1] == "r"
         types = self.types
         ds = range(int(self.config["num_d"]))
@@ -102,7 +108,7 @@ class GemmTensors:
 
     def _group(self, name: str, row: NDArray[Any], number: int) -> NDArray[Any]:
         """A group's A or D, C (M, N) or B (N, K), out of its tensor's row."""
-        p, letters = self.problem, str(self.config["layout"])
+        p, letters, row = self.problem, str(self.config["layout"]), row.ravel()
         letter = letters["abc".index(name)] if name in "abc" else letters[-1]
         start = 0
         for at, (m, n) in enumerate(p.groups):
@@ -172,12 +178,18 @@ class GemmTensors:
         if self.config["variant"] == "grouped":
             return {"c": self._grouped_reference(data, kind)}
         if self.config["variant"] == "batched":
-            turned = data["b"].astype(kind).transpose(0, 2, 1)
-            return {"c": np.matmul(data["a"].astype(kind), turned)}
-        b = data["b"].reshape(self.problem.n, self.problem.k).astype(kind)
-        found: NDArray[Any] = np.matmul(data["a"].astype(kind), b.T)
+            a, b = self._sides(data)
+            return {"c": np.matmul(a.astype(kind), b.astype(kind).transpose(0, 2, 1))}
+        a, b = self._sides(data)
+        found: NDArray[Any] = np.matmul(a.astype(kind), b.astype(kind).T)
         ds = [data[f"d{i}"].astype(kind) for i in range(int(self.config["num_d"]))]
         return {"c": self._with_ds(found, ds)}
+
+    def _sides(self, data: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A (M, K) and B (N, K), with the batch in front where there is one."""
+        p = self.problem
+        batch = (p.batch,) if self.config["variant"] == "batched" else ()
+        return data["a"].reshape(*batch, p.m, p.k), data["b"].reshape(*batch, p.n, p.k)
 
     def _with_ds(self, found: NDArray[Any], ds: Iterable[NDArray[Any]]) -> NDArray[Any]:
         """The operation on C and every D."""
@@ -262,11 +274,9 @@ class GemmTensors:
             a, b = (self._group(n, data[n], group) for n in "ab")
             found: NDArray[np.float64] = a[row].astype(np.float64) * b[column]
             return found
-        if self.config["variant"] == "batched":
-            found = data["a"][at[0], at[1]].astype(np.float64) * data["b"][at[0], at[2]]
-            return found
-        b = data["b"].reshape(self.problem.n, self.problem.k)
-        terms: NDArray[np.float64] = data["a"][at[0]].astype(np.float64) * b[at[1]]
+        a, b = self._sides(data)
+        *batch, row, column = at
+        terms: NDArray[np.float64] = a[*batch, row].astype(np.float64) * b[*batch, column]
         return terms
 
     def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:

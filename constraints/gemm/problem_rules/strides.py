@@ -48,7 +48,8 @@ def rows_lie_apart(c: GemmProblem) -> BoolExpr:
     "GPROB014", "strides-where-none-are", kind="launch", until="2026.06",
     says=["tensors of these kernels are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
           "shuffled weights are packed: stride_b = {stride_b}",
-          "weights of 4 bits are packed: stride_b = {stride_b}"],
+          "operands of 4 bits are packed: stride_b = {stride_b}",
+          "operands of 4 bits are packed: stride_a = {stride_a}"],
     source=[_LIBRARY, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of shuffled weights)"],
     accepts=[{}, {**_WEIGHTS, "stride_a": 520}],
     rejects=[{**_WEIGHTS, "stride_b": 520}, {"variant": "batched", "stride_a": 520}],
@@ -66,4 +67,5 @@ def strides_have_their_kernel(c: GemmProblem) -> BoolExpr:
         implies(~c.strided, packed),
         implies(c.shuffled_b, c.stride_b == 0),
         implies(c.narrow_b, c.stride_b == 0),
+        implies(c.narrow_a, c.stride_a == 0),
     )

@@ -9,7 +9,6 @@ include/ck_tile/host/tensor_shuffle_utils.hpp).
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,8 @@ class QuantTensors(GemmTensors):
 
     words = TYPES
 
-    @cached_property
-    def all(self) -> tuple[Tensor, ...]:
-        """Every tensor, in the order in which the host library takes their addresses."""
+    def _plain(self) -> tuple[Tensor, ...]:
+        """A, B, their scales and C, with what has 4 bits in the order of its elements."""
         a, b, c = self.operands
         return a, b, *map(self._scales, SCALED[str(self.config["variant"])]), c
 
@@ -76,8 +74,8 @@ class QuantTensors(GemmTensors):
 
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
         """C by its definition, not rounded: the sum of products, each with its scales."""
-        p, kind = self.problem, self.precision
-        a, b = data["a"].astype(kind), data["b"].reshape(p.n, p.k).astype(kind)
+        kind = self.precision
+        a, b = (side.astype(kind) for side in self._sides(data))
         names = SCALED[str(self.config["variant"])]
         a = a * self._spread("aq", data).astype(kind) if "aq" in names else a
         b = b * self._spread("bq", data).astype(kind) if "bq" in names else b
