@@ -113,8 +113,8 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
     applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
-    says="{epilogue} reads tensors D transposed: layout {layout} has D with columns contiguous",
-    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeDBlockWindows (N along the first dimension)",
+    says="{elementwise_op} gets tensors D transposed: layout {layout} has D with columns contiguous",
+    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTileWindows (the window of a D with columns is N by M)",
             f"{_EPILOGUES}: make_tile_window of ds_dram_windows with the distribution of C (run)"],
     accepts=[_ADD], rejects=[{**_ADD, "layout": "rccc", "epilogue": "default"}],
 )  # fmt: skip

@@ -263,7 +263,7 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
     says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products "
           "with tile_k = {tile_k} in {waves} waves"),
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::One and Two (run)",
-            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop (ROCm/rocm-libraries of 2026; read, not run)"],
+            f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop {LATER}"],
     accepts=[{**_ASYNC, "K": 192}, {"@ck": "2026.06", **_ASYNC, "K": 128}],
     rejects=[{**_ASYNC, "K": 256}],
 )  # fmt: skip

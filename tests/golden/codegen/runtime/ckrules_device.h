@@ -48,6 +48,10 @@ CKRULES_OCKL int __ockl_mul_hi_i32(int a, int b)
 {
     return static_cast<int>((static_cast<long long>(a) * b) >> 32);
 }
+
+CKRULES_OCKL unsigned int __ockl_clz_u32(unsigned int a) { return a ? __builtin_clz(a) : 32; }
+
+CKRULES_OCKL uint64_t __ockl_clz_u64(uint64_t a) { return a ? __builtin_clzll(a) : 64; }
 #undef CKRULES_OCKL
 
 // What an assert prints with: it traps all the same, without a word.
