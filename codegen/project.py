@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -80,6 +79,7 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
     """Path and text of every file that covers these kernels, which share CK release and GPU."""
     ck, arch = kernels[0].ck, gpu.name
     summary = json.dumps({"ck": ck, "arch": arch, "kernels": len(kernels)})
+    answers = _answers(kernels)
     values: dict[str, Any] = {
         "summary": summary,
         "stamp": stamp,
@@ -91,9 +91,8 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
         "asked": ASKED,
         "amd_clang": AMD_CLANG,
         "fixed_in": FIXED_IN,
-        "own_options": own_options(kernels),
-        "answers": _answers(kernels),
-        "answers_of": partial(_answers_of, own_options(kernels)),
+        "own_options": [own for own in answers if own],
+        "answers": answers,
     }
     for generation, members in _libraries(kernels):
         for path, template, own in generation.covers(members):
@@ -107,25 +106,12 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
         yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
 
 
-def own_options(kernels: Sequence[KernelModel]) -> list[tuple[CkOption, ...]]:
-    """The sets of options that some of the kernels need beside those of CK."""
-    return list(dict.fromkeys(k.own_options for k in kernels if k.own_options))
-
-
-def _answers(kernels: Sequence[KernelModel]) -> dict[str, int]:
-    """Files for the compiler's answers, with the set of own options (from 1) that each has."""
-    every = own_options(kernels)
-    found = {_answers_of(every, k): _number(every, k) for k in kernels}
-    return dict(sorted(found.items(), key=lambda item: item[1]))
-
-
-def _answers_of(every: list[tuple[CkOption, ...]], kernel: KernelModel) -> str:
-    number = _number(every, kernel)
-    return _ANSWERS.replace(".", f"-{number}.") if number else _ANSWERS
-
-
-def _number(every: list[tuple[CkOption, ...]], kernel: KernelModel) -> int:
-    return every.index(kernel.own_options) + 1 if kernel.own_options else 0
+def _answers(kernels: Sequence[KernelModel]) -> dict[tuple[CkOption, ...], str]:
+    """The file for the compiler's answer to each set of options that kernels need beside CK's."""
+    sets = dict.fromkeys(k.own_options for k in kernels)
+    own = [s for s in sets if s]
+    found = {s: _ANSWERS.replace(".", f"-{i}.") for i, s in enumerate(own, 1)}
+    return {(): _ANSWERS, **found} if () in sets else found
 
 
 def _libraries(kernels: Sequence[KernelModel]) -> list[tuple[Generation, list[KernelModel]]]:
@@ -181,18 +167,22 @@ def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
         description="Linking $out",
     )
     ninja.newline()
-    every = own_options(kernels)
-    for answers, which in _answers(kernels).items():
-        own = {"number": str(which)} if which else None
-        ninja.build(answers, "options", f"runtime/{_ASKS}", variables=own)
+    answers = _answers(kernels)
+    for which, (own, file) in enumerate(answers.items(), start=0 if () in answers else 1):
+        variables = {"number": str(which)} if own else None
+        ninja.build(file, "options", f"runtime/{_ASKS}", variables=variables)
     ninja.variable("count", str(len(kernels)))
     for number, k in enumerate(kernels, 1):
         ninja.build(
             f"{k.name}.o",
             "kernel",
             f"{k.name}.cpp",
-            implicit=_answers_of(every, k),
-            variables={"number": str(number), "kernel": k.name, "options": _answers_of(every, k)},
+            implicit=answers[k.own_options],
+            variables={
+                "number": str(number),
+                "kernel": k.name,
+                "options": answers[k.own_options],
+            },
         )
     ninja.newline()
     ninja.build("libdispatcher_kernels.so", "library", [f"{k.name}.o" for k in kernels])

@@ -134,6 +134,19 @@ def test_rows_from_before_say_what_they_lack(folder: Path, include: Path) -> Non
     assert all(POST in r.lacks for r in fake.rows(folder))
 
 
+def logged(tmp_path: Path, include: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> Path:
+    """Has build files call a compiler of a version that keeps its words; the file that has them."""
+    log = tmp_path / "words"
+    hipcc = tmp_path / "my-hipcc"
+    hipcc.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {include.parent}/bin/hipcc "$@"\n')
+    hipcc.chmod(0o755)
+    monkeypatch.setenv("FAKE_VERSION", version)
+    monkeypatch.setenv("HIPCC", str(hipcc))
+    monkeypatch.setenv("CK_INCLUDE", str(include))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    return log
+
+
 @pytest.mark.parametrize(
     ("program", "version", "absent"),
     [
@@ -155,15 +168,8 @@ def test_generated_build_files_ask_the_compiler(
 ) -> None:
     out = fake.kernels(tmp_path / "project", 1, ninja=True)
     (name,) = (p.stem for p in out.glob("grouped*.cpp") if p.suffixes == [".cpp"])
-    log = tmp_path / "words"
-    hipcc = tmp_path / "my-hipcc"
-    hipcc.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {include.parent}/bin/hipcc "$@"\n')
-    hipcc.chmod(0o755)
     monkeypatch.setenv("FAKE_UNKNOWN", "-amdgpu-coerce-illegal-types=1")
-    monkeypatch.setenv("FAKE_VERSION", version)
-    monkeypatch.setenv("HIPCC", str(hipcc))
-    monkeypatch.setenv("CK_INCLUDE", str(include))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    log = logged(tmp_path, include, monkeypatch, version)
     tool = shutil.which(program)
     if tool is None:
         pytest.skip(f"no {program}")
@@ -192,14 +198,7 @@ def test_generated_build_files_know_what_some_kernels_need(
     listed = "".join(run("enumerate", "--variant", v, *words, w).stdout for v, w in kinds)
     made = run("generate", "-", "-o", str(out), "--ck", "2025.11", "--ninja", stdin=listed)
     assert made.exit_code == 0, made.stderr
-    log = tmp_path / "words"
-    hipcc = tmp_path / "my-hipcc"
-    hipcc.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {include.parent}/bin/hipcc "$@"\n')
-    hipcc.chmod(0o755)
-    monkeypatch.setenv("FAKE_VERSION", f"clang version {version}")
-    monkeypatch.setenv("HIPCC", str(hipcc))
-    monkeypatch.setenv("CK_INCLUDE", str(include))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    log = logged(tmp_path, include, monkeypatch, f"clang version {version}")
     own: dict[bool, list[bool]] = {}
     for name in (k.stem for k in out.glob("gemm_*.cpp") if k.suffixes == [".cpp"]):
         done = subprocess.run([program, f"{name}.o"], cwd=out, capture_output=True, text=True)
