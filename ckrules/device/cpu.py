@@ -69,6 +69,7 @@ class CpuDevice:
         self._faults: dict[FaultKind, Fault] = {}
         self._written: NDArray[np.bool_] | None = None
         self._whole = True
+        self._waiting = False
         self._partial = False
 
     def load(self, code: bytes) -> _Module:
@@ -140,9 +141,8 @@ class CpuDevice:
         self._note(writers != 0)
 
     def _plan(self) -> Plan:
-        if self._whole:
-            return Plan(self.plan.orders, self.plan.seed, None, self.plan.jobs)
-        return self.plan
+        sample = None if self._whole else self.plan.sample
+        return replace(self.plan, sample=sample, waiting=self._waiting)
 
     def _note(self, written: NDArray[np.bool_]) -> None:
         before = self._written
@@ -159,6 +159,7 @@ class CpuDevice:
         self.accesses.clear()
         steps = "workspace" in work.addresses
         self._whole = self.plan.sample is None or steps or work.shared_out
+        self._waiting = work.shared_out
 
     def observed(self) -> Sequence[Observation]:
         """The faults of the launches since `announce`, gravest first."""

@@ -282,9 +282,13 @@ def _judged(
     parts = [_compared(tensors, tensor_of[e.name], e, memory, again) for e in known.expected]
     overruns = [*memory.overruns(), *between]
     worst = max((c for c, _ in parts), key=_severity)
+    beyond = sum(c.beyond for c, _ in parts)
+    remarks = [f"wrote {' and '.join(overruns)}"] if overruns else []
+    if beyond:
+        remarks.append(f"{beyond:,} results beyond the largest value are NaN or infinite")
     outcome = RunOutcome(
         RunStatus.WRONG if overruns or not all(c.passed for c, _ in parts) else RunStatus.OK,
-        f"wrote {' and '.join(overruns)}" if overruns else "",
+        "; ".join(remarks),
         supported=True,
         elements=sum(c.elements for c, _ in parts),
         wrong=sum(c.wrong for c, _ in parts),
@@ -329,6 +333,7 @@ def _compared(
     """A result held against the reference, and what its wrong elements have in common."""
     import numpy as np
 
+    from ckrules.device import small_floats
     from ckrules.device.patterns import classify
     from ckrules.device.tensors import from_memory, results
     from ckrules.device.tolerance import compare, thresholds
@@ -339,7 +344,9 @@ def _compared(
     left_out = memory.left_out(tensor)
     if left_out is not None:
         found = np.where(left_out, expected.values, found)
-    comparison = compare(found, expected.values, thresholds(tensors, tensor.name, largest))
+    tolerance = thresholds(tensors, tensor.name, largest)
+    edge = small_floats.largest(tensor.dtype)
+    comparison = compare(found, expected.values, tolerance, edge)
     if left_out is not None:
         comparison = replace(comparison, elements=int((~left_out).sum()))
     if comparison.passed:

@@ -41,12 +41,25 @@ class ValidationSummary:
 
     runs: int = 0
     by_status: dict[RunStatus, int] = field(default_factory=dict)
+    foretold: dict[RunStatus, int] = field(default_factory=dict)
+    """Of these, the ones of legal kernels that problem rules foretold."""
     findings: list[Run] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
-        """Runs that did not end well."""
-        return sum(n for status, n in self.by_status.items() if status in FAILED)
+        """Runs that did not end well, without those that problem rules foretold."""
+        failed = sum(n for status, n in self.by_status.items() if status in FAILED)
+        return failed - sum(self.foretold.values())
+
+    def add(self, run: Run) -> None:
+        """Counts a run."""
+        self.runs += 1
+        status = run.outcome.status
+        self.by_status[status] = self.by_status.get(status, 0) + 1
+        if run.foretold and run.kernel.legal:
+            self.foretold[status] = self.foretold.get(status, 0) + 1
+        if run.finding is not None:
+            self.findings.append(run)
 
 
 class ValidationSession:
@@ -130,11 +143,7 @@ class ValidationSession:
                     without = lacks.get((kernel.folder, kernel.name))
                     run = self._judged(kernel, job, outcome, info, without)
                     runs.put(run)
-                    summary.runs += 1
-                    count = summary.by_status.get(outcome.status, 0)
-                    summary.by_status[outcome.status] = count + 1
-                    if run.finding is not None:
-                        summary.findings.append(run)
+                    summary.add(run)
                     if progress is not None:
                         progress(run)
         return summary
@@ -157,11 +166,19 @@ class ValidationSession:
             info=info,
             predicted=predicted.supported if predicted is not None else None,
             finding=finding(kernel, outcome, predicted, lacks),
+            foretold=foretold(outcome, predicted),
             warmup=job.warmup if timed else 0,
             repeat=job.repeat if timed else 0,
             device_options=self.options.device_options,
             lacks=lacks,
         )
+
+
+def foretold(outcome: RunOutcome, predicted: Prediction | None) -> tuple[str, ...]:
+    """The problem rules that a run which went wrong bears out."""
+    if predicted is None or outcome.status not in MISCOMPUTED:
+        return ()
+    return predicted.wrong
 
 
 def finding(

@@ -72,6 +72,15 @@ def _ordered(name: str) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     return table[finite], finite.astype(np.uint8)
 
 
+def largest(name: str) -> float | None:
+    """The largest finite value of a format; None for a type of another width.
+
+    >>> largest("fp8"), largest("bf8_fnuz"), largest("fp16")
+    (448.0, 57344.0, None)
+    """
+    return float(_ordered(name)[0][-1]) if name in FORMATS else None
+
+
 def encode(given: NDArray[Any], name: str) -> NDArray[np.uint8]:
     """The bytes of the nearest values, ties to even; what is too large gets the largest.
 

@@ -70,6 +70,7 @@ COLUMNS: dict[str, str] = {
     "seconds": "real",
     "finished": "real",
     "lacks": "enum",
+    "foretold": "enum",
     "config": "enum",
 }
 """Name and sort of every column."""
@@ -91,6 +92,8 @@ class Run:
     device_options: Mapping[str, str] = field(default_factory=dict)
     lacks: str | None = None
     """Options that CK's kernels need and that it was built without; None: not known."""
+    foretold: tuple[str, ...] = ()
+    """The problem rules that foretold a result which came out wrong."""
 
     def row(self) -> dict[str, Any]:
         """The row, with the columns' names."""
@@ -137,6 +140,7 @@ class Run:
             "seconds": o.seconds,
             "finished": time.time(),
             "lacks": self.lacks,
+            "foretold": ",".join(self.foretold) or None,
             "config": json.dumps(k.config),
         }
 

@@ -100,6 +100,8 @@ class Comparison:
     max_rel: float | None
     mask: NDArray[np.bool_]
     """True where an element is wrong."""
+    beyond: int = 0
+    """Elements that are NaN or infinite because the type has no value so large."""
 
     @property
     def passed(self) -> bool:
@@ -107,16 +109,32 @@ class Comparison:
         return self.wrong == 0
 
 
-def compare(found: Floats, reference: Floats, tolerance: Tolerance) -> Comparison:
+def compare(
+    found: Floats, reference: Floats, tolerance: Tolerance, edge: float | None = None
+) -> Comparison:
     """Compares element by element; both have been rounded to the result's type.
 
-    Infinity is right where the reference has the same one; NaN never is.
+    Infinity is right where the reference has the same one. NaN is right at the edge of a type of 8
+    bits only, as infinity of the right sign is: some of CK's conversions saturate, and others leave
+    it to an instruction that does not (core/tensor/tile_elementwise.hpp: cast_tile_pk_fp8_fp32 on
+    gfx94 and gfx12).
+
+    Args:
+        found: What was computed.
+        reference: What it should be, saturated in types of 8 bits.
+        tolerance: How far off is right.
+        edge: The largest finite value of a type of 8 bits; None for other types.
     """
     out, ref = found.astype(np.float64), reference.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(out - ref)
         finite = np.isfinite(out) & np.isfinite(ref)
         same = np.isinf(out) & (out == ref)
+        beyond = np.zeros_like(same)
+        if edge is not None:
+            lost = np.isnan(out) | (np.isinf(out) & (np.sign(out) == np.sign(ref)))
+            beyond = lost & (np.abs(ref) >= edge)
+            same |= beyond
         mask = np.where(finite, error > tolerance.atol + tolerance.rtol * np.abs(ref), ~same)
         relative = np.divide(error, np.abs(ref), out=np.zeros_like(error), where=ref != 0)
     measured = not mask.any() or bool((mask & finite).any())
@@ -129,6 +147,7 @@ def compare(found: Floats, reference: Floats, tolerance: Tolerance) -> Compariso
         max_abs=_largest(error, finite) if measured else None,
         max_rel=_largest(relative, finite) if measured else None,
         mask=mask,
+        beyond=int(beyond.sum()),
     )
 
 

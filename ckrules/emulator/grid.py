@@ -26,6 +26,9 @@ Writers = NDArray[np.int32]
 _LANES = 1 << 14
 """Threads that run together: enough for long arrays, few enough for the caches."""
 
+_SCHEDULES = 4
+"""Random orders of blocks that wait for each other: one alone shows a race too seldom."""
+
 
 @dataclass
 class GridOutcome:
@@ -55,12 +58,15 @@ class Plan:
         sample: Columns of blocks to run, None for all. Blocks that differ only along z belong
             together, since they may add to the same results.
         jobs: Processes.
+        waiting: Blocks wait for each other: they run in one process, since what several see of each
+            other would change from run to run, and get ahead of each other in random order.
     """
 
     orders: tuple[Order, ...] = (Order.FORWARD,)
     seed: int = 0
     sample: int | None = None
     jobs: int = 1
+    waiting: bool = False
 
 
 def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writers]:
@@ -79,13 +85,25 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
         return outcome, writers
     after = memory.bytes[: memory.top].copy()
     launch = replace(launch, banks=None)  # other orders make the same accesses again
-    for order in plan.orders[1:]:
+    for order, seed in _further(plan):
         memory.bytes[: memory.top] = before
-        again, others = _once(launch, memory, blocks, plan, order)
+        again, others = _once(launch, memory, blocks, replace(plan, seed=seed), order)
         outcome.add(again)
-        _compare(outcome, after, memory, (writers == ATOMIC) | (others == ATOMIC), order)
+        atomic = (writers == ATOMIC) | (others == ATOMIC)
+        drawn = f" (seed {seed})" if order is Order.RANDOM else ""
+        _compare(outcome, after, memory, atomic, f"{order} order{drawn}")
     memory.bytes[: memory.top] = after
     return outcome, writers
+
+
+def _further(plan: Plan) -> list[tuple[Order, int]]:
+    """The orders after the first, with their seeds; several random ones where blocks wait."""
+    several = _SCHEDULES if plan.waiting else 1
+    return [
+        (order, plan.seed + i)
+        for order in plan.orders[1:]
+        for i in range(several if order is Order.RANDOM else 1)
+    ]
 
 
 def _compare(
@@ -93,14 +111,14 @@ def _compare(
     first: NDArray[np.uint8],
     memory: Memory,
     atomic: NDArray[np.bool_],
-    order: Order,
+    order: str,
 ) -> None:
     """Reports what came out otherwise than in the first order; sums of atomics may round."""
     parts = len(first) // 2
     differs = (first.view(np.uint16) != memory.bytes[: 2 * parts].view(np.uint16)) & ~atomic[:parts]
     if differs.any() and FaultKind.ORDER not in outcome.faults:
         address = BASE + 2 * int(differs.argmax())
-        detail = f"{int(differs.sum()):,} values differ in {order} order, first at 0x{address:x}"
+        detail = f"{int(differs.sum()):,} values differ in {order}, first at 0x{address:x}"
         outcome.faults[FaultKind.ORDER] = Fault(FaultKind.ORDER, detail)
 
 
@@ -125,22 +143,29 @@ def _once(
         ordered.reverse()
     elif order is Order.RANDOM:
         random.Random(plan.seed).shuffle(ordered)
-    size = max(1, min(_LANES // launch.threads, -(-len(ordered) // plan.jobs)))
+    processes = 1 if plan.waiting else plan.jobs
+    size = max(1, min(_LANES // launch.threads, -(-len(ordered) // processes)))
     groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
-    jobs = min(plan.jobs, len(groups))
+    jobs = min(processes, len(groups))
     if jobs == 1:
         writers = np.zeros((memory.top >> 1) + 1, np.int32)
-        return _part(launch, Shared(memory, writers), groups, order, plan.seed), writers
+        shared = Shared(memory, writers)
+        return _part(launch, shared, groups, order, plan.seed, plan.waiting), writers
     return _spread(launch, memory, groups, order, plan.seed, jobs)
 
 
 def _part(
-    launch: Launch, shared: Shared, groups: Sequence[Sequence[Block]], order: Order, seed: int
+    launch: Launch,
+    shared: Shared,
+    groups: Sequence[Sequence[Block]],
+    order: Order,
+    seed: int,
+    waiting: bool = False,
 ) -> GridOutcome:
     outcome = GridOutcome()
     for i, group in enumerate(groups):
         chunk = prepared(launch, shared, group)
-        chunk.run(order, seed + i)
+        chunk.run(order, seed + i, apart=waiting)
         watch = chunk.lds.watch
         outcome.add(GridOutcome(chunk.steps, chunk.faults, watch.seen if watch else Counter()))
     return outcome

@@ -31,6 +31,15 @@ class Order(StrEnum):
     RANDOM = "random"
 
 
+_BURST, _LONG_BURST = 40, 400
+"""Instructions that a wave runs at most before another is drawn, and where blocks are apart."""
+
+_EARLY = 0.05
+"""How often a rank is drawn again where blocks are apart."""
+
+Ranks = dict[tuple[int, int], float]
+"""Which wave of which block goes first where blocks are apart."""
+
 ATOMIC = -1
 """Stands for an atomic operation among those who wrote a part of memory."""
 
@@ -164,20 +173,30 @@ class Chunk:
 
     # The schedule
 
-    def run(self, order: Order, seed: int = 0) -> None:
+    def run(self, order: Order, seed: int = 0, *, apart: bool = False) -> None:
         """Runs all waves to their end.
+
+        Args:
+            order: Of waves between barriers.
+            seed: Of random order.
+            apart: In random order blocks get ahead of each other, too: where they wait for each
+                other, what one may see of another depends on it.
 
         Raises:
             EmulatorError: If an instruction has no semantics, or a wave does not end.
         """
-        dice = random.Random(seed)
+        dice, ranks = random.Random(seed), Ranks()
+        apart &= order is Order.RANDOM
         while True:
+            if apart:
+                self._released(whole=True)
             ready = [c for c in self.cohorts if c.state is State.RUNNING]
             turn = [c for c in ready if c.turn < self.patience]
             if turn:
-                chosen = _chosen(turn, order, dice)
+                chosen = _favoured(turn, ranks, dice) if apart else _chosen(turn, order, dice)
+                most = _LONG_BURST if apart else _BURST
                 few = order is Order.RANDOM
-                self._advance(chosen, dice.randint(1, 40) if few else self.patience - chosen.turn)
+                self._advance(chosen, dice.randint(1, most) if few else self.patience - chosen.turn)
                 continue
             if not self._released(whole=bool(ready)) and not ready:
                 return
@@ -308,6 +327,18 @@ def who(number: int, waves: int) -> str:
 
 def _may_join(one: Cohort, other: Cohort) -> bool:
     return one.wave == other.wave and one.state is other.state is State.RUNNING
+
+
+def _favoured(ready: Sequence[Cohort], ranks: Ranks, dice: random.Random) -> Cohort:
+    """The cohort of the highest rank; ranks are drawn, and one of them is drawn again at times.
+
+    So a wave can stay behind while all the others go on.
+    """
+    for c in ready:
+        ranks.setdefault((c.wave, int(c.slots[0])), dice.random())
+    if dice.random() < _EARLY:
+        ranks[dice.choice(sorted(ranks))] = dice.random()
+    return max(ready, key=lambda c: ranks[c.wave, int(c.slots[0])])
 
 
 def _chosen(ready: Sequence[Cohort], order: Order, dice: random.Random) -> Cohort:

@@ -139,6 +139,20 @@ def of(code: str) -> RuleEvidence:
     return evidence().get(code, RuleEvidence())
 
 
+@cache
+def kernels_run(family: str) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """How many legal kernels of a family were run, and how many of these computed wrong.
+
+    By CK version and GPU; what was run twice, in other orders or on other problems, counts twice.
+    """
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for run in read(place(families()[family])):
+        if run.method == NUMERICS and run.agreed + run.differed:
+            total, wrong = found.get((run.ck, run.arch), (0, 0))
+            found[run.ck, run.arch] = (total + run.agreed + run.differed, wrong + run.differed)
+    return found
+
+
 def place(family: Family) -> Path:
     """Where a family's evidence is, if it has any."""
     return Path(inspect.getfile(type(family))).parent / FILE

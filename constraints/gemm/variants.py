@@ -222,6 +222,28 @@ def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM075", "parts-signalled-early", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "stream_k") & (c.streamk == "linear"),
+    says=("the first of {waves} waves says that a part of a sum is stored while the others still "
+          "store theirs: {waves=}, expected 1"),
+    source=[f"{_STREAMK}::SignalStorePartialDone (no barrier behind StorePartial; run)",
+            "core/arch/workgroup_barrier.hpp: workgroup_barrier::wait_set (thread 0 sets the flag, then the block waits)"],
+    accepts=[{**_SK, "streamk": "linear", "tile_m": 32, "tile_n": 32, "wave_m": 1, "wave_n": 1}],
+    rejects=[{**_SK, "streamk": "linear"}],
+)  # fmt: skip
+def parts_are_stored_when_signalled(c: Quantities) -> BoolExpr:
+    """Stream-K kernels with the strategy linear have blocks of one wave.
+
+    Why: each wave stores its share of a part to the workspace and waits for its own stores only.
+    Wave 0 then sets the flag, and the barrier comes after it: another block may add up shares that
+    are not there yet. Since 2026.06 the block meets at a barrier before the flag is set.
+
+    Fix: use the strategy atomic, or one wave.
+    """
+    return c.waves == 1
+
+
+@rule(
     "GEMM068", "tail-chosen-by-stream-k", kind="compile", since="2026.06",
     applies=lambda c: c.variant == "stream_k",
     says="{variant} tells the pipeline hot loop and tail, which {pipeline} does not take",

@@ -257,6 +257,26 @@ def permutation_fits_warp_tile(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM074", "permuted-columns-of-transposed-result", kind="wrong-result",
+    applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
+    says="permute_n takes a lane's results for rows of one column, and transpose_c makes them columns of one row",
+    source=f"{_CSHUFFLE}: kM2 rows of a lane, with no look at isCTransposed (run)",
+    accepts=[{**_SMALL, "permute_n": True}],
+    rejects=[{**_SMALL, "permute_n": True, "transpose_c": True}],
+)  # fmt: skip
+def permuted_results_are_not_transposed(c: Quantities) -> BoolExpr:
+    """permute_n goes without transpose_c.
+
+    Why: the epilogue stores from registers and takes what a lane holds of a warp tile for
+    neighbours along M. With transpose_c they are neighbours along N, so that every value goes to
+    another place: run, nearly all of them were wrong.
+
+    Fix: turn transpose_c or permute_n off.
+    """
+    return ~c.transpose_c
+
+
+@rule(
     "GEMM050", "permuted-rows-not-whole", kind="compile",
     applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
     says=("a lane's {lane_elements} results do not divide warp_tile_m = {warp_tile_m}: "

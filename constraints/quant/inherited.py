@@ -96,6 +96,7 @@ EXAMPLES: Mapping[str, Examples] = {
     "GEMM047": _instead({**_SHUFFLED, "epilogue": "default"},
                         {**_SHUFFLED, "epilogue": "default", "tile_n": 96}),
     "GEMM049": _instead(_PERMUTED, {**_SHUFFLED, "permute_n": True}),
+    "GEMM074": _instead(_PERMUTED, {**_PERMUTED, "transpose_c": True}),
     "GEMM050": _instead(_PERMUTED, {**_PERMUTED, "arch": "gfx1201", "warp_tile_m": 4,
                                     "warp_tile_n": 64}),
 }  # fmt: skip

@@ -241,3 +241,14 @@ def test_depthwise_tiles() -> None:
     result = compare(found, right.values, thresholds(tensors, "output", 9.0))
     pattern = classify(tensors, right, result, found)
     assert (pattern.kind, pattern.text) == ("zeros", "all zeros: last H tile")
+
+
+def test_what_is_beyond_a_type_of_8_bits_may_saturate_or_not() -> None:
+    nan, inf = math.nan, math.inf
+    reference = np.array([240.0, -240.0, 240.0, -240.0, 232.0 - 8, 1.0])
+    exact = Tolerance(0.0, 0.0)
+    found = np.array([nan, -inf, 240.0, inf, nan, nan])
+    seen = compare(found, reference, exact, edge=240.0)
+    assert seen.mask.tolist() == [False, False, False, True, True, True]
+    assert seen.beyond == 2
+    assert compare(found, reference, exact).wrong == 5

@@ -179,6 +179,21 @@ def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> N
     assert finding(built, wrong, Prediction(True)) == "legal by the rules, wrong: 1 of 9"
 
 
+def test_what_a_rule_foretells_is_counted_apart(tmp_path: Path, double: Double) -> None:
+    foretells = lambda built, problem: Prediction(  # noqa: E731
+        problem is not PROBLEMS[1], ("PROB001",), ("PROB020",) if built.name == "bad" else ()
+    )
+    kernels = [kernel(tmp_path, n) for n in ("good", "bad", "worse")]
+    device = double({"bad": "nan", "worse": "nan"})
+    _, summary = validate(tmp_path, device, kernels, foretells)
+    assert summary.by_status["wrong"] == 2
+    assert (summary.foretold, summary.failed) == ({"wrong": 1}, 1)
+    assert [r.kernel.name for r in summary.findings if r.outcome.status == "wrong"] == ["worse"]
+    with Runs(tmp_path / FILE) as runs:
+        told = {r["name"]: r["foretold"] for r in runs.records() if r["status"] == "wrong"}
+    assert told == {"bad": "PROB020", "worse": None}
+
+
 def test_results_lists_runs(tmp_path: Path, double: Double) -> None:
     validate(tmp_path, double({"bad": "last-tile"}), [kernel(tmp_path, n) for n in ("good", "bad")])
     done = run("results", str(tmp_path), "--runs", "--failed", "--format", "jsonl")

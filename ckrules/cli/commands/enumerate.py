@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,7 @@ def command(
     if not quiet:
         note(_summary(request, space, shown))
         note(_founded(request))
+        note(_run(request))
     if summary:
         for text in lines(request.region):
             note(text)
@@ -181,6 +183,7 @@ def _listed(
         else:
             note(_summary(request, request.region.space, len(points)))
             note(_founded(request))
+        note(_run(request))
         note(said)
     if summary:
         if request.by_catalog:
@@ -241,6 +244,24 @@ def _founded(request: Request) -> str:
              evidence.NUMERICS: "runs"}  # fmt: skip
     each = ", ".join(f"{by[m]} by {name}" for m, name in names.items())
     return f"{count(len(codes), 'rule')} decide: {each} confirmed, {read} {evidence.READ_ONLY}"
+
+
+def _run(request: Request) -> str:
+    """One line: how many kernels of the family were run, of the release and of others."""
+    from ckrules.kernels import evidence
+    from ckrules.kernels.families import family_of
+
+    variant = str(request.region.space.domains["variant"][0])
+    name, by_ck = family_of(variant).name, defaultdict[str, list[tuple[str, int, int]]](list)
+    for (ck, arch), (total, wrong) in evidence.kernels_run(name).items():
+        by_ck[ck].append((arch, total, wrong))
+    parts = [] if request.books.ck in by_ck else [f"none of CK {request.books.ck}"]
+    for ck, rows in sorted(by_ck.items()):
+        total, wrong = sum(r[1] for r in rows), sum(r[2] for r in rows)
+        gpus = ", ".join(f"{arch} {n}" for arch, n, _ in sorted(rows))
+        bad = f"{wrong} of them wrong" if wrong else "all right"
+        parts.append(f"{total} of CK {ck} ({gpus}), {bad}")
+    return f"legal {name} kernels that were run: {'; '.join(parts)}"
 
 
 def _summary(request: Request, space: Space, shown: int) -> str:

@@ -37,8 +37,8 @@ Examples:
   ckrules validate out/grouped_conv_fwd_….hsaco --problem N=1,C=8,K=8,H=9,W=9,Y=3,X=3
 
 \b
-Exit codes: 0 all right, 1 wrong, failed or against the rules, 2 usage or bad
-input, 3 no GPU or nothing to run.
+Exit codes: 0 all right, or wrong only as problem rules foretell, 1 wrong, failed or
+against the rules, 2 usage or bad input, 3 no GPU or nothing to run.
 """
 
 
@@ -96,7 +96,8 @@ def _say(run: Run) -> None:
     if outcome.wrong:
         parts.append(f"{outcome.wrong:,} of {outcome.elements:,} elements, {_error(outcome)}")
     said = "; ".join(p for p in parts if p)
-    say(f"{outcome.status}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
+    codes = f", as foretold by {', '.join(run.foretold)}" if run.foretold else ""
+    say(f"{outcome.status}{codes}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
     if run.finding:
         say(f"  finding: {run.finding}")
 
@@ -113,6 +114,12 @@ def _error(outcome: RunOutcome) -> str:
 
 
 def _counted(summary: ValidationSummary) -> str:
-    words = [f"{n:,} {status}" for status, n in sorted(summary.by_status.items())]
+    words = []
+    for status, n in sorted(summary.by_status.items()):
+        expected = summary.foretold.get(status, 0)
+        if n > expected:
+            words.append(f"{n - expected:,} {status}")
+        if expected:
+            words.append(f"{expected:,} {status} as foretold")
     text = f"{summary.runs:,} run{'s' * (summary.runs != 1)}: {', '.join(words)}"
     return text + (f"; {len(summary.findings):,} against the rules" if summary.findings else "")
