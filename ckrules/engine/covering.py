@@ -28,7 +28,7 @@ Pair = tuple[tuple[str, Any], tuple[str, Any]]
 
 _POOL = 4096  # points drawn from the whole space
 _AIMED = 256  # points drawn from those with the rarest open pair
-_ALIKE = 256  # points with all levels in common, of which one is preferred
+_ALIKE = 1024  # points with all levels in common, of which one is preferred
 
 
 @dataclass(frozen=True)
