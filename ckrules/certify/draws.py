@@ -1,4 +1,4 @@
-"""Kernels to run: legal ones of every kind, and ones that break a single rule.
+"""Kernels to run: legal ones in which any two features meet, and ones that break a single rule.
 
 Spaces are exact, so what breaks one rule and no other is a space like any other and is drawn from.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ckrules.certify.features import covering, pairs_of
 from ckrules.certify.sizes import small_first, tile_sides
+from ckrules.engine.covering import Coverage, Pairs
 from ckrules.engine.expr import BOOL, ENUM, Value
 from ckrules.engine.expr.variables import Domain, Role, domain_of
 from ckrules.engine.rules import Rule
@@ -19,6 +21,7 @@ from ckrules.engine.space import Space
 from ckrules.support.errors import UsageError
 
 Point = dict[str, Value]
+Fixed = dict[str, tuple[str, ...]]
 
 KINDS = ("wrong-result", "launch")
 """The kinds of rules that running a kernel can confirm or refute."""
@@ -38,10 +41,19 @@ class Drawn:
         points: The configurations, the legal ones first.
         alone: How many configurations of the space break only this rule, by code: those with none
             cannot be drawn here.
+        legal: How many of the points break no rule.
+        pairs: The pairs of features that legal configurations have; None: there are none.
     """
 
     points: list[Point] = field(default_factory=list)
     alone: dict[str, int] = field(default_factory=dict)
+    legal: int = 0
+    pairs: Pairs | None = field(default=None, compare=False)
+
+    def coverage(self, used: Callable[[Point], bool]) -> Coverage:
+        """Which pairs of features occur in the legal points that are used."""
+        points = filter(used, self.points[: self.legal])
+        return Coverage(0, ()) if self.pairs is None else self.pairs.coverage(points)
 
 
 def draw(
@@ -55,9 +67,10 @@ def draw(
 ) -> Drawn:
     """Configurations to run, of which a share breaks one rule of some kinds each, in turn.
 
-    Of the legal ones each combination of words (pipeline, dtype, epilogue …) gives its share.
-    Within a combination a configuration is drawn the rarer the larger its block tile is: with a
-    quarter of the weight for twice the volume, since it takes twice the time and more.
+    The first legal ones have as many pairs of features as so many can; once every pair occurs each
+    combination of words (pipeline, dtype, epilogue …) gives its share. Among configurations that
+    are alike in this one is drawn the rarer the larger its block tile is: with a quarter of the
+    weight for twice the volume, since it takes twice the time and more.
 
     Args:
         book: The rules.
@@ -85,10 +98,23 @@ def draw(
     dice.shuffle(rows)  # else few draws would always be of the first codes
     against = list(itertools.islice(_in_turn(rows), wanted))
     legal = book.space_of(every, fixed).where(*where)
-    found.points = spread(legal, book, n - len(against), seed, dice) + against
+    first = _paired(found, legal, book, n - len(against), seed, dice)
+    found.points, found.legal = first + against, len(first)
     if not found.points:
         raise UsageError("no configuration to draw from")
     return found
+
+
+def _paired(
+    found: Drawn, space: Space, book: RuleBook, n: int, seed: int, dice: random.Random
+) -> list[Point]:
+    """Different legal points: until all pairs of features occur for these, then of each kind."""
+    if n <= 0 or not len(space):
+        return []
+    found.pairs = pairs_of(book, space)
+    points = list(itertools.islice(covering(found.pairs, book, seed, dice), n))
+    more = spread(space, book, n, seed, dice) if len(points) < n else []
+    return [*points, *(p for p in more if p not in points)][:n]
 
 
 def _alone(book: RuleBook, target: Rule, fixed: Mapping[str, Sequence[Value]]) -> Space:
@@ -132,3 +158,10 @@ def _in_turn(rows: Iterable[Iterable[Point]]) -> Iterator[Point]:
                 yield point
                 left.append(each)
         waiting = left
+
+
+def shares(variants: Sequence[str], arch: str, n: int) -> Iterator[tuple[Fixed, int]]:
+    """The fields of each variant that are not free, and how many of the draws are its own."""
+    for i, v in enumerate(variants):
+        if share := n // len(variants) + (i < n % len(variants)):
+            yield {"variant": (v,), "arch": (arch,)}, share

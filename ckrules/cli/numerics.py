@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ckrules.certify.labels import Label, Told
     from ckrules.certify.numerics import Difference, NumericMatrix
     from ckrules.compiling.session import BuildOptions
+    from ckrules.engine.covering import Coverage
     from ckrules.kernels.books import Books
     from ckrules.kernels.parts import Point
 
@@ -51,6 +52,16 @@ class Wanted:
 
 
 @dataclass
+class Draws:
+    """What is known of drawn configurations; nothing of those that are given."""
+
+    alone: dict[str, int] = field(default_factory=dict)
+    """How many configurations of the space break only this rule, of those that were drawn from."""
+    pairs: dict[str, Coverage] = field(default_factory=dict)
+    """The pairs of features that occur in drawn legal ones, by variant."""
+
+
+@dataclass
 class Found:
     """What came of a run."""
 
@@ -59,8 +70,7 @@ class Found:
     manner: Manner
     told: list[Told] = field(default_factory=list)
     without: list[Label] = field(default_factory=list)
-    alone: dict[str, int] = field(default_factory=dict)
-    """How many configurations of the space break only this rule, of those that were drawn from."""
+    drawn: Draws = field(default_factory=Draws)
 
     @property
     def agrees(self) -> bool:
@@ -117,7 +127,7 @@ def run(wanted: Wanted, options: BuildOptions, manner: Manner, places: Places, j
     from ckrules.certify.numerics import judged
     from ckrules.certify.trials import TrialStore
 
-    questions, alone = _questions(wanted, manner.seed)
+    questions, drawn = _questions(wanted, manner.seed)
     path = Path(places.store) if places.store else folders.cache() / "trials.sqlite"
     with (
         ended_like_ctrl_c(),
@@ -131,15 +141,15 @@ def run(wanted: Wanted, options: BuildOptions, manner: Manner, places: Places, j
     rules = wanted.books.of(wanted.variants[0])
     matrix = judged(rules, [q.point for q in questions], answers)
     codes = [r.code for r in rules.rules if r.kind in KINDS and r.severity == "error"]
-    return Found(matrix, codes, manner, told, without, alone)
+    return Found(matrix, codes, manner, told, without, drawn)
 
 
-def _questions(wanted: Wanted, seed: int) -> tuple[list[Question], dict[str, int]]:
+def _questions(wanted: Wanted, seed: int) -> tuple[list[Question], Draws]:
     from ckrules.certify.bench import Question
     from ckrules.certify.labels import questions
     from ckrules.certify.numerics import applicable
 
-    rules, alone = wanted.books.of(wanted.variants[0]), dict[str, int]()
+    rules, drawn = wanted.books.of(wanted.variants[0]), Draws()
     if wanted.labels:
         found = questions(wanted.labels)
     elif wanted.points is not None:
@@ -148,32 +158,31 @@ def _questions(wanted: Wanted, seed: int) -> tuple[list[Question], dict[str, int
             note(f"{len(outside):,} left out: they break rules of kinds that running cannot judge")
         found = [Question(p) for p in inside]
     else:
-        points, alone = _drawn(wanted, seed)
+        points, drawn = _drawn(wanted, seed)
         found = [Question(p) for p in points]
     unique = {tuple(sorted(q.point.items())): q for q in found}
     if not unique:
         raise UsageError("no configurations to run")
-    return list(unique.values()), alone
+    return list(unique.values()), drawn
 
 
-def _drawn(wanted: Wanted, seed: int) -> tuple[list[Point], dict[str, int]]:
-    from ckrules.certify.draws import draw
+def _drawn(wanted: Wanted, seed: int) -> tuple[list[Point], Draws]:
+    from ckrules.certify.draws import draw, shares
     from ckrules.kernels.config import Config
 
-    rules, alone = wanted.books.of(wanted.variants[0]), dict[str, int]()
-    by_name: dict[str, Point] = {}
-    for i, variant in enumerate(wanted.variants):
-        share = wanted.count // len(wanted.variants) + (i < wanted.count % len(wanted.variants))
-        if not share:
-            continue
-        fixed = {"variant": (variant,), "arch": (wanted.arch,)}
+    def named(point: Point) -> bool:
+        return Config(point).name is not None
+
+    rules, found = wanted.books.of(wanted.variants[0]), Draws()
+    by_name: dict[str | None, Point] = {}
+    for fixed, share in shares(wanted.variants, wanted.arch, wanted.count):
         drawn = draw(rules, fixed, share, seed, wanted.where)
-        for point in drawn.points:
-            if (name := Config(point).name) is not None:
-                by_name.setdefault(name, point)
+        for point in filter(named, drawn.points):
+            by_name.setdefault(Config(point).name, point)
         for code, number in drawn.alone.items():
-            alone[code] = alone.get(code, 0) + number
-    return list(by_name.values()), alone
+            found.alone[code] = found.alone.get(code, 0) + number
+        found.pairs[fixed["variant"][0]] = drawn.coverage(named)
+    return list(by_name.values()), found
 
 
 @contextmanager
@@ -203,8 +212,9 @@ def text(found: Found, keep: str | None) -> str:
         f"precision {_share(m.precision)} of what is not rejected computes right",
         f"runs      {runs or 'none'}",
         f"manner    {found.manner}",
+        *_pairs(found.drawn),
     ]
-    out += _scores("rule", "kernels", m.by_rule(found.codes), found.alone)
+    out += _scores("rule", "kernels", m.by_rule(found.codes), found.drawn.alone)
     out += _scores("problem rule", "runs", m.by_problem_rule(), {})
     out += _labels(found)
     for each in m.differences:
@@ -214,6 +224,13 @@ def text(found: Found, keep: str | None) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def _pairs(drawn: Draws) -> list[str]:
+    if not drawn.pairs:
+        return []
+    have, of = (sum(getattr(c, n) for c in drawn.pairs.values()) for n in ("covered", "feasible"))
+    return [f"pairs of features: {have:,} of {of:,} occur in a drawn kernel"]
 
 
 def _scores(
@@ -281,6 +298,8 @@ def as_json(found: Found) -> str:
             for d in m.differences
         ],
     }
+    if found.drawn.pairs:
+        head["pairs"] = {v: pairs_json(c) for v, c in found.drawn.pairs.items()}
     if found.told or found.without:
         head["labels"] = [
             {
@@ -313,6 +332,15 @@ def as_json(found: Found) -> str:
         for c in m.cases
     ]
     return json_text({**head, "cases": cases}, indent=1)
+
+
+def pairs_json(coverage: Coverage) -> dict[str, Any]:
+    """Pairs of features for programs: how many there are and occur, and those that do not."""
+    return {
+        "feasible": coverage.feasible,
+        "covered": coverage.covered,
+        "uncovered": [dict(pair) for pair in coverage.uncovered],
+    }
 
 
 def notes(found: Found) -> Iterator[str]:

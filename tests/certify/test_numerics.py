@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,15 +17,16 @@ import pytest
 
 from ckrules.certify import labels, trials
 from ckrules.certify.bench import Answer, Manner, Question
-from ckrules.certify.draws import KINDS, draw
+from ckrules.certify.draws import KINDS, Drawn, draw
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
 from ckrules.cli.commands.certify import _wanted
-from ckrules.cli.numerics import Found, as_json, text
+from ckrules.cli.numerics import Draws, Found, as_json, text
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
 from ckrules.device.interface import UNLAUNCHABLE
 from ckrules.device.prediction import Prediction
+from ckrules.engine.covering import Coverage
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
@@ -34,6 +37,8 @@ TAKEN = Prediction(supported=True)
 OK = Trial("N=1", "ok", elements=64)
 WRONG = Trial("N=2", "wrong", where="last K tile missing", first="(0, 1)", wrong=3, elements=64)
 REFUSED = Trial("N=3", "refused", "C is odd")
+NEVER = (("pipeline", "mem"), ("warp_tile", (16, 16, 32)))
+DRAWN = Draws({"PIPE013": 0}, {"forward": Coverage(1200, (NEVER,)), "bwd_data": Coverage(34, ())})
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +83,49 @@ def test_each_kind_of_kernel_has_its_share(drawn: list[dict[str, Any]]) -> None:
         found = {p[name] for p in drawn}
         assert len(found) >= least, name
         assert min(sum(p[name] == v for p in drawn) for v in found) >= 3, name
+
+
+@pytest.mark.parametrize(
+    ("variant", "ck", "held", "among"),
+    [
+        ("bwd_data", "2025.11", {}, {("pipeline", "mem"), ("ndim", 3)}),
+        ("aquant", "2025.11", {}, {("group_k", 64), ("warp_tile", (16, 16, 32))}),
+        (
+            "preshuffle",
+            "2025.11",
+            {"dtype": ("fp16", "fp8")},
+            {("permute_n", True), ("pad_k", True)},
+        ),
+        ("forward_depthwise", "2026.06", {"filter": (3, 5)}, {("filter", 5), ("in_vec", 8)}),
+    ],
+)
+def test_any_two_features_meet(
+    variant: str, ck: str, held: dict[str, Any], among: set[tuple[str, Any]]
+) -> None:
+    fixed = {"variant": (variant,), "arch": ("gfx942",), **held}
+    rules = book(variant, ck=ck)
+    found = draw(rules, fixed, 120, 1, broken=0)
+    assert found.pairs is not None
+    assert among in map(set, found.pairs)
+    assert found.coverage(lambda p: True).uncovered == ()
+    assert found.coverage(lambda p: p is found.points[0]).covered < len(found.pairs) / 5
+    names = [tuple(p.items()) for p in found.points]
+    assert found.legal == len(set(names)) == 120, "once all pairs occur, other kernels follow"
+    first = draw(rules, fixed, 20, 1, broken=0)
+    assert first.points == found.points[:20]
+    drawn = Counter(str(sorted(pair)) for p in first.points for pair in _features(p, found))
+    assert first.coverage(lambda p: True).covered == len(drawn)
+
+
+def _features(point: dict[str, Any], found: Drawn) -> Iterator[tuple[Any, Any]]:
+    assert found.pairs is not None
+    return combinations([(f.name, f.at(point)) for f in found.pairs.factors], 2)
+
+
+def test_kernels_that_break_a_rule_cover_no_pair(rules: RuleBook) -> None:
+    found = draw(rules, {"variant": ("bwd_data",), "arch": ("gfx942",)}, 30, 1, broken=1)
+    assert (len(found.points), found.legal, found.pairs) == (30, 0, None)
+    assert found.coverage(lambda p: True) == Coverage(0, ())
 
 
 def test_small_tiles_come_rather(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
@@ -197,10 +245,11 @@ def test_matrix_and_text(rules: RuleBook) -> None:
     ]  # fmt: skip
     matrix = NumericMatrix(cases)
     assert (matrix.recall, matrix.precision) == (0.5, 0.5)
-    found = Found(matrix, ["OP015", "PIPE013"], Manner(seed=7), alone={"PIPE013": 0})
+    found = Found(matrix, ["OP015", "PIPE013"], Manner(seed=7), drawn=DRAWN)
     assert not found.agrees
     told = text(found, "out")
     assert "predicted right              1          1" in told
+    assert "pairs of features: 1,233 of 1,234 occur in a drawn kernel" in told
     assert "runs      2 ok, 2 wrong" in told
     assert "OP015                1      1        1" in told
     assert "PIPE013              0      0        0  none breaks it alone here" in told
@@ -208,6 +257,17 @@ def test_matrix_and_text(rules: RuleBook) -> None:
     assert "--device-option seed=7" in told
     data = json.loads(as_json(found))
     assert data["rules"]["OP015"] == [1, 1, 1]
+    assert data["pairs"] == {
+        "forward": {
+            "feasible": 1200,
+            "covered": 1199,
+            "uncovered": [{"pipeline": "mem", "warp_tile": [16, 16, 32]}],
+        },
+        "bwd_data": {"feasible": 34, "covered": 34, "uncovered": []},
+    }
+    found.drawn = Draws()
+    assert "pairs" not in json.loads(as_json(found))
+    assert "pairs of features" not in text(found, "out")
     assert [c["right"] for c in data["cases"]] == [True, False, False, True]
     assert data["cases"][1]["runs"][0]["told"].startswith("wrong: last K tile missing")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -228,6 +230,23 @@ def test_a_sample_without_a_seed_says_which_it_took() -> None:
 
 def test_a_sample_larger_than_the_space_is_all_of_it(points: list[dict[str, Any]]) -> None:
     assert len(run("sample", *SMALL, "-n", "100000").stdout.splitlines()) == len(points)
+
+
+def test_pairs_of_features_are_a_list_of_tests(points: list[dict[str, Any]]) -> None:
+    words = ["sample", *SMALL, "--pairs", "--seed", "3", "--format", "jsonl"]
+    whole = run(*words)
+    drawn = points_of(whole.stdout)
+    assert all(p in points for p in drawn)
+    for one, two in itertools.combinations(("in_vec", "out_vec", "sub_h", "tile_w"), 2):
+        assert {(p[one], p[two]) for p in drawn} == {(p[one], p[two]) for p in points}
+    told = re.search(r", ([\d,]+) of ([\d,]+) pairs of features, seed 3$", whole.stderr.strip())
+    assert told is not None
+    assert told[1] == told[2]
+    assert len(drawn) < 200
+    assert points_of(run(*words, "-n", "5").stdout) == drawn[:5]
+    assert run(*words, "--where", "false").stdout == ""
+    refused = run("sample", "--pairs", "--catalog", "recommended")
+    assert (refused.exit_code, "--pairs does not go with --catalog" in refused.stderr) == (2, True)
 
 
 def test_several_gpus_in_a_list_of_names_are_noted() -> None:

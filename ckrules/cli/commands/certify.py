@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -302,13 +302,14 @@ def _drawn(
     count: int,
     seed: int,
 ) -> list[dict[str, Any]]:
+    from ckrules.certify.draws import shares
     from ckrules.certify.probe import fields
     from ckrules.certify.sampling import Sampler, mixed
 
     rules = books.of(variants[0])
     judged = fields(rules.example({}))
     points: list[dict[str, Any]] = []
-    for fixed, share in _shares(arch, variants, count):
+    for fixed, share in shares(variants, arch, count):
         points += mixed(Sampler(rules, fixed, seed, where, judged), share)
     return points
 
@@ -322,23 +323,13 @@ def _beyond(
     seed: int,
 ) -> list[dict[str, Any]]:
     """Configurations for the back end: a third legal, the others beyond one of its rules each."""
-    from ckrules.certify.draws import draw
+    from ckrules.certify.draws import draw, shares
 
     rules = books.of(variants[0])
     points: list[dict[str, Any]] = []
-    for fixed, share in _shares(arch, variants, count):
+    for fixed, share in shares(variants, arch, count):
         points += draw(rules, fixed, share, seed, where, 2 / 3, ("hardware", "launch")).points
     return points
-
-
-def _shares(
-    arch: str, variants: tuple[str, ...], count: int
-) -> Iterator[tuple[dict[str, tuple[str, ...]], int]]:
-    """The fields of each variant that are held, and how many of the draws are its own."""
-    for i, v in enumerate(variants):
-        share = count // len(variants) + (i < count % len(variants))
-        if share:
-            yield {"variant": (v,), "arch": (arch,)}, share
 
 
 def _read(inputs: tuple[str, ...], books: Books, arch: str) -> list[dict[str, Any]]:
