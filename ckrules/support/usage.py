@@ -1,0 +1,115 @@
+"""What processes do: the processor time that they use, and whether they do anything at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+_PROC = Path("/proc")
+KNOWN = (_PROC / "self/stat").exists()
+"""Whether this system says what its processes do; Linux does."""
+_WORKING = "RD"
+"""States of a thread that runs or waits for a processor, and of one that waits for a disk."""
+_SLACK = 0.01
+"""The part of the time in which what waits may use the processor, to look whether it can go on."""
+
+
+class Process(NamedTuple):
+    """A process that is there."""
+
+    pid: int
+    parent: int
+    session: int
+    seconds: float
+    """Of the processor: its own and that of the children that it has waited for."""
+
+
+def processes() -> dict[int, Process]:
+    """All processes that can be seen; none where the system does not say.
+
+    >>> processes()[os.getpid()].parent == os.getppid() if KNOWN else not processes()
+    True
+    """
+    if not KNOWN:
+        return {}
+    tick = os.sysconf("SC_CLK_TCK")
+    found = {}
+    for name in filter(str.isdecimal, os.listdir(_PROC)):
+        if words := _stat(_PROC / name):
+            seconds = sum(map(int, words[11:15])) / tick
+            found[int(name)] = Process(int(name), int(words[1]), int(words[3]), seconds)
+    return found
+
+
+def family(pid: int) -> list[Process]:
+    """A process with everything that it has started, and what that has started."""
+    there = processes()
+    found, others = [p for p in there.values() if p.pid == pid], set(there) - {pid}
+    for each in found:
+        more = [there[p] for p in others if there[p].parent == each.pid]
+        others -= {p.pid for p in more}
+        found += more
+    return found
+
+
+def session(pid: int) -> list[Process]:
+    """The processes of a session, which its first process gave its number."""
+    return [p for p in processes().values() if p.session == pid]
+
+
+def works(pid: int) -> bool:
+    """Whether a thread of a process runs, or would if there were a processor or a disk free."""
+    try:
+        threads = os.listdir(_PROC / str(pid) / "task")
+    except OSError:  # it has ended
+        return False
+    return any(_stat(_PROC / str(pid) / "task" / t)[:1] in [[w] for w in _WORKING] for t in threads)
+
+
+def _stat(place: Path) -> list[str]:
+    """The words of a ``stat`` behind the name, which may have spaces; none if it has ended."""
+    try:
+        return (place / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+class Work:
+    """What a group of processes has used of the processor, and for how long next to nothing.
+
+    What waits for its turn on a machine at full load works.
+
+    Args:
+        limit: Seconds without work that matter.
+        step: Seconds between two looks; more between them do not count, as neither the processes
+            nor who looks may have had the processor.
+    """
+
+    def __init__(self, limit: float, step: float) -> None:
+        self.seconds = 0.0
+        """Of the processor."""
+        self.idle = 0.0
+        """Of the wall's clock, without work."""
+        self._slack, self._step = limit * _SLACK, step
+        self._mark, self._last = 0.0, monotonic()
+
+    def look(self, group: Collection[Process], *, seen: int = 0, less: float = 0.0) -> None:
+        """Takes in what the group has done since the last look.
+
+        Args:
+            group: The processes.
+            seen: The process that looks, and therefore works.
+            less: Seconds that it has used for looking.
+        """
+        now = monotonic()
+        seconds = sum(p.seconds for p in group) - less
+        far = abs(seconds - self._mark) > self._slack
+        if far or any(works(p.pid) for p in group if p.pid != seen):
+            self._mark, self.idle = seconds, 0.0
+        else:
+            self.idle += min(now - self._last, 2 * self._step)
+        self._last = now
+        self.seconds = max(self.seconds, seconds)
