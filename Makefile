@@ -15,7 +15,7 @@ TEST_JOBS ?= 2
 # All paths are relative: a checkout below a folder with spaces works.
 VENV := .venv
 PY := $(VENV)/bin/python
-PYTEST := $(PY) -m pytest -p tests.plugins.skips
+PYTEST := $(PY) -m pytest -p tests.plugins.skips -p tests.plugins.hangs
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 IDENTITY := import sys; print(sys.base_prefix, sys.hexversion)
 

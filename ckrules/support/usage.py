@@ -46,12 +46,17 @@ def processes() -> dict[int, Process]:
 
 def family(pid: int) -> list[Process]:
     """A process with everything that it has started, and what that has started."""
-    there = processes()
-    found, others = [p for p in there.values() if p.pid == pid], set(there) - {pid}
+    return below(pid, list(processes().values()))
+
+
+def below(pid: int, group: Collection[Process]) -> list[Process]:
+    """Of a group a process and what is of its family."""
+    children: dict[int, list[Process]] = {}
+    for each in group:
+        children.setdefault(each.parent, []).append(each)
+    found = [p for p in group if p.pid == pid]
     for each in found:
-        more = [there[p] for p in others if there[p].parent == each.pid]
-        others -= {p.pid for p in more}
-        found += more
+        found += children.get(each.pid, ())
     return found
 
 
@@ -60,13 +65,20 @@ def session(pid: int) -> list[Process]:
     return [p for p in processes().values() if p.session == pid]
 
 
-def works(pid: int) -> bool:
-    """Whether a thread of a process runs, or would if there were a processor or a disk free."""
+def works(pid: int, but: int = 0) -> bool:
+    """Whether a thread of a process runs, or would if there were a processor or a disk free.
+
+    Args:
+        pid: The process.
+        but: A thread that does not count.
+    """
+    place = _PROC / str(pid) / "task"
     try:
-        threads = os.listdir(_PROC / str(pid) / "task")
+        threads = os.listdir(place)
     except OSError:  # it has ended
         return False
-    return any(_stat(_PROC / str(pid) / "task" / t)[:1] in [[w] for w in _WORKING] for t in threads)
+    states = (_stat(place / thread)[:1] for thread in threads if thread != str(but))
+    return any(state and state[0] in _WORKING for state in states)
 
 
 def _stat(place: Path) -> list[str]:
@@ -101,13 +113,13 @@ class Work:
 
         Args:
             group: The processes.
-            seen: The process that looks, and therefore works.
+            seen: The thread that looks, and therefore works; a process's first has its number.
             less: Seconds that it has used for looking.
         """
         now = monotonic()
         seconds = sum(p.seconds for p in group) - less
         far = abs(seconds - self._mark) > self._slack
-        if far or any(works(p.pid) for p in group if p.pid != seen):
+        if far or any(works(p.pid, seen) for p in group):
             self._mark, self.idle = seconds, 0.0
         else:
             self.idle += min(now - self._last, 2 * self._step)
