@@ -134,6 +134,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if not usage.KNOWN:
         return
     worker = hasattr(config, "workerinput")
-    limits = (float(config.getini(name)) for name in ("hang_idle", "hang_processor"))
-    run = os.getppid() if worker else os.getpid()
-    config.pluginmanager.register(Hangs(*limits, run), "ckrules-hangs")
+    idle, processor = (float(config.getini(name)) for name in ("hang_idle", "hang_processor"))
+    watch = Hangs(idle, processor, os.getppid() if worker else os.getpid())
+    config.pluginmanager.register(watch, "ckrules-hangs")
