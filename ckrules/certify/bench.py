@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, trial_key
 from ckrules.codegen.generate import Generator
-from ckrules.compiling import tasks
+from ckrules.compiling import execution, tasks
 from ckrules.compiling.database import FILE
 from ckrules.compiling.failures import REFUSALS
 from ckrules.compiling.precompiled import SharedHeaders
@@ -153,7 +153,7 @@ class Bench:
             except BaseException:
                 self._ending.set()
                 threads.shutdown(wait=False, cancel_futures=True)
-                tasks.stop()
+                execution.stop()
                 raise
             threads.shutdown()
         return [answers[i] for i in range(len(kernels))]

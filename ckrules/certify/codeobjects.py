@@ -23,8 +23,8 @@ from ckrules.compiling import codeobject
 from ckrules.compiling.compile_commands import Recipe, code_object_flags
 from ckrules.compiling.compilers import knows, portable
 from ckrules.compiling.database import DatabaseTable
+from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
-from ckrules.compiling.tasks import execute
 from ckrules.compiling.toolchain import Toolchain, find_disassembler
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
@@ -60,7 +60,7 @@ class CodeObjects:
     Args:
         tools: The compiler and the headers.
         gpu: The GPU.
-        timeout: Seconds for a configuration.
+        timeout: Seconds of processor time for a configuration.
 
     Raises:
         UsageError: If headers or compiler do not know the GPU.
@@ -96,10 +96,10 @@ class CodeObjects:
             (folder / _UNIT).write_text(probe.render(point), encoding="utf-8")
             start = time.perf_counter()
             command = [str(self.tools.compiler), *self._flags, _UNIT, "-o", _RESULT]
-            status, output, _ = execute(command, folder, self.timeout)
+            status, output, *_ = execute(command, folder, self.timeout)
             seconds = round(time.perf_counter() - start, 2)
             if status is None:
-                raise CompilerError(f"{self.tools.kind} took longer than {self.timeout:g} s")
+                raise CompilerError(f"{self.tools.kind} {output}")
             if status:
                 failure = classify(status, output)
                 if failure.kind not in REFUSALS:

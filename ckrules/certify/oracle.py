@@ -18,9 +18,9 @@ from ckrules.certify import probe
 from ckrules.certify.probe import Point
 from ckrules.compiling.compile_commands import Recipe, syntax_flags
 from ckrules.compiling.compilers import knows, portable
+from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.precompiled import Precompiled
-from ckrules.compiling.tasks import execute
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.support.errors import CkrulesError, UsageError
 
@@ -48,7 +48,7 @@ class Oracle:
     Args:
         tools: The compiler and the headers.
         gpu: The GPU.
-        timeout: Seconds for a configuration.
+        timeout: Seconds of processor time for a configuration.
 
     Raises:
         UsageError: If the compiler cannot compile for the GPU.
@@ -108,10 +108,10 @@ class Oracle:
             head = [line for line in source.splitlines() if line.startswith("#")]
             known = self._headers.flags("\n".join(head))
             command = [str(self.tools.compiler), *self._flags, *known, _UNIT]
-            status, output, _ = execute(command, Path(folder), timeout)
+            status, output, *_ = execute(command, Path(folder), timeout)
             seconds = time.perf_counter() - start
         if status is None:
-            raise CompilerError(f"{kind} took longer than {timeout:g} s")
+            raise CompilerError(f"{kind} {output}")
         if status == 0:
             return None, seconds
         failure = classify(status, output)

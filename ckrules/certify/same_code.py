@@ -18,8 +18,8 @@ from ckrules.certify.oracle import CompilerError
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import codeobject, toolchain
 from ckrules.compiling.compile_commands import Recipe, code_object_flags
+from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import classify
-from ckrules.compiling.tasks import execute
 from ckrules.engine.expr import Value, all_of
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.alike import Alike, canonical, key
@@ -113,7 +113,7 @@ def compare(
         asked: The pairs.
         books: The release.
         entries: How many entries of each kernel are compiled, the most used first; None for all.
-        timeout: Seconds for the unit.
+        timeout: Seconds of processor time for the unit.
     """
     points = [point for pair in asked for point in (pair.point, pair.first)]
     made = _unit(points, books, entries, timeout)
@@ -153,9 +153,9 @@ def _unit(
         (place / _ALL).write_text("\n".join([*lines, ""]), encoding="utf-8")
         flags = code_object_flags(Recipe(books.ck, arch, gpu.defines), tools)
         command = [str(tools.compiler), *flags, _ALL, "-o", _RESULT]
-        status, output, _ = execute(command, place, timeout)
+        status, output, *_ = execute(command, place, timeout)
         if status is None:
-            return f"not done after {timeout:g} s"
+            return f"the compiler {output}"
         if status:
             return classify(status, output).diagnostic
         return (place / _RESULT).read_bytes()

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ckrules.compiling import tasks
+from ckrules.compiling import execution
 from ckrules.support.errors import UsageError
 
 _MB_PER_JOB = 1200
@@ -48,7 +48,7 @@ def executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
             yield pool, jobs
         except BaseException:  # a full disk or Ctrl-C: nobody waits for the compilers any more
             pool.shutdown(wait=False, cancel_futures=True)
-            tasks.stop()
+            execution.stop()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

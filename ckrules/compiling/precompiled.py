@@ -13,7 +13,8 @@ from pathlib import Path
 from threading import Lock
 
 from ckrules.compiling.compile_commands import flags
-from ckrules.compiling.tasks import Task, execute, is_runtime_header
+from ckrules.compiling.execution import execute
+from ckrules.compiling.tasks import Task, is_runtime_header
 from ckrules.compiling.toolchain import Toolchain
 
 _WORTH = 3
@@ -63,12 +64,12 @@ class Precompiled:
         (folder / "headers.hpp").write_text(head + "\n", encoding="utf-8")
         result = str(folder / "headers.pch")
         asked = _clang("-emit-pch", "-o", result)
-        status, _, _ = execute([*self._command, *asked, "headers.hpp"], folder, _TIMEOUT)
+        status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, _TIMEOUT)
         if status != 0 or not Path(result).is_file():
             return ()
         known = _clang("-include-pch", result)
         # clang 19 writes what it cannot read: functions of HIP for host and device look alike
-        status, _, _ = execute([*self._command, *known, "headers.hpp"], folder, _TIMEOUT)
+        status, *_ = execute([*self._command, *known, "headers.hpp"], folder, _TIMEOUT)
         if status != 0:
             return ()
         return (*known, f"-I{folder}") if self._files else known

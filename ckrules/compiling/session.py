@@ -46,6 +46,7 @@ class BuildOptions:
     flags: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
     timeout: float = 900.0
+    """Seconds of processor time for an artifact, however long they take."""
     retry: bool = False
     """Compile again what failed before, not only what failed for a transient reason."""
 

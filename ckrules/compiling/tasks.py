@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import re
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,16 +20,13 @@ from ckrules.compiling import codeobject, toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import LINK, Recipe, commands, flags
 from ckrules.compiling.compilers import portable
+from ckrules.compiling.execution import Ran, execute
 from ckrules.compiling.failures import Failure, FailureClass, classify
 from ckrules.kernels.names import plain
 from ckrules.support.errors import CkrulesError, UsageError
 
-_TAIL = 1 << 20  # bytes of the compiler's output that are read
-_POLL = 0.02
 _SOURCE = re.compile(r"(?:[A-Za-z]\w*/)?[A-Za-z]\w*(?:\.\w+)*", re.ASCII)
 """Where a source is, relative to the folder that it is compiled in."""
-_running: set[subprocess.Popen[bytes]] = set()
-"""The compilers that threads of this process wait for."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,7 @@ class Task:
     include: str | None = None
     """A CK tree that ``ckrules`` does not fetch itself; the same path on every worker."""
     timeout: float = 900.0
+    """Seconds of processor time that the compiler may use."""
     scratch: str | None = None
     """Folder for temporary files; None: the system's own."""
 
@@ -126,17 +120,17 @@ def _compile(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     first, *others = commands(task.recipe, task.artifact, task.name, tools)
-    status, output, peak = _execute_all([[*first, *words], *others], folder, task.timeout)
+    ran = _execute_all([[*first, *words], *others], folder, task.timeout)
     seconds = time.perf_counter() - start
     version = tools.version
     result = folder / task.artifact.result(task.name)
     failure: Failure | None = None
     data = b""
     entries: tuple[codeobject.EntryFigures, ...] = ()
-    if status is None:
-        failure = Failure(FailureClass.TIMEOUT, f"not done after {task.timeout:g} s")
-    elif status != 0:
-        failure = classify(status, output)
+    if ran.status is None:
+        failure = Failure(FailureClass.TIMEOUT, f"the compiler {ran.output}")
+    elif ran.status != 0:
+        failure = classify(ran.status, ran.output)
     else:
         data = result.read_bytes()
         if task.artifact is Artifact.DEVICE:
@@ -144,81 +138,19 @@ def _compile(
                 entries = tuple(e for e in codeobject.parse(data) if e.name.startswith(task.name))
             except codeobject.CodeObjectError as error:
                 failure = Failure(FailureClass.INTERNAL, str(error))
-    return BuildOutcome(failure, seconds, peak, data, entries, tools.kind, version)
+    return BuildOutcome(failure, seconds, ran.peak_mb, data, entries, tools.kind, version)
 
 
-def _execute_all(
-    steps: Sequence[list[str]], folder: Path, timeout: float
-) -> tuple[int | None, str, int]:
-    """Exit status, output and peak memory of commands, up to the first that fails."""
-    deadline = time.monotonic() + timeout
-    status: int | None = 0
-    output, peak = "", 0
+def _execute_all(steps: Sequence[list[str]], folder: Path, timeout: float) -> Ran:
+    """How commands ended, up to the first that fails; they share the limit."""
+    ran = Ran(0, "")
     for words in steps:
-        status, output, used = execute(words, folder, deadline - time.monotonic())
-        peak = max(peak, used)
-        if status != 0:
+        each = execute(words, folder, timeout, ran.seconds)
+        peak, seconds = max(ran.peak_mb, each.peak_mb), ran.seconds + each.seconds
+        ran = Ran(each.status, each.output, peak, seconds)
+        if ran.status != 0:
             break
-    return status, output, peak
-
-
-def execute(words: list[str], folder: Path, timeout: float) -> tuple[int | None, str, int]:
-    """Exit status (None: timed out), output and peak memory in MB of one command."""
-    log = folder / "compiler.log"
-    temporary = folder / "tmp"
-    temporary.mkdir(exist_ok=True)
-    env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        _running.add(process)
-        try:
-            status, peak = _wait(process, timeout)
-        except BaseException:
-            _kill(process)
-            raise
-        finally:
-            _running.discard(process)
-    with log.open("rb") as stream:
-        output = stream.read(_TAIL).decode("utf-8", errors="replace")
-    return status, output, peak
-
-
-def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int | None, int]:
-    """The exit status, None after the time limit, and the peak memory in MB."""
-    deadline = time.monotonic() + timeout
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, usage.ru_maxrss >> 10
-        if time.monotonic() > deadline:
-            _kill(process)
-            return None, 0
-        time.sleep(_POLL)
-
-
-def stop() -> None:
-    """Ends every compiler that runs in this process; the threads that wait for one go on."""
-    for process in list(_running):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the compiler and what it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()
+    return ran
 
 
 def task_key(task: Task, tools: toolchain.Toolchain) -> str:

@@ -69,7 +69,7 @@ def test_an_empty_file_passes_the_hooks(name: str, tmp_path: Path) -> None:
 def _run(*words: str, folder: Path, **extra: str) -> subprocess.CompletedProcess[str]:
     environment = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, **extra}
     return subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 

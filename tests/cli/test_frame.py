@@ -73,7 +73,7 @@ def test_help_of_a_command_and_the_version() -> None:
 
 def _closed(words: str) -> subprocess.CompletedProcess[str]:
     line = f'"{sys.executable}" -m ckrules {words}'
-    return subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
+    return subprocess.run(line, shell=True, capture_output=True, text=True)
 
 
 def test_a_closed_output_is_one_line(tmp_path: Path) -> None:
@@ -198,14 +198,14 @@ def test_a_closed_pipe_ends_silently() -> None:
         child.stdout.readline()
         child.stdout.close()
         assert child.stderr.read() == b""
-        assert child.wait(30) == 0
+        assert child.wait() == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk_is_one_line() -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "ckrules", "archs"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "error: cannot write the output: No space left on device\n"
 
@@ -226,7 +226,7 @@ def test_ctrl_c_ends_with_130() -> None:
         while _unread(child.stdin.fileno()):  # the command is at work when it has taken the line
             time.sleep(0.02)
         child.send_signal(signal.SIGINT)
-        assert interrupted(child.wait(30))
+        assert interrupted(child.wait())
 
 
 def test_a_strange_encoding_does_not_stop_the_output() -> None:

@@ -20,9 +20,7 @@ PROBE = (
 
 def imported(*words: str) -> set[str]:
     """The top-level modules that a command loads."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], capture_output=True, text=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 

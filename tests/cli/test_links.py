@@ -39,7 +39,7 @@ def on_terminal(folder: Path, *words: str, **more: str) -> str:
             break
         seen += piece
     os.close(leader)
-    child.wait(60)
+    child.wait()
     return seen.decode()
 
 

@@ -90,7 +90,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         [sys.executable, "-m", "ckrules", "enumerate", *SMALL, "-o", str(path)],
         capture_output=True,
         text=True,
-        timeout=60,
         preexec_fn=small_disk,
     )
     assert done.returncode == 2

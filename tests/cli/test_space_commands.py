@@ -272,7 +272,7 @@ def test_a_closed_pipe_stops_the_listing() -> None:
         child.stdout.readline()
         child.stdout.close()
         assert child.stderr.read() == b""
-        assert child.wait(60) == 0
+        assert child.wait() == 0
 
 
 def on_terminal(*words: str, width: int = 100) -> str:
@@ -296,7 +296,7 @@ def on_terminal(*words: str, width: int = 100) -> str:
             break
         seen += piece
     os.close(leader)
-    assert child.wait(60) == 0
+    assert child.wait() == 0
     return seen.decode().replace("\r\n", "\n")
 
 

@@ -2,7 +2,8 @@
 
 What it does follows from the unit's name or, for all units, from FAKE_COMPILER:
 ``ok`` copies the unit to the output, ``fail`` reports a static assertion, ``sleep`` waits for
-FAKE_SECONDS first, ``hang`` never ends, ``kill`` is ended by a signal, ``full`` finds no space,
+FAKE_SECONDS first, ``hang`` never ends, ``spin`` neither, but works, ``slow`` takes seconds with
+little work, ``kill`` is ended by a signal, ``full`` finds no space,
 ``other`` writes something else. FAKE_UNKNOWN lists words that it does not take as options,
 FAKE_VERSION is what it calls itself.
 FAKE_PIDS names a folder in which every compilation leaves a file, named after its process.
@@ -44,6 +45,15 @@ if how == "sleep":
     time.sleep(float(os.environ["FAKE_SECONDS"]))
 elif how == "hang":
     time.sleep(600)
+elif how == "spin":
+    while True:
+        pass
+elif how == "slow":
+    for _ in range(6):
+        time.sleep(0.5)
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
+            pass
 elif how == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 elif how == "full":

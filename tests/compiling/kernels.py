@@ -1,24 +1,33 @@
-"""The kernels that the toolchain's tests compile, in a folder that later runs find again."""
+"""The kernels that the toolchain's tests compile, in folders that later runs find again.
+
+Each has a folder of its own, so that a test waits for the kernels that it needs and for no other.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
+import resource
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.stamp import Stamp
 from ckrules.compiling import executors, toolchain
-from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.compiling.database import FILE
 from ckrules.compiling.results import Result, Results
 from ckrules.compiling.session import BuildOptions, BuildSession
+from ckrules.device.hostlib import HostLibrary
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
+from tests.helpers.toolchain import require_toolchain
+from tests.plugins.hangs import excused
+from tests.plugins.progress import say
 
 POINTS = Path(__file__).resolve().parents[1] / "data" / "build_points.jsonl"
 """Legal configurations of CK 2025.11: pipelines, directions, types and GPUs, one a line."""
@@ -27,51 +36,115 @@ POINTS = Path(__file__).resolve().parents[1] / "data" / "build_points.jsonl"
 STAMP = Stamp("0.0.0", "2025.11+test")
 
 
-@cache
-def points() -> tuple[dict[str, Any], ...]:
-    """The configurations."""
-    return tuple(json.loads(line) for line in POINTS.read_text("utf-8").splitlines())
-
-
-def folder() -> Path:
-    """Where they are built: beside the CK trees, so that a second run compiles nothing."""
-    return toolchain.root() / "tests" / "kernels-2025.11"
-
-
 @contextmanager
 def alone(place: Path) -> Iterator[None]:
     """Holds other test processes off."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with excused():  # who holds it works, or is ended
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def build() -> dict[tuple[str, str, str], Result]:
-    """Compiles what has not been compiled yet; the rows by name, GPU and artifact."""
-    place = folder()
-    with alone(place):
-        configs = [Config(p) for p in points()]
-        # --force: whether they are legal is a test of its own, and must not empty the folder.
-        report = Generator(Books("2025.11"), place, force=True, stamp=STAMP).run(configs)
-        session = BuildSession(place, BuildOptions())
-        with (
-            Results(place / FILE) as results,
-            executors.executor("local", executors.default_jobs()) as (pool, width),
-        ):
-            session.run(results, pool, width)
-            names = {k.name for k in session.kernels}
-            assert report.kernels == len(session.kernels)
-            return {(r.name, r.arch, r.artifact): r for r in results.rows() if r.name in names}
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel, generated and compiled in a folder."""
+
+    config: Config
+    folder: Path
+    results: Mapping[str, Result]
+    """The rows by artifact."""
+
+    @property
+    def name(self) -> str:
+        """Its name, by which its files go."""
+        assert self.config.name is not None
+        return self.config.name
+
+    @property
+    def code(self) -> Path:
+        """Its code object."""
+        return self.folder / f"{self.name}.hsaco"
+
+    @cached_property
+    def library(self) -> HostLibrary:
+        """Its host library."""
+        return HostLibrary(self.folder / f"{self.name}.host.so")
+
+
+@dataclass
+class KernelSet:
+    """Kernels of CK 2025.11, compiled one by one when they are asked for.
+
+    Args:
+        name: Of the folder, beside the CK trees.
+        points: All configurations.
+    """
+
+    name: str
+    points: tuple[dict[str, Any], ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self._built: dict[tuple[Path, tuple[Artifact, ...]], Kernel] = {}
+
+    @cached_property
+    def folders(self) -> tuple[Path, ...]:
+        """Where each is built, so that a second run compiles nothing."""
+        home = toolchain.root() / "tests" / f"{self.name}-2025.11"
+        return tuple(home / p["arch"] / str(Config(p).name) for p in self.points)
+
+    def build(self, point: Mapping[str, Any], artifacts: tuple[Artifact, ...] = RUNNABLE) -> Kernel:
+        """A kernel with these artifacts; what has been compiled before is not compiled again.
+
+        Without the toolchain the test is skipped, or fails if it is required.
+        """
+        require_toolchain()
+        place = self.folders[self.points.index(dict(point))]
+        if (place, artifacts) not in self._built:
+            self._built[place, artifacts] = self._compiled(Config(point), place, artifacts)
+        return self._built[place, artifacts]
+
+    def _compiled(self, config: Config, place: Path, artifacts: tuple[Artifact, ...]) -> Kernel:
+        with alone(place):
+            before = _seconds()
+            results, fresh = compiled(config, place, artifacts)
+            spent = _seconds() - before
+            there = sum(any(p.glob(f"{p.name}.h*o")) for p in self.folders)
+        if fresh:
+            count = f"{there} of {len(self.points)} {self.name} kernels"
+            what = f"{config.name} for {config.point['arch']}"
+            kinds = " and ".join(artifacts)
+            say(f"built {count}: {what} ({kinds}, {spent:.0f} s of the processor)")
+        return Kernel(config, place, results)
+
+
+@cache
+def convolutions() -> KernelSet:
+    """The kernels of `POINTS`."""
+    lines = POINTS.read_text("utf-8").splitlines()
+    return KernelSet("conv", tuple(map(json.loads, lines)))
+
+
+def compiled(
+    config: Config, place: Path, artifacts: tuple[Artifact, ...]
+) -> tuple[dict[str, Result], int]:
+    """Compiles what a folder lacks of a kernel; its rows, and how many artifacts are new."""
+    # --force: whether it is legal is a test of its own, and must not empty the folder.
+    Generator(Books("2025.11"), place, force=True, ninja=False, stamp=STAMP).run([config])
+    session = BuildSession(place, BuildOptions(artifacts=artifacts))
+    width = min(len(artifacts), executors.default_jobs())
+    with Results(place / FILE) as results, executors.executor("local", width) as (pool, _):
+        summary = session.run(results, pool, width)
+        return {r.artifact: r for r in results.rows()}, summary.built + summary.failed
 
 
 def device_build(point: Mapping[str, Any], place: Path) -> Result:
     """What a build of one configuration's device code says."""
-    books = Books("2025.11")
-    config = Config(books.of().point(point))
-    Generator(books, place, force=True, ninja=False, stamp=STAMP).run([config])
-    session = BuildSession(place, BuildOptions(artifacts=(Artifact.DEVICE,)))
-    with Results(place / FILE) as results, executors.executor("local", 1) as (pool, width):
-        session.run(results, pool, width)
-        (result,) = results.rows()
-    return result
+    config = Config(Books("2025.11").of().point(point))
+    return compiled(config, place, (Artifact.DEVICE,))[0][Artifact.DEVICE]
+
+
+def _seconds() -> float:
+    """Of the processor, used by the compilers that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

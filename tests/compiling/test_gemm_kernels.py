@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compiling.gemm_kernels import Built, Kernel, Kernels
-from tests.helpers.toolchain import require_toolchain
+from tests.compiling.gemm_kernels import Kernel, Kernels
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
@@ -104,13 +103,6 @@ RUN: dict[tuple[str, str], tuple[str, ...]] = {
 IDS = [f"{arch}-{name.removeprefix('gemm_')}" for arch, name in KERNELS.names]
 
 
-@pytest.fixture(scope="session")
-def built() -> Built:
-    """Every result; without the toolchain the test is skipped, or fails if it is required."""
-    require_toolchain()
-    return KERNELS.build(frozenset(RUN))
-
-
 def test_the_kernels_cover_what_they_should() -> None:
     points = KERNELS.points
     assert len(points) >= 40
@@ -126,17 +118,16 @@ def test_the_kernels_cover_what_they_should() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
-def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> None:
-    KERNELS.compiled(kernel, built)
+def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
+    KERNELS.compiled(kernel)
 
 
 @pytest.mark.parametrize("kernel", RUN)
-def test_it_computes_right(kernel: Kernel, built: Built) -> None:
-    KERNELS.computes(kernel, built, RUN[kernel])
+def test_it_computes_right(kernel: Kernel) -> None:
+    KERNELS.computes(kernel, RUN[kernel])
 
 
 @pytest.mark.parametrize("kernel", RUN)
-@pytest.mark.usefixtures("built")
 def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
     """What IsSupportedArgument refuses is what rules of kind launch refuse."""
     KERNELS.refuses(kernel)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckrules.compiling import codeobject, toolchain
-from ckrules.compiling.results import Result
+from ckrules.compiling.artifacts import Artifact
 from ckrules.constraints.conv import problem_fields
 from ckrules.constraints.conv.problem import Convolution, parse
 from ckrules.constraints.conv.problems import ConvProblems
@@ -22,14 +22,14 @@ from ckrules.device.hostlib import Fill, HostLibrary, HostLibraryError, Launch
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
-from ckrules.kernels.names import format_name
 from ckrules.support.errors import UsageError
 from tests.compiling import kernels
 from tests.helpers.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
-POINTS = kernels.points()
+CONVOLUTIONS = kernels.convolutions()
+POINTS = CONVOLUTIONS.points
 IDS = [f"{p['arch']}-{p['variant']}-{p['pipeline']}-{p['dtype']}-{i}" for i, p in enumerate(POINTS)]
 #: Backward weight without split-K: there are no atomic additions of such results.
 DEFAULT_WEIGHT = [p for p in POINTS if (p["variant"], p["epilogue"]) == ("bwd_weight", "default")]
@@ -37,17 +37,9 @@ WIDE_FLOATS = [p for p in POINTS if p["two_stage"] and p["vector_c"] == 8]
 SMALL = parse("N=2,G=2,C=32,K=32,H=9,W=9,Y=3,X=3,pad=1")
 
 
-@pytest.fixture(scope="session")
-def built() -> dict[tuple[str, str, str], Result]:
-    """Every result; without the toolchain the test is skipped, or fails if it is required."""
-    require_toolchain()
-    return kernels.build()
-
-
 def library(point: dict[str, Any]) -> HostLibrary:
     """The host library of a point."""
-    name = format_name(point)
-    return HostLibrary(kernels.folder() / point["arch"] / f"{name}.host.so")
+    return CONVOLUTIONS.build(point, (Artifact.HOST,)).library
 
 
 def test_the_points_cover_what_they_should() -> None:
@@ -72,20 +64,18 @@ def test_the_points_cover_what_they_should() -> None:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=IDS)
-def test_it_compiles_and_has_the_predicted_lds(
-    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
-) -> None:
-    name, arch = format_name(point), point["arch"]
-    device, host = built[name, arch, "device"], built[name, arch, "host"]
+def test_it_compiles_and_has_the_predicted_lds(point: dict[str, Any]) -> None:
+    kernel = CONVOLUTIONS.build(point)
+    device, host = kernel.results["device"], kernel.results["host"]
     assert (device.status, host.status) == ("ok", "ok"), device.diagnostic or host.diagnostic
     assert device.lds_bytes == device.predicted_lds_bytes
     assert device.finding is None
-    info = library(point).info
-    entries = codeobject.entries(kernels.folder() / arch / f"{name}.hsaco")
+    info = kernel.library.info
+    entries = codeobject.entries(kernel.code)
     by_name = {e.name: e for e in entries}
     assert set(info.entries) <= set(by_name)
     assert info.lds_bytes == device.lds_bytes
-    library_bytes = (kernels.folder() / arch / f"{name}.host.so").read_bytes()
+    library_bytes = kernel.library.path.read_bytes()
     assert b"libamdhip64" not in library_bytes
     assert b"hipModule" not in library_bytes
     for entry in (by_name[e] for e in info.entries if not e.endswith("__convert")):
@@ -94,14 +84,10 @@ def test_it_compiles_and_has_the_predicted_lds(
 
 
 @pytest.mark.parametrize("point", POINTS, ids=IDS)
-def test_plans_fit_the_code_object(
-    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
-) -> None:
-    lib = library(point)
-    entries = {
-        e.name: e
-        for e in codeobject.entries(kernels.folder() / point["arch"] / f"{lib.info.name}.hsaco")
-    }
+def test_plans_fit_the_code_object(point: dict[str, Any]) -> None:
+    kernel = CONVOLUTIONS.build(point)
+    lib = kernel.library
+    entries = {e.name: e for e in codeobject.entries(kernel.code)}
     gm = point["num_groups_to_merge"]
     seen = set()
     for steps in range(1, 12):
@@ -198,9 +184,7 @@ def supported(point: dict[str, Any], p: Convolution) -> bool:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=IDS)
-def test_support_is_as_sources_and_rules_say(
-    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
-) -> None:
+def test_support_is_as_sources_and_rules_say(point: dict[str, Any]) -> None:
     lib = library(point)
     judge = BatchChecker(problem_books.book(point["variant"], ck="2025.11"))
 
@@ -217,7 +201,7 @@ def test_support_is_as_sources_and_rules_say(
     check()
 
 
-def test_faulty_calls_are_errors(built: dict[tuple[str, str, str], Result]) -> None:
+def test_faulty_calls_are_errors() -> None:
     point = next(p for p in POINTS if p["ndim"] == 2 and p["specialization"] == "default")
     lib = library(point)
     with pytest.raises(UsageError, match="out of range"):
@@ -232,9 +216,7 @@ def test_faulty_calls_are_errors(built: dict[tuple[str, str, str], Result]) -> N
         lib.plan(SMALL, (0x1000, 0x2000))
 
 
-def test_problems_of_another_layout_are_errors(
-    built: dict[tuple[str, str, str], Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_problems_of_another_layout_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     lib = library(POINTS[0])
     monkeypatch.setattr(ConvProblems, "pack", lambda self, problem: bytes(192))
     with pytest.raises(UsageError, match="the problem has 192 bytes, expected 184"):
@@ -242,9 +224,7 @@ def test_problems_of_another_layout_are_errors(
 
 
 @pytest.mark.parametrize("point", POINTS, ids=IDS)
-def test_tensors_are_those_of_the_family(
-    point: dict[str, Any], built: dict[tuple[str, str, str], Result]
-) -> None:
+def test_tensors_are_those_of_the_family(point: dict[str, Any]) -> None:
     info = library(point).info
     assert (info.family, info.variant) == ("conv", point["variant"])
     tensors = ConvProblems().tensors(SMALL, point).all

@@ -7,9 +7,8 @@ import pytest
 from ckrules.arch import load
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
-from tests.compiling.gemm_kernels import Built, Kernel, Kernels
+from tests.compiling.gemm_kernels import Kernel, Kernels
 from tests.device.lds_accesses import held
-from tests.helpers.toolchain import require_toolchain
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
@@ -28,13 +27,6 @@ RUN = dict(zip(KERNELS.names, _PROBLEMS, strict=True))
 IDS = [f"{arch}-{name.removeprefix('quant_')}" for arch, name in KERNELS.names]
 
 
-@pytest.fixture(scope="session")
-def built() -> Built:
-    """Every result; without the toolchain the test is skipped, or fails if it is required."""
-    require_toolchain()
-    return KERNELS.build(frozenset(RUN))
-
-
 def test_the_kernels_cover_what_they_should() -> None:
     assert KERNELS.broken() == []
     assert len({p["variant"] for p in KERNELS.points}) == 4
@@ -43,17 +35,17 @@ def test_the_kernels_cover_what_they_should() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
-def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel, built: Built) -> None:
-    KERNELS.compiled(kernel, built)
+def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
+    KERNELS.compiled(kernel)
 
 
 @pytest.mark.parametrize("kernel", RUN)
-def test_it_computes_right(kernel: Kernel, built: Built) -> None:
-    KERNELS.computes(kernel, built, RUN[kernel])
+def test_it_computes_right(kernel: Kernel) -> None:
+    KERNELS.computes(kernel, RUN[kernel])
 
 
 def _configuration(kernel: Kernel) -> Config:
-    return Config(KERNELS.points[KERNELS.names.index(kernel)])
+    return Config(KERNELS.point(kernel))
 
 
 def _not_modelled(kernel: Kernel) -> str:
@@ -68,9 +60,9 @@ MAPPED = [k for k in RUN if not _not_modelled(k)]
 
 
 @pytest.mark.parametrize("kernel", MAPPED)
-@pytest.mark.usefixtures("built")
 def test_accesses_to_lds_are_those_of_the_model(kernel: Kernel) -> None:
-    held(_configuration(kernel), KERNELS.place(kernel[0]), RUN[kernel][1])
+    built = KERNELS.build(kernel)
+    held(built.config, built.folder, RUN[kernel][1])
 
 
 @pytest.mark.parametrize("kernel", [k for k in RUN if k not in MAPPED])
@@ -82,10 +74,9 @@ def test_other_ways_through_lds_are_said_not_to_be_modelled(kernel: Kernel) -> N
 
 
 @pytest.mark.parametrize("kernel", RUN)
-@pytest.mark.usefixtures("built")
 def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
     """What IsSupportedArgument and the host library refuse is what rules of kind launch refuse."""
-    k = KERNELS.points[KERNELS.names.index(kernel)]["tile_k"]
+    k = KERNELS.point(kernel)["tile_k"]
     KERNELS.refuses(
         kernel, (f"M=32,N=32,K={2 * k},stride_a={k}", f"M=32,N=32,K={2 * k},stride_b={3 * k}")
     )

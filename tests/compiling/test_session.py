@@ -167,6 +167,30 @@ def test_passing_faults_are_tried_again(
     assert build(folder, include).built == 4
 
 
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("spin", "the compiler took more than 1 s of processor time"),
+        ("hang", "the compiler did nothing for 1 s"),
+    ],
+)
+def test_a_limit_says_what_passed_it(
+    how: str, said: str, folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_COMPILER", how)
+    assert build(folder, include, timeout=1.0).transient == 4
+    assert {(r.error_class, r.diagnostic) for r in rows(folder)} == {("timeout", said)}
+
+
+def test_a_limit_does_not_end_what_works_slowly(
+    folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine that has other work: twice the limit on the clock, half of it at work."""
+    monkeypatch.setenv("FAKE_COMPILER", "slow")
+    assert build(folder, include, timeout=1.5).built == 4
+    assert all(r.seconds > 3 for r in rows(folder))
+
+
 def test_builds_of_one_folder_at_once_share_the_database(folder: Path, include: Path) -> None:
     words = [sys.executable, "-m", "ckrules", "build", str(folder), "--compiler", "hipcc"]
     words += ["--include", str(include), "-q"]
@@ -174,7 +198,7 @@ def test_builds_of_one_folder_at_once_share_the_database(folder: Path, include: 
         subprocess.Popen([*words, "--artifact", kind], stderr=subprocess.PIPE)
         for kind in ("object", "host")
     ]
-    assert [p.communicate(timeout=120)[1] for p in both] == [b"", b""]
+    assert [p.communicate()[1] for p in both] == [b"", b""]
     assert len(rows(folder)) == 8
 
 

@@ -29,7 +29,7 @@ DTYPES = ("fp16", "bf16", "fp32")
 #: GPUs that differ from gfx1100 in their register file alone have the same rules.
 TWINS = ("gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1152")
 GPUS = {g.name: g for g in load_all() if g.name not in TWINS}
-SECONDS = 60
+SECONDS = 600
 
 #: Why a combination has no legal configuration, and the rules whose absence would give it some.
 NO_FP32 = "WMMA of RDNA 3 and 4 has no fp32 operands", {"WARP002"}

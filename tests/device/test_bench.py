@@ -44,7 +44,7 @@ def sweep(
     """A sweep over described kernels on the test device; how many runs were known, and the rest."""
     kernels = [kernel(folder, name) for name in names]
     options = RunOptions(
-        "reference", timeout=30, warmup=0, repeat=repeat, opener=OPENER, device_options=SIMULATED
+        "reference", timeout=600, warmup=0, repeat=repeat, opener=OPENER, device_options=SIMULATED
     )
     devices = discover("reference").devices
     with Runs(folder / FILE) as runs:
@@ -135,7 +135,7 @@ def test_a_killed_sweep_goes_on(tmp_path: Path, double: Double) -> None:
         workers = children(process.pid)
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait()
     until(lambda: not any(Path(f"/proc/{w}/cmdline").exists() for w in workers))
     with Runs(tmp_path / FILE) as runs:
         before = {(r["name"], r["problem"]): r for r in runs.records()}

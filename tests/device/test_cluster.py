@@ -65,7 +65,7 @@ def sweep(
     folder: Path, kernels: list[Any], address: str, tell: Callable[[Run], None] | None = None
 ) -> tuple[int, Any, list[Any]]:
     options = RunOptions(
-        "reference", timeout=30, warmup=0, repeat=2, opener=OPENER, device_options=SIMULATED
+        "reference", timeout=600, warmup=0, repeat=2, opener=OPENER, device_options=SIMULATED
     )
     with executors.client(address) as client, Runs(folder / FILE) as runs:
         there = Cluster(client)

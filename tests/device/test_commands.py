@@ -7,9 +7,11 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ckrules.kernels.names import format_name
 from tests.cli.run import process, run
 from tests.compiling import kernels
 from tests.device import reference_device, whole_path
@@ -121,11 +123,11 @@ def test_runs_and_builds_share_a_database(built: Path, double: Double) -> None:
         ("last-tile", "all zeros: last M tile"),
         ("k-slice", "K tile 1 of 36 missing"),
         ("crash", "worker ended by SIGABRT in phase launch"),
-        ("hang", "not done after 2 s in phase launch"),
+        ("hang", "not done after 10 s in phase launch"),
     ],
 )
 def test_faults_of_a_real_kernel(built: Path, double: Double, fault: str, said: str) -> None:
-    words = ("--device", double({"fwd": fault}), "--timeout", "2")
+    words = ("--device", double({"fwd": fault}), "--timeout", "10" if fault == "hang" else "600")
     problem = ("--problem", "N=2,C=64,K=64,H=9,W=13,Y=3,X=3,pad=1")
     done = run("validate", str(built), *words, *problem)
     assert done.exit_code == 1
@@ -172,17 +174,18 @@ def test_the_double_is_found_from_another_process(built: Path, tmp_path: Path) -
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-def test_every_built_kernel_answers_as_predicted(tmp_path: Path, double: Double) -> None:
+@pytest.mark.parametrize("point", kernels.convolutions().points, ids=format_name)
+def test_every_built_kernel_answers_as_predicted(
+    point: dict[str, Any], tmp_path: Path, double: Double
+) -> None:
     """All kernels of the build tests: directions, types, pipelines and GPUs."""
-    require_toolchain()
-    kernels.build()
+    kernel = kernels.convolutions().build(point)
     store = tmp_path / "runs.sqlite"
     words = ("--device", double(), "--repeat", "0", "--results", str(store))
-    done = run("validate", str(kernels.folder()), *words)
+    done = run("validate", str(kernel.folder), *words)
     assert (done.exit_code, done.stdout) == (0, ""), done.stdout
     rows = run("results", str(store), "--runs", "--format", "jsonl", "-q").stdout.splitlines()
     runs = [json.loads(row) for row in rows]
-    assert len({r["name"] for r in runs}) >= 24
-    assert {r["op_type"] for r in runs} == {"forward", "bwd_data", "bwd_weight"}
-    assert {r["status"] for r in runs} == {"ok", "refused"}
+    assert {(r["name"], r["op_type"]) for r in runs} == {(kernel.name, point["variant"])}
+    assert "ok" in {r["status"] for r in runs} <= {"ok", "refused"}
     assert all(r["predicted"] is r["supported"] for r in runs)

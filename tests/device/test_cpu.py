@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,18 +52,17 @@ SEEN = [each for each in RIGHT if "bwd_data_fp32" not in each[1]]
 
 def outcome(arch: str, part: str, problem: str, **options: str) -> RunOutcome:
     """What a built kernel of the tests comes to on a problem."""
-    require_toolchain()
-    built = kernels.build()
-    name = min(n for n, a, _ in built if a == arch and f"grouped_conv_{part}" in n)
+    kernel = built(arch, part)
     device = CpuPlugin().open(0, options)
-    variant = next(p["variant"] for p in kernels.points() if _is(p, part))
-    job = Job(kernels.folder() / arch, name, problems_of(variant).parse(problem), 0, 0)
-    return Runner(device).run(job)
+    parsed = problems_of(kernel.config.variant).parse(problem)
+    return Runner(device).run(Job(kernel.folder, kernel.name, parsed, 0, 0))
 
 
-def _is(point: Mapping[str, Any], part: str) -> bool:
-    words = {"fwd": "forward", "bwd_data": "bwd_data", "bwd_weight": "bwd_weight"}
-    return any(part.startswith(w) and point["variant"] == v for w, v in words.items())
+def built(arch: str, part: str) -> kernels.Kernel:
+    """The first kernel of the tests for a GPU whose name has the part."""
+    configs = (Config(p) for p in kernels.convolutions().points if p["arch"] == arch)
+    fit = (c for c in configs if f"grouped_conv_{part}" in str(c.name))
+    return kernels.convolutions().build(min(fit, key=lambda c: str(c.name)).point)
 
 
 def test_what_a_gpu_would_not_start_is_refused() -> None:
@@ -121,11 +118,8 @@ def test_accesses_to_lds_are_those_of_the_model(arch: str, part: str, problem: s
 
     The epilogue's accesses come on top; those of the main loop all happen equally often.
     """
-    require_toolchain()
-    built = kernels.build()
-    name = min(n for n, a, _ in built if a == arch and f"grouped_conv_{part}" in n)
-    config = next(c for p in kernels.points() if (c := Config(p)).name == name)
-    held(config, kernels.folder() / arch, problem)
+    kernel = built(arch, part)
+    held(kernel.config, kernel.folder, problem)
 
 
 @pytest.mark.toolchain

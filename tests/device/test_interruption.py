@@ -67,7 +67,7 @@ def test_a_killed_validation(
         workers = children(process.pid)
     finally:
         process.send_signal(number)
-        process.wait(timeout=30)
+        process.wait()
     until(lambda: not any(Path(f"/proc/{w}/cmdline").exists() for w in workers))
     assert workers
     with Runs(tmp_path / FILE) as runs:

@@ -25,7 +25,7 @@ Double = Callable[..., str]
 
 
 def outcomes(
-    device: str, jobs: list[Job], timeout: float = 120.0, width: int = 1
+    device: str, jobs: list[Job], timeout: float = 600.0, width: int = 1
 ) -> dict[str, RunOutcome]:
     with Pool(device, range(width), timeout) as pool:
         return {job.name: outcome for job, outcome, _ in pool.run(jobs)}
@@ -92,7 +92,7 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     names = {f"kernel_{letter}_{fault}": fault for letter, fault in faults.items()}
     device = double(dict(zip(names, faults.values(), strict=True)))
     hang, *jobs = [described(tmp_path, name, SMALL) for name in [*names, "kernel_right"]]
-    found = outcomes(device, [hang], timeout=10.0) | outcomes(device, jobs, timeout=120.0)
+    found = outcomes(device, [hang], timeout=10.0) | outcomes(device, jobs)
     by_fault = {fault: found[name] for name, fault in names.items()}
     assert found["kernel_right"].status == "ok"
     assert {f: o.status for f, o in by_fault.items()} == {

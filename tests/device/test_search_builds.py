@@ -46,11 +46,9 @@ def test_a_search_builds_and_goes_on_after_a_kill(
     process = subprocess.Popen(
         [sys.executable, "-m", "ckrules", *words, "--measure", "3"], stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 300
     while not (home.is_dir() and stored(home)):
         assert process.poll() is None, "the search ended by itself"
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.5)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = stored(home)

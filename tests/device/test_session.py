@@ -55,7 +55,7 @@ def validate(
     folder: Path, device: str, kernels: list[ManifestEntry], predictor: Any = vectors_divide
 ) -> tuple[ValidationSession, ValidationSummary]:
     devices = discover(device).devices
-    options = RunOptions(device, timeout=20, warmup=0, repeat=1, opener=OPENER)
+    options = RunOptions(device, timeout=600, warmup=0, repeat=1, opener=OPENER)
     validation = ValidationSession(kernels, PROBLEMS, devices, options, predictor)
     with Runs(folder / FILE) as runs:
         return validation, validation.run(runs)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from ckrules.compiling.artifacts import Artifact
 from ckrules.constraints import book
 from ckrules.constraints.conv.device.short_k import short_sums
 from ckrules.constraints.conv.device.smoke import smoke
-from ckrules.device.hostlib import HostLibrary, Launch
+from ckrules.device.hostlib import Launch
 from ckrules.kernels.names import format_name
 from tests.compiling import kernels
-from tests.helpers.toolchain import require_toolchain
 
 BASE: dict[str, Any] = dict(book("forward").vocabulary.baseline)
 LAYOUTS = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}
@@ -69,13 +69,10 @@ def test_three_stages_have_sub_gemms_too() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-def test_every_entry_of_every_kernel_is_reached() -> None:
-    require_toolchain()
-    kernels.build()
-    for point in kernels.points():
-        name = format_name(point)
-        library = HostLibrary(kernels.folder() / point["arch"] / f"{name}.host.so")
-        problems = [p for p in smoke(point) if library.is_supported(p)]
-        plans = [library.plan(p, (1, 2, 3), 4) for p in problems]
-        reached = {step.entry for plan in plans for step in plan if isinstance(step, Launch)}
-        assert reached == set(library.info.entries), point
+@pytest.mark.parametrize("point", kernels.convolutions().points, ids=format_name)
+def test_every_entry_of_every_kernel_is_reached(point: dict[str, Any]) -> None:
+    library = kernels.convolutions().build(point, (Artifact.HOST,)).library
+    problems = [p for p in smoke(point) if library.is_supported(p)]
+    plans = [library.plan(p, (1, 2, 3), 4) for p in problems]
+    reached = {step.entry for plan in plans for step in plan if isinstance(step, Launch)}
+    assert reached == set(library.info.entries)

@@ -121,7 +121,7 @@ def test_a_killed_search_goes_on(tmp_path: Path) -> None:
         workers = children(process.pid)
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait()
     until(lambda: not any(Path(f"/proc/{w}/cmdline").exists() for w in workers))
     before = stored(home)
     assert 3 <= before < 50

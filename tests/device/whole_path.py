@@ -43,7 +43,6 @@ def shell(line: str, home: Path, **more: str) -> subprocess.CompletedProcess[str
         env={**os.environ, **more, "PYTHONPATH": python},
         capture_output=True,
         text=True,
-        timeout=600,
         check=False,
     )
 

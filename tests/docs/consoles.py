@@ -82,7 +82,7 @@ def run(command: str, files: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
             ["bash", "-c", command],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
-            check=False, cwd=work, env=environment, timeout=300,
+            check=False, cwd=work, env=environment,
         )  # fmt: skip
     return done.stdout
 

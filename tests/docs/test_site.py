@@ -16,7 +16,7 @@ import pytest
 import ckrules
 from ckrules.checking.diagnostics import linked
 from ckrules.output.rule_docs import every_rule
-from tests.helpers.browser import chromium
+from tests.helpers.browser import SLOWEST, chromium
 from tests.helpers.scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,7 +119,7 @@ def test_search_works_from_the_disk(site: Path) -> None:
     """Without a server, at the top and below it; nothing is asked of another host."""
     with chromium() as browser:
         page = browser.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(SLOWEST)
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         for name in ("index.html", "rules/TILE001.html"):

@@ -72,7 +72,7 @@ def speak(folder: Path, session: Session) -> None:
             client.exit(None)
             await client.stop()  # type: ignore[no-untyped-call]
 
-    asyncio.run(asyncio.wait_for(run(), 120))
+    asyncio.run(run())
 
 
 async def opened(client: LanguageClient, path: Path, text: str) -> list[lsp.Diagnostic]:

@@ -18,7 +18,7 @@ from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from tests.explore.client import GIVEN, NAME, TOKEN, subject
-from tests.helpers.browser import chromium
+from tests.helpers.browser import SLOWEST, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -41,7 +41,7 @@ def serving_of(about: Subject) -> Iterator[str]:
     thread.start()
     yield serving.address(port, TOKEN)
     server.should_exit = True
-    thread.join(10)
+    thread.join()
     solver.close()
     place.close()
 
@@ -63,7 +63,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page that has entered; it must not complain, and ask nothing of another host."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(SLOWEST)
     found = context.new_page()
     complaints: list[str] = []
     found.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
@@ -88,7 +88,7 @@ def settle(page: Page, **held: Any) -> None:
     page.wait_for_function(
         "n => document.getElementById('total')?.dataset.count === n",
         arg=str(subject().space.bind(**held).count()),
-        timeout=20_000,
+        timeout=SLOWEST,
     )
 
 
@@ -122,7 +122,7 @@ def test_a_greyed_value_leads_to_its_reason_and_on(page: Page) -> None:
     page.locator("#pipeline-compv4").click()
     settle(page, pipeline="compv4")
     page.locator("#scheduler-interwave").click()
-    page.wait_for_selector("#core", timeout=30_000)
+    page.wait_for_selector("#core", timeout=SLOWEST)
     said = page.locator("#core").inner_text()
     assert "pipeline = 'compv4' and scheduler = 'interwave' cannot hold together" in said
     page.get_by_role("link", name=re.compile("give up pipeline = compv4")).click()
@@ -163,6 +163,7 @@ def test_a_condition_is_completed_and_mended(page: Page) -> None:
 
 def test_without_scripts_the_pages_work(browser: Browser, address: str) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(SLOWEST)
     found = context.new_page()
     found.goto(address)
     found.locator("#pipeline-mem").click()
@@ -215,7 +216,7 @@ def test_pictures_appear(page: Page) -> None:
     page.wait_for_selector("figure img")
     page.evaluate("() => document.querySelectorAll('img').forEach(i => { i.loading = 'eager'; })")
     page.wait_for_function(
-        "() => [...document.images].every(i => i.complete && i.naturalWidth > 0)", timeout=120_000
+        "() => [...document.images].every(i => i.complete && i.naturalWidth > 0)", timeout=SLOWEST
     )
     assert page.locator("figure img").count() > 3
 
@@ -240,7 +241,7 @@ def test_a_space_of_a_file_is_looked_around_in(browser: Browser) -> None:
     about = test_files.about()
     with serving_of(about) as address:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(SLOWEST)
         page = context.new_page()
         page.goto(address)
         assert count(page) == about.space.count()
@@ -269,7 +270,7 @@ def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) ->
     point = about.space.where("warp_tile_m == 16 & warp_tile_n == 16 & vector_a == 8")[0]
     with serving_of(about) as address:
         context = browser.new_context(viewport={"width": 1280, "height": 1600})
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(SLOWEST)
         page = context.new_page()
         page.goto(address)
         kernel = at("/kernel", Choice(), k=kernel_address.address(point, books))

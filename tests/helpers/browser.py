@@ -13,6 +13,9 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+SLOWEST = 600_000
+"""Milliseconds for whatever a page does, on a machine that has much else to do."""
+
 
 def require_chromium() -> str:
     """The path of chromium; the test is skipped without it, or fails where it has to be there."""
@@ -33,7 +36,9 @@ def chromium() -> Iterator[Browser]:
     path = require_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=path,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            timeout=SLOWEST,
         )
         yield browser
         browser.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PLUGINS = " ".join(f"-p tests.plugins.{name}" for name in ("skips", "hangs", "progress"))
 
 #: Answers what the Makefile asks an interpreter and records the rest.
 FAKE = """#!/bin/sh
@@ -85,7 +86,7 @@ def test_tests_get_their_extra(checkout: Path) -> None:
     assert _make(checkout, "test", f"PYTHON={python}", "TEST_ARGS=-x").returncode == 0
     install, run = _log(checkout)
     assert install.endswith("--editable .[test]")
-    assert run == "-m pytest -p tests.plugins.skips -n 2 -x"
+    assert run == f"-m pytest {PLUGINS} -n 2 -x"
 
 
 def test_a_newer_pyproject_installs_again(checkout: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.run import run
-from tests.helpers.browser import chromium
+from tests.helpers.browser import SLOWEST, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -39,6 +39,7 @@ def opened(browser: Browser, file: Path, *, dark: bool = False, scripts: bool = 
         color_scheme="dark" if dark else "light", java_script_enabled=scripts,
         viewport={"width": 800, "height": 900},
     )  # fmt: skip
+    context.set_default_timeout(SLOWEST)
     page = context.new_page()
     asked: list[str] = []
     said: list[str] = []

@@ -325,16 +325,16 @@ def test_a_kernel_that_faults_costs_the_call(tmp_path: Path, double: Double) -> 
         tmp_path, good=CONV, dead={**CONV, "dtype": "bf16"}, slow={**CONV, "dtype": "fp32"}
     )
     name = double({"dead": "crash", "slow": "hang"})
-    with Dispatcher(place, device=name, opener=OPENER, isolated=True, timeout=30) as d:
+    with Dispatcher(place, device=name, opener=OPENER, isolated=True, timeout=600) as d:
         good = arrays(d.select(CONV_TEXT, dtype="fp16"))
         bad = arrays(d.select(CONV_TEXT, dtype="bf16"))
         before = d.run(CONV_TEXT, *good, dtype="fp16")
         with pytest.raises(KernelFaultError, match=r"dead on N=2.*SIGABRT.*Memory access fault"):
             d.run(CONV_TEXT, *bad, dtype="bf16")
         assert d.run(CONV_TEXT, *good, dtype="fp16").tolist() == before.tolist()
-    with Dispatcher(place, device=name, opener=OPENER, isolated=True, timeout=2) as d:
+    with Dispatcher(place, device=name, opener=OPENER, isolated=True, timeout=10) as d:
         bad = arrays(d.select(CONV_TEXT, dtype="fp32"))
-        with pytest.raises(KernelFaultError, match="not done after 2 s"):
+        with pytest.raises(KernelFaultError, match="not done after 10 s"):
             d.run(CONV_TEXT, *bad, dtype="fp32")
 
 

@@ -57,7 +57,7 @@ def test_a_declared_kernel_is_built_and_run(built: Path, tmp_path: Path) -> None
         None, arch=known.arch, device="cpu", options=FORWARD, cache=cache,
         results=tmp_path / "none.sqlite",
     ) as d:  # fmt: skip
-        pending = d.declare([known.config], ck="2025.11").wait(500)
+        pending = d.declare([known.config], ck="2025.11").wait()
         assert (pending.ready, pending.failed) == ([known.name], {})
         assert d.kernels == (known.name,)
         choice = d.select(text)

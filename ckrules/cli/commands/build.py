@@ -67,7 +67,9 @@ carried out, 3 there was nothing to build.
     "--optimize", default="-O3", metavar="LEVEL", help="-O0 to -O3 for device code [-O3]."
 )
 @click.option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
-@click.option("--timeout", default=900.0, type=Seconds(), help="Limit for one artifact [900].")
+@click.option(
+    "--timeout", default=900.0, type=Seconds(), help="Processor time for one artifact [900]."
+)
 @click.option("--retry", is_flag=True, help="Compile again what failed before.")
 @click.option("--results", "database", metavar="FILE", help="Another results database.")
 @click.option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")

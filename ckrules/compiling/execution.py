@@ -1,0 +1,112 @@
+"""Compilers as processes: started, limited in the processor time that they use, and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ckrules.support import usage
+
+_TAIL = 1 << 20  # bytes of the compiler's output that are read
+_POLL = 0.02
+_running: set[subprocess.Popen[bytes]] = set()
+"""The compilers that threads of this process wait for."""
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    status: int | None
+    """The exit status; None: it was ended at its limit."""
+    output: str
+    """What it printed; of one that was ended why, as what follows its name."""
+    peak_mb: int = 0
+    seconds: float = 0.0
+    """Of the processor, with what it started."""
+
+
+def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -> Ran:
+    """Runs one command in a folder.
+
+    Args:
+        words: The command.
+        folder: Where it runs, and where its output goes.
+        timeout: Seconds of the processor that it may use, and seconds for which it may do nothing.
+            How long it takes is no matter: a machine may have much else to do.
+        used: Those that are used already.
+    """
+    log = folder / "compiler.log"
+    temporary = folder / "tmp"
+    temporary.mkdir(exist_ok=True)
+    env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        _running.add(process)
+        try:
+            ran = _wait(process, timeout, used)
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            _running.discard(process)
+    if ran.status is None:
+        return ran
+    with log.open("rb") as stream:
+        return ran._replace(output=stream.read(_TAIL).decode("utf-8", errors="replace"))
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, used: float) -> Ran:
+    """How a process ends, of itself or at its limit."""
+    step = min(1.0, timeout / 10)
+    work, following = usage.Work(timeout, step), time.monotonic() + step
+    while True:
+        pid, status, costs = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            seconds = costs.ru_utime + costs.ru_stime
+            return Ran(process.returncode, "", costs.ru_maxrss >> 10, seconds)
+        if time.monotonic() >= following:
+            work.look(usage.session(process.pid))
+            if why := _over(work, timeout, used):
+                _kill(process)
+                return Ran(None, why)
+            following = time.monotonic() + step
+        time.sleep(_POLL)
+
+
+def _over(work: usage.Work, timeout: float, used: float) -> str:
+    """Why a process is ended; empty: it is not."""
+    if work.seconds + used > timeout:
+        return f"took more than {timeout:g} s of processor time"
+    if work.idle > timeout:
+        return f"{'did nothing' if usage.KNOWN else 'was not done'} for {timeout:g} s"
+    return ""
+
+
+def stop() -> None:
+    """Ends every compiler that runs in this process; the threads that wait for one go on."""
+    for process in list(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the compiler and what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()

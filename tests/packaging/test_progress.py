@@ -1,0 +1,50 @@
+"""The plugin that says on the terminal what takes long, and what the building of kernels says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ckrules.compiling.artifacts import Artifact
+from tests.compiling import kernels
+
+ROOT = Path(__file__).resolve().parents[2]
+BODY = """
+from tests.plugins.progress import say
+def test_it(): say("built 1 of 2")
+"""
+
+
+@pytest.mark.parametrize("jobs", [(), ("-n", "1")], ids=["alone", "in a worker"])
+def test_lines_come_through(tmp_path: Path, jobs: tuple[str, ...]) -> None:
+    (tmp_path / "test_it.py").write_text(BODY)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.plugins.progress", "-o", "addopts="]
+    command += ["-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path), *jobs]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stderr.splitlines() == ["", "built 1 of 2"]
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_one_kernel_is_built_and_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(kernels, "say", said.append)
+    points = kernels.convolutions().points[:3]
+    places = tuple(tmp_path / each.name for each in kernels.convolutions().folders[:3])
+    for _ in range(2):
+        some = kernels.KernelSet("some", points)
+        some.folders = places
+        kernel = some.build(points[1], (Artifact.HOST,))
+        assert kernel.library.info.name == kernel.name
+        assert [p.exists() for p in places] == [False, True, False]
+    (line,) = said
+    what = rf"{kernel.name} for {points[1]['arch']} \(host, \d+ s of the processor\)"
+    assert re.fullmatch(rf"built 1 of 3 some kernels: {what}", line)
