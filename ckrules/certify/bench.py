@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -82,6 +84,10 @@ class Answer:
     failure: str = ""
     """Why there is no verdict, where the build or a run failed otherwise."""
     name: str = ""
+    fresh: bool = False
+    """Whether not all of it is from earlier runs."""
+    left: bool = False
+    """Whether time was over before it was begun: it has no trials."""
 
 
 @dataclass
@@ -126,15 +132,21 @@ class Bench:
         self._pools: queue.Queue[Pool] = queue.Queue()
 
     def run(
-        self, questions: Sequence[Question], progress: Callable[[], None] = lambda: None
+        self,
+        questions: Sequence[Question],
+        progress: Callable[[Answer], None] = lambda _: None,
+        minutes: float | None = None,
     ) -> list[Answer]:
         """The answers on configurations of different names, in their order.
+
+        After so many minutes no kernel is begun any more; those that are known need no time.
 
         Raises:
             UsageError: If a configuration cannot be generated.
             MissingToolError: If the toolchain is not there.
             ResultsError: If a trial cannot be stored.
         """
+        self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
         kernels = self._kernels(questions)
         answers: dict[int, Answer] = {}
         with ExitStack() as stack:
@@ -148,8 +160,8 @@ class Bench:
             try:
                 waiting = {threads.submit(self._answer, k): i for i, k in enumerate(kernels)}
                 for future in as_completed(waiting):
-                    answers[waiting[future]] = future.result()
-                    progress()
+                    answers[waiting[future]] = found = future.result()
+                    progress(found)
             except BaseException:
                 self._ending.set()
                 threads.shutdown(wait=False, cancel_futures=True)
@@ -183,6 +195,10 @@ class Bench:
         known = {p: t for p, key in keys.items() if (t := self.store.get(key)) is not None}
         refused = self.store.get(trial_key(kernel.key, BUILD))
         if refused is None and len(known) < len(problems):
+            if time.monotonic() >= self._end:
+                answer.left = True
+                return answer
+            answer.fresh = True
             refused = self._build(kernel, answer)
         if refused is not None:
             answer.trials = [(refused, None)]

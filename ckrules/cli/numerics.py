@@ -40,6 +40,7 @@ class Wanted:
         variants: Of drawn configurations.
         where: Conditions of drawn configurations.
         count: How many are drawn.
+        minutes: After so many no kernel is begun any more; None: after any number.
     """
 
     books: Books
@@ -49,6 +50,7 @@ class Wanted:
     labels: tuple[Label, ...] = ()
     where: tuple[str, ...] = ()
     count: int = 100
+    minutes: float | None = None
 
 
 @dataclass
@@ -71,12 +73,15 @@ class Found:
     told: list[Told] = field(default_factory=list)
     without: list[Label] = field(default_factory=list)
     drawn: Draws = field(default_factory=Draws)
+    left: int = 0
+    """Kernels that were not begun in the time."""
 
     @property
     def agrees(self) -> bool:
         """Whether nothing differs and nothing is left open."""
         contradicted = any(not t.agrees for t in self.told)
-        return not (self.matrix.differences or self.matrix.failures or contradicted)
+        open_ = self.matrix.failures or self.left
+        return not (self.matrix.differences or open_ or contradicted)
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,9 @@ def answer(
         stream.write((as_json(found) if form == "json" else text(found, places.keep)) + "\n")
     for line in notes(found):
         note(line)
-    if places.record is not None:
+    if places.record is not None and found.left:
+        note(f"{places.record}: left as it was, since not all kernels are judged")
+    elif places.record is not None:
         about = (wanted.variants[0], wanted.arch, wanted.books.ck, first_line(tools.version))
         counted = recording.of_numerics(found.matrix, *about, f"{asked}; {manner}")
         recording.add(Path(places.record), counted)
@@ -136,12 +143,15 @@ def run(wanted: Wanted, options: BuildOptions, manner: Manner, places: Places, j
         progress("kernels", len(questions)) as bar,
     ):
         bench = Bench(wanted.books, folder, options, kept, manner, jobs)
-        answers = bench.run(questions, lambda: bar.advance(1))
+        answers = bench.run(
+            questions, lambda found: bar.advance(1, known=not found.fresh), wanted.minutes
+        )
     told, without = compared(wanted.labels, questions, answers)
     rules = wanted.books.of(wanted.variants[0])
-    matrix = judged(rules, [q.point for q in questions], answers)
+    done = [(q.point, a) for q, a in zip(questions, answers, strict=True) if not a.left]
+    matrix = judged(rules, [point for point, _ in done], [a for _, a in done])
     codes = [r.code for r in rules.rules if r.kind in KINDS and r.severity == "error"]
-    return Found(matrix, codes, manner, told, without, drawn)
+    return Found(matrix, codes, manner, told, without, drawn, len(questions) - len(done))
 
 
 def _questions(wanted: Wanted, seed: int) -> tuple[list[Question], Draws]:
@@ -290,6 +300,7 @@ def as_json(found: Found) -> str:
         "recall": m.recall,
         "precision": m.precision,
         "runs": m.statuses(),
+        "left": found.left,
         "options": found.manner.options,
         "rules": {s.code: [s.confirmed, s.alone, s.refuted] for s in m.by_rule(found.codes)},
         "problem_rules": {s.code: [s.confirmed, s.alone, s.refuted] for s in m.by_problem_rule()},
@@ -348,3 +359,7 @@ def notes(found: Found) -> Iterator[str]:
     for case in found.matrix.failures:
         why = case.failure or f"no problem of {len(case.trials)} could judge it"
         yield f"no verdict: {case.name}: {why}"
+    if found.left:
+        judged = len(found.matrix.cases)
+        every = f"{judged:,} of {judged + found.left:,}"
+        yield f"{every} kernels judged in the time: the same command goes on"

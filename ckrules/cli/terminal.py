@@ -51,6 +51,10 @@ def colored(choice: str, stream: Any) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
 
 
+_PERIOD = 4 * 3600.0
+"""Seconds over which the speed is taken: there may be minutes from one kernel to the next."""
+
+
 class Progress:
     """A counter on a terminal's standard error; nothing elsewhere."""
 
@@ -59,23 +63,26 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def advance(self, done: int) -> None:
-        """Counts ``done`` more as finished."""
+    def advance(self, done: int, *, known: bool = False) -> None:
+        """Counts ``done`` more as finished; what was known before says nothing of the time left."""
         self._done += done
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
+            count = self._bar.reset if known else self._bar.update
+            count(self._task, completed=self._done)
 
     def start(self) -> None:
         """Shows the counter if standard error is a terminal."""
         if is_terminal(sys.stderr):
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
+                *((TimeRemainingColumn(),) if self._total else ()),
+                speed_estimate_period=_PERIOD,
                 console=Console(stderr=True),
                 transient=True,
             )

@@ -20,6 +20,9 @@ from ckrules.compiling.toolchain import Toolchain
 _WORTH = 3
 """So many runs pay for the headers."""
 _TIMEOUT = 600.0
+_ONE = ("-Xclang", "-fno-cxx-modules")
+"""Without the modules of C++20, for which clang 19 holds HIP's functions for host and for device
+against each other as if they were of two modules."""
 _OWN = re.compile(r'#include "(?!runtime/)(\w+\.hpp)"$')
 """How a generated unit includes the kernel's own header."""
 
@@ -63,12 +66,12 @@ class Precompiled:
             (folder / relative).write_text(text, encoding="utf-8")
         (folder / "headers.hpp").write_text(head + "\n", encoding="utf-8")
         result = str(folder / "headers.pch")
-        asked = _clang("-emit-pch", "-o", result)
+        asked = (*_ONE, *_clang("-emit-pch", "-o", result))
         status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, _TIMEOUT)
         if status != 0 or not Path(result).is_file():
             return ()
-        known = _clang("-include-pch", result)
-        # clang 19 writes what it cannot read: functions of HIP for host and device look alike
+        known = (*_ONE, *_clang("-include-pch", result))
+        # a compiler may write what it cannot read
         status, *_ = execute([*self._command, *known, "headers.hpp"], folder, _TIMEOUT)
         if status != 0:
             return ()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +25,7 @@ from ckrules.certify.draws import KINDS, Drawn, draw
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
 from ckrules.cli.commands.certify import _wanted
-from ckrules.cli.numerics import Draws, Found, as_json, text
+from ckrules.cli.numerics import Draws, Found, as_json, notes, text
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
 from ckrules.device.interface import UNLAUNCHABLE
@@ -39,6 +43,9 @@ WRONG = Trial("N=2", "wrong", where="last K tile missing", first="(0, 1)", wrong
 REFUSED = Trial("N=3", "refused", "C is odd")
 NEVER = (("pipeline", "mem"), ("warp_tile", (16, 16, 32)))
 DRAWN = Draws({"PIPE013": 0}, {"forward": Coverage(1200, (NEVER,)), "bwd_data": Coverage(34, ())})
+SMALL = {"tile_m": 16, "tile_n": 16, "tile_k": 32, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+         "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "mem", "vector_a": 4, "vector_b": 4,
+         "vector_c": 4}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -350,6 +357,7 @@ def test_bad_words_of_the_command(tmp_path: Path) -> None:
     for words, what in (
         (["--numerics", "--order", "backwards"], "unknown order 'backwards'"),
         (["--keep", "out"], "--keep goes with --numerics"),
+        (["--minutes", "5"], "--minutes goes with --numerics"),
         (["--numerics", "--labels", str(tmp_path / "none")], "No such file"),
         (["--numerics", "--variant", "forward_depthwise"], "variant that can be certified"),
     ):
@@ -365,10 +373,7 @@ def test_bad_words_of_the_command(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) -> None:
     require_toolchain()
-    small = {"tile_m": 16, "tile_n": 16, "tile_k": 32, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
-             "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "mem", "vector_a": 4, "vector_b": 4,
-             "vector_c": 4}  # fmt: skip
-    config = write(tmp_path, "c.json", rules.example(small))
+    config = write(tmp_path, "c.json", rules.example(SMALL))
     words = [
         "certify", "--numerics", "--arch", "gfx942", config, "--store", str(tmp_path / "t.sqlite"),
         "--keep", str(tmp_path / "out"), "--problems", "2", "--record", str(tmp_path / "e.toml"),
@@ -383,6 +388,46 @@ def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) ->
     assert again.stdout == first.stdout
     assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*.hsaco")} == built
     assert 'method = "numerics"' in (tmp_path / "e.toml").read_text()
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was(rules: RuleBook, tmp_path: Path) -> None:
+    """Neither are its trials run again, nor are its kernels built for what has ended."""
+    require_toolchain()
+    configs = [write(tmp_path, f"{n}.json", rules.example(SMALL | {"tile_n": n})) for n in (16, 32)]
+    store = tmp_path / "t.sqlite"
+    common = ["certify", "--numerics", "--arch", "gfx942", "--store", str(store), "--jobs", "1"]
+    words = [*common, "--problems", "2", "--blocks", "2", *configs]
+
+    def rows() -> set[tuple[Any, ...]]:
+        with suppress(sqlite3.Error), sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+            return set(db.execute("SELECT rowid, * FROM trial"))
+        return set()
+
+    with subprocess.Popen([sys.executable, "-m", "ckrules", *words]) as process:
+        deadline = time.monotonic() + 600
+        while not any(row for row in rows() if "ok" in row) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.kill()
+    before = rows()
+    assert before
+    record = tmp_path / "e.toml"
+    part = run(*words, "--minutes", "0", "--record", str(record))
+    assert (part.exit_code, rows()) == (1, before)
+    assert "kernels judged in the time: the same command goes on" in part.stderr
+    assert not record.exists()
+    whole = run(*words)
+    assert whole.exit_code == 0, whole.output
+    assert before < rows()
+    assert run(*words, "--minutes", "0").stdout == whole.stdout
+
+
+def test_a_run_whose_time_was_over_leaves_kernels_open(rules: RuleBook) -> None:
+    found = Found(NumericMatrix([case(rules, {}, OK)]), [], Manner(), left=2)
+    assert not found.agrees
+    assert list(notes(found)) == ["1 of 3 kernels judged in the time: the same command goes on"]
+    assert json.loads(as_json(found))["left"] == 2
 
 
 def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

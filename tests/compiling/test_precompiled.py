@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe
 from ckrules.compiling.precompiled import SharedHeaders, head_of
 from ckrules.compiling.tasks import Task, is_runtime_header
 from tests.compiling.test_parts import tools
+from tests.helpers.toolchain import require_toolchain
 
 UNIT = """// a comment
 #define CKRULES_TYPES_ONLY 1
@@ -26,16 +31,17 @@ HEADER = """#pragma once
 namespace kernel {}
 #define LATER
 """
+SOURCES = {
+    "kernel.device.cpp": UNIT,
+    "kernel.hpp": HEADER,
+    "runtime/ckrules_device.h": "",
+    "runtime/ckrules_exports.map": "",
+}
 
 
 def task(unit: str = UNIT, flags: tuple[str, ...] = ()) -> Task:
     """A device unit and its header."""
-    sources = {
-        "kernel.device.cpp": unit,
-        "kernel.hpp": HEADER,
-        "runtime/ckrules_device.h": "",
-        "runtime/ckrules_exports.map": "",
-    }
+    sources = SOURCES | {"kernel.device.cpp": unit}
     return Task("kernel", Artifact.DEVICE, Recipe("2025.11", "gfx942", (), flags=flags), sources)
 
 
@@ -65,3 +71,15 @@ def test_units_of_other_flags_have_other_headers(tmp_path: Path) -> None:
     for each in (task(), task(), task(flags=("-O1",)), task(flags=("-O1",))):
         assert shared.flags(each, compiler) == ()  # not worth it yet
     assert len(shared._known) == 2
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("artifact", [Artifact.DEVICE, Artifact.HOST])
+@pytest.mark.parametrize("compiler", ["clang-19", "clang-22"])
+def test_compilers_read_the_headers_that_they_wrote(compiler: str, artifact: Artifact) -> None:
+    """clang 19 took functions of HIP for host and device for two of one module."""
+    require_toolchain()
+    shared, tool = SharedHeaders(), toolchain.require("2025.11", compiler, None, "gfx942")
+    asked = replace(task(), artifact=artifact, sources=SOURCES | {"kernel.host.cpp": UNIT})
+    assert shared.flags(asked, tool) == shared.flags(asked, tool) == ()
+    assert "-include-pch" in shared.flags(asked, tool)

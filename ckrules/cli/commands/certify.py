@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,9 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
 @click.option(
     "--problems", type=click.IntRange(min=1), metavar="N", help="So many a kernel. [built-in set]"
 )
+@click.option(
+    "--minutes", type=click.FloatRange(min=0), metavar="M", help="Begin no kernel after M. [no end]"
+)
 @click.option("--labels", metavar="FILE", help="JSON Lines with config, problem, status to match.")
 @click.option("--keep", metavar="DIR", help="Keep the kernels there. [thrown away]")
 @click.option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]")
@@ -128,6 +132,7 @@ def command(
     blocks: int,
     order: str,
     problems: int | None,
+    minutes: float | None,
     labels: str | None,
     keep: str | None,
     record: str | None,
@@ -160,11 +165,17 @@ def command(
 
         manner = _manner(order, seed, blocks, problems, timeout)
         wanted = _wanted(books, gpu.name, variants, inputs, labels, where, count)
+        wanted = replace(wanted, minutes=minutes)
         points = [lab.point for lab in wanted.labels] or wanted.points
         asked, options = _asked(variant, where, count, seed, points), _built(compiler, ck_include)
         places = Places(store, keep, record)
         return answer(wanted, manner, options, places, jobs, asked, form, output)
-    for name, given in (("--labels", labels), ("--keep", keep), ("--problems", problems)):
+    for name, given in (
+        ("--labels", labels),
+        ("--keep", keep),
+        ("--problems", problems),
+        ("--minutes", minutes),
+    ):
         if given is not None:
             raise UsageError(f"{name} goes with --numerics")
     tools = _tools(ck, compiler, ck_include, gpu.name)
