@@ -81,7 +81,7 @@ RUN: dict[tuple[str, str], tuple[str, ...]] = {
     (
         "gfx942",
         (
-            "gemm_fp16_rcr_mem_default_intrawave_False_False_False_False_32x32x64_1x2x1_16x16x16"
+            "gemm_fp16_rcr_mem_default_intrawave_False_False_False_False_32x16x64_1x1x1_16x16x16"
             "_streamk_linear"
         ),
     ): (
