@@ -180,9 +180,10 @@ def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> N
 
 
 def test_what_a_rule_foretells_is_counted_apart(tmp_path: Path, double: Double) -> None:
-    foretells = lambda built, problem: Prediction(  # noqa: E731
-        problem is not PROBLEMS[1], ("PROB001",), ("PROB020",) if built.name == "bad" else ()
-    )
+    def foretells(built: ManifestEntry, problem: Convolution) -> Prediction:
+        wrong = ("PROB020",) if built.name == "bad" else ()
+        return Prediction(problem is not PROBLEMS[1], ("PROB001",), wrong)
+
     kernels = [kernel(tmp_path, n) for n in ("good", "bad", "worse")]
     device = double({"bad": "nan", "worse": "nan"})
     _, summary = validate(tmp_path, device, kernels, foretells)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -46,12 +47,16 @@ def test_a_child_belongs_to_family_and_session() -> None:
     assert not usage.works(pid)
 
 
+def _waits(pid: int) -> bool:
+    return not usage.works(pid)
+
+
 def test_work_is_told_from_waiting() -> None:
     for program, busy in ((LOOP, True), (WAIT, False)):
         with running(program) as pid:
             work = usage.Work(1.0, 0.1)
             if not busy:  # it starts first
-                until(lambda pid=pid: not usage.works(pid))  # type: ignore[misc]
+                until(partial(_waits, pid))
             work.look(usage.family(pid))
             for _ in range(5):
                 time.sleep(0.1)
