@@ -258,7 +258,7 @@ def plan_of(options: Mapping[str, str]) -> Plan:
     """The plan that options ask for.
 
     >>> plan_of({"order": "forward,random", "seed": "3", "blocks": "8", "jobs": "1"})
-    Plan(orders=(<Order.FORWARD: 'forward'>, <Order.RANDOM: 'random'>), seed=3, sample=8, jobs=1)
+    Plan(orders=(...), seed=3, sample=8, jobs=1, waiting=False)
 
     Raises:
         UnknownNameError: If there is no such option or order, with near matches.

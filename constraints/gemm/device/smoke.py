@@ -13,8 +13,9 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     """The built-in problems for a configuration.
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
-    beginning and end of the pipelines, and split sums; then sizes that are no multiple of a tile,
-    which are padded or refused, a single row, and rows that lie apart. Batched and grouped kernels have several products.
+    beginning and end of the pipelines, a long one, and split sums; then sizes that are no multiple
+    of a tile, which are padded or refused, a single row, a sum shorter than a tile, and rows that
+    lie apart, by an odd number of elements too. Batched and grouped kernels have several products.
 
     >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
@@ -22,16 +23,17 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
     found = [Product(m, n, 2 * k), Product(4 * m, n, 2 * k), Product(m, 4 * n, 2 * k)]
     found += [Product(2 * m, 2 * n, steps * k) for steps in (1, 3, 4, 5)]
+    found.append(Product(m, n, 33 * k))
     found += [Product(m, 2 * n, 10 * k, parts) for parts in (1, 2, 5)]
     found += [
         Product(2 * m - 3, n, 2 * k), Product(m, 2 * n - 8, 2 * k), Product(m, n, 3 * k - 8),
-        Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m + 8, n + 16, 2 * k + 16, 2),
+        Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m, n, 8), Product(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
     if "i4" in str(config.get("dtype")).split("_"):
         found.append(Product(m, n, 2 * k + 4))  # whole bytes, and words that rows share
     variant = config.get("variant")
     if variant in STRIDED:
-        found.append(apart(config, variant == "preshuffle"))
+        found += [apart(config, variant == "preshuffle", by) for by in (8, 3)]
     if variant == "batched":
         found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
     if variant == "grouped":
@@ -43,18 +45,19 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     return found
 
 
-def apart(config: Mapping[str, Any], shuffled: bool) -> Product:
+def apart(config: Mapping[str, Any], shuffled: bool, by: int = 8) -> Product:
     """A product whose rows, or columns, lie apart in memory.
 
     Args:
         config: The configuration.
         shuffled: Whether B is shuffled beforehand, so that it is packed as one of 4 bits is.
+        by: How many elements, beyond a multiple of 4 tiles.
 
     >>> str(apart({"tile_m": 64, "tile_n": 64, "tile_k": 32, "dtype": "fp8_i4"}, False))
     'M=64,N=128,K=128,stride_a=264,stride_c=264'
     """
     m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
-    stride = 4 * max(m, n, k) + 8
+    stride = 4 * max(m, n, k) + by
     dtype = str(config.get("dtype"))
     a = 0 if dtype.startswith("i4_") else stride
     b = 0 if shuffled or dtype.endswith("_i4") else stride
