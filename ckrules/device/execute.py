@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -111,7 +112,7 @@ class Runner:
                 self.device.synchronize()
                 self.phase(Phase.COMPARE)
 
-            outcome = _observed(self.device, _judged(tensors, known, memory, again))
+            outcome = _observed(self.device, _judged(tensors, known, memory, again, _blocks(steps)))
             timed = job.repeat >= 1 and self.device.info.has_clock
             if outcome.status is not RunStatus.OK or not timed:
                 return outcome
@@ -252,6 +253,11 @@ def carry_out(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> No
             device.launch(module, step.entry, step.grid, step.block, step.args)
 
 
+def _blocks(steps: Sequence[Fill | Launch]) -> int:
+    """The blocks of the largest launch."""
+    return max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
+
+
 def same_tensors(info: Info, tensors: Tensors) -> None:
     """Complains if the library of a kernel takes other tensors than its family has.
 
@@ -265,7 +271,7 @@ def same_tensors(info: Info, tensors: Tensors) -> None:
 
 
 def _judged(
-    tensors: Tensors, known: Known, memory: _Memory, again: Callable[[], None]
+    tensors: Tensors, known: Known, memory: _Memory, again: Callable[[], None], blocks: int
 ) -> RunOutcome:
     """What the results came to together; patterns are those of the first wrong one.
 
@@ -279,7 +285,9 @@ def _judged(
         for t in tensor_of.values()
         if memory.wrote_between(t, tensors)
     ]
-    parts = [_compared(tensors, tensor_of[e.name], e, memory, again) for e in known.expected]
+    parts = [
+        _compared(tensors, tensor_of[e.name], e, memory, again, blocks) for e in known.expected
+    ]
     overruns = [*memory.overruns(), *between]
     worst = max((c for c, _ in parts), key=_severity)
     beyond = sum(c.beyond for c, _ in parts)
@@ -329,6 +337,7 @@ def _compared(
     expected: Expected,
     memory: _Memory,
     again: Callable[[], None],
+    blocks: int,
 ) -> tuple[Comparison, Pattern | None]:
     """A result held against the reference, and what its wrong elements have in common."""
     import numpy as np
@@ -344,7 +353,7 @@ def _compared(
     left_out = memory.left_out(tensor)
     if left_out is not None:
         found = np.where(left_out, expected.values, found)
-    tolerance = thresholds(tensors, tensor.name, largest)
+    tolerance = thresholds(tensors, tensor.name, largest, blocks)
     edge = small_floats.largest(tensor.dtype)
     comparison = compare(found, expected.values, tolerance, edge)
     if left_out is not None:

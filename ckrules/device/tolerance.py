@@ -57,31 +57,33 @@ def _half_step(dtype: str) -> float:
     return 0.5 * 2.0 ** -element(dtype).mantissa
 
 
-def thresholds(tensors: Tensors, name: str, largest: float) -> Tolerance:
+def thresholds(tensors: Tensors, name: str, largest: float, blocks: int | None = None) -> Tolerance:
     """The thresholds of a result, the error of sums that are added in parts included.
 
     Args:
         tensors: The tensors of a problem for a kernel.
         name: The result.
         largest: The largest magnitude in the reference.
+        blocks: The blocks of the launch, of which each adds one part to a sum at most.
     """
-    output = next(t.dtype for t in tensors.all if t.name == name)
+    result = next(t for t in tensors.all if t.name == name)
+    output = result.dtype
     # elements that share a byte are widened to the type of the others, which has them exactly
     read = (t.dtype for t in inputs(tensors) if element(t.dtype).packed == 1)
     compute = min(read, key=lambda d: element(d).mantissa)
-    parts = tensors.parts(name)
+    parts = min(tensors.parts(name), blocks or tensors.parts(name))
     terms = math.ceil(tensors.depth(name) / parts)
     # a sum beside an integer may end on either side of it
     least = 1.0 if integral(output) and not integral(compute) else 0.0
     return Tolerance(
         max(
             relative_threshold(compute, output, ACCUMULATOR, terms),
-            relative_threshold(output, output, output, parts),
+            relative_threshold(output, output, output, parts * result.roundings),
         ),
         max(
             least,
             absolute_threshold(largest / parts, compute, output, ACCUMULATOR, terms),
-            absolute_threshold(largest, output, output, output, parts),
+            absolute_threshold(largest, output, output, output, parts * result.roundings),
         ),
     )
 

@@ -168,6 +168,8 @@ class Tensor:
     """The canonical axes in the order of memory, slowest first."""
     pitch: int = 0
     """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
+    roundings: int = 1
+    """How often a value of a result is rounded to its type before it is stored."""
 
 
 class Tensors(Protocol):
@@ -190,7 +192,7 @@ class Tensors(Protocol):
         """Products in the longest sum of a result, on which tolerances depend."""
 
     def parts(self, name: str) -> int:
-        """Parts that sums are split into and added in the result's own type (split-K)."""
+        """Parts at most that sums are split into and added in the result's own type."""
 
     def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
         """The result's axes as the kernel divides them, and a mask of the result over them."""

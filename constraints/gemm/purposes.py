@@ -111,6 +111,28 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM076", "fractions-lost-before-d", kind="wrong-result",
+    applies=lambda c: (
+        c.has_d & (c.elementwise_op != "passthrough") & (c.epilogue == "cshuffle")
+        & (c.dtype_acc != "int32")
+    ),
+    says="{epilogue} rounds sums to {dtype_c} before {elementwise_op} takes the D tensors: fractions are lost",
+    source="ops/epilogue/cshuffle_epilogue.hpp: cast_lds_tile (to ODataType) before apply_d_tensors (run)",
+    accepts=[_ADD, {**_ADD, "dtype_c": "fp32"}],
+    rejects=[{**_ADD, "dtype_c": "int8"}],
+)  # fmt: skip
+def sums_are_whole_before_d(c: Quantities) -> BoolExpr:
+    """With D tensors the CShuffle epilogue stores integers of integer sums only.
+
+    Why: a sum goes to LDS as an element of C, without its fraction, and is added to D or
+    multiplied by it afterwards. A sum of 2.9 times a D of 5 becomes 10 instead of 14.
+
+    Fix: use the default epilogue, or a C of floating point.
+    """
+    return ~c.dtype_c.isin("int8", "int32")
+
+
+@rule(
     "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
     applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
     says="{elementwise_op} gets tensors D transposed: layout {layout} has D with columns contiguous",

@@ -268,7 +268,7 @@ def one_group_in_register_gemm(c: TileGemm) -> BoolExpr:
 
 
 @rule(
-    "PIPE015", "compv6-below-64-threads", kind="compile", since="2026.06",
+    "PIPE015", "compv6-below-64-threads", kind="compile",
     applies=lambda c: c.pipeline == "compv6",
     says="{pipeline} needs at least 64 threads, not {threads=} on {arch}",
     source=f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v6.hpp: HotLoopScheduler divides by BlockSize / WaveSize, with a WaveSize of 64",

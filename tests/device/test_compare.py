@@ -12,6 +12,8 @@ from ckrules.cli.commands import validate
 from ckrules.constraints.conv.device.tensors import ConvTensors
 from ckrules.constraints.conv.problem import parse
 from ckrules.constraints.depthwise.device.tensors import DepthwiseTensors
+from ckrules.constraints.gemm.device.tensors import GemmTensors
+from ckrules.constraints.gemm.problem import Product
 from ckrules.device.dtypes import rounded
 from ckrules.device.jobs import RunOutcome, RunStatus
 from ckrules.device.patterns import Pattern, classify
@@ -252,3 +254,23 @@ def test_what_is_beyond_a_type_of_8_bits_may_saturate_or_not() -> None:
     assert seen.mask.tolist() == [False, False, False, True, True, True]
     assert seen.beyond == 2
     assert compare(found, reference, exact).wrong == 5
+
+
+def test_blocks_of_stream_k_add_a_step_each_at_most() -> None:
+    point = {"variant": "stream_k", "streamk": "atomic", "dtype": "bf16", "dtype_c": "bf16",
+             "layout": "rcr", "arch": "gfx942", "num_d": 0, "tile_k": 16}  # fmt: skip
+    tensors = GemmTensors(Product(32, 32, 64), point)
+    assert thresholds(tensors, "c", 8.0).atol == 8 * 2**-8 * 4
+    assert thresholds(tensors, "c", 8.0, blocks=2).atol == 8 * 2**-8 * 2
+    shared = GemmTensors(Product(32, 32, 64), {**point, "streamk": "linear"})
+    assert thresholds(shared, "c", 8.0, blocks=2).atol == 8 * 2**-8
+
+
+def test_sums_that_meet_d_in_lds_are_rounded_twice() -> None:
+    point = {"variant": "multi_d", "dtype": "fp32", "dtype_c": "bf16", "layout": "rcrr",
+             "arch": "gfx942", "num_d": 2, "elementwise_op": "multiply"}  # fmt: skip
+    once, twice = (
+        thresholds(GemmTensors(Product(16, 16, 16), {**point, "epilogue": e}), "c", 1.0)
+        for e in ("default", "cshuffle")
+    )
+    assert (twice.rtol, twice.atol) == (2 * once.rtol, 2 * once.atol)

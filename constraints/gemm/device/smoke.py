@@ -15,7 +15,8 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
     beginning and end of the pipelines, a long one, and split sums; then sizes that are no multiple
     of a tile, which are padded or refused, a single row, a sum shorter than a tile, and rows that
-    lie apart, by an odd number of elements too. Batched and grouped kernels have several products.
+    lie apart, by an odd number of elements too. Batched and grouped kernels have several products,
+    and blocks that go from tile to tile have more of them than there are blocks.
 
     >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
@@ -34,6 +35,8 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     variant = config.get("variant")
     if variant in STRIDED:
         found += [apart(config, variant == "preshuffle", by) for by in (8, 3)]
+    if config.get("persistent") or variant == "stream_k":
+        found.append(Product(8 * m, 4 * n, 2 * k))
     if variant == "batched":
         found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
     if variant == "grouped":

@@ -79,7 +79,7 @@ class GemmTensors:
                    pitches[0]),
             Tensor("b", "in", shape, types[1], order, pitches[1]),
             Tensor("c", "out", (p.m, p.n), types[2], plain if letters[2] == "r" else turned,
-                   pitches[2]),
+                   pitches[2], self.roundings),
         )  # fmt: skip
 
     def _batch(self, a: str, b: str, c: str) -> tuple[Tensor, ...]:
@@ -103,7 +103,7 @@ class GemmTensors:
             Tensor("a", "in", (sizes[0],), a, (0,)),
             Tensor("b", "in", (sizes[1],), b, (0,)),
             *(Tensor(f"d{i}", "in", (sizes[2],), c, (0,)) for i in range(ds)),
-            Tensor("c", "out", (sizes[2],), c, (0,)),
+            Tensor("c", "out", (sizes[2],), c, (0,), roundings=self.roundings),
         )
 
     def _group(self, name: str, row: NDArray[Any], number: int) -> NDArray[Any]:
@@ -217,8 +217,22 @@ class GemmTensors:
         return self.problem.k
 
     def parts(self, name: str) -> int:
-        """The parts of split-K."""
+        """The parts of split-K, or a step each where blocks of stream-K add what they have.
+
+        ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel (StreamKReductionStrategy).
+        """
+        if self.config.get("streamk") == "atomic":
+            return math.ceil(self.problem.k / int(self.config["tile_k"]))
         return self.problem.k_batch
+
+    @property
+    def roundings(self) -> int:
+        """CShuffle rounds sums to the type of C before they meet the D tensors.
+
+        ops/epilogue/cshuffle_epilogue.hpp: cast_lds_tile, apply_d_tensors.
+        """
+        late = self.config.get("epilogue") == "cshuffle" and int(self.config.get("num_d", 0)) > 0
+        return 2 if late else 1
 
     def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
         """M and N, with the batch in front; of groups the row that they are in memory."""
@@ -282,8 +296,8 @@ class GemmTensors:
     def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
         """The parts of split-K and the K tiles."""
         at = np.arange(length)
-        if self.parts(name) > 1:
+        if self.problem.k_batch > 1:
             deep = int(self.config["warp_tile_k"])
-            part = math.ceil(length / (self.parts(name) * deep)) * deep
+            part = math.ceil(length / (self.problem.k_batch * deep)) * deep
             yield "split-K part", at // part
         yield "K tile", at // int(self.config["tile_k"])

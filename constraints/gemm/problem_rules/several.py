@@ -61,18 +61,22 @@ def groups_fit_arguments(c: GemmProblem) -> BoolExpr:
     applies=lambda c: c.variant == "stream_k",
     says="K = {K} is no whole number of steps of tile_k = {tile_k}, and {variant} shares steps out",
     source=f"{_STREAMK}::StreamKGemm (k_size of a part is a whole number of steps)",
-    accepts=[_SK], rejects=[{**_SK, "pad_k": True, "K": 520}],
+    accepts=[_SK, {**_SK, "pad_k": True, "M": 128, "N": 128, "K": 40}],
+    rejects=[{**_SK, "pad_k": True, "K": 520}, {**_SK, "pad_k": True, "K": 40}],
 )  # fmt: skip
 def shared_steps_are_whole(c: GemmProblem) -> BoolExpr:
-    """K is a whole number of steps for stream-K.
+    """K is a multiple of the step for stream-K, or the whole product is one step.
 
     Why: a part of a tile has a whole number of steps, and its views end with the last of them, so
     that padding does not begin where K ends. What lies behind K is added to the sum, wherever a
-    GPU shares tiles out.
+    GPU shares tiles out. Fewer steps than blocks are not shared out
+    (ops/gemm/kernel/streamk_gemm_tile_partitioner_impl.hpp: total_sk_iters_), and how many blocks
+    there are depends on the GPU: but a single step never is.
 
     Fix: pad the tensors along K, or use a kernel without stream-K.
     """
-    return c.K % c.tile_k == 0
+    single = all_of(c.tile_m >= c.M, c.tile_n >= c.N, c.tile_k >= c.K)
+    return (c.K % c.tile_k == 0) | single
 
 
 @rule(
