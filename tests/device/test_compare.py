@@ -256,9 +256,12 @@ def test_what_is_beyond_a_type_of_8_bits_may_saturate_or_not() -> None:
     assert compare(found, reference, exact).wrong == 5
 
 
+_WARP_TILE = {"warp_tile_n": 16, "warp_tile_k": 16}
+
+
 def test_blocks_of_stream_k_add_a_step_each_at_most() -> None:
     point = {"variant": "stream_k", "streamk": "atomic", "dtype": "bf16", "dtype_c": "bf16",
-             "layout": "rcr", "arch": "gfx942", "num_d": 0, "tile_k": 16}  # fmt: skip
+             "layout": "rcr", "arch": "gfx942", "num_d": 0, "tile_k": 16, **_WARP_TILE}  # fmt: skip
     tensors = GemmTensors(Product(32, 32, 64), point)
     assert thresholds(tensors, "c", 8.0).atol == 8 * 2**-8 * 4
     assert thresholds(tensors, "c", 8.0, blocks=2).atol == 8 * 2**-8 * 2
@@ -268,7 +271,7 @@ def test_blocks_of_stream_k_add_a_step_each_at_most() -> None:
 
 def test_sums_that_meet_d_in_lds_are_rounded_twice() -> None:
     point = {"variant": "multi_d", "dtype": "fp32", "dtype_c": "bf16", "layout": "rcrr",
-             "arch": "gfx942", "num_d": 2, "elementwise_op": "multiply"}  # fmt: skip
+             "arch": "gfx942", "num_d": 2, "elementwise_op": "multiply", **_WARP_TILE}  # fmt: skip
     once, twice = (
         thresholds(GemmTensors(Product(16, 16, 16), {**point, "epilogue": e}), "c", 1.0)
         for e in ("default", "cshuffle")
