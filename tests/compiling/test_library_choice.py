@@ -321,7 +321,6 @@ def test_the_rows_have_the_members_of_the_structure() -> None:
 
 def test_how_often_the_model_picks_the_same() -> None:
     """The figures of docs/runtime.md: what the library lacks where the package has a model."""
-    pytest.importorskip("lightgbm")
     from ckrules.constraints.conv.device.timing import TIMING, _measured
     from ckrules.kernels.families import family_of
     from ckrules.ranking.ranker import shipped

@@ -35,6 +35,8 @@ class ConvTiming:
     quantities = (
         *terms.QUANTITIES, "variant", "num_wave_groups", "num_groups_to_merge", "two_stage",
     )  # fmt: skip
+    features = gemm.FEATURES
+    situation = (*gemm.SITUATION, "taps", "stride", "reuse", "padded", "row", "channels")
     columns = (*_TILE, "pipeline")
     apart = ("variant", "arch", "dtype")
 

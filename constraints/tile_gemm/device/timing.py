@@ -35,6 +35,22 @@ if TYPE_CHECKING:
     from ckrules.kernels.timing import Floats
 
 
+FEATURES = (
+    *("estimate", "blocks", "steps", "resident", "useful_m", "useful_n", "useful_k", "tall"),
+    *("tile_reuse", "tile_aspect", "tile_k", "tile", "waves", "of_wave", "warp_tile", "rate"),
+    *("lds", "vgprs", "vector", "interwave", "default_epilogue"),
+    *("tail_1", "tail_2", "tail_4", "tail_8", "share of matrix rate", "share of LDS"),
+    *("share of L2", "share of loads", "share of vector units", "share of latency"),
+    *("share of memory", "share of start and end", *MEASURED_PIPELINES),
+)
+"""The numbers of a kernel on a problem; that of vector units is there where kernels use them."""
+SITUATION = (
+    *("m", "n", "k", "batch", "tiles_of_4096", "intensity", "in_cache", "ideal"),
+    *("even_n", "even_k"),
+)
+"""The numbers of a problem alone."""
+
+
 class Work(NamedTuple):
     """A problem as GEMMs: sizes of one, how many there are, and bytes of all tensors.
 
