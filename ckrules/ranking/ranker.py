@@ -89,14 +89,14 @@ class Ranker:
     def times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds of every kernel of a table."""
         estimate = table.estimate(problem)
-        model = self._model(table)
+        model = self.model_of(table)
         if model is None:
             return estimate.microseconds
         return model.predict(table, problem, estimate).microseconds
 
     def ordered_times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds by which kernels are ordered, with `CAUTION`."""
-        times, model = self.times(table, problem), self._model(table)
+        times, model = self.times(table, problem), self.model_of(table)
         if model is None:
             return times
         return np.where(model.measured(table), times, times * CAUTION)
@@ -105,7 +105,7 @@ class Ranker:
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
     ) -> tuple[list[Ranked], Mapping[str, str]]:
         estimate = table.estimate(problem)
-        model = self._model(table)
+        model = self.model_of(table)
         times = low = high = estimate.microseconds
         seen = np.zeros(len(table), dtype=np.bool_)
         if model is None:
@@ -135,7 +135,12 @@ class Ranker:
         ]
         return found, estimate.assumed
 
-    def _model(self, table: KernelTable) -> TimeModel | None:
+    def model_of(self, table: KernelTable) -> TimeModel | None:
+        """The model that speaks of kernels; None: their times are estimates.
+
+        Raises:
+            UsageError: If a model was given that speaks of others.
+        """
         if self.model is False:
             return None
         if isinstance(self.model, TimeModel):

@@ -128,6 +128,7 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     return Work(
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
         float(problem.flops), terms.Elements.alike(size),
+        (m, n, math.ceil(k / split), problem.groups * split, size * (read + written * split)),
     )  # fmt: skip
 
 
