@@ -19,6 +19,7 @@ from typing import Any
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.timing import Timing
+from ckrules.ranking.fingerprints import ROWS, hashes
 from ckrules.ranking.kernels import timing
 from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel
 from ckrules.ranking.trees import Ensemble, TreeError, read
@@ -141,6 +142,13 @@ def _check_card(card: Mapping[str, Any], about: Mapping[str, Any], known: Timing
         if not 0 < _number(_of(errors, name, "card.errors"), place) <= MOST_ERROR:
             expected = f"expected a number above 0, up to {MOST_ERROR:g}"
             raise _FaultError(f"{place} is {_said(errors[name])}, {expected}")
+    if ROWS in card:
+        try:
+            hashes(_text(card[ROWS], f"card.{ROWS}"))
+        except _FaultError:
+            raise
+        except ValueError as error:
+            raise _FaultError(f"card.{ROWS} is no fingerprint: {error}") from None
     if "figures" in card:
         _check_figures(_object(card["figures"], "card.figures"))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.ranking.evaluation import Figures, figures, judge
+from ckrules.ranking.fingerprints import ROWS, fingerprint
 from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel, matrix
 from ckrules.ranking.measurements import Measured, kernels_of
@@ -154,7 +155,9 @@ class _Training:
     ) -> None:
         self.samples, self.seed, self.members = samples, seed, members
         keep = left_out or (lambda _: False)
-        self.points = [p for p in kernels_of(samples.measured) if not keep(p)]
+        every = kernels_of(samples.measured)
+        self.points = [p for p in every if not keep(p)]
+        self.gone = [p for p in every if keep(p)]
         everywhere = [p for p in self.points if all(_has(m.points, p) for m in samples.measured)]
         self.reference = everywhere or self.points
         self.features = (AGAINST, *samples.estimates[0].features)
@@ -190,7 +193,10 @@ class _Training:
             "outside": _spread(outside),
         }
         return TimeModel(
-            {**card, "about": self._about(), "errors": errors, "seed": self.seed},
+            {
+                **card, "about": self._about(), "errors": errors, "seed": self.seed,
+                ROWS: fingerprint(self.samples.measured, self.gone),
+            },
             self.reference, self.features, self.situation,
             [_ensemble(b) for b in relative], [_ensemble(b) for b in level],
         )  # fmt: skip

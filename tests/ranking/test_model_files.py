@@ -131,6 +131,9 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "errors 0": (put("card", "errors", "relative", value=0), "card.errors.relative is 0, expected"),
     "errors of words": (put("card", "errors", "level", value="x"), "card.errors.level is 'x'"),
     "figures": (put("card", "figures", "mean", value=200), "card.figures.mean is 200"),
+    "rows of words": (put("card", "rows", value="x!"), "card.rows is no fingerprint: not base64"),
+    "half a row": (put("card", "rows", value="AAAA"), "no fingerprint: not 8 bytes for each row"),
+    "rows a number": (put("card", "rows", value=3), "card.rows is 3, expected a text"),
     "a version of it": (put("format", value=2), "format is 2, expected 1"),
     "unknown release": (put("card", "ck", value="1999.01"), "1999.01"),
 }  # fmt: skip

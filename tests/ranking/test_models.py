@@ -172,7 +172,18 @@ def test_too_few_problems(samples: Samples) -> None:
 def test_evaluate_prints_figures() -> None:
     found = run("evaluate", "--measurements", str(DATA), "--format", "json")
     assert found.exit_code == 0
-    keys = {"mean", "p10", "median", "min", "top1", "top5", "problems", "source"}
+    keys = {
+        "mean",
+        "p10",
+        "median",
+        "min",
+        "top1",
+        "top5",
+        "problems",
+        "source",
+        "trained_on",
+        "cross_validated",
+    }
     assert json.loads(found.stdout).keys() == keys
     plain = run("evaluate", "--measurements", str(DATA), "--model", "none")
     assert "10th percentile" in plain.stdout
