@@ -3,8 +3,9 @@
 python benchmarks/ranking.py [--samples 1000000] [--arch gfx942] [--variant bwd_weight]
 
 First 1,000 kernels are ranked on a problem, everything being imported and a model loaded: kernels
-of the package's model, of which every one is learned, and kernels of which none was measured. Then
-the legal space of a variant on a GPU is searched for each of some problems, and the predicted time
+of the package's model, of which every one is learned, and kernels of which none was measured. Its
+trees are then evaluated by numpy and, where it is installed, by LightGBM on one thread. Then the
+legal space of a variant on a GPU is searched for each of some problems, and the predicted time
 of what is found is held against the best of so many uniform samples.
 """
 
@@ -52,6 +53,7 @@ def main() -> None:
     ranked("1,000 kernels like the measured ones", learned)
     ranked("1,000 kernels of the whole space", _candidates(
         books, PROBLEMS[0], "forward", "gfx950", "bf16"))  # fmt: skip
+    trees(learned)
     for line in PROBLEMS:
         searched(_candidates(books, line, asked.variant, asked.arch, asked.dtype), asked.samples)
 
@@ -78,6 +80,36 @@ def ranked(title: str, candidates: Candidates) -> None:
     found = once()
     print(f"{title}: {1e3 * min(wall):.0f} ms ({1e3 * min(processor):.0f} ms of the processor;"
           f" the first time {first:.2f} s); {found.source}")  # fmt: skip
+
+
+def trees(candidates: Candidates) -> None:
+    """Prints how long the trees take for 1,000 kernels: read, and evaluated."""
+    from ckrules.ranking.forest import Forest
+    from ckrules.ranking.learned import matrix
+    from ckrules.ranking.ranker import shipped
+
+    model = shipped("forward", "bf16", "gfx950")
+    assert model is not None
+    points = [dict(p) for p in candidates.space.sample(1000, seed=1)]
+    table = KernelTable.of_points(points, candidates.books)
+    estimate, base = table.estimate(candidates.problem), model.base(table, candidates.problem)
+    rows = matrix(estimate, base, model.features, model.situation)
+    forests = [Forest(e) for e in model.relative]
+    first = _seconds(lambda: [f.predict(rows) for f in forests])
+    again = min(_seconds(lambda: [f.predict(rows) for f in forests]) for _ in range(TIMES))
+    print(f"trees by numpy: {1e3 * again:.0f} ms (the first time {1e3 * first:.0f} ms)")
+    try:
+        import lightgbm
+    except ImportError:
+        return
+    made: list[Any] = []
+    began = _seconds(
+        lambda: made.extend(lightgbm.Booster(model_str=e.text) for e in model.relative)
+    )
+    again = min(
+        _seconds(lambda: [b.predict(rows, num_threads=1) for b in made]) for _ in range(TIMES)
+    )
+    print(f"trees by LightGBM: {1e3 * again:.0f} ms (reading them {1e3 * began:.0f} ms)")
 
 
 def searched(candidates: Candidates, samples: int) -> None:

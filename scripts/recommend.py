@@ -6,8 +6,8 @@ For each GPU, variant and dtype, kernels are drawn from the legal ones of both C
 pipelines that both have), and taken greedily: always the one that most shortens the predicted times
 of the convolutions in constraints/conv/networks.toml, relative to the best drawn kernel of each. At
 most 64 are taken, and no more when another one gains less than a thousandth. Times are those of
-`ckrules rank`: of the package's models where there is one (LightGBM is needed), else estimates.
-FOLDER gets a TOML file for each GPU; the same package and LightGBM give the same files.
+`ckrules rank`: of the package's models where there is one, else estimates.
+FOLDER gets a TOML file for each GPU; the same package gives the same files.
 """
 
 from __future__ import annotations

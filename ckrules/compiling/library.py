@@ -23,6 +23,7 @@ from ckrules.codegen.render import render
 from ckrules.codegen.stamp import current
 from ckrules.compiling import speeds
 from ckrules.compiling.folder import manifests
+from ckrules.compiling.models import Models
 from ckrules.compiling.toolchain import Missing, MissingToolError, find_compiler
 from ckrules.engine.expr import TRUE, BoolExpr, all_of
 from ckrules.engine.rewrite.simplify import Simplifier
@@ -34,6 +35,7 @@ from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.ranking.learned import TimeModel
 
 NAME = "libckrules_dispatcher.so"
 """The library's name in the folder of its kernels."""
@@ -90,13 +92,19 @@ class Built:
     """What its callers should know: kernels left out, calls that it cannot answer."""
 
 
-def build(folder: Path, compiler: str | None = None, times: Iterable[MeasuredTime] = ()) -> Built:
+def build(
+    folder: Path,
+    compiler: str | None = None,
+    times: Iterable[MeasuredTime] = (),
+    model: TimeModel | bool | None = None,
+) -> Built:
     """Builds the library of a folder.
 
     Args:
         folder: What `ckrules build` filled.
         compiler: A compiler by name.
         times: What is known of the kernels' times.
+        model: What predicts the others; None for the package's own models, False for estimates.
 
     Raises:
         UsageError: If the folder has no kernels for it, or some of several GPUs.
@@ -111,7 +119,7 @@ def build(folder: Path, compiler: str | None = None, times: Iterable[MeasuredTim
     with tempfile.TemporaryDirectory(prefix="ckrules-") as name:
         place = Path(name)
         (place / "runtime").mkdir()
-        for file, text in headers(rows, times):
+        for file, text in headers(rows, times, model):
             (place / file).write_text(text, encoding="utf-8")
         made = place / NAME
         words = [
@@ -217,7 +225,9 @@ def _calls(kernel: ManifestEntry) -> int:
     return int(config["variant"] == "standard" and plain)
 
 
-def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tuple[str, str]]:
+def headers(
+    rows: Sequence[Row], times: Iterable[MeasuredTime], model: TimeModel | bool | None = None
+) -> Iterable[tuple[str, str]]:
     """Name and text of what the C++ includes, and of the list itself."""
     ck = rows[0].kernel.ck
     yield "runtime/ckrules_kernel.h", runtime_text("ckrules_kernel.h", ck)
@@ -228,6 +238,8 @@ def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tupl
         yield f"runtime/{name}", text
     right = [_condition_text(f"right_{k}", row) for k, row in enumerate(rows)]
     quick = [speeds.row(r.kernel) for r in rows]
+    models = Models(model)
+    learned = [models.name(k, r.kernel) if quick[k] else "nullptr" for k, r in enumerate(rows)]
     registry = registry_json([r.kernel for r in rows if r.upstream == 1])
     known = list(_times(rows, times))
     reasons = {calls: json.dumps(said) if (said := _unclear(rows, calls)) else "nullptr"
@@ -239,11 +251,13 @@ def headers(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterable[tupl
             {
                 "conditions": [text for text in right if text],
                 "speeds": [f"speed_{k} = {text}" for k, text in enumerate(quick) if text],
+                "models": models.texts,
                 "rows": [
                     _row(
                         r,
                         f"right_{k}" if right[k] else "nullptr",
                         f"&speed_{k}" if quick[k] else "nullptr",
+                        learned[k],
                     )
                     for k, r in enumerate(rows)
                 ],
@@ -276,7 +290,7 @@ def _times(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterator[str]:
             yield f'{{{seen}, "{text}", {len(data)}}}'
 
 
-def _row(row: Row, right: str, speed: str) -> str:
+def _row(row: Row, right: str, speed: str, learned: str) -> str:
     kernel, config = row.kernel, row.kernel.config
     c = str(config.get("dtype_c", config["dtype"]))
     wide = _BYTES.get(str(config["dtype"]), 0)
@@ -289,7 +303,7 @@ def _row(row: Row, right: str, speed: str) -> str:
         f"{{{texts}, {row.upstream}, {int(config.get('ndim', 0))}, "
         f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}, "
         f"{int(_family(kernel) == 'gemm')}, {int(config.get('num_groups_to_merge', 1))}, "
-        f"{speed}, {right}}}"
+        f"{speed}, {learned}, {right}}}"
     )
 
 

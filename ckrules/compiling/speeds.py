@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ckrules.arch import load
 from ckrules.kernels.books import Books
@@ -13,7 +14,10 @@ from ckrules.output.columns import Columns
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.arch.performance import Product
     from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.kernels.timing import Timing
 
 MEMBERS = (
     *("units", "clock_mhz", "memory", "launch", "prologue", "tile_m", "tile_n", "tile_k"),
@@ -33,13 +37,18 @@ def row(kernel: ManifestEntry) -> str | None:
         return None
     usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
     point = {**usual, **kernel.config, "arch": kernel.arch}
+    columns = _columns(variant, kernel.ck).of_points([point])
+    return numbers(timing, columns, load(kernel.arch), speeds.product())
+
+
+def numbers(timing: Timing, columns: Mapping[str, Any], gpu: Gpu, product: Product) -> str | None:
+    """The row of the first of these kernels; None where nothing is known of its times."""
     try:
-        columns = _columns(variant, kernel.ck).of_points([point])
-        found = timing.compiled(columns, load(kernel.arch), speeds.product())
+        found = timing.compiled(columns, gpu, product)
     except UsageError:  # no rate is known of the dtype
         return None
-    numbers = [float(found[name][0]) for name in MEMBERS]
-    return f"{{{', '.join(map(repr, numbers))}}}" if all(map(isfinite, numbers)) else None
+    values = [float(found[name][0]) for name in MEMBERS]
+    return f"{{{', '.join(map(repr, values))}}}" if all(map(isfinite, values)) else None
 
 
 def copying(arch: str) -> float:

@@ -58,6 +58,14 @@ class Timing(Protocol):
     def quantities(self) -> Sequence[str]:
         """The fields and derived quantities that `estimate` reads of each kernel."""
 
+    @property
+    def features(self) -> Sequence[str]:
+        """The names that `Estimate.features` may have, in order."""
+
+    @property
+    def situation(self) -> Sequence[str]:
+        """The names of `Estimate.situation`, in order."""
+
     def estimate(
         self, kernels: Mapping[str, Any], problem: Any, gpu: Gpu, product: Product
     ) -> Estimate:

@@ -10,6 +10,7 @@ import numpy as np
 from ckrules.pictures.shapes import Nothing, Points
 from ckrules.ranking.evaluation import figures, judge
 from ckrules.ranking.measurements import of_runs
+from ckrules.ranking.remembered import remembered
 from ckrules.ranking.training import Samples
 from ckrules.support.errors import UsageError
 
@@ -54,6 +55,7 @@ def predicted(samples: Samples, ranker: Ranker) -> Points:
     ends = np.asarray([min(every), max(every)])
     off = 100 * (2.0 ** float(np.median(np.abs(np.concatenate(errors)))) - 1)
     title = f"{len(every) // 2:,} times, half of them within {off:.0f} % ({ranker.said()})"
+    title += _known(samples, ranker)
     about = f"{title}: measured from {ends[0]:,.4g} to {ends[1]:,.4g} microseconds."
     return Points(
         title, "measured (us)", "predicted (us)", dict(sorted(found.items())), {"": (ends, ends)},
@@ -76,6 +78,7 @@ def efficiency(samples: Samples, ranker: Ranker) -> Points:
         f"10th percentile {found.p10:.1f} %": (ends, np.full(2, found.p10)),
     }
     title = f"picks for {found.problems:,} problems ({ranker.said()})"
+    title += _known(samples, ranker)
     y = "best measured time / time of the pick (%)"
     about = f"{title}: mean {found.mean:.1f} %, worst {found.min:.1f} %."
     return Points(
@@ -103,6 +106,7 @@ def roofline(samples: Samples, ranker: Ranker) -> Points:
     roof = np.geomspace(min(xs.min(), balance / 4), max(xs.max(), balance * 4), 200)
     memory = roof * product.memory_gbs / 1e3
     title = f"{product.name}: {peak:,.0f} TFLOPS, {product.memory_gbs:,.0f} GB/s ({ranker.said()})"
+    title += _known(samples, ranker)
     groups = {
         "fastest kernel measured": (xs, flops / best * 1e-6),
         "kernel picked": (xs, flops / picked * 1e-6),
@@ -111,6 +115,12 @@ def roofline(samples: Samples, ranker: Ranker) -> Points:
     about = f"{title}: the fastest kernels reach {(flops / best).max() * 1e-6:,.1f} TFLOPS at most."
     x = "FLOP for each byte of the tensors"
     return Points(title, x, "TFLOPS", groups, lines, about=about)
+
+
+def _known(samples: Samples, ranker: Ranker) -> str:
+    """The end of a title, where the models were trained on what is drawn."""
+    said = remembered(samples, ranker).said()
+    return f"; {said}" if said else ""
 
 
 def _peak(samples: Samples) -> float:

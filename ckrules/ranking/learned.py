@@ -4,62 +4,38 @@ A model has two parts. One says how a kernel's time compares with that of the mo
 kernels on the same problem, which is all that a ranking needs; the other how long the reference
 kernels take. Both read numbers without units (`ckrules.kernels.timing.Estimate`), so that they
 carry to tiles and problems that were not measured. Each part is several gradient-boosted
-ensembles (LightGBM), trained on different problems; their spread is the uncertainty.
-
-A file of a model is gzipped JSON: a card, the reference kernels, and LightGBM's own text.
+ensembles, trained on different problems; their spread is the uncertainty. LightGBM trains them;
+`ckrules.ranking.forest` predicts with them.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.ranking.forest import Forest
 from ckrules.ranking.kernels import KernelTable
-from ckrules.support import opening
 from ckrules.support.errors import UsageError
-from ckrules.support.files import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate
+    from ckrules.ranking.trees import Ensemble
 
     Floats = NDArray[np.float64]
 
-FORMAT = 1
-_LARGEST = 1 << 27
-_ROWS_A_THREAD = 256
 #: The feature that this module adds: the estimate against that of the reference kernels.
 AGAINST = "against reference"
-
-
-class NoLightGBMError(UsageError):
-    """LightGBM is not installed, so that no model can be read or trained."""
-
-    def __init__(self) -> None:
-        super().__init__("models of times need LightGBM: pip install 'ckrules[rank]'")
-
-
-def lightgbm() -> Any:
-    """The package LightGBM.
-
-    Raises:
-        NoLightGBMError: If it is not installed.
-    """
-    try:
-        import lightgbm as found
-    except ImportError:
-        raise NoLightGBMError from None
-    return found
+VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to_merge")
+"""Fields of which a model speaks only where their value was measured."""
+RANGES = ("tile_m", "tile_n", "tile_k", "waves")
+"""The same of fields whose range counts."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +57,7 @@ class TimeModel:
         features: Names of the numbers of a kernel and problem, in order; those of the problem
             alone come last.
         situation: Names of the numbers of the problem alone.
-        relative: LightGBM's text of each ensemble for kernels.
+        relative: The ensembles for kernels.
         level: The same for the reference kernels' time.
     """
 
@@ -89,8 +65,8 @@ class TimeModel:
     reference: Sequence[Point]
     features: Sequence[str]
     situation: Sequence[str]
-    relative: Sequence[str]
-    level: Sequence[str]
+    relative: Sequence[Ensemble]
+    level: Sequence[Ensemble]
     _tables: dict[tuple[str, str], KernelTable] = field(default_factory=dict, compare=False)
 
     def why_not(self, table: KernelTable) -> str | None:
@@ -141,11 +117,10 @@ class TimeModel:
         spread = np.zeros(len(table))
         if inside.any():
             x = matrix(estimate, base, self.features, self.situation)[inside]
-            threads = _threads(len(x))
-            parts = np.stack([b.predict(x, num_threads=threads) for b in self._relative])
+            parts = np.stack([f.predict(x) for f in self._relative])
             relative[inside], spread[inside] = parts.mean(axis=0), parts.std(axis=0)
         s = np.asarray([[estimate.situation[n] for n in self.situation]])
-        levels = np.asarray([b.predict(s, num_threads=1)[0] for b in self._level])
+        levels = np.asarray([f.predict(s)[0] for f in self._level])
         level = base + levels.mean()
         errors = self.card["errors"]
         error = np.where(outside, errors["outside"], np.hypot(spread, errors["relative"]))
@@ -161,40 +136,18 @@ class TimeModel:
                 self.reference, table.books, table.product.name
             )
         estimate = self._tables[key].estimate(problem)
-        return float(np.log2(estimate.microseconds).mean())
+        found = float(np.log2(estimate.microseconds).mean())
+        if not np.isfinite(found):
+            raise UsageError(f"the model's reference kernels have no estimated time on {problem}")
+        return found
 
     @cached_property
-    def _relative(self) -> list[Any]:
-        return [lightgbm().Booster(model_str=text) for text in self.relative]
+    def _relative(self) -> list[Forest]:
+        return [Forest(e) for e in self.relative]
 
     @cached_property
-    def _level(self) -> list[Any]:
-        return [lightgbm().Booster(model_str=text) for text in self.level]
-
-    def save(self, path: Path) -> None:
-        """Writes the model; the same model gives the same bytes."""
-        content = {
-            "format": FORMAT,
-            "card": self.card,
-            "reference": [dict(p) for p in self.reference],
-            "features": list(self.features),
-            "situation": list(self.situation),
-            "relative": list(self.relative),
-            "level": list(self.level),
-        }
-        text = json.dumps(content, indent=0, sort_keys=True).encode()
-        replace(path, gzip.compress(text, 9, mtime=0))
-
-
-def _threads(rows: int) -> int:
-    """Threads to predict so many rows with; few rows are done before a second one has started.
-
-    The numbers are the same however many threads there are.
-    """
-    if rows < _ROWS_A_THREAD:
-        return 1
-    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    return max(1, min(free, rows // _ROWS_A_THREAD))
+    def _level(self) -> list[Forest]:
+        return [Forest(e) for e in self.level]
 
 
 def matrix(
@@ -202,24 +155,8 @@ def matrix(
 ) -> Floats:
     """The numbers that `TimeModel.relative` reads: a row for each kernel."""
     against = np.log2(estimate.microseconds) - base
-    columns = [against if n == AGAINST else estimate.features[n] for n in features]
+    # What kernels have no share of, estimates do not name (vector units).
+    none = np.zeros(len(against))
+    columns = [against if n == AGAINST else estimate.features.get(n, none) for n in features]
     columns += [np.full(len(against), estimate.situation[n]) for n in situation]
     return np.stack(columns, axis=1)
-
-
-def load(path: Path | str) -> TimeModel:
-    """The model of a file.
-
-    Raises:
-        UsageError: If it is none, or of another version of this program.
-    """
-    try:
-        raw = opening.read(path, _LARGEST)
-        content = json.loads(gzip.decompress(raw))
-        if content["format"] != FORMAT:
-            raise UsageError(f"{path}: a model of format {content['format']}, expected {FORMAT}")
-        keys = ("card", "reference", "features", "situation", "relative", "level")
-        return TimeModel(*(content[k] for k in keys))
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        what = getattr(error, "strerror", None) or "not a model that `ckrules train` wrote"
-        raise UsageError(f"{path}: {what}") from None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.kernels.timing import CAUTION
-from ckrules.ranking import learned as models
-from ckrules.ranking.learned import NoLightGBMError, TimeModel, load
+from ckrules.ranking.learned import TimeModel
+from ckrules.ranking.model_file import load
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,13 +58,10 @@ class Ranker:
 
     Args:
         model: The model; None for the package's own where there is one, False for none.
-
-    A model that needs LightGBM is left out without it, and `Ranking.source` says so.
     """
 
     def __init__(self, model: TimeModel | bool | None = None) -> None:
         self.model = model
-        self.why_not = ""
         #: Whether there was a model of the kernels that were looked at, of each table.
         self._spoken: set[bool] = set()
 
@@ -92,14 +89,14 @@ class Ranker:
     def times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds of every kernel of a table."""
         estimate = table.estimate(problem)
-        model = self._model(table)
+        model = self.model_of(table)
         if model is None:
             return estimate.microseconds
         return model.predict(table, problem, estimate).microseconds
 
     def ordered_times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds by which kernels are ordered, with `CAUTION`."""
-        times, model = self.times(table, problem), self._model(table)
+        times, model = self.times(table, problem), self.model_of(table)
         if model is None:
             return times
         return np.where(model.measured(table), times, times * CAUTION)
@@ -108,7 +105,7 @@ class Ranker:
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
     ) -> tuple[list[Ranked], Mapping[str, str]]:
         estimate = table.estimate(problem)
-        model = self._model(table)
+        model = self.model_of(table)
         times = low = high = estimate.microseconds
         seen = np.zeros(len(table), dtype=np.bool_)
         if model is None:
@@ -138,7 +135,12 @@ class Ranker:
         ]
         return found, estimate.assumed
 
-    def _model(self, table: KernelTable) -> TimeModel | None:
+    def model_of(self, table: KernelTable) -> TimeModel | None:
+        """The model that speaks of kernels; None: their times are estimates.
+
+        Raises:
+            UsageError: If a model was given that speaks of others.
+        """
         if self.model is False:
             return None
         if isinstance(self.model, TimeModel):
@@ -146,16 +148,10 @@ class Ranker:
                 raise UsageError(f"the model does not speak of these kernels: {said}")
             return self.model
         values = (table.columns[n].used() for n in ("variant", "dtype"))
-        try:
-            variant, dtype = (str(v[0]) if len(v) == 1 else "" for v in values)
-            model = shipped(variant, dtype, table.gpu.name)
-            if model is not None:
-                models.lightgbm()
-            self._spoken.add(model is not None)
-            return model
-        except NoLightGBMError as error:
-            self.why_not = str(error)
-            return None
+        variant, dtype = (str(v[0]) if len(v) == 1 else "" for v in values)
+        model = shipped(variant, dtype, table.gpu.name)
+        self._spoken.add(model is not None)
+        return model
 
     @staticmethod
     def order(ranked: Ranked) -> float:
@@ -166,8 +162,6 @@ class Ranker:
         """Where the times of the kernels that were looked at came from."""
         if self.model is False:
             return "estimates alone, as asked"
-        if self.why_not:
-            return f"estimates alone: {self.why_not}"
         if self.model:
             return "the model given"
         if self._spoken == {False}:
@@ -178,8 +172,6 @@ class Ranker:
     def _source(self, best: Sequence[Ranked]) -> str:
         if self.model is False:
             return "estimated from the facts of the GPU, as asked"
-        if self.why_not:
-            return f"estimated from the facts of the GPU: {self.why_not}"
         learned = sum(r.learned for r in best)
         if not learned:
             return "estimated from the facts of the GPU: such kernels were not measured"

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.ranking.evaluation import Figures, figures, judge
+from ckrules.ranking.fingerprints import ROWS, fingerprint
 from ckrules.ranking.kernels import KernelTable
-from ckrules.ranking.learned import AGAINST, TimeModel, lightgbm, matrix
+from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel, matrix
 from ckrules.ranking.measurements import Measured, kernels_of
+from ckrules.ranking.trees import Ensemble, read
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MEMBERS = 5
+LEAST_ERROR = 1e-4
+"""What a prediction is at least off by, as a logarithm to base 2."""
 _RELATIVE = {
     "objective": "huber", "alpha": 0.2, "learning_rate": 0.1, "num_leaves": 15,
     "min_child_samples": 20, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.6,
@@ -34,10 +38,27 @@ _LEVEL = {
     "min_child_samples": 8, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7,
 }  # fmt: skip
 _ROUNDS, _LEVEL_ROUNDS = 150, 150
-#: Fields of which a model speaks only where their value was measured, and whose range counts.
-_VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to_merge")
-_RANGES = ("tile_m", "tile_n", "tile_k", "waves")
 _PROPERTIES = {"deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1}
+
+
+class NoLightGBMError(UsageError):
+    """LightGBM is not installed, so that no model can be trained."""
+
+    def __init__(self) -> None:
+        super().__init__("training models of times needs LightGBM: pip install 'ckrules[rank]'")
+
+
+def lightgbm() -> Any:
+    """The package LightGBM.
+
+    Raises:
+        NoLightGBMError: If it is not installed.
+    """
+    try:
+        import lightgbm as found
+    except ImportError:
+        raise NoLightGBMError from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -134,7 +155,9 @@ class _Training:
     ) -> None:
         self.samples, self.seed, self.members = samples, seed, members
         keep = left_out or (lambda _: False)
-        self.points = [p for p in kernels_of(samples.measured) if not keep(p)]
+        every = kernels_of(samples.measured)
+        self.points = [p for p in every if not keep(p)]
+        self.gone = [p for p in every if keep(p)]
         everywhere = [p for p in self.points if all(_has(m.points, p) for m in samples.measured)]
         self.reference = everywhere or self.points
         self.features = (AGAINST, *samples.estimates[0].features)
@@ -170,9 +193,12 @@ class _Training:
             "outside": _spread(outside),
         }
         return TimeModel(
-            {**card, "about": self._about(), "errors": errors, "seed": self.seed},
+            {
+                **card, "about": self._about(), "errors": errors, "seed": self.seed,
+                ROWS: fingerprint(self.samples.measured, self.gone),
+            },
             self.reference, self.features, self.situation,
-            [b.model_to_string() for b in relative], [b.model_to_string() for b in level],
+            [_ensemble(b) for b in relative], [_ensemble(b) for b in level],
         )  # fmt: skip
 
     def _parts(self) -> Iterator[NDArray[np.int64]]:
@@ -209,13 +235,13 @@ class _Training:
         about: dict[str, Any] = {n: str(self.points[0][n]) for n in ("arch", "variant", "dtype")}
         table = self.samples.tables[0]
         about["product"] = table.product.name
-        values: dict[str, set[Any]] = {n: set() for n in (*_VALUES, *_RANGES)}
+        values: dict[str, set[Any]] = {n: set() for n in (*VALUES, *RANGES) if n in table.columns}
         for t, kept in zip(self.samples.tables, self.kept, strict=True):
             for name, found in values.items():
                 column = t.columns[name]
                 found.update(column.values[c] for c in set(column.codes[kept].tolist()))
-        about["values"] = {n: sorted(values[n]) for n in _VALUES}
-        about["ranges"] = {n: [min(values[n]), max(values[n])] for n in _RANGES}
+        about["values"] = {n: sorted(values[n]) for n in VALUES if n in values}
+        about["ranges"] = {n: [min(values[n]), max(values[n])] for n in RANGES if n in values}
         about["problems"] = len(self.samples)
         about["measurements"] = sum(len(m.points) for m in self.samples.measured)
         return about
@@ -267,6 +293,13 @@ def _fit(
     return lgb.train({**settings, **_PROPERTIES, "seed": seed}, data, rounds)
 
 
+def _ensemble(booster: Any) -> Ensemble:
+    return read(booster.model_to_string(), booster.num_feature())
+
+
 def _spread(errors: Floats) -> float:
-    """The half range that two of three errors fall into; outliers do not count."""
-    return float(np.quantile(np.abs(errors), 0.68))
+    """The half range that two of three errors fall into; outliers do not count.
+
+    It is never 0: no clock is that good.
+    """
+    return max(float(np.quantile(np.abs(errors), 0.68)), LEAST_ERROR)

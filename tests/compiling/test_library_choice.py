@@ -1,4 +1,4 @@
-"""What the dispatcher library chooses and pads: what the Python dispatcher does without models.
+"""What the dispatcher library chooses and pads: what the Python dispatcher does.
 
 The kernels are drawn from the rules' spaces; in the place of their host libraries stands a test
 double (`standin_host.c`) that takes what a vector divides, and so does its counterpart here.
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.toolchain
 
 OPENER = "tests.compiling.test_library_choice:open_anything"
 VECTORS = (2, 4, 8)
-SOURCES = {Source.UNKNOWN: 0, Source.MEASURED: 1, Source.ESTIMATE: 2}
+SOURCES = {Source.UNKNOWN: 0, Source.MEASURED: 1, Source.ESTIMATE: 2, Source.MODEL: 3}
 
 
 class TakesVectors(DescribedKernel):
@@ -89,14 +89,16 @@ class Both:
         variant: str,
         points: Sequence[Any],
         times: Sequence[MeasuredTime] = (),
+        model: Any = False,
         **more: Any,
     ) -> None:
+        self.near = 1e-12 if model is False else 1e-9
         named = {f"k{i}v{VECTORS[i % 3]}": p for i, p in enumerate(points)}
         doubles.folder(place, **named)
         _stand_ins(place, list(named))
         self.variant, self.kernels = variant, list(named)
-        self.python = Dispatcher(place, model=False, opener=OPENER, **more)
-        self.library = ctypes.CDLL(str(library.build(place, times=times).path))
+        self.python = Dispatcher(place, model=model, opener=OPENER, **more)
+        self.library = ctypes.CDLL(str(library.build(place, times=times, model=model).path))
         self.library.ckrules_dispatcher_error.restype = ctypes.c_char_p
         self.why = lambda: self.library.ckrules_dispatcher_error().decode()
 
@@ -136,7 +138,7 @@ class Both:
         assert c.candidates == choice.candidates
         assert (as_it_is == 0) != choice.padded
         if choice.microseconds is not None:
-            assert c.microseconds + c.copying == pytest.approx(choice.microseconds, rel=1e-12)
+            assert c.microseconds + c.copying == pytest.approx(choice.microseconds, rel=self.near)
         assert (c.copying > 0) == (choice.padded and choice.source is not Source.UNKNOWN)
         if not choice.padded:
             assert (own.kernel, own.microseconds) == (c.kernel, c.microseconds)
@@ -193,6 +195,52 @@ def test_convolutions(tmp_path: Path, variant: str) -> None:
             chooser = both.python._chooser()
             (time,) = chooser._predicted(known, problem, "2025.11")
             assert c.microseconds == pytest.approx(time.microseconds, rel=1e-12)
+
+
+def test_what_a_model_says(tmp_path: Path) -> None:
+    """The package's model predicts in C what it does in Python, of kernels like the measured ones,
+    of another pipeline, and of tiles for which it only sets the estimate against its reference."""
+    require_toolchain()
+    like = {"pipeline": ("compv3", "compv4", "compv5"), "epilogue": "cshuffle",
+            "scheduler": "intrawave", "num_wave_groups": 1, "num_groups_to_merge": 1,
+            "tile_m": (16, 32, 64, 128), "tile_n": (64, 128), "tile_k": (64, 128)}  # fmt: skip
+    fields = {"dtype": "bf16", "ndim": 2}
+    points = [
+        *drawn("forward", "gfx950", 16, **fields, **like),
+        *drawn("forward", "gfx950", 10, **fields, **{**like, "pipeline": "mem"}),
+        *drawn("forward", "gfx950", 12, **fields),
+    ]
+    both = Both(tmp_path, "forward", points, model=None)
+    parse = problems_of("forward").parse
+    odd = ["N=2,C=7,K=9,H=14,W=15,Y=3,X=3,stride=2x1,pad=1", "N=1,G=3,C=9,K=21,H=9,W=9,Y=1,X=1",
+           "N=4,G=8,C=16,K=24,H=9,W=9,Y=3,X=3,dilation=2",
+           "N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1"]  # fmt: skip
+    asked = [*shapes("forward"), *map(parse, odd)]
+    found = [both.agree(p) for p in asked]
+    assert found.count(Source.MODEL) > 20
+    seen, largest = set(), 0.0
+    chooser = both.python._chooser()
+    for problem in (*asked[::9], *map(parse, odd)):
+        for kernel in both.python._kernels:  # one by one: those that are never fastest count
+            status, c = both.select(problem, kernel.name)
+            assert (status == 0) == bool(kernel.takes(problem))
+            if status == 0:
+                (time,) = chooser._predicted([kernel], problem, "2025.11")
+                assert c.source == SOURCES[time.source]
+                seen.add(time.source)
+                largest = max(largest, abs(c.microseconds / time.microseconds - 1))
+    assert seen == {Source.MODEL, Source.ESTIMATE}
+    assert largest < 1e-9
+
+
+def test_the_numbers_of_trees_have_one_order() -> None:
+    from ckrules.compiling import models
+
+    text = (Path(library.__file__).parent / "data" / "ckrules_model.hpp").read_text()
+    body = text.split("enum ckrules_number\n{")[1].split("CKRULES_NUMBERS\n};")[0]
+    wanted = [models.enumerator(name) for name in models.numbers("forward")]
+    assert [line.strip() for line in body.strip().rstrip(",").split(",")] == wanted
+    assert models.numbers("bwd_data") == models.numbers("bwd_weight") == models.numbers("forward")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +369,6 @@ def test_the_rows_have_the_members_of_the_structure() -> None:
 
 def test_how_often_the_model_picks_the_same() -> None:
     """The figures of docs/runtime.md: what the library lacks where the package has a model."""
-    pytest.importorskip("lightgbm")
     from ckrules.constraints.conv.device.timing import TIMING, _measured
     from ckrules.kernels.families import family_of
     from ckrules.ranking.ranker import shipped

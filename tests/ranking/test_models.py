@@ -15,8 +15,8 @@ from ckrules.kernels.names import format_name
 from ckrules.ranking import ranker
 from ckrules.ranking.evaluation import figures, judge
 from ckrules.ranking.kernels import KernelTable
-from ckrules.ranking.learned import NoLightGBMError, load
 from ckrules.ranking.measurements import Measured, kernels_of, read
+from ckrules.ranking.model_file import load, save
 from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
@@ -119,7 +119,7 @@ def test_models_learn_and_survive_files(samples: Samples, tmp_path: Path) -> Non
     assert after.mean > 97
     again = train(samples, BOOKS, members=2)
     for made, name in ((model, "a.gz"), (again, "b.gz")):
-        made.save(tmp_path / name)
+        save(made, tmp_path / name)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     read_back = load(tmp_path / "a.gz")
     t, m, e = samples.tables[0], samples.measured[0], samples.estimates[0]
@@ -151,22 +151,6 @@ def test_the_shipped_model_speaks_of_what_it_was_trained_on(samples: Samples) ->
     assert ranker.shipped("forward", "fp16", "gfx950") is None
 
 
-def test_without_lightgbm_estimates_answer(
-    samples: Samples, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing() -> None:
-        raise NoLightGBMError
-
-    monkeypatch.setattr("ckrules.ranking.learned.lightgbm", missing)
-    ranker.shipped.cache_clear()
-    try:
-        found = ranker.Ranker()
-        assert samples.judged(found) == samples.estimated()
-        assert "ckrules[rank]" in found.said()
-    finally:
-        ranker.shipped.cache_clear()
-
-
 def test_estimates_are_not_told_as_a_model(samples: Samples) -> None:
     """Of kernels that the package has no model of, the times are estimates."""
     traits = "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False"
@@ -180,14 +164,6 @@ def test_estimates_are_not_told_as_a_model(samples: Samples) -> None:
     assert found.said() == "the package's model where it has one, else estimates"
 
 
-@pytest.mark.parametrize("content", [b"", b"not gzip", b"\x1f\x8b\x08\x00broken"])
-def test_files_that_are_no_models(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "m.gz"
-    file.write_bytes(content)
-    with pytest.raises(UsageError, match="not a model"):
-        load(file)
-
-
 def test_too_few_problems(samples: Samples) -> None:
     with pytest.raises(UsageError, match="too few"):
         train(samples.only(lambda m: m is samples.measured[0]), BOOKS)
@@ -196,7 +172,18 @@ def test_too_few_problems(samples: Samples) -> None:
 def test_evaluate_prints_figures() -> None:
     found = run("evaluate", "--measurements", str(DATA), "--format", "json")
     assert found.exit_code == 0
-    keys = {"mean", "p10", "median", "min", "top1", "top5", "problems", "source"}
+    keys = {
+        "mean",
+        "p10",
+        "median",
+        "min",
+        "top1",
+        "top5",
+        "problems",
+        "source",
+        "trained_on",
+        "cross_validated",
+    }
     assert json.loads(found.stdout).keys() == keys
     plain = run("evaluate", "--measurements", str(DATA), "--model", "none")
     assert "10th percentile" in plain.stdout

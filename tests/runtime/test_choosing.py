@@ -56,7 +56,6 @@ def test_estimates_choose_where_nothing_was_measured(tmp_path: Path) -> None:
 
 
 def test_the_model_speaks_where_there_is_one(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm")
     with dispatcher(kernels(tmp_path, arch="gfx950", dtype="bf16", pipeline="compv3")) as d:
         assert d.select(TEXT).source is Source.MODEL
     with dispatcher(tmp_path, model=False) as d:

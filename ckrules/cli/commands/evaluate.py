@@ -64,6 +64,7 @@ def command(
     """Hold predicted times against measured ones."""
     from ckrules.ranking.measurements import read
     from ckrules.ranking.ranker import Ranker, chosen
+    from ckrules.ranking.remembered import Remembered, remembered
     from ckrules.ranking.training import Samples, cross_validated
     from ckrules.support.errors import UsageError
 
@@ -72,15 +73,20 @@ def command(
     samples = Samples.of(read(file, books, arch), books, product)
     if folds:
         found, source = cross_validated(samples, books, folds, seed), f"{folds} folds"
+        known = Remembered(len(samples), 0, None)
     else:
         ranker = Ranker(chosen(model))
         found = samples.judged(ranker)
         source = ranker.said()
+        known = remembered(samples, ranker)
     with text_output(output) as stream:
         if form == "json":
-            stream.write(json.dumps({**found.as_dict(), "source": source}) + "\n")
+            said = {"trained_on": known.trained_on, "cross_validated": known.cross_validated}
+            stream.write(json.dumps({**found.as_dict(), "source": source, **said}) + "\n")
         else:
             stream.write(_table(found.as_dict()))
+            if known.said():
+                stream.write(known.said() + "\n")
     if not quiet:
         note(f"{found.problems:,} problems of {file}: {source}")
     return 0

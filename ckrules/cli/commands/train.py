@@ -58,6 +58,7 @@ def command(
 ) -> int:
     """Learn a model of times from measurements."""
     from ckrules.ranking.measurements import read
+    from ckrules.ranking.model_file import save
     from ckrules.ranking.training import Samples, cross_validated, train
 
     samples = Samples.of(read(file, books, arch), books, product)
@@ -65,7 +66,7 @@ def command(
     if folds:
         card["figures"] = {"folds": folds, **cross_validated(samples, books, folds, seed).as_dict()}
     model = train(samples, books, seed=seed, card=card)
-    model.save(Path(output))
+    save(model, Path(output))
     if not quiet:
         about = model.card["about"]
         what = f"{about['variant']} {about['dtype']} on {about['arch']}"

@@ -50,7 +50,8 @@ enum
 {
     CKRULES_UNKNOWN   = 0, /* nothing is known of the times of such kernels */
     CKRULES_MEASURED  = 1, /* on just this problem, before the library was built */
-    CKRULES_ESTIMATED = 2  /* from the kernel's sizes and the speeds of the GPU */
+    CKRULES_ESTIMATED = 2, /* from the kernel's sizes and the speeds of the GPU */
+    CKRULES_LEARNED   = 3  /* by a model of measurements of kernels like it */
 };
 
 /* The kernel that a call chooses. */
@@ -61,7 +62,7 @@ typedef struct ckrules_choice
     const char* kernel;
     double microseconds; /* of a launch; less than 0: unknown */
     double copying;      /* microseconds of filling larger tensors and cutting the result out */
-    uint32_t source;     /* CKRULES_MEASURED, CKRULES_ESTIMATED or CKRULES_UNKNOWN */
+    uint32_t source;     /* CKRULES_MEASURED, CKRULES_LEARNED, CKRULES_ESTIMATED or CKRULES_UNKNOWN */
     uint32_t reserved;
 } ckrules_choice;
 
@@ -71,7 +72,7 @@ CKRULES_API const char* ckrules_dispatcher_name(int index);
 CKRULES_API const char* ckrules_dispatcher_fields(int index);
 
 /* Chooses the fastest of the kernels that take the problem as it is. Times are measured ones, else
-   estimated: an estimate has to be a quarter less to come before a measured time. Where nothing is
+   learned, else estimated: an estimate has to be a quarter less to come before one of the others. Where nothing is
    known of any of them it is the first of the list. Kernels that would compute wrong sums of such
    sizes count as not taking them. */
 CKRULES_API int ckrules_dispatcher_select(const ckrules_call* call, ckrules_choice* choice);

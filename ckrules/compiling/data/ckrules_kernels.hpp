@@ -15,6 +15,7 @@
 #include "ckrules_gemm.h"
 #include "ckrules_hip.hpp"
 #include "ckrules_kernel.h"
+#include "ckrules_model.hpp"
 #include "ckrules_padding.hpp"
 #include "ckrules_rules.hpp"
 #include "ckrules_timing.hpp"
@@ -33,6 +34,7 @@ struct ckrules_listed
     int gemm;                        /* 1: its problems are products, 0: convolutions */
     int merged;                      /* groups that it computes as one */
     const ckrules_speed* speed;      /* NULL: nothing is known of the times of such kernels */
+    const ckrules_learned* learned;  /* NULL: there is no model of such kernels */
     bool (*right)(const void* data); /* false: it takes the problem and computes wrong sums */
 };
 
@@ -285,7 +287,8 @@ enum class Source : uint32_t
 {
     unknown   = 0,
     measured  = 1,
-    estimated = 2
+    estimated = 2,
+    learned   = 3
 };
 
 struct Time
@@ -298,7 +301,7 @@ struct Time
     {
         if(source == Source::unknown)
             return std::numeric_limits<double>::infinity();
-        return microseconds * (source == Source::measured ? 1.0 : ckrules_all.caution);
+        return microseconds * (source == Source::estimated ? ckrules_all.caution : 1.0);
     }
 };
 
@@ -311,7 +314,7 @@ Sizes sizes_of(const ckrules_problem& problem)
     return found;
 }
 
-/* The time on a problem that the kernel takes: measured, else estimated. */
+/* The time on a problem that the kernel takes: measured, else learned, else estimated. */
 inline Time time_of(const Kernel& k, const ckrules_problem& problem)
 {
     const ckrules_timed* const found = remembered(k, problem);
@@ -324,7 +327,11 @@ inline Time time_of(const Kernel& k, const ckrules_problem& problem)
                           ? work(sizes_of<ckrules_gemm>(problem), problem.data, *listed.speed)
                           : work(sizes_of<ckrules_convolution>(problem), *listed.speed,
                                  listed.variant, listed.merged);
-    return {estimated(*listed.speed, todo), Source::estimated};
+    if(listed.learned == nullptr)
+        return {estimated(*listed.speed, todo), Source::estimated};
+    const double learned_time = learned(*listed.learned, *listed.speed, todo,
+                                        sizes_of<ckrules_convolution>(problem));
+    return {learned_time, listed.learned->like != 0 ? Source::learned : Source::estimated};
 }
 
 /* Whether a kernel takes a problem, and says why not in error. */

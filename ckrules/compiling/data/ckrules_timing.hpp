@@ -47,15 +47,21 @@ inline double over(const int64_t (&sizes)[3], int ndim)
     return found;
 }
 
-/* The points of a convolution's output. */
+/* The size of a convolution's output along one dimension. */
+inline double output(const ckrules_convolution& p, int i)
+{
+    return static_cast<double>((p.input[i] + p.left_pad[i] + p.right_pad[i] -
+                                (p.filter[i] - 1) * p.dilation[i] - 1) /
+                                   p.stride[i] +
+                               1);
+}
+
+/* The points of it. */
 inline double outputs(const ckrules_convolution& p)
 {
     double found = 1.0;
     for(int i = 0; i < p.ndim; ++i)
-        found *= static_cast<double>((p.input[i] + p.left_pad[i] + p.right_pad[i] -
-                                      (p.filter[i] - 1) * p.dilation[i] - 1) /
-                                         p.stride[i] +
-                                     1);
+        found *= output(p, i);
     return found;
 }
 
@@ -131,26 +137,64 @@ inline Work work(const ckrules_gemm& p, const void* data, const ckrules_speed& s
     return {m / groups, n / groups, std::ceil(k / split), batch * groups * split, read + stored};
 }
 
+/* The blocks of a launch in their rounds. */
+struct Launch
+{
+    const ckrules_speed& s;
+    const Work& w;
+    double blocks_m, blocks_n, blocks, steps;
+    double shared; /* by how many blocks matrix units are kept busy where one cannot */
+    double full, rest;
+
+    Launch(const ckrules_speed& speed, const Work& todo) : s(speed), w(todo)
+    {
+        blocks_m = std::ceil(w.m / s.tile_m);
+        blocks_n = std::ceil(w.n / s.tile_n);
+        blocks   = blocks_m * blocks_n * w.count;
+        steps    = std::ceil(w.k / s.tile_k);
+
+        const double beside = std::min(s.resident, std::ceil(blocks / s.units));
+        shared              = std::min(s.idle, std::max(beside, 1.0));
+
+        full = std::floor(blocks / (s.units * s.resident));
+        rest = std::ceil((blocks - full * s.units * s.resident) / s.units);
+    }
+
+    /* Clocks of one round's loops, of so many blocks on each compute unit. */
+    double loop(double held, double step, double wait) const
+    {
+        /* Blocks that share a compute unit hide each other's latency. */
+        const double own = s.overlaps > 0.0 ? 0.0 : wait / std::max(held, 1.0);
+        return steps * std::max(held * step + own, wait);
+    }
+
+    /* Of all rounds. */
+    double loops(double step, double wait) const
+    {
+        const double last = rest > 0.0 ? loop(rest, step, wait) : 0.0;
+        return full * loop(s.resident, step, wait) + last;
+    }
+
+    /* What comes before and after them. */
+    double ends() const
+    {
+        const double last = rest > 0.0 ? s.prologue + rest * s.last : 0.0;
+        return full * (s.prologue + s.resident * s.last) + last;
+    }
+
+    double microseconds() const
+    {
+        const double units = std::max(s.matrix, s.vector) / shared;
+        const double step  = std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
+        const double busy  = loops(step, s.wait) / s.clock_mhz + ends() / s.clock_mhz;
+        return s.launch + std::max(busy, w.bytes / s.memory);
+    }
+};
+
 /* Microseconds of a launch. */
 inline double estimated(const ckrules_speed& s, const Work& w)
 {
-    const double blocks = std::ceil(w.m / s.tile_m) * std::ceil(w.n / s.tile_n) * w.count;
-    const double steps  = std::ceil(w.k / s.tile_k);
-    const double beside = std::min(s.resident, std::ceil(blocks / s.units));
-    const double units  = std::max(s.matrix, s.vector) / std::min(s.idle, std::max(beside, 1.0));
-    const double step   = std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
-    const double full = std::floor(blocks / (s.units * s.resident));
-    const double rest = std::ceil((blocks - full * s.units * s.resident) / s.units);
-    /* Blocks that share a compute unit hide each other's latency. */
-    const auto loop = [&](double held) {
-        const double own = s.overlaps > 0.0 ? 0.0 : s.wait / std::max(held, 1.0);
-        return steps * std::max(held * step + own, s.wait);
-    };
-    const auto ends   = [&](double held) { return s.prologue + held * s.last; };
-    const double some = rest > 0.0 ? 1.0 : 0.0;
-    const double busy = full * (loop(s.resident) + ends(s.resident)) +
-                        some * (loop(rest) + ends(rest));
-    return s.launch + std::max(busy / s.clock_mhz, w.bytes / s.memory);
+    return Launch(s, w).microseconds();
 }
 
 } // namespace ckrules_runtime

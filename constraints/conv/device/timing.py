@@ -35,6 +35,8 @@ class ConvTiming:
     quantities = (
         *terms.QUANTITIES, "variant", "num_wave_groups", "num_groups_to_merge", "two_stage",
     )  # fmt: skip
+    features = gemm.FEATURES
+    situation = (*gemm.SITUATION, "taps", "stride", "reuse", "padded", "row", "channels")
     columns = (*_TILE, "pipeline")
     apart = ("variant", "arch", "dtype")
 
@@ -126,6 +128,7 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     return Work(
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
         float(problem.flops), terms.Elements.alike(size),
+        (m, n, math.ceil(k / split), problem.groups * split, size * (read + written * split)),
     )  # fmt: skip
 
 

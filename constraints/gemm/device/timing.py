@@ -47,6 +47,8 @@ class GemmTiming:
     quantities: Sequence[str] = (
         *terms.QUANTITIES, "variant", "num_wave_groups", "dtype_c", "num_d",
     )  # fmt: skip
+    features: Sequence[str] = gemm.FEATURES
+    situation: Sequence[str] = gemm.SITUATION
     columns: Sequence[str] = ()
     apart: Sequence[str] = ("variant", "arch", "dtype", "dtype_c", "num_d")
 

@@ -35,6 +35,22 @@ if TYPE_CHECKING:
     from ckrules.kernels.timing import Floats
 
 
+FEATURES = (
+    *("estimate", "blocks", "steps", "resident", "useful_m", "useful_n", "useful_k", "tall"),
+    *("tile_reuse", "tile_aspect", "tile_k", "tile", "waves", "of_wave", "warp_tile", "rate"),
+    *("lds", "vgprs", "vector", "interwave", "default_epilogue"),
+    *("tail_1", "tail_2", "tail_4", "tail_8", "share of matrix rate", "share of LDS"),
+    *("share of L2", "share of loads", "share of vector units", "share of latency"),
+    *("share of memory", "share of start and end", *MEASURED_PIPELINES),
+)
+"""The numbers of a kernel on a problem; that of vector units is there where kernels use them."""
+SITUATION = (
+    *("m", "n", "k", "batch", "tiles_of_4096", "intensity", "in_cache", "ideal"),
+    *("even_n", "even_k"),
+)
+"""The numbers of a problem alone."""
+
+
 class Work(NamedTuple):
     """A problem as GEMMs: sizes of one, how many there are, and bytes of all tensors.
 
@@ -49,11 +65,16 @@ class Work(NamedTuple):
     write_bytes: Any
     flops: float
     elements: Elements
+    alone: tuple[float, float, float, float, float] | None = None
+    """M, N, K, batch and bytes of a kernel that only does what it must; None: the least of all."""
 
     @property
-    def least_bytes(self) -> float:
-        """What the kernel moves that moves least."""
-        return float(np.min(self.read_bytes)) + float(np.min(self.write_bytes))
+    def least(self) -> tuple[float, float, float, float, float]:
+        """M, N, K, batch and bytes of the problem itself, whichever kernels are asked."""
+        if self.alone is not None:
+            return self.alone
+        m, n, k, batch, read, written = (float(np.min(v)) for v in self[:6])
+        return m, n, k, batch, read + written
 
 
 def estimate(
@@ -160,7 +181,7 @@ class _Model:
         """Microseconds at the peaks of matrix units and memory: no kernel is faster."""
         product = self.product
         compute = self.w.flops / (product.compute_units * product.clock_mhz * self.peak)
-        return max(compute, self.w.least_bytes / (product.memory_gbs * 1e3), 1e-3)
+        return max(compute, self.w.least[4] / (product.memory_gbs * 1e3), 1e-3)
 
     def features(
         self, total: Floats, bounds: Mapping[str, Floats], loop: Floats
@@ -204,8 +225,7 @@ class _Model:
     def situation(self) -> dict[str, float]:
         """The problem alone, in units of this product."""
         w, units = self.w, self.product.compute_units
-        m, n, k, batch = (float(np.min(v)) for v in (w.m, w.n, w.k, w.batch))
-        moved = w.least_bytes
+        m, n, k, batch, moved = w.least
         cache = self.speeds.last_level_bytes or self.speeds.l2_bytes * self.speeds.chiplets
         balance: float = self.peak * units
         balance *= self.product.clock_mhz / (self.product.memory_gbs * 1e3)

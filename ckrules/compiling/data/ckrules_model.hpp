@@ -1,0 +1,301 @@
+/* The learned time of a convolution's kernel, as ckrules/ranking/learned.py has it: trees read the
+   numbers of constraints/conv/device/timing.py (features and situation), which are computed here.
+   A model is a row of the library's list, and so are the numbers of a kernel that no problem
+   changes. */
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "ckrules_timing.hpp"
+
+/* The numbers that trees look at, in the order of the models' names: OF_ and the name. */
+enum ckrules_number
+{
+    OF_AGAINST_REFERENCE,
+    OF_ESTIMATE,
+    OF_BLOCKS,
+    OF_STEPS,
+    OF_RESIDENT,
+    OF_USEFUL_M,
+    OF_USEFUL_N,
+    OF_USEFUL_K,
+    OF_TALL,
+    OF_TILE_REUSE,
+    OF_TILE_ASPECT,
+    OF_TILE_K,
+    OF_TILE,
+    OF_WAVES,
+    OF_OF_WAVE,
+    OF_WARP_TILE,
+    OF_RATE,
+    OF_LDS,
+    OF_VGPRS,
+    OF_VECTOR,
+    OF_INTERWAVE,
+    OF_DEFAULT_EPILOGUE,
+    OF_TAIL_1,
+    OF_TAIL_2,
+    OF_TAIL_4,
+    OF_TAIL_8,
+    OF_SHARE_OF_MATRIX_RATE,
+    OF_SHARE_OF_LDS,
+    OF_SHARE_OF_L2,
+    OF_SHARE_OF_LOADS,
+    OF_SHARE_OF_VECTOR_UNITS,
+    OF_SHARE_OF_LATENCY,
+    OF_SHARE_OF_MEMORY,
+    OF_SHARE_OF_START_AND_END,
+    OF_COMPV3,
+    OF_COMPV4,
+    OF_COMPV5,
+    OF_M,
+    OF_N,
+    OF_K,
+    OF_BATCH,
+    OF_TILES_OF_4096,
+    OF_INTENSITY,
+    OF_IN_CACHE,
+    OF_IDEAL,
+    OF_EVEN_N,
+    OF_EVEN_K,
+    OF_TAPS,
+    OF_STRIDE,
+    OF_REUSE,
+    OF_PADDED,
+    OF_ROW,
+    OF_CHANNELS,
+    CKRULES_NUMBERS
+};
+
+/* A node: values up to the threshold go left; a child below 0 is the complement of a leaf. */
+struct ckrules_node
+{
+    double threshold;
+    short feature, decision, left, right;
+};
+
+/* Trees one after the other, whose leaves are added up. */
+struct ckrules_trees
+{
+    const ckrules_node* nodes;
+    const double* leaves;
+    const unsigned char* sizes; /* leaves of each tree */
+    size_t count;
+};
+
+/* What a model compares kernels with. */
+struct ckrules_reference
+{
+    ckrules_speed speed;
+    double merged;
+};
+
+struct ckrules_model
+{
+    const char* variant;
+    const ckrules_reference* reference;
+    size_t references;
+    const ckrules_number* features; /* of a kernel and problem, then of the problem alone */
+    size_t own, alone;
+    const ckrules_trees* relative; /* of the kernel against the reference */
+    size_t relatives;
+    const ckrules_trees* level; /* of the reference against its estimate */
+    size_t levels;
+    double peak;   /* matrix operations of a compute unit in a clock */
+    double memory; /* bytes in a microsecond */
+    double cache;  /* bytes */
+    double size;   /* bytes of an element */
+};
+
+/* What a model says of a kernel. */
+struct ckrules_learned
+{
+    const ckrules_model* model;
+    int like;     /* 1: kernels like it were measured */
+    int carries;  /* 1: but for the pipeline; 0: only its estimate is set against the reference */
+    double fixed[CKRULES_NUMBERS]; /* what no problem changes; NaN: computed here */
+};
+
+namespace ckrules_runtime {
+
+constexpr double kZero     = 1.0000000180025095e-35; /* as near to 0 counts as 0 */
+constexpr int kDefaultLeft = 2, kMissingZero = 4, kMissingNan = 8;
+
+inline bool goes_right(const ckrules_node& node, double value)
+{
+    const bool counts = (node.decision & kMissingNan) != 0;
+    const bool nan    = std::isnan(value);
+    if(nan && !counts)
+        value = 0.0;
+    const bool zero = (node.decision & kMissingZero) != 0 && std::fabs(value) <= kZero;
+    if(zero || (nan && counts))
+        return (node.decision & kDefaultLeft) == 0;
+    return !(value <= node.threshold);
+}
+
+inline double sum(const ckrules_trees& trees, const std::vector<double>& values)
+{
+    double found             = 0.0;
+    const ckrules_node* node = trees.nodes;
+    const double* leaf       = trees.leaves;
+    for(size_t i = 0; i < trees.count; ++i)
+    {
+        int at = trees.sizes[i] > 1 ? 0 : ~0;
+        while(at >= 0)
+        {
+            const ckrules_node& here = node[at];
+            const bool right = goes_right(here, values[static_cast<size_t>(here.feature)]);
+            at = right ? here.right : here.left;
+        }
+        found += leaf[~at];
+        node += trees.sizes[i] - 1;
+        leaf += trees.sizes[i];
+    }
+    return found;
+}
+
+inline double mean(const ckrules_trees* trees, size_t count, const std::vector<double>& values)
+{
+    double found = 0.0;
+    for(size_t i = 0; i < count; ++i)
+        found += sum(trees[i], values);
+    return found / static_cast<double>(count);
+}
+
+/* The largest power of two up to 64 that divides a size, as its exponent. */
+inline double evenness(int64_t size)
+{
+    int found = 0;
+    while(found < 6 && size % 2 == 0)
+        size /= 2, ++found;
+    return found;
+}
+
+/* The numbers of a problem alone, as a kernel that merges nothing computes it. */
+inline void situation(const ckrules_convolution& p, const ckrules_model& model,
+                      double (&to)[CKRULES_NUMBERS])
+{
+    ckrules_speed plain = model.reference[0].speed;
+    plain.two_stage     = 0.0;
+    const Work w        = work(p, plain, model.variant, 1.0);
+    const double taps   = over(p.filter, p.ndim);
+    const double flops  = 2.0 * elements(p).output * taps * static_cast<double>(p.in_channels);
+    const double rate   = plain.units * plain.clock_mhz * model.peak;
+    const double least  = std::max(flops / rate, w.bytes / model.memory);
+    const int last      = p.ndim - 1;
+    to[OF_M]               = std::log2(w.m);
+    to[OF_N]               = std::log2(w.n);
+    to[OF_K]               = std::log2(w.k);
+    to[OF_BATCH]           = std::log2(w.count);
+    to[OF_TILES_OF_4096]   = std::log2(w.m * w.n * w.count / 4096 / plain.units);
+    to[OF_INTENSITY] =
+        std::log2(flops / w.bytes / (model.peak * plain.units * (plain.clock_mhz / model.memory)));
+    to[OF_IN_CACHE] = std::log2(w.bytes / model.cache);
+    to[OF_IDEAL]    = std::log2(std::max(least, 1e-3));
+    to[OF_EVEN_N]   = evenness(static_cast<int64_t>(w.n));
+    to[OF_EVEN_K]   = evenness(static_cast<int64_t>(w.k));
+    to[OF_TAPS]     = std::log2(taps);
+    to[OF_STRIDE]   = std::log2(over(p.stride, p.ndim));
+    to[OF_REUSE]    = std::log2(taps * outputs(p) / over(p.input, p.ndim));
+    to[OF_PADDED]   = 0.0;
+    for(int i = 0; i < p.ndim; ++i)
+        if(p.left_pad[i] != 0 || p.right_pad[i] != 0)
+            to[OF_PADDED] = 1.0;
+    to[OF_ROW]      = std::log2(output(p, last));
+    to[OF_CHANNELS] = evenness(p.in_channels);
+}
+
+/* The numbers of a kernel on a problem; those of the problem alone are there. */
+inline void features(const ckrules_speed& s, const Work& w, double (&to)[CKRULES_NUMBERS])
+{
+    const Launch l(s, w);
+    const double total = l.microseconds();
+    const double each  = l.blocks / s.units;
+    to[OF_ESTIMATE]       = std::log2(total / std::exp2(to[OF_IDEAL]));
+    to[OF_BLOCKS]         = std::log2(each);
+    to[OF_STEPS]          = std::log2(l.steps);
+    to[OF_USEFUL_M]       = w.m / (l.blocks_m * s.tile_m);
+    to[OF_USEFUL_N]       = w.n / (l.blocks_n * s.tile_n);
+    to[OF_USEFUL_K]       = w.k / (l.steps * s.tile_k);
+    to[OF_TALL]           = std::log2(l.blocks_m / l.blocks_n);
+    const int held[]   = {1, 2, 4, 8};
+    for(int i = 0; i < 4; ++i)
+        to[OF_TAIL_1 + i] = each / (std::ceil(each / held[i]) * held[i]);
+    const auto share = [&](double step, double wait) {
+        return l.loops(step * s.slower, wait) / s.clock_mhz / total;
+    };
+    to[OF_SHARE_OF_MATRIX_RATE]  = share(s.matrix / l.shared, 0.0);
+    to[OF_SHARE_OF_VECTOR_UNITS] = share(s.vector / l.shared, 0.0);
+    to[OF_SHARE_OF_LDS]          = share(s.lds, 0.0);
+    to[OF_SHARE_OF_L2]           = share(s.l2, 0.0);
+    to[OF_SHARE_OF_LOADS]        = share(s.loads, 0.0);
+    to[OF_SHARE_OF_LATENCY]      = share(0.0, s.wait);
+    to[OF_SHARE_OF_MEMORY]       = w.bytes / s.memory / total;
+    to[OF_SHARE_OF_START_AND_END] = l.ends() / s.clock_mhz / total;
+}
+
+/* The values of the numbers that a part of a model names. */
+inline std::vector<double> named(const ckrules_number* names, size_t count,
+                                 const double (&values)[CKRULES_NUMBERS])
+{
+    std::vector<double> found(count);
+    for(size_t i = 0; i < count; ++i)
+    {
+        const double value = values[names[i]];
+        found[i]           = std::fabs(value) <= kZero ? 0.0 : value;
+    }
+    return found;
+}
+
+/* What a model says of a problem whatever the kernel; the last one asked for is kept. */
+struct Asked
+{
+    const ckrules_model* model = nullptr;
+    ckrules_convolution problem{};
+    double base = 0.0, level = 0.0; /* logarithms to base 2 of microseconds */
+    double numbers[CKRULES_NUMBERS]{};
+
+    void ask(const ckrules_model& of, const ckrules_convolution& p)
+    {
+        if(model == &of && std::memcmp(&problem, &p, sizeof(p)) == 0)
+            return;
+        situation(p, of, numbers);
+        base = 0.0;
+        for(size_t i = 0; i < of.references; ++i)
+        {
+            const ckrules_reference& each = of.reference[i];
+            base += std::log2(estimated(each.speed, work(p, each.speed, of.variant, each.merged)));
+        }
+        base /= static_cast<double>(of.references);
+        level = base + mean(of.level, of.levels, named(of.features + of.own, of.alone, numbers));
+        std::memcpy(&problem, &p, sizeof(p));
+        model = &of;
+    }
+};
+
+inline Asked asked_before; /* under the library's lock */
+
+/* Microseconds of a launch. */
+inline double learned(const ckrules_learned& kernel, const ckrules_speed& s, const Work& w,
+                      const ckrules_convolution& p)
+{
+    const ckrules_model& model = *kernel.model;
+    asked_before.ask(model, p);
+    double values[CKRULES_NUMBERS];
+    std::memcpy(values, asked_before.numbers, sizeof(values));
+    double relative = std::log2(estimated(s, w)) - asked_before.base;
+    if(kernel.carries != 0)
+    {
+        features(s, w, values);
+        for(int i = 0; i < CKRULES_NUMBERS; ++i)
+            if(!std::isnan(kernel.fixed[i]))
+                values[i] = kernel.fixed[i];
+        values[OF_AGAINST_REFERENCE] = relative;
+        relative                  = mean(model.relative, model.relatives,
+                                         named(model.features, model.own + model.alone, values));
+    }
+    return std::exp2(asked_before.level + relative);
+}
+
+} // namespace ckrules_runtime

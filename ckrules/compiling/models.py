@@ -1,0 +1,174 @@
+"""Models of times as tables of C++: what ``ckrules_model.hpp`` predicts with.
+
+Only convolutions have models there: what products are to trees is computed in Python alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.arch import DTYPES
+from ckrules.compiling import speeds
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import family_of
+from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.learned import AGAINST, TimeModel
+from ckrules.ranking.ranker import Ranker
+from ckrules.support.errors import CkrulesError
+
+if TYPE_CHECKING:
+    from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.kernels.parts import Point
+    from ckrules.ranking.trees import Ensemble
+
+FAMILY = "conv"
+#: What no problem changes of a kernel, of the numbers that trees look at.
+FIXED = (
+    *("resident", "tile_reuse", "tile_aspect", "tile_k", "tile", "waves", "of_wave", "warp_tile"),
+    *("rate", "lds", "vgprs", "vector", "interwave", "default_epilogue"),
+    *("compv3", "compv4", "compv5"),
+)
+
+
+def numbers(variant: str) -> tuple[str, ...]:
+    """The names of the numbers of a variant's kernels and problems, in the order of C++."""
+    timing = family_of(variant).timing
+    assert timing is not None
+    return (AGAINST, *timing.features, *timing.situation)
+
+
+def enumerator(name: str) -> str:
+    """What C++ calls a number.
+
+    >>> enumerator("share of L2")
+    'OF_SHARE_OF_L2'
+    """
+    return f"OF_{name.replace(' ', '_').upper()}"
+
+
+@dataclass
+class Models:
+    """The models of a library's kernels: definitions, and for each kernel the name of its own.
+
+    Args:
+        model: The model; None for the package's own where there is one, False for none.
+    """
+
+    model: TimeModel | bool | None = None
+    texts: list[str] = field(default_factory=list)
+    """Definitions of C++, each once."""
+    _known: dict[int, str | None] = field(default_factory=dict)
+
+    def name(self, place: int, kernel: ManifestEntry) -> str:
+        """The address of what a model says of a kernel; ``nullptr`` where none speaks of it.
+
+        Raises:
+            UsageError: If a model was given that speaks of other kernels.
+        """
+        variant = str(kernel.config["variant"])
+        if family_of(variant).name != FAMILY or self.model is False:
+            return "nullptr"
+        usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
+        point = {**usual, **kernel.config, "arch": kernel.arch}
+        try:
+            table = KernelTable.of_points([point], Books(kernel.ck))
+        except CkrulesError:  # nothing is known of the speeds of such kernels
+            return "nullptr"
+        model = Ranker(self.model).model_of(table)
+        if model is None or (told := self._told(model, table)) is None:
+            return "nullptr"
+        like, carries = model.measured(table)[0], model.carries(table)[0]
+        text = f"&{told}, {int(like)}, {int(carries)}, {{{_fixed(variant, table)}}}"
+        self.texts.append(f"static const ckrules_learned learned_{place} = {{{text}}};")
+        return f"&learned_{place}"
+
+    def _told(self, model: TimeModel, table: KernelTable) -> str | None:
+        """The name of a model's definition, which is made when it is first needed."""
+        if id(model) not in self._known:
+            name = f"model_{len(self._known)}"
+            lines = _model(name, model, table)
+            self.texts += lines or []
+            self._known[id(model)] = name if lines else None
+        return self._known[id(model)]
+
+
+def _fixed(variant: str, table: KernelTable) -> str:
+    """A kernel's numbers that no problem changes, in their places; NaN in the others."""
+    problem = table.timing.usual({"ndim": (2,)})[0]
+    known = table.estimate(problem).features
+    found = [float(known[n][0]) if n in FIXED else nan for n in numbers(variant)]
+    return ", ".join(map(_number, found))
+
+
+def _model(name: str, model: TimeModel, table: KernelTable) -> list[str] | None:
+    """The definitions of a model; None where its reference kernels have no speeds."""
+    about = model.card["about"]
+    variant, dtype = about["variant"], about["dtype"]
+    reference = [_reference(p, variant, table) for p in model.reference]
+    if not all(reference):
+        return None
+    order = [enumerator(n) for n in (*model.features, *model.situation)]
+    speed, product = table.gpu.performance, table.product
+    assert speed is not None
+    cache = speed.last_level_bytes or speed.l2_bytes * speed.chiplets
+    peak = dict(speed.matrix_flops).get(dtype, 1)
+    facts = (peak, product.memory_gbs * 1e3, cache, DTYPES[dtype] // 8)
+    parts = {"relative": model.relative, "level": model.level}
+    lines = [line for part, trees in parts.items() for line in _trees(f"{name}_{part}", trees)]
+    definition = ", ".join(
+        [
+            f'"{variant}"', f"{name}_reference", str(len(reference)), f"{name}_numbers",
+            str(len(model.features)), str(len(model.situation)),
+            f"{name}_relative", str(len(model.relative)), f"{name}_level", str(len(model.level)),
+            *(_number(float(v)) for v in facts),
+        ]
+    )  # fmt: skip
+    return [
+        *lines,
+        _array("ckrules_reference", f"{name}_reference", [str(r) for r in reference]),
+        _array("ckrules_number", f"{name}_numbers", order),
+        f"static const ckrules_model {name} = {{{definition}}};",
+    ]
+
+
+def _reference(point: Point, variant: str, table: KernelTable) -> str | None:
+    columns = KernelTable.of_points([point], table.books, table.product.name).columns
+    row = speeds.numbers(table.timing, columns, table.gpu, table.product)
+    return f"{{{row}, {float(point.get('num_groups_to_merge', 1))!r}}}" if row else None
+
+
+def _trees(name: str, ensembles: Sequence[Ensemble]) -> list[str]:
+    lines = []
+    for i, e in enumerate(ensembles):
+        nodes = [
+            f"{{{_number(e.threshold[t, n])}, {e.feature[t, n]}, {e.decision[t, n]}, "
+            f"{e.left[t, n]}, {e.right[t, n]}}}"
+            for t, leaves in enumerate(e.leaves)
+            for n in range(leaves - 1)
+        ]
+        leaves = [_number(v) for t, count in enumerate(e.leaves) for v in e.value[t, :count]]
+        lines += [
+            # One more, since an array of C++ has at least one element.
+            _array("ckrules_node", f"{name}_{i}_nodes", [*nodes, "{0.0, 0, 0, -1, -1}"]),
+            _array("double", f"{name}_{i}_leaves", leaves),
+            _array("unsigned char", f"{name}_{i}_sizes", [str(n) for n in e.leaves]),
+        ]
+    rows = [
+        f"{{{name}_{i}_nodes, {name}_{i}_leaves, {name}_{i}_sizes, {len(e)}}}"
+        for i, e in enumerate(ensembles)
+    ]
+    return [*lines, _array("ckrules_trees", name, rows)]
+
+
+def _array(kind: str, name: str, values: Sequence[str]) -> str:
+    rows = ",\n".join(values)
+    return f"static const {kind} {name}[] = {{\n{rows}}};"
+
+
+def _number(value: float | np.floating[Any]) -> str:
+    return repr(float(value)) if isfinite(value) else "NAN"
