@@ -51,6 +51,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "those loads also move 16 bytes a lane: "
             "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
         ),
+        "eight_wave_pipeline": (
+            "the block-scale pipeline of eight waves has a kernel body: "
+            "gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable (CK 2026.06)"
+        ),
         "lds_row_padding": (
             "CK pads the LDS rows of a staged tile: "
             "gemm_universal_pipeline_ag_bg_cr_policy.hpp GetLdsPaddingConfig (CK 2026.06)"
@@ -59,9 +63,24 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "LDS reads can transpose on the way to registers: "
             "gemm_universal_pipeline_ag_bg_cr_policy.hpp is_a_load_tr, is_b_load_tr (CK 2026.06)"
         ),
+        "new_compilers": (
+            "no compiler before LLVM 20 and HIP 7 knows the GPU, so CK's forms for these hold: "
+            "bf16 as a type of floats, buffer stores by a built-in function: "
+            "core/config.hpp CK_TILE_USE_LLVM_BUILTIN_BF16, CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN "
+            "(CK 2025.11, 2026.06)"
+        ),
         "ocp_fp8": (
             "fp8 and bf8 are the OCP encodings, not the FNUZ ones: "
             "dispatcher/python/dispatcher_common.py fp8_uses_ocp (CK 2026.06)"
+        ),
+        "packed_fp8_convert": (
+            "CK converts tiles of results to 8-bit floats by v_cvt_pk_fp8_f32, which the GPU has: "
+            "core/tensor/tile_elementwise.hpp cast_tile, "
+            "(CK 2025.11, 2026.06); llvm/lib/Target/AMDGPU/AMDGPU.td FeatureFP8ConversionInsts"
+        ),
+        "scalar_stores": (
+            "waves store scalars by s_store_dword: streamk_gemm_kernel.hpp SignalStorePartialDone "
+            "(CK 2026.06); llvm/lib/Target/AMDGPU/SMInstructions.td S_STORE_DWORD"
         ),
         "streamk": (
             "stream-K kernels have coherent partial sums and a body: "

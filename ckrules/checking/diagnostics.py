@@ -14,7 +14,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.rules import KINDS, Violation
 from ckrules.engine.rules.repairs import FieldRepair, Repairs, advice
 from ckrules.engine.rules.worked import shown
-from ckrules.kernels import evidence
+from ckrules.kernels.standing import Scope, Standing, of_rule
 from ckrules.readers.entries import Edit, Entry, Place
 
 #: The kind of findings beside the rules.
@@ -133,7 +133,13 @@ class Diagnostic:
     @property
     def evidence(self) -> str:
         """How well the rule is founded, in words; empty for what is no rule."""
-        return "" if self.kind == FILE else str(evidence.of(self.code))
+        found = self.standing
+        return "" if found is None else str(found)
+
+    @property
+    def standing(self) -> Standing | None:
+        """How the rule stands for kernels such as the configuration; None for what is no rule."""
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """The form of ``json`` and ``jsonl``; every key is always there."""
@@ -174,7 +180,7 @@ def _where(place: Place) -> dict[str, Any]:
 class _Broken(Diagnostic):
     """The diagnostic of a broken rule; its repair is sought when it is asked for."""
 
-    __slots__ = ("_main", "_repairs", "_together", "_violation")
+    __slots__ = ("_ck", "_main", "_repairs", "_together", "_violation")
 
     def __init__(
         self,
@@ -182,6 +188,7 @@ class _Broken(Diagnostic):
         entry: Entry,
         together: frozenset[str],
         repairs: Repairs | None,
+        ck: str,
     ) -> None:
         # as the constructor of the class above does, which files with millions of findings notice
         rule = violation.rule
@@ -191,6 +198,7 @@ class _Broken(Diagnostic):
         self.message, self._entry, self._help = violation.message, entry, None
         self.suppressor = self.suppressed = ""
         self._violation, self._together, self._repairs = violation, together, repairs
+        self._ck = ck
         self._main, self.place = _main(violation, entry, together, repairs)
 
     @property
@@ -208,6 +216,13 @@ class _Broken(Diagnostic):
             for f in self._violation.named
             if f != self._main and (at := written(f)) is not None
         ]
+
+    @property
+    def standing(self) -> Standing:
+        """See `Diagnostic.standing`."""
+        assert self._entry is not None
+        family = self._entry.config.family.name
+        return of_rule(self._violation.rule, Scope(family, self._ck, (self.arch,)))
 
     def _seek(self) -> Help:
         entry, rule = self._entry, self._violation.rule
@@ -227,13 +242,18 @@ def of_finding(code: str, message: str, place: Place, entry: Entry | None = None
 
 
 def of_violation(
-    violation: Violation, entry: Entry, together: frozenset[str], repairs: Repairs | None
+    violation: Violation,
+    entry: Entry,
+    together: frozenset[str],
+    repairs: Repairs | None,
+    ck: str,
 ) -> Diagnostic:
     """The diagnostic of a broken rule, ``together`` being the codes of all that the entry breaks.
 
-    Without ``repairs`` the rule's own advice is all the help there is.
+    ``ck`` is the release that the configuration is judged by. Without ``repairs`` the rule's own
+    advice is all the help there is.
     """
-    return _Broken(violation, entry, together, repairs)
+    return _Broken(violation, entry, together, repairs, ck)
 
 
 def _main(

@@ -180,7 +180,7 @@ class FileCheck:
 
     def _judged(self, entry: Entry) -> ItemVerdict:
         context, config = self._context, entry.config
-        point = config.point
+        point, ck = config.point, config.ck or context.books.ck
         checker, repairs = context.judges(config)
         violations = checker(point)
         made: list[Diagnostic] = []
@@ -189,7 +189,7 @@ class FileCheck:
             plain = self._is_plain()
             for v in violations:
                 if context.codes.reported[v.rule.code]:
-                    d = of_violation(v, entry, together, repairs)
+                    d = of_violation(v, entry, together, repairs, ck)
                     if plain:
                         made.append(d)
                     else:
@@ -207,7 +207,7 @@ class FileCheck:
             return ItemVerdict(entry, violations, values, made)
         for v in refused:
             if context.codes.selected(v.code):
-                d = of_violation(v, entry, frozenset(), None)
+                d = of_violation(v, entry, frozenset(), None, ck)
                 made += self._filtered(d, entry)
         accepted = applicability.to_dict(config.variant, refused)
         return ItemVerdict(entry, violations, values, made, accepted)

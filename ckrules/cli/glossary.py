@@ -14,7 +14,7 @@ from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import families
+from ckrules.kernels.families import declared, families
 from ckrules.kernels.family import Family, plain_word
 from ckrules.output.gpus import gpu_page
 from ckrules.output.rule_page import field_page, rule_page, value_page
@@ -106,9 +106,7 @@ class Glossary:
         """Every rule of every version and profile by code, without its expressions."""
         found: dict[str, tuple[Family, Rule]] = {}
         for family in families().values():
-            problems = family.problems
-            declared = [*family.rules(), *(problems.rules() if problems is not None else ())]
-            found.update({d.code: (family, d.template) for d in declared})
+            found.update({d.code: (family, d.template) for d in declared(family)})
         return dict(sorted(found.items()))
 
     def _rule_page(self, code: str) -> str:

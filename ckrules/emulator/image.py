@@ -28,6 +28,9 @@ MACHINES = {
 }  # fmt: skip
 """GPUs by the low byte of the ELF header's flags (EF_AMDGPU_MACH of the guide)."""
 
+UNTRIED = {0x49: "gfx1250"}
+"""GPUs of the package whose kernels nothing here can run, by the same byte."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -113,6 +116,10 @@ def _parsed(data: bytes) -> Image:
         raise CodeObjectError("not a 64-bit ELF file")
     header = _HEADER.unpack_from(data)
     flags = header[7] & 0xFF
+    if flags in UNTRIED:
+        raise CodeObjectError(
+            f"the CPU executor does not know the instructions of {UNTRIED[flags]}"
+        )
     if flags not in MACHINES:
         raise CodeObjectError(f"unknown GPU: machine 0x{flags:x} in the ELF header")
     segments = tuple(_segments(data, header[5], header[10]))

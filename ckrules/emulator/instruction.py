@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ckrules.arch import load
 from ckrules.emulator.disassembly import Line
 from ckrules.emulator.operands import Operands
 
@@ -51,6 +52,15 @@ class Target:
         """
         number = self.arch.removeprefix("gfx")
         return int(number[:-2])
+
+    def float8(self, name: str) -> str:
+        """The format that instructions mean by ``fp8`` or ``bf8``: FNUZ, or OCP's.
+
+        >>> Target("gfx942", 64).float8("fp8"), Target("gfx950", 64).float8("fp8")
+        ('fp8', 'fp8_ocp')
+        """
+        ocp = name in ("fp8", "bf8") and load(self.arch).has("ocp_fp8")
+        return f"{name}_ocp" if ocp else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.rules import Rule
@@ -30,9 +30,6 @@ COMPILER, BACKEND, NUMERICS = "compiler", "back end", "numerics"
 METHODS = (COMPILER, BACKEND, NUMERICS)
 """What rules are held against: the compiler's front end, code objects, and kernels run on the
 device cpu."""
-
-READ_ONLY = "read only"
-"""Said of a rule that follows from reading sources alone."""
 
 _HEAD = """\
 # Made by `ckrules certify … --record`, run by run; do not edit.
@@ -83,29 +80,18 @@ class CertifyRun:
         return self.method, self.arch, self.ck, self.tool, self.drawn
 
 
-@dataclass(frozen=True)
-class RuleEvidence:
-    """What is known about one rule: tallies by method, GPU and CK version."""
+class Ground(NamedTuple):
+    """What a tally is about: the C++ of a family in a CK release, a GPU, a method, a condition."""
 
-    tallies: Mapping[tuple[str, str, str], Tally] = field(default_factory=dict)
+    family: str
+    ck: str
+    arch: str
+    method: str
+    condition: str
+    """The fingerprint of the rule's condition."""
 
-    def total(self, method: str) -> Tally:
-        """The tally of a method over all GPUs and versions."""
-        return sum((t for (m, _, _), t in self.tallies.items() if m == method), Tally())
 
-    @property
-    def proven(self) -> bool:
-        """Whether something confirmed the rule."""
-        return any(self.total(m).confirmed for m in METHODS)
-
-    def __str__(self) -> str:
-        parts = []
-        for method in METHODS:
-            total = self.total(method)
-            if total:
-                refuted = f", {total.refuted} refuted" if total.refuted else ""
-                parts.append(f"{method}: {total.confirmed} confirmed{refuted}")
-        return "; ".join(parts) or READ_ONLY
+Tallies = Mapping[Ground, Tally]
 
 
 def fingerprint(rule: Rule) -> str:
@@ -120,23 +106,23 @@ def fingerprint(rule: Rule) -> str:
 
 
 @cache
-def evidence() -> Mapping[str, RuleEvidence]:
+def evidence() -> Mapping[str, Tallies]:
     """What the files of all families say, by code of a rule; codes without any are left out."""
-    tallies: dict[str, dict[tuple[str, str, str], Tally]] = {}
+    tallies: dict[str, dict[Ground, Tally]] = {}
     for family in families().values():
         for run in read(place(family)):
-            prints = _prints(family.name, run.ck)
-            for code, (tally, known) in run.rules.items():
-                if tally and prints.get(code) == known:
-                    key = (run.method, run.arch, run.ck)
+            known = conditions(family.name, run.ck)
+            for code, (tally, condition) in run.rules.items():
+                if tally and known.get(code) == condition:
+                    key = Ground(family.name, run.ck, run.arch, run.method, condition)
                     own = tallies.setdefault(code, {})
                     own[key] = own.get(key, Tally()) + tally
-    return {code: RuleEvidence(found) for code, found in tallies.items()}
+    return tallies
 
 
-def of(code: str) -> RuleEvidence:
+def of(code: str) -> Tallies:
     """What is known about a rule."""
-    return evidence().get(code, RuleEvidence())
+    return evidence().get(code, {})
 
 
 @cache
@@ -159,8 +145,8 @@ def place(family: Family) -> Path:
 
 
 @lru_cache(maxsize=16)
-def _prints(name: str, ck: str) -> Mapping[str, str]:
-    """The fingerprints of a family's rules in a CK version."""
+def conditions(name: str, ck: str) -> Mapping[str, str]:
+    """The fingerprints of a family's rules in a CK version, by code."""
     return {r.code: fingerprint(r) for r in rules_of(families()[name], ck)}
 
 

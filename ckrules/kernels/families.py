@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
 from ckrules.support.errors import RuleBookError, UsageError, unknown
@@ -86,6 +87,12 @@ def _mentioned() -> bool:
             except OSError:
                 return True  # importlib.metadata says what is the matter
     return False
+
+
+def declared(family: Family) -> list[RuleDef]:
+    """The rules that a family declares for any release and profile, those on problems, too."""
+    problems = family.problems
+    return [*family.rules(), *(problems.rules() if problems is not None else ())]
 
 
 def variants() -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ckrules.arch import CK_VERSIONS
 from ckrules.engine.expr import BOOL, ENUM, TRUE, Expr, Value
 from ckrules.engine.expr.pretty import pretty
 from ckrules.engine.expr.printer import literal, to_text
@@ -14,6 +15,8 @@ from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.repairs import Repairs
 from ckrules.kernels import evidence
+from ckrules.kernels.families import declared, families
+from ckrules.kernels.standing import READ_ONLY, Scope, places, standing
 from ckrules.output.field_docs import unit
 
 
@@ -40,15 +43,34 @@ def rule_page(book: RuleBook, rule: Rule) -> str:
 
 
 def _evidence(rule: Rule) -> str:
-    """What has confirmed the rule, as a table; runs say what they were in the family's file."""
+    """How the rule stands for each family and CK release that has it, and the runs behind it."""
     found = evidence.of(rule.code)
-    if not found.tallies:
-        return f"{evidence.READ_ONLY.capitalize()}: neither compiler nor a run was asked about it."
-    lines = ["| held against | GPU | CK | confirmed | of these alone | refuted |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
-    for (method, arch, ck), t in sorted(found.tallies.items()):
-        lines.append(f"| {method} | {arch} | {ck} | {t.confirmed} | {t.alone} | {t.refuted} |")
+    if not found:
+        return f"{READ_ONLY.capitalize()}: neither compiler nor a run was asked about it."
+    lines = ["| kernels | CK | the rule is |", "| --- | --- | --- |"]
+    for family, ck, condition in _holding(rule.code):
+        own = standing(rule.code, condition, Scope(family, ck))
+        where = f": {places(own.tallies)}" if own.tallies else ""
+        lines.append(f"| {family} | {ck} | {own.word}{where} |")
+    lines += ["", "| held against | kernels | GPU | CK | confirmed | of these alone | refuted |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    ordered = sorted(found.items(), key=lambda item: (item[0].method, item[0]))
+    for g, t in ordered:
+        lines.append(
+            f"| {g.method} | {g.family} | {g.arch} | {g.ck} "
+            f"| {t.confirmed} | {t.alone} | {t.refuted} |"
+        )
     return "\n".join(lines)
+
+
+def _holding(code: str) -> Iterator[tuple[str, str, str]]:
+    """The families and CK releases that have a rule, with the fingerprint of its condition."""
+    for family in families().values():
+        if any(d.code == code for d in declared(family)):
+            for ck in CK_VERSIONS:
+                condition = evidence.conditions(family.name, ck).get(code)
+                if condition is not None:
+                    yield family.name, ck, condition
 
 
 def _section(heading: str, text: str) -> str:

@@ -65,6 +65,14 @@ class Quantities(Fields):
         """True where N, not K, is contiguous in B."""
         return self.backward
 
+    @property
+    def shuffles_singly(self) -> BoolExpr:
+        """True where the epilogue is told of two LDS buffers: not in stream-K.
+
+        Source: the template of such kernels here, codegen/conv/templates/pipeline.hpp.j2.
+        """
+        return self.double_smem_buffer & (self.streamk == "off")
+
     @quantity_in("bytes")
     def output_bytes(self) -> IntExpr:
         """Size of an element that the epilogue stores: fp32 into a two-stage workspace."""

@@ -104,7 +104,6 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     """The tables that rules look up, by name."""
     return {
         **tile_gemm.facts(gpus, ck, TYPES),
-        **tile_gemm.features(gpus, ("streamk",)),
         **tile_gemm.occupancy(gpus),
         **upstream.tables(gpus, shared.PIPELINES, TYPES),
     }

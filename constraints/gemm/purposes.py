@@ -187,7 +187,7 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM008", "bytes-stored-with-padding", kind="compile",
-    applies=lambda c: ((TRUE if c.since("2026.06") else c.arch == "gfx950")
+    applies=lambda c: ((TRUE if c.since("2026.06") else c.has("new_compilers"))
                        & (c.epilogue == "default") & (c.pad_m | c.pad_n)),
     says="results of {dtype_c} are stored one by one, which padded tiles on {arch} cannot",
     source=[f"core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if static_assert on sizeof(T) {BOTH}",
@@ -258,8 +258,7 @@ def bf8_is_bf8(c: Quantities) -> BoolExpr:
 
     Fix: use fp8 or another type of C.
     """
-    packed = c.arch.isin("gfx942", "gfx950", "gfx1200", "gfx1201", "gfx1250")
-    return ~((c.dtype_c == "bf8") & packed)
+    return ~((c.dtype_c == "bf8") & c.has("packed_fp8_convert"))
 
 
 @rule(
@@ -282,7 +281,7 @@ def integers_become_numbers(c: Quantities) -> BoolExpr:
 
     Fix: use int32, int8, fp16 or fp32 for C.
     """
-    bf16 = (c.dtype_c == "bf16") & ~c.arch.isin("gfx950", "gfx1250")
+    bf16 = (c.dtype_c == "bf16") & ~c.has("new_compilers")
     return ~(c.dtype_c.isin("fp8", "bf8") | bf16)
 
 

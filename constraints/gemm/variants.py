@@ -339,4 +339,4 @@ def parts_are_coherent(c: Quantities) -> BoolExpr:
 
     Fix: use the strategy atomic.
     """
-    return c.has("streamk") | (c.arch == "gfx908")
+    return c.has("scalar_stores")

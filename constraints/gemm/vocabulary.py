@@ -97,7 +97,6 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
         **warp_gemms.tables(ck),
         # the dispatcher's map of types lacks fp32, which it looks up as fp16
         **upstream.tables(gpus, w.PIPELINES, {**w.TYPES, "fp32": w.TYPES["fp16"]}),
-        **tile_gemm.features(gpus, ("streamk",)),
         "schedulers": SCHEDULED[ck],
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
     }

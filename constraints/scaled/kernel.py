@@ -277,7 +277,7 @@ def eight_waves_are_on_gfx950(c: Quantities) -> BoolExpr:
 
     Fix: use four waves.
     """
-    return c.arch == "gfx950"
+    return c.has("eight_wave_pipeline")
 
 
 @rule(

@@ -79,7 +79,8 @@ def repeats_split_evenly(c: TileGemm) -> BoolExpr:
     """The warp tiles of a wave along M divide into equal shuffles.
 
     Why: otherwise the LDS window shrinks to one warp tile while the registers are still taken
-    in larger slices, and wrong numbers are stored. It compiles and runs.
+    in larger slices, and wrong numbers are stored. It compiles and runs. An epilogue that is told
+    of two LDS buffers takes single warp tiles; convolution's is told (not in stream-K), that of GEMMs is not.
 
     Fix: use another tile_m, more waves along M or another vector_c.
     """

@@ -13,7 +13,10 @@ from ckrules.engine.expr.relation import Table
 Types = Mapping[str, tuple[str, str, str]]
 
 #: What GPUs have or lack (`ckrules.arch.FEATURES`) that the shared rules ask for.
-FEATURES = ("async_pipelines", "lds_row_padding", "lds_transpose_load")
+FEATURES = (
+    "async_pipelines", "eight_wave_pipeline", "lds_row_padding", "lds_transpose_load",
+    "new_compilers", "packed_fp8_convert", "scalar_stores", "streamk",
+)  # fmt: skip
 
 _HALF = ((32, 32, 8), (32, 32, 16), (16, 16, 16), (16, 16, 32), (4, 64, 16), (64, 4, 16))
 _FP16, _BF16, _FP32 = ("fp16", "fp16", "fp32"), ("bf16", "bf16", "fp32"), ("fp32", "fp32", "fp32")
@@ -66,15 +69,15 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
             [(g.name, b) for g in gpus for b in g.direct_to_lds_bytes],
         ),
         "schedulers": SCHEDULED,
-        **features(gpus, FEATURES),
+        **_features(gpus),
     }
 
 
-def features(gpus: Sequence[Gpu], names: Sequence[str]) -> dict[str, Table]:
+def _features(gpus: Sequence[Gpu]) -> dict[str, Table]:
     """The GPUs that have each feature."""
     return {
         name: Table.relation(name, ("arch",), [g.name for g in gpus if g.has(name)])
-        for name in names
+        for name in FEATURES
     }
 
 

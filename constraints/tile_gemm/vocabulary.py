@@ -68,6 +68,18 @@ class TileGemm(Fields, ABC):
         """True where N, not K, is contiguous in B."""
 
     @property
+    def shuffles_singly(self) -> BoolExpr:
+        """True where the epilogue is told of two LDS buffers, and then shuffles single warp tiles.
+
+        That is an argument of its own, which no generator of GEMMs passes: upstream's do not, and
+        their kernels with two buffers shuffle as others do (ROCm/rocm-libraries#9684).
+
+        Source: ops/epilogue/cshuffle_epilogue.hpp, CShuffleEpilogueProblem DoubleSmemBuffer_ = false
+        (CK 2026.06); tile_engine/ops/gemm/gemm_instance_builder.py, EpilogueProblem (CK 2026.06).
+        """
+        return FALSE
+
+    @property
     def a_bytes(self) -> IntExpr:
         """Size of an element of A."""
         return self.element_bytes
@@ -272,7 +284,7 @@ class TileGemm(Fields, ABC):
         over = rows * wanted * columns * self.output_bytes > lookup(
             self.facts["smem_capacity"], self.arch
         )
-        return ite(self.double_smem_buffer | over, 1, wanted)
+        return ite(self.shuffles_singly | over, 1, wanted)
 
     @quantity
     def shuffle_m(self) -> IntExpr:

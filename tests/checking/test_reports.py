@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 
 from ckrules.checking import reports as checks
+from ckrules.constraints import book
 from ckrules.kernels import evidence
-from ckrules.kernels.evidence import RuleEvidence, Tally
+from ckrules.kernels.evidence import Ground, Tally, fingerprint
 from tests.checking.sarif_schema import SCHEMA
 from tests.cli.run import run
 
@@ -28,7 +29,8 @@ def report(form: str, *words: str) -> str:
 @pytest.fixture(autouse=True)
 def evidence_of_one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """More evidence changes no golden file."""
-    known = RuleEvidence({("compiler", "gfx942", "2025.11"): Tally(4, 2, 0)})
+    condition = fingerprint(book("forward")["TILE001"])
+    known = {Ground("conv", "2026.06", "gfx942", "compiler", condition): Tally(4, 2, 0)}
     monkeypatch.setattr(evidence, "evidence", lambda: {"TILE001": known})
 
 

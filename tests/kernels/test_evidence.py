@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from ckrules.arch import CK_VERSIONS, known
 from ckrules.constraints import book
-from ckrules.kernels import evidence
-from ckrules.kernels.evidence import CertifyRun, Tally
-from ckrules.kernels.families import families
+from ckrules.kernels import evidence, standing
+from ckrules.kernels.evidence import CertifyRun, Ground, Tally
+from ckrules.kernels.families import families, family_of
+from ckrules.kernels.family import Family
+from ckrules.kernels.standing import CONFIRMED, ELSEWHERE, READ_ONLY, REFUTED, Scope
 from ckrules.support.errors import UsageError
 from tests.cli.run import run, write
 
@@ -57,40 +62,122 @@ def test_damaged_files_are_one_line(tmp_path: Path) -> None:
             evidence.read(path)
 
 
+def stands(
+    code: str = "TILE001", *archs: str, ck: str = "2025.11", variant: str = "forward"
+) -> str:
+    """How a rule stands, in words."""
+    scope = Scope(family_of(variant).name, ck, archs)
+    return str(standing.of_rule(book(variant, ck=ck)[code], scope))
+
+
 def test_tallies_are_added_up(told: Path) -> None:
     numeric = CertifyRun("numerics", "gfx1201", "2025.11", "clang 19", "-n 9", rules=a_run().rules)
-    told.write_text(evidence.text([a_run(), a_run(drawn="-n 2", refuted=1), numeric]))
-    found = evidence.of("TILE001")
-    assert str(found) == "compiler: 4 confirmed, 1 refuted; numerics: 2 confirmed"
-    assert found.proven
-    assert found.tallies["compiler", "gfx942", "2025.11"] == Tally(4, 2, 1)
-    assert str(evidence.of("VEC004")) == "read only"
+    told.write_text(evidence.text([a_run(), a_run(drawn="-n 2"), numeric]))
+    condition = evidence.fingerprint(book("forward", ck="2025.11")["TILE001"])
+    ground = Ground("conv", "2025.11", "gfx942", "compiler", condition)
+    assert evidence.of("TILE001")[ground] == Tally(4, 2, 0)
+    assert stands() == "confirmed: compiler 4, numerics 2"
+    assert stands("TILE001", "gfx942") == "confirmed: compiler 4"
+    assert stands("VEC004") == "read only"
+
+
+def test_evidence_is_that_of_the_kernels_asked_about(told: Path) -> None:
+    """Another GPU, release or family is another place, and is named."""
+    told.write_text(evidence.text([a_run()]))
+    where = "confirmed elsewhere (conv of CK 2025.11 on gfx942)"
+    assert stands("TILE001", "gfx1201") == where
+    assert stands("TILE001", "gfx942", ck="2026.06") == where
+    assert stands("TILE001", "gfx942", variant="standard") == where
+
+
+def test_another_condition_is_not_the_same_rule(told: Path) -> None:
+    """Families narrow what they inherit; evidence of the one is none of the other."""
+    code = "VEC002"
+    ours, theirs = (book(v, ck="2025.11")[code] for v in ("forward", "standard"))
+    assert evidence.fingerprint(ours) != evidence.fingerprint(theirs)
+    told.write_text(evidence.text([a_run(code)]))
+    assert stands(code) == "confirmed: compiler 2"
+    assert stands(code, variant="standard") == "read only"
+
+
+def test_what_was_refuted_is_told_first(told: Path) -> None:
+    told.write_text(evidence.text([a_run(), a_run(drawn="-n 2", refuted=1)]))
+    assert stands() == "refuted (conv of CK 2025.11 on gfx942)"
+    rules = book("forward", ck="2025.11").rules
+    line = standing.sentence(rules, Scope("conv", "2025.11", ("gfx942",)))
+    assert "none confirmed there; 1 refuted (TILE001: conv of CK 2025.11 on gfx942)" in line
+
+
+def test_the_parts_of_each_line_add_up() -> None:
+    """For every family, release and GPU, each rule is in one part, and what is said of it holds."""
+    for family, ck in product(families().values(), CK_VERSIONS):
+        rules = evidence.rules_of(family, ck)
+        for gpu in known():
+            scope = Scope(family.name, ck, (gpu,))
+            parts = standing.parts(rules, scope)
+            codes = [rule.code for part in parts.values() for rule, _ in part]
+            assert sorted(codes) == sorted(rule.code for rule in rules)
+            line = standing.sentence(rules, scope)
+            numbers = re.findall(
+                r"(?:: |; )(\d+|none)(?= (?:confirmed|elsewhere|refuted|read))", line
+            )
+            assert sum(int(n) for n in numbers if n != "none") == len(rules), line
+            here = {g for run in of_file(family, ck, gpu) for g in run.rules}
+            assert {rule.code for rule, _ in parts[CONFIRMED]} <= here
+            for word in (ELSEWHERE, REFUTED):
+                assert all(own.tallies for _, own in parts[word])
+            assert not any(own.tallies for _, own in parts[READ_ONLY])
+
+
+def of_file(family: Family, ck: str, gpu: str) -> list[CertifyRun]:
+    """The runs of a family's own file for a release and GPU."""
+    runs = evidence.read(evidence.place(family))
+    return [run for run in runs if (run.ck, run.arch) == (ck, gpu)]
+
+
+def test_nothing_is_confirmed_of_kernels_that_nobody_ran() -> None:
+    """No headers of CK 2026.06 are here, no kernel of gfx1250 or of the family scaled was asked."""
+    for variant, gpu in (("forward", "gfx1201"), ("standard", "gfx1250"), ("flatmm", "gfx942")):
+        scope = Scope(family_of(variant).name, "2026.06", (gpu,))
+        line = standing.sentence(book(variant, ck="2026.06").rules, scope)
+        assert ": none confirmed there; " in line
 
 
 def test_a_run_does_not_count_for_a_rule_that_has_changed_since(told: Path) -> None:
     told.write_text(evidence.text([a_run(known="00000000")]))
-    assert not evidence.of("TILE001").proven
+    assert stands() == "read only"
 
 
 def test_where_it_is_shown(told: Path, tmp_path: Path) -> None:
-    told.write_text(evidence.text([a_run()]))
+    told.write_text(evidence.text([a_run(), a_run("PIPE004", refuted=1)]))
     page = run("explain", "TILE001").stdout
-    assert "## Evidence\n\n| held against |" in page
-    assert "| compiler | gfx942 | 2025.11 | 2 | 1 | 0 |" in page
+    assert "## Evidence\n\n| kernels | CK | the rule is |" in page
+    assert "| conv | 2025.11 | confirmed: conv of CK 2025.11 on gfx942 |" in page
+    assert "| conv | 2026.06 | confirmed elsewhere: conv of CK 2025.11 on gfx942 |" in page
+    assert "| compiler | conv | gfx942 | 2025.11 | 2 | 1 | 0 |" in page
     assert "Read only: neither" in run("explain", "VEC004").stdout
     rules = book("forward", ck="2025.11")
     proven = write(tmp_path, "a.json", rules.example({"tile_m": 96}))
-    words = ["check", "--ck", "2025.11", "--format"]
-    found = json.loads(run(*words, "json", proven).stdout)
-    assert {d["code"]: d["evidence"] for d in found}["TILE001"] == "compiler: 2 confirmed"
+
+    def told_by(ck: str) -> str:
+        found = json.loads(run("check", "--ck", ck, "--format", "json", proven).stdout)
+        return {d["code"]: d["evidence"] for d in found}["TILE001"]
+
+    assert told_by("2025.11") == "confirmed: compiler 2"
+    assert told_by("2026.06") == "confirmed elsewhere (conv of CK 2025.11 on gfx942)"
     read = write(tmp_path, "b.json", rules.example({"num_groups_to_merge": 2}))
     note = "note: this rule was read from sources; nothing has confirmed it yet"
-    assert note in run(*words, "full", read).stdout
+    words = ["check", "--ck", "2025.11", "--format", "full"]
+    assert note in run(*words, read).stdout
+    doubt = write(tmp_path, "c.json", rules.example(rules["PIPE004"].rejects[0].fields))
+    fine = "note: kernels that break this rule were fine (conv of CK 2025.11 on gfx942)"
+    assert fine in run(*words, doubt).stdout
     listed = run(
         "enumerate", "--arch", "gfx942", "--ck", "2025.11", "--limit", "1", "--format", "csv"
     )
     assert (
-        "rules decide: 1 by the compiler, 0 by the back end, 0 by runs confirmed" in listed.stderr
+        "rules decide for conv of CK 2025.11 on gfx942: 1 confirmed there; 1 refuted (PIPE004"
+        in (listed.stderr)
     )
 
 

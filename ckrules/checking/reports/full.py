@@ -9,7 +9,7 @@ from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.reports.concise import TINTS
 from ckrules.checking.verdict import ItemVerdict
-from ckrules.kernels import evidence
+from ckrules.kernels.standing import READ_ONLY, REFUTED, Standing, places
 from ckrules.readers.entries import Entry, Place
 from ckrules.support import opening
 from ckrules.support.visible import hyperlink, visible
@@ -103,11 +103,19 @@ def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions
         out.append(f"{' ' * gutter} {tail} note: {visible(said)}")
     if d.help:
         out.append(f"{' ' * gutter} {tail} {paint('help', _GREEN)}: {visible(d.help)}")
-    if d.severity == "error" and d.evidence == evidence.READ_ONLY:
-        said = "this rule was read from sources; nothing has confirmed it yet"
+    if d.severity == "error" and (said := _doubt(d.standing)):
         out.append(f"{' ' * gutter} {tail} note: {said}")
     out.append(f"{' ' * gutter} {tail} see: {visible(see)}")
     return "\n".join(out) + "\n"
+
+
+def _doubt(standing: Standing | None) -> str:
+    """What is to be said of a rule that nothing has confirmed; empty for others."""
+    if standing is None or standing.word not in (READ_ONLY, REFUTED):
+        return ""
+    if standing.word == READ_ONLY:
+        return "this rule was read from sources; nothing has confirmed it yet"
+    return f"kernels that break this rule were fine ({places(standing.tallies)}); it may be wrong"
 
 
 def _excerpt(

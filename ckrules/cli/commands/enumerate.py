@@ -234,16 +234,14 @@ def _table(chunks: Iterator[Mapping[str, Any]], space: Space, listing: Listing) 
 
 def _founded(request: Request) -> str:
     """One line: how many of the rules that decide have been confirmed by something."""
-    from ckrules.kernels import evidence
+    from ckrules.kernels.families import family_of
+    from ckrules.kernels.standing import Scope, sentence
 
-    codes = [r.code for r in request.region.book.rules if r.severity == "error"]
-    known = [evidence.of(code) for code in codes]
-    by = {m: sum(bool(e.total(m).confirmed) for e in known) for m in evidence.METHODS}
-    read = sum(not e.proven for e in known)
-    names = {evidence.COMPILER: "the compiler", evidence.BACKEND: "the back end",
-             evidence.NUMERICS: "runs"}  # fmt: skip
-    each = ", ".join(f"{by[m]} by {name}" for m, name in names.items())
-    return f"{count(len(codes), 'rule')} decide: {each} confirmed, {read} {evidence.READ_ONLY}"
+    rules = [r for r in request.region.book.rules if r.severity == "error"]
+    domains = request.region.space.domains
+    name = family_of(str(domains["variant"][0])).name
+    archs = tuple(str(gpu) for gpu in domains["arch"])
+    return sentence(rules, Scope(name, request.books.ck, archs))
 
 
 def _run(request: Request) -> str:

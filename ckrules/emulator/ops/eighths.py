@@ -39,17 +39,12 @@ _FROM = re.compile(r"v_cvt_(pk_)?f32_(fp8|bf8)$")
 def decode(d: Decoded) -> Run | None:
     """The meaning of a conversion; None if it is none."""
     if hit := _TO.match(d.name):
-        return _pack(d, format_of(hit[1], d.target.arch))
+        return _pack(d, d.target.float8(hit[1]))
     if hit := _STOCHASTIC.match(d.name):
-        return _seeded(d, format_of(hit[1], d.target.arch))
+        return _seeded(d, d.target.float8(hit[1]))
     if hit := _FROM.match(d.name):
-        return _unpack(d, format_of(hit[2], d.target.arch), bool(hit[1]))
+        return _unpack(d, d.target.float8(hit[2]), bool(hit[1]))
     return None
-
-
-def format_of(kind: str, arch: str) -> str:
-    """The format that a GPU means: FNUZ on gfx942, OCP's from gfx950 on."""
-    return kind if arch == "gfx942" else f"{kind}_ocp"
 
 
 def rounded(values: NDArray[np.float32], kind: str) -> NDArray[np.uint8]:

@@ -46,16 +46,9 @@ def decode(d: Decoded) -> Run | None:
         shape = mfma_shape(d.name)
         if shape is None:
             return None
-        return _mfma(d, _of_gpu(shape, d.target.arch))
+        a, b = d.target.float8(shape.a), d.target.float8(shape.b)
+        return _mfma(d, replace(shape, a=a, b=b))
     return None
-
-
-def _of_gpu(shape: Shape, arch: str) -> Shape:
-    """The shape with the formats of 8 bits that a GPU has: OCP's from gfx950 on."""
-    if arch == "gfx942":
-        return shape
-    a, b = (t + "_ocp" if t in ("fp8", "bf8") else t for t in (shape.a, shape.b))
-    return replace(shape, a=a, b=b)
 
 
 def mfma_shape(name: str) -> Shape | None:

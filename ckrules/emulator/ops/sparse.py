@@ -27,7 +27,7 @@ from ckrules.emulator.ops.matrix import (
     write,
 )  # fmt: skip
 from ckrules.emulator.ops.reals import FORMATS
-from ckrules.emulator.ops.wmma import TYPES, addend, finish, places, signed, whole
+from ckrules.emulator.ops.wmma import addend, finish, places, signed, type_of, whole
 from ckrules.emulator.wave import Cohort
 
 _SMFMAC = re.compile(r"v_smfmac_(f32|i32)_(16x16|32x32)x(\d+)_([a-z0-9_]+)$")
@@ -48,9 +48,7 @@ def decode(d: Decoded) -> Run | None:
 def _types(d: Decoded, names: str) -> tuple[str, str]:
     split = names.split("_")
     a, b = split * 2 if len(split) == 1 else split
-    if d.target.arch == "gfx942":  # FNUZ
-        return a, b
-    return TYPES.get(a, a), TYPES.get(b, b)
+    return type_of(d, a), type_of(d, b)
 
 
 def _smfmac(d: Decoded, result: str, rows: int, k: int, types: tuple[str, str]) -> Run:

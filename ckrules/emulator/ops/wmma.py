@@ -24,7 +24,12 @@ from ckrules.emulator.ops.reals import FORMATS, bf16, unpack
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_wmma_(f32|i32|f16|bf16)_16x16x(\d+)_([a-z0-9_]+)$")
-TYPES = {"iu8": "u8", "iu4": "u4", "fp8": "fp8_ocp", "bf8": "bf8_ocp"}
+TYPES = {"iu8": "u8", "iu4": "u4"}
+
+
+def type_of(d: Decoded, name: str) -> str:
+    """The format of elements that a name in a mnemonic means."""
+    return TYPES.get(name) or d.target.float8(name)
 
 
 def decode(d: Decoded) -> Run | None:
@@ -33,7 +38,7 @@ def decode(d: Decoded) -> Run | None:
     if hit is None:
         return None
     result, k, names = hit[1], int(hit[2]), hit[3].split("_")
-    types = [TYPES.get(t, t) for t in (names * 2 if len(names) == 1 else names)]
+    types = [type_of(d, t) for t in (names * 2 if len(names) == 1 else names)]
     if any(t not in FORMATS for t in types) or d.target.wave_size != 32:
         raise UnknownInstructionError(f"{d.line}: WMMA without semantics here")
     halves = result in ("f16", "bf16") and d.target.generation < 12

@@ -154,11 +154,10 @@ class GemmTensors:
 
     def _lanes(self, wide: int, deep: int) -> tuple[int, int]:
         """How a warp tile's K is divided among lanes that share a column."""
-        arch = str(self.config["arch"])
-        if load(arch).wave_size == 64:
-            parts = 2 if wide == 32 else 4
-        else:
-            parts = 1 if arch.startswith("gfx11") else 2
+        gpu = load(str(self.config["arch"]))
+        parts = 2 if wide == 32 else 4
+        if gpu.wave_size == 32:
+            parts = 1 if gpu.isa == "gfx11" else 2
         return parts, deep // parts
 
     def key(self) -> str:
