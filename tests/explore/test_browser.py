@@ -21,7 +21,7 @@ from tests.explore.client import GIVEN, NAME, TOKEN, subject
 from tests.helpers.browser import SLOWEST, chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 
 @contextmanager
@@ -116,6 +116,88 @@ def test_choices_are_made_and_taken_back(page: Page, tmp_path: Path) -> None:
     assert page.locator("#redo").is_disabled()
     page.reload()
     settle(page, pipeline="compv4", tile_m=[64, 128])
+
+
+@contextmanager
+def held_back(page: Page, address: str) -> Iterator[None]:
+    """Has the answer from an address that is asked for within come at the end."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile(address), hold)
+    with page.expect_request(re.compile(address)):
+        yield
+    held.pop().continue_()
+    page.unroute(re.compile(address))
+
+
+def at_once(page: Page, *ids: str) -> None:
+    """Clicks so fast that no answer is there in between."""
+    page.evaluate("ids => ids.forEach(id => document.getElementById(id).click())", list(ids))
+
+
+def test_no_click_is_lost_while_an_answer_is_awaited(page: Page) -> None:
+    """Each is applied to what was chosen by then, and taken back by itself."""
+    settle(page)
+    at_once(page, "pipeline-compv4", "tile_m-64", "tile_m-128")
+    settle(page, pipeline="compv4", tile_m=[64, 128])
+    page.locator("#undo").click()
+    settle(page, pipeline="compv4", tile_m=64)
+    at_once(page, "undo")
+    settle(page, pipeline="compv4")
+    at_once(page, "tile_m-64", "pipeline-compv4", "tile_m-64", "pipeline-mem")
+    settle(page, pipeline="mem")
+    assert page.url.endswith("/?pipeline=mem")
+
+
+def test_no_condition_is_lost_while_an_answer_is_awaited(page: Page) -> None:
+    settle(page)
+    page.evaluate(
+        "() => { const line = document.getElementById('where');"
+        " line.value = 'tile_m >= 64'; line.form.requestSubmit();"
+        " document.getElementById('pipeline-compv4').click(); }"
+    )
+    wide = subject().space.bind(pipeline="compv4").where("tile_m >= 64").count()
+    page.wait_for_function(
+        "n => document.getElementById('total')?.dataset.count === n", arg=str(wide)
+    )
+    line = page.locator("#where")
+    assert line.input_value() == "tile_m >= 64"
+    with held_back(page, "wave_m=4"):
+        page.locator("#wave_m-4").click()
+        line.fill("tile_m >= 128")  # and not sent: the answer leaves it alone
+    page.wait_for_selector('#wave_m-4[aria-pressed="true"]')
+    page.wait_for_function("() => !document.body.classList.contains('busy')")
+    assert line.input_value() == "tile_m >= 128"
+    page.get_by_role("link", name="clear all").click()
+    settle(page)
+
+
+def test_a_reason_is_that_of_the_choice_awaited(page: Page) -> None:
+    settle(page)
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    at_once(page, "tile_m-64", "scheduler-interwave")
+    page.wait_for_selector("#core", timeout=SLOWEST)
+    assert "pipeline = 'compv4' and scheduler = 'interwave'" in page.locator("#core").inner_text()
+    settle(page, pipeline="compv4", tile_m=64)
+    page.get_by_role("link", name=re.compile("give up pipeline = compv4")).click()
+    settle(page, scheduler="interwave", tile_m=64)
+
+
+def test_a_page_that_still_counts_says_so(page: Page) -> None:
+    settle(page)
+    said = "() => getComputedStyle(document.body, '::after').content"
+    assert page.evaluate(said) == "none"
+    with held_back(page, "pipeline=compv4"):
+        page.locator("#pipeline-compv4").click()
+        page.wait_for_function(f"() => ({said})().includes('Counting')")
+        assert page.locator("#main").get_attribute("aria-busy") == "true"
+    settle(page, pipeline="compv4")
+    page.wait_for_function("() => !document.body.classList.contains('busy')")
+    assert page.evaluate(said) == "none"
 
 
 def test_a_greyed_value_leads_to_its_reason_and_on(page: Page) -> None:
