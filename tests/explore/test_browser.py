@@ -367,3 +367,39 @@ def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) ->
         page.screenshot(path=tmp_path / "kernel.png")
         assert page.locator("table.lds tbody tr").count() >= 4
         context.close()
+
+
+def test_words_of_a_kernels_page_are_whole(browser: Browser) -> None:
+    """Neither labels of the drawing nor values in the tables are cut."""
+    from ckrules.explore import kernel_address
+    from ckrules.explore.rows import at
+
+    books = Books("2025.11")
+    given = {"variant": "rowcol_quant", "arch": "gfx942"}
+    about = Subject(select(books, given), books, "CK 2025.11")
+    wide = about.space.where("tile_m >= 256 & tile_n >= 256")
+    points = [wide.sample(1, seed=s)[0] for s in (1, 2)]
+    with serving_of(about) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(SLOWEST)
+        page = context.new_page()
+        page.goto(address)
+        named = [kernel_address.address(p, books) for p in points]
+        one = at("/kernel", Choice(), k=named[0])
+        for place in (one, f"{one}&{at('', Choice(), k=named[1])[1:]}"):
+            page.goto(address.partition("/?")[0] + place)
+            cut = page.evaluate(
+                "() => [...document.querySelectorAll('svg.tile text')].filter(t => {"
+                " const b = t.getBBox(); return b.x < 0 || b.x + b.width >"
+                " t.ownerSVGElement.viewBox.baseVal.width; }).map(t => t.textContent)"
+            )
+            assert cut == []
+            broken = page.evaluate(
+                "() => [...document.querySelectorAll('.facts td, .facts th')].filter(c =>"
+                " c.textContent.length < 20 && !/[ -]/.test(c.textContent.trim()) &&"
+                " c.getClientRects().length && (() => { const r = document.createRange();"
+                " r.selectNodeContents(c); return r.getClientRects().length > 1; })())"
+                ".map(c => c.textContent)"
+            )
+            assert broken == []
+        context.close()
