@@ -234,11 +234,31 @@ def load(path: Path) -> tuple[dict[str, Any], Document, TomlPath]:
             hits = nearest(key, KEYS, n=1)
             near = f": did you mean {hits[0]!r}?" if hits else f": known are {', '.join(KEYS)}"
             raise document.error((*at, key), f"unknown setting {key!r}{near}", key=True)
-        try:
-            out[key] = _value(KEYS[key].type, value, path.parent)
-        except TypeError as error:
-            raise document.error((*at, key), f"{key} is not {error}", key=True) from None
+        kind = KEYS[key].type
+        if kind in _INNER and isinstance(value, dict):
+            out[key] = {}
+            for name, inner in value.items():
+                where, what = (*at, key, name), f"{key} of {name}"
+                out[key][name] = _read(document, where, what, _INNER[kind], inner, path.parent)
+        else:
+            out[key] = _read(document, (*at, key), key, kind, value, path.parent)
     return out, document, at
+
+
+_INNER = {"lists": "list", "texts": "text"}
+"""Types that are tables of others."""
+
+
+def _read(document: Document, at: TomlPath, what: str, kind: str, value: Any, folder: Path) -> Any:
+    """The value of a type.
+
+    Raises:
+        UsageError: If it is of another, with its place.
+    """
+    try:
+        return _value(kind, value, folder)
+    except TypeError as error:
+        raise document.error(at, f"{what} is not {error}", key=True) from None
 
 
 def _value(kind: str, value: Any, folder: Path) -> Any:
@@ -250,10 +270,7 @@ def _value(kind: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             raise TypeError("a list of strings")
         return tuple(folder / v for v in value) if kind == "paths" else tuple(value)
-    if not isinstance(value, dict):
-        raise TypeError("a table")
-    inner = "list" if kind == "lists" else "text"
-    return {k: _value(inner, v, folder) for k, v in value.items()}
+    raise TypeError("a table")
 
 
 def _required(wanted: str | None) -> None:

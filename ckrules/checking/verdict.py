@@ -108,6 +108,8 @@ class Tally:
     unreadable: int = 0
     remarks: int = 0
     failing: int = 0
+    refusing: int = 0
+    """Legal configurations whose kernels do not take the problem that was asked about."""
 
     @property
     def configurations(self) -> int:
@@ -123,6 +125,8 @@ class Tally:
             self.remarks += 1
         else:
             self.standings[verdict.standing] += 1
+            refused = verdict.problem is not None and not verdict.problem["accepted"]
+            self.refusing += refused and verdict.standing == "legal"
         shown = [d.severity for d in verdict.diagnostics if not d.suppressor]
         errors = shown.count("error")
         self.violations += errors
@@ -134,12 +138,19 @@ class Tally:
 
         >>> Tally({"legal": 2, "illegal": 1, "in the baseline": 4}, violations=2).summary()
         '7 configurations: 2 legal, 1 illegal (2 violations), 4 in the baseline'
+        >>> Tally({"legal": 2, "illegal": 0}, violations=3, refusing=1).summary()
+        '2 configurations: 2 legal; 1 does not take the problem (3 violations)'
         """
         parts = [f"{n:,} {what}" for what, n in self.standings.items() if n or what == "legal"]
-        if self.violations:
+        violations = f" ({count(self.violations, 'violation')})"
+        if self.violations and not self.refusing:
             at = 1 if self.standings["illegal"] else 0
-            parts[at] += f" ({count(self.violations, 'violation')})"
+            parts[at] += violations
         if self.warnings:
             parts.append(count(self.warnings, "warning"))
         text = f"{count(self.configurations, 'configuration')}: {', '.join(parts)}"
+        if self.refusing:
+            does = "does" if self.refusing == 1 else "do"
+            text += f"; {self.refusing:,} {does} not take the problem"
+            text += violations if self.violations else ""
         return f"{text}; {self.unreadable:,} could not be read" if self.unreadable else text

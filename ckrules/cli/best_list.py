@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ckrules.cli.request import Request
 from ckrules.cli.terminal import progress
 from ckrules.support.errors import CkrulesError, UsageError
-from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
@@ -43,9 +42,8 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
             found = best(request.region, request.books, n, problem, told=bar.advance)
     if not found.kernels:
         return [], f"no kernel accepts {_compared(found.problems)}"
-    looked = f"of {count(found.looked_at, 'kernel')} that were looked at"
     on = _compared(found.problems)
-    return found.points, f"{found.order} on {on}, {looked}: {found.source}"
+    return found.points, f"{found.order} on {on}, {found.looked}: {found.source}"
 
 
 def _problem(line: str | None, variants: Sequence[Any]) -> Any:

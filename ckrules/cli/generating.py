@@ -133,18 +133,26 @@ def _left(folder: Path, clean: bool) -> None:
 def _one_of_each(configs: Sequence[Config], books: Books) -> list[Config]:
     """The configurations without those that make the same code as another one of them.
 
+    Those of families of which nothing is known stay, where others are.
+
     Raises:
-        UsageError: If nothing is known of what is the same.
+        UsageError: If nothing is known of what is the same for any of them.
     """
     from ckrules.engine.rules.alike import representatives, required
 
     families = [c.family for c in configs]
+    words = {f: books.of(f.variants[0]).vocabulary for f in dict.fromkeys(families)}
+    some = any(w.alike for w in words.values())
     kept: list[int] = []
-    for family in dict.fromkeys(families):
-        words = books.of(family.variants[0]).vocabulary
-        known = required(words.alike, f"{family.title} kernels")
+    for family, each in words.items():
         own = [i for i, f in enumerate(families) if f is family]
-        places = representatives(known, words.variables, (configs[i].point for i in own))
+        if some and not each.alike:
+            said = "kept: which of them make the same code is not known"
+            note(f"{count(len(own), f'{family.title} kernel')} {said}")
+            kept += own
+            continue
+        known = required(each.alike, f"{family.title} kernels")
+        places = representatives(known, each.variables, (configs[i].point for i in own))
         kept += [own[i] for i in places]
     if left := len(configs) - len(kept):
         note(f"{count(left, 'configuration')} left out: they make the same code as others")

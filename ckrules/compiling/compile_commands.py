@@ -58,7 +58,10 @@ def commands(recipe: Recipe, artifact: Artifact, name: str, tools: Toolchain) ->
     unit, result = f"./{artifact.source(name)}", f"./{artifact.result(name)}"
     compiled = f"./{name}.host.o" if artifact is Artifact.HOST else result
     compiler = str(tools.compiler)
-    words = [*recipe.launcher, compiler, *flags(recipe, artifact, tools), unit, "-o", compiled]
+    # Else the code would have a name of the folder in it, and be another one in each.
+    same = [] if artifact is Artifact.HOST else [f"-cuid={name}.{recipe.arch}"]
+    given = [*flags(recipe, artifact, tools), *same]
+    words = [*recipe.launcher, compiler, *given, unit, "-o", compiled]
     linking = [compiler, *LINK, *recipe.flags, compiled, "-o", result]
     return [words, linking] if artifact is Artifact.HOST else [words]
 

@@ -7,6 +7,7 @@ of the problems that each takes and computes wrong, and with the times that were
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections import Counter
@@ -124,6 +125,7 @@ def build(
         made = place / NAME
         words = [
             *(str(found[1]), "--driver-mode=g++", "-shared", "-fPIC", "-O2", "-std=c++17"),
+            f"-ffile-prefix-map={place}=.",
             *("-fvisibility=hidden", f"-I{place}", f"-I{place / 'runtime'}", f"-I{_DATA}"),
             *("-x", "c++", *(str(_DATA / s) for s in _SOURCES), str(place / _LISTED)),
             *("-o", str(made), "-ldl"),
@@ -326,7 +328,7 @@ def registry_json(kernels: Sequence[ManifestEntry]) -> dict[str, Any]:
 
     return {
         "metadata": {
-            "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+            "timestamp": _made().isoformat(timespec="seconds"),
             "total_kernels": len(kernels),
             "export_version": "1.0",
             "dispatcher_version": "1.0.0",
@@ -338,6 +340,16 @@ def registry_json(kernels: Sequence[ManifestEntry]) -> dict[str, Any]:
         },
         "kernels": [_exported(k) for k in kernels],
     }
+
+
+def _made() -> datetime:
+    """When the library says it was made: ``SOURCE_DATE_EPOCH``, else the beginning of that count.
+
+    The time of day would make another library of the same kernels.
+    """
+    word = os.environ.get("SOURCE_DATE_EPOCH", "")
+    seconds = int(word) if word.isascii() and word.isdigit() and len(word) < 11 else 0
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _exported(kernel: ManifestEntry) -> dict[str, Any]:

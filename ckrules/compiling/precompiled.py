@@ -36,24 +36,31 @@ class Precompiled:
         command: The compiler and its flags, without a unit, for a run that makes no file.
         files: Files that the headers include, by their path below the folder of the compilation.
             Units have to read these very files: what `flags` gives names their folder.
+        timeout: Seconds of processor time that compiling them may take.
     """
 
-    def __init__(self, command: Sequence[str], files: Mapping[str, str] | None = None) -> None:
-        self._command, self._files = tuple(command), dict(files or {})
+    def __init__(
+        self,
+        command: Sequence[str],
+        files: Mapping[str, str] | None = None,
+        timeout: float = _TIMEOUT,
+    ) -> None:
+        self._command, self._files, self._timeout = tuple(command), dict(files or {}), timeout
         self._lock = Lock()
         self._asked = 0
         self._flags: tuple[str, ...] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def flags(self, head: str) -> tuple[str, ...]:
+    def flags(self, head: str, coming: int = 1) -> tuple[str, ...]:
         """The flags with which a unit takes its headers from here; none if it had better not.
 
         Args:
             head: The directives at the head of every such unit.
+            coming: So many units are known to come, this one and others before them included.
         """
         with self._lock:
             self._asked += 1
-            if self._flags is None and self._asked >= _WORTH:
+            if self._flags is None and max(self._asked, coming) >= _WORTH:
                 self._flags = self._compiled(head)
             return self._flags or ()
 
@@ -67,12 +74,12 @@ class Precompiled:
         (folder / "headers.hpp").write_text(head + "\n", encoding="utf-8")
         result = str(folder / "headers.pch")
         asked = (*_ONE, *_clang("-emit-pch", "-o", result))
-        status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, _TIMEOUT)
+        status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, self._timeout)
         if status != 0 or not Path(result).is_file():
             return ()
         known = (*_ONE, *_clang("-include-pch", result))
         # a compiler may write what it cannot read
-        status, *_ = execute([*self._command, *known, "headers.hpp"], folder, _TIMEOUT)
+        status, *_ = execute([*self._command, *known, "headers.hpp"], folder, self._timeout)
         if status != 0:
             return ()
         return (*known, f"-I{folder}") if self._files else known
@@ -85,10 +92,15 @@ class SharedHeaders:
         self._lock = Lock()
         self._known: dict[tuple[str, ...], Precompiled] = {}
 
-    def flags(self, task: Task, tools: Toolchain) -> tuple[str, ...]:
+    def flags(self, task: Task, tools: Toolchain, coming: int = 1) -> tuple[str, ...]:
         """The flags with which a task's unit takes its headers from here.
 
         Where there are any, the folder of the compilation must not hold the runtime's headers.
+
+        Args:
+            task: The task.
+            tools: What compiles it here.
+            coming: How many such tasks there are in all, as far as that is known.
         """
         head = head_of(task)
         if head is None:
@@ -98,8 +110,8 @@ class SharedHeaders:
         files = {path: text for path, text in task.sources.items() if is_runtime_header(path)}
         key = (*command, head, *files.values())
         with self._lock:
-            shared = self._known.setdefault(key, Precompiled(command, files))
-        return shared.flags(head)
+            shared = self._known.setdefault(key, Precompiled(command, files, task.timeout))
+        return shared.flags(head, coming)
 
 
 def head_of(task: Task) -> str | None:

@@ -7,10 +7,11 @@ import os
 import shlex
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from ckrules import arch as gpu_facts
@@ -25,6 +26,7 @@ from ckrules.compiling.database import ResultsError
 from ckrules.compiling.failures import REFUSALS, TRANSIENT, Failure, FailureClass, shorten
 from ckrules.compiling.folder import ManifestEntry, manifests
 from ckrules.compiling.known_options import taken
+from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, Known, Result, Results, digest, lacks
 from ckrules.kernels.families import family_of
 from ckrules.support import files, opening
@@ -72,13 +74,20 @@ class _Running:
     pool: Executor
     summary: BuildSummary
     progress: Callable[[Result | None], None]
+    headers: SharedHeaders
     waiting: dict[Future[work.BuildOutcome], tuple[ManifestEntry, work.Task, str]] = field(
         default_factory=dict
     )
 
-    def start(self, kernel: ManifestEntry, task: work.Task, key: str) -> None:
-        """Gives a task to the executor."""
-        self.waiting[self.pool.submit(work.run, task)] = (kernel, task, key)
+    def start(self, kernel: ManifestEntry, task: work.Task, key: str, alike: int) -> None:
+        """Gives a task to the executor; so many ``alike`` are to be built in all.
+
+        Headers are precompiled for compilers on this machine, and not for those behind a launcher
+        such as ccache, which would know no unit again.
+        """
+        here = isinstance(self.pool, ThreadPoolExecutor) and not task.recipe.launcher
+        given = (partial(self.headers.flags, coming=alike),) if here else ()
+        self.waiting[self.pool.submit(work.run, task, *given)] = (kernel, task, key)
 
     def is_known(self, found: Known) -> None:
         """Counts an artifact that is there already, or is known to fail."""
@@ -147,7 +156,13 @@ class BuildSession:
             ResultsError: If a result cannot be stored.
         """
         known = results.known()
-        running = _Running(pool, BuildSummary(), progress or (lambda _: None))
+        kinds = Counter(
+            _kind(k, a)
+            for k in self.kernels
+            for a in self.options.artifacts
+            if (k.name, k.arch, a, k.ck) not in known
+        )
+        running = _Running(pool, BuildSummary(), progress or (lambda _: None), SharedHeaders())
         try:
             for kernel, task in self.tasks():
                 running.summary.total += 1
@@ -155,7 +170,7 @@ class BuildSession:
                 if found := self.already(kernel, task, known, key):
                     running.is_known(found)
                     continue
-                running.start(kernel, task, key)
+                running.start(kernel, task, key, kinds[_kind(kernel, task.artifact)])
                 while len(running.waiting) >= 2 * width:
                     self._wait(results, running)
             while running.waiting:
@@ -333,6 +348,12 @@ class BuildSession:
         steps = commands(task.recipe, task.artifact, kernel.name, tools)
         home = shlex.quote(str(kernel.folder.resolve()))
         return " && ".join([f"cd {home}", *map(shlex.join, steps)])
+
+
+def _kind(kernel: ManifestEntry, artifact: Artifact) -> tuple[object, ...]:
+    """What artifacts agree in whose units have the same headers, as far as a manifest says."""
+    family = family_of(str(kernel.config["variant"])).name
+    return family, artifact, kernel.ck, kernel.arch, tuple(kernel.defines)
 
 
 def _needs(kernel: ManifestEntry) -> tuple[CkOption, ...]:

@@ -7,7 +7,6 @@ job that it had is done by another one.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import tempfile
 import threading
@@ -206,7 +205,6 @@ _GUARD = threading.Lock()
 def _look(device: str) -> tuple[str, Discovery]:
     """On a worker: which GPUs of which machine it sees, and the devices."""
     sees = " ".join([os.uname().nodename, *(os.environ.get(name, "") for name in _SEES)])
-    _allow_children()
     return sees, pool.discover(device)
 
 
@@ -237,12 +235,3 @@ def _leave() -> str:
         lanes = list(_LANES.values())
         _LANES.clear()
     return "".join(lane.close() for lane in lanes)
-
-
-def _allow_children() -> None:
-    """Lets this process start others: dask's workers are daemons, which multiprocessing forbids.
-
-    What is started here ends with this process whatever happens (`worker.end_with_parent`).
-    """
-    config: Any = getattr(multiprocessing.current_process(), "_config", {})
-    config.pop("daemon", None)

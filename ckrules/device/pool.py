@@ -7,7 +7,6 @@ the next job goes on.
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import tempfile
@@ -22,8 +21,8 @@ from ckrules.device import logs, registry, worker
 from ckrules.device.interface import DeviceError, DeviceInfo
 from ckrules.device.jobs import Job, Phase, RunOutcome, RunStatus
 from ckrules.support.errors import UsageError
+from ckrules.support.processes import Process
 
-_CONTEXT = multiprocessing.get_context("spawn")
 OPEN_LIMIT = 120.0
 _PREPARE_LIMIT = 1800.0
 _TIMED = frozenset({Phase.LOAD, Phase.LAUNCH, Phase.TIME})
@@ -58,23 +57,18 @@ def discover(device: str = registry.DEFAULT, timeout: float = OPEN_LIMIT) -> Dis
     registry.check(device)
     with tempfile.TemporaryDirectory(prefix="ckrules-") as folder:
         log = Path(folder) / "log"
-        ours, theirs = _CONTEXT.Pipe()
-        process = _CONTEXT.Process(target=worker.look, args=(theirs, device, str(log)), daemon=True)
-        process.start()
-        theirs.close()
+        process = Process(worker.look, device, str(log))
         try:
-            if not ours.poll(timeout):
+            if not process.pipe.poll(timeout):
                 return Discovery((), (), f"looking for devices took more than {timeout:g} s")
-            kind, answer, looked = ours.recv()
+            kind, answer, looked = process.pipe.recv()
         except EOFError:
             process.join(5)
             return Discovery(
                 (), (), f"looking for devices ended by {ended(process)}{logs.tail(log)}"
             )
         finally:
-            process.kill()
-            process.join()
-            ours.close()
+            process.end()
     if kind == "found":
         return Discovery(tuple(answer), tuple(looked))
     return Discovery((), tuple(looked), answer)
@@ -87,7 +81,6 @@ class _Worker:
     index: int
     log: Path
     process: Any = None
-    pipe: Any = None
     info: DeviceInfo | None = None
     job: Job | None = None
     told: Job | None = None
@@ -133,7 +126,7 @@ class Pool:
         for each in self._workers:
             if each.process is not None and each.job is None:
                 with contextlib.suppress(OSError):
-                    each.pipe.send(None)
+                    each.process.pipe.send(None)
                 each.process.join(5)
             self._end(each)
         self._folder.cleanup()
@@ -164,9 +157,9 @@ class Pool:
                 if all(w.failures >= _OPEN_TRIES for w in self._workers):
                     raise DeviceError(f"device {self.device}: {self._workers[0].last}")
                 continue
-            ready = wait([w.pipe for w in busy], timeout=self._patience(busy))
+            ready = wait([w.process.pipe for w in busy], timeout=self._patience(busy))
             for each in busy:
-                if each.pipe in ready:
+                if each.process.pipe in ready:
                     outcome = self._hear(each)
                 elif self._late(each):
                     outcome = self._too_late(each)
@@ -179,15 +172,9 @@ class Pool:
     def _start(self, each: _Worker) -> None:
         each.log.write_bytes(b"")
         each.told = None
-        ours, theirs = _CONTEXT.Pipe()
-        each.process = _CONTEXT.Process(
-            target=worker.serve,
-            args=(theirs, self.device, each.index, str(each.log), dict(self.options)),
-            daemon=True,
+        each.process = Process(
+            worker.serve, self.device, each.index, str(each.log), dict(self.options)
         )
-        each.process.start()
-        theirs.close()
-        each.pipe = ours
         each.enter(Phase.OPEN)
 
     def _give(self, each: _Worker, job: Job) -> bool:
@@ -200,13 +187,13 @@ class Pool:
         each.job, each.told, each.started = job, job, time.monotonic()
         each.enter(Phase.LOAD)
         with contextlib.suppress(OSError):  # if it ends just now, its pipe says so next
-            each.pipe.send(job)
+            each.process.pipe.send(job)
         return True
 
     def _hear(self, each: _Worker) -> RunOutcome | None:
         """The next message: an outcome if it ends a job."""
         try:
-            kind, value = each.pipe.recv()
+            kind, value = each.process.pipe.recv()
         except (EOFError, OSError):
             return self._ended(each)
         if kind == "phase":
@@ -259,11 +246,9 @@ class Pool:
 
     def _end(self, each: _Worker) -> None:
         if each.process is not None:
-            each.process.kill()
-            each.process.join()
-            each.pipe.close()
+            each.process.end()
             self._pass_on(each)
-        each.process = each.pipe = None
+        each.process = None
         each.enter(Phase.ENDED)
 
     def _limit(self, phase: Phase) -> float:
@@ -279,7 +264,7 @@ class Pool:
         return max(0.01, min(w.since + self._limit(w.phase) - now for w in busy))
 
 
-def ended(process: Any) -> str:
+def ended(process: Process) -> str:
     """How a process ended, in words."""
     code = process.exitcode
     if code is None:

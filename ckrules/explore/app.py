@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from ckrules.engine.expr.variables import Role
 from ckrules.explore import exports, figures, kernel_address, lists, reasons
-from ckrules.explore.choice import Choice, read, word
+from ckrules.explore.choice import OWN, WHERE, Choice, read, word
 from ckrules.explore.conditions import Fault, fault, proposals
 from ckrules.explore.guard import Guard
 from ckrules.explore.kernel_page import KernelPage, beside, differing
@@ -98,6 +98,7 @@ class Pages:
         self._environment.globals.update(
             at=at,
             tabs=TABS,
+            own=[name for name in OWN if name != WHERE],
             subject=subject,
             address=partial(kernel_address.address, books=subject.books)
             if subject.kernels

@@ -94,9 +94,8 @@ def _points(
     if not found.kernels:
         return [], [], "no kernel accepts the usual problems"
     over = "one problem" if len(found.problems) == 1 else f"{len(found.problems)} usual problems"
-    looked = f"of {found.looked_at:,} that were looked at"
     times = [k.microseconds for k in found.kernels]
-    return found.points, times, f"{found.order} on {over}, {looked}: {found.source}"
+    return found.points, times, f"{found.order} on {over}, {found.looked}: {found.source}"
 
 
 def _cells(subject: Subject, point: Mapping[str, Value], columns: Sequence[str]) -> Sequence[str]:

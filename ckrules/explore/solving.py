@@ -5,15 +5,12 @@ The solver answers most questions in a second and some in minutes; the pages go 
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.codec import Point
@@ -21,7 +18,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.rules.region import Region
 from ckrules.kernels.selection import conditions
 from ckrules.support.errors import CkrulesError
-from ckrules.support.processes import end
+from ckrules.support.processes import Process
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -33,8 +30,6 @@ SECONDS = 20.0
 FIXES = 3
 """How many kernels near by are looked for."""
 _SEEN = 500  # kernels that show what is possible
-
-_CONTEXT = multiprocessing.get_context("spawn")  # threads of a server must not be forked
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,7 @@ class Solver:
     def __init__(self, region: Region, seconds: float = SECONDS) -> None:
         self._region, self._seconds = region, seconds
         self._lock = threading.Lock()
-        self._process: Any = None
-        self._pipe: Any = None
+        self._process: Process | None = None
 
     def start(self) -> None:
         """Makes the process, which takes a second, before there is a question."""
@@ -115,31 +109,20 @@ class Solver:
     def ask(self, question: Question) -> Answer:
         """The answer, as far as there is one in time; questions wait for each other."""
         with self._lock:
-            self._begin()
-            return self._asked(question)
+            return self._asked(self._begin(), question)
 
     def close(self) -> None:
         """Ends the process."""
         with self._lock:
             self._end()
 
-    def _begin(self) -> None:
-        if self._process is not None and self._process.is_alive():
-            return
-        self._end()
-        ours, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=work, args=(theirs, self._region), daemon=True)
-        # The terminal's Ctrl-C is for the server alone; a new process inherits what is blocked.
-        resource_tracker.ensure_running()  # its start would let signals through again
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-        self._pipe = ours
+    def _begin(self) -> Pipe:
+        if self._process is None or not self._process.is_alive():
+            self._end()
+            self._process = Process(work, self._region)
+        return self._process.pipe
 
-    def _asked(self, question: Question) -> Answer:
+    def _asked(self, pipe: Pipe, question: Question) -> Answer:
         answer, waits = Answer(), dict[str, str]()
         if question.excluded:
             waits["excluding"] = "which rules exclude it"
@@ -147,13 +130,13 @@ class Solver:
             waits["near"] = "what is near"
         until = time.monotonic() + self._seconds
         try:
-            self._pipe.send(question)
+            pipe.send(question)
             while waits:
-                if not self._pipe.poll(max(until - time.monotonic(), 0)):
+                if not pipe.poll(max(until - time.monotonic(), 0)):
                     self._end()
                     late = f"not decided within {self._seconds:g} s"
                     break
-                what, found, undecided = self._pipe.recv()
+                what, found, undecided = pipe.recv()
                 said = waits.pop(what)
                 setattr(answer, what, found)
                 if undecided:
@@ -166,8 +149,9 @@ class Solver:
         return answer
 
     def _end(self) -> None:
-        end(self._process, self._pipe)
-        self._process = self._pipe = None
+        if self._process is not None:
+            self._process.end()
+        self._process = None
 
 
 def work(pipe: Pipe, region: Region) -> None:

@@ -9,7 +9,7 @@ from ckrules.kernels.block_map import BlockMap
 
 _SIDE = 380.0  # of the larger of M and N
 _GAP = 26.0
-_LEFT, _TOP = 46.0, 30.0
+_LEFT, _TOP = 66.0, 30.0
 _CELLS = 64  # warp tiles along a side that are drawn one by one
 _COLORS = 8
 
@@ -100,7 +100,7 @@ def _result(tile: BlockMap, at: tuple[float, float], size: tuple[float, float]) 
         title = "C: its columns are permuted within the tile"
         yield _cell((0, 0), (1, 1), at, size, 7, "permuted", title)
         return
-    roomy = size[0] / columns > 22 and size[1] / rows > 13
+    roomy = size[0] / columns > 26 and size[1] / rows > 13
     for i in range(min(rows, _CELLS)):
         for j in range(min(columns, _CELLS)):
             wave = tile.wave(i, j)

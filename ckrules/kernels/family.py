@@ -12,6 +12,7 @@ object, or an entry point of the group ``ckrules.families`` (see `ckrules.kernel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@cache
 def _at(place: str) -> Any:
-    """The object at ``module:NAME``, imported now; of a class, one."""
+    """The object at ``module:NAME``, imported now; of a class, one, which is made once."""
     module, _, name = place.partition(":")
     found = getattr(import_module(module), name)
     return found() if isinstance(found, type) else found

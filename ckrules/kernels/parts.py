@@ -95,6 +95,8 @@ class Problems(Protocol):
     name: str
     """What a problem is, such as ``convolution``: problems of one name are of one type."""
 
+    def __hash__(self) -> int: ...
+
     def parse(self, text: str) -> Any:
         """The problem that one line of text says; raises `UsageError`."""
 

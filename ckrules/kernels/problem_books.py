@@ -12,7 +12,7 @@ from typing import Any
 
 from ckrules.arch import Gpu, load_all
 from ckrules.engine.expr import Value
-from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
 from ckrules.kernels.families import families, family_of, problems_of
@@ -67,6 +67,11 @@ def accepted(problems: Problems, problem: Any) -> dict[str, Value]:
     1
     """
     values = problems.values(problem)
-    for node in problems.fields():
-        domain_of(node).accept(values[domain_of(node).name])
+    for domain in _domains(problems):
+        domain.accept(values[domain.name])
     return values
+
+
+@lru_cache(maxsize=32)
+def _domains(problems: Problems) -> tuple[Domain, ...]:
+    return tuple(map(domain_of, problems.fields()))

@@ -6,9 +6,10 @@ estimates against measurements and corrects them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,23 +25,89 @@ CAUTION = 1.25
 """So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
 
 
-@dataclass(frozen=True, slots=True)
+T = TypeVar("T")
+
+
+class KernelColumns(dict[str, Any]):
+    """Columns of kernels, which do not change: what follows from them alone is computed `once`."""
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        super().__init__(columns)
+        self.known: dict[str, Any] = {}
+
+
+def once(columns: Mapping[str, Any], what: str, make: Callable[[], T]) -> T:
+    """What follows from columns alone: made now, if not before.
+
+    >>> columns = KernelColumns({})
+    >>> once(columns, "size", lambda: 1), once(columns, "size", lambda: 2)
+    (1, 1)
+    """
+    known = columns.known if isinstance(columns, KernelColumns) else {}
+    if what not in known:
+        known[what] = make()
+    found: T = known[what]
+    return found
+
+
+class Explained(Protocol):
+    """What the times of an estimate are made of, computed when it is asked for."""
+
+    def bounds(self) -> Mapping[str, Floats]:
+        """By what could limit a kernel, the microseconds that it would take if nothing else did."""
+
+    def figures(self) -> Mapping[str, Floats]:
+        """Blocks, blocks of a compute unit at once, useful shares: what `rank --explain` prints."""
+
+    def features(self) -> Mapping[str, Floats]:
+        """Numbers without a unit that say how kernel and problem fit: what models learn from."""
+
+    def situation(self) -> Mapping[str, float]:
+        """The same of the problem alone."""
+
+    def assumed(self) -> Mapping[str, str]:
+        """Values of fields whose effect was never measured, by ``field = value``, with what was
+        assumed of them."""
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """The estimated times of kernels on one problem, and what they are made of."""
+    """The estimated times of kernels on one problem, and what they are made of.
+
+    What it has beside the times is as in `Explained`, and takes longer to compute than these.
+
+    Args:
+        microseconds: The whole time of a launch, for each kernel.
+        explained: What says the rest.
+    """
 
     microseconds: Floats
-    """The whole time of a launch."""
-    bounds: Mapping[str, Floats]
-    """By what could limit a kernel, the microseconds that it would take if nothing else did."""
-    figures: Mapping[str, Floats]
-    """Blocks, blocks of a compute unit at once, useful shares: what `rank --explain` prints."""
-    features: Mapping[str, Floats]
-    """Numbers without a unit that say how kernel and problem fit: what models learn from."""
-    situation: Mapping[str, float]
-    """The same of the problem alone."""
-    assumed: Mapping[str, str]
-    """Values of fields whose effect was never measured, by ``field = value``, with what was
-    assumed of them."""
+    explained: Explained
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Floats]:
+        """See `Explained.bounds`."""
+        return self.explained.bounds()
+
+    @cached_property
+    def figures(self) -> Mapping[str, Floats]:
+        """See `Explained.figures`."""
+        return self.explained.figures()
+
+    @cached_property
+    def features(self) -> Mapping[str, Floats]:
+        """See `Explained.features`."""
+        return self.explained.features()
+
+    @cached_property
+    def situation(self) -> Mapping[str, float]:
+        """See `Explained.situation`."""
+        return self.explained.situation()
+
+    @cached_property
+    def assumed(self) -> Mapping[str, str]:
+        """See `Explained.assumed`."""
+        return self.explained.assumed()
 
     def limits(self) -> list[str]:
         """What limits each kernel: the bound that takes longest."""

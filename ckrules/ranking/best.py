@@ -19,6 +19,7 @@ from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.ranking.ranker import Ranked, Ranker, Ranking
 from ckrules.ranking.search import SAMPLE, Search
 from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.region import Region
@@ -36,12 +37,25 @@ class Best:
         looked_at: How many kernels times were predicted of.
         source: Where the times come from, in words.
         problems: What they were compared by.
+        accepting: How many kernels accept all of the problems.
     """
 
     kernels: Sequence[Ranked]
     looked_at: int
     source: str
     problems: Sequence[Any]
+    accepting: int
+
+    @property
+    def looked(self) -> str:
+        """How many were looked at, in words.
+
+        >>> Best([], 26, "", ["a", "b"], 26).looked, Best([], 8000, "", ["a"], 2000000).looked
+        ('of 26 kernels that accept them', 'of 2,000,000 kernels that accept it 8,000 looked at')
+        """
+        it = "it" if len(self.problems) == 1 else "them"
+        text = f"of {count(self.accepting, 'kernel')} that accept{'s' * (self.accepting == 1)} {it}"
+        return text if self.looked_at == self.accepting else f"{text} {self.looked_at:,} looked at"
 
     @property
     def points(self) -> list[Point]:
@@ -107,19 +121,17 @@ def best(
     """
     ranker = Ranker() if ranker is None else ranker
 
-    def searched(part: Region, problems: Sequence[Any]) -> Ranking:
-        candidates = Together(part, books, tuple(problems))
-        search = Search(candidates, Means(ranker), seed=seed, limit=n)
-        return search.run(sample).ranking
-
-    found, problems = [], dict[str, Any]()
+    found, problems, accepting = [], dict[str, Any](), 0
     for part in comparable(region):
         asked = _problems(part, problem)
         problems |= {str(p): p for p in asked}
-        found.append(searched(part, asked))
+        candidates = Together(part, books, tuple(asked))
+        search = Search(candidates, Means(ranker), seed=seed, limit=n)
+        found.append(search.run(sample).ranking)
+        accepting += candidates.space.count()
         if told is not None:
             told(1)
-    return _in_turn(found, n, list(problems.values()))
+    return _in_turn(found, n, list(problems.values()), accepting)
 
 
 def best_of(
@@ -142,16 +154,17 @@ def best_of(
     for point in points:
         apart = timing(str(point["variant"])).apart
         groups.setdefault(tuple(point[f] for f in apart), []).append(point)
-    found, problems = [], dict[str, Any]()
+    found, problems, accepting = [], dict[str, Any](), 0
     for members in groups.values():
         values = {k: tuple(dict.fromkeys(p[k] for p in members)) for k in members[0]}
         asked = _asked(values, problem)
         problems |= {str(p): p for p in asked}
         accepts = [Applicability(str(p), books) for p in asked]
         left = [p for p in members if all(a(p) == [] for a in accepts)]
+        accepting += len(left)
         tables = [(KernelTable.of_points(left, books), left)] if left else []
         found.append(Means(ranker).rank(tables, tuple(asked), n))
-    return _in_turn(found, n, list(problems.values()))
+    return _in_turn(found, n, list(problems.values()), accepting)
 
 
 def comparable(region: Region) -> Iterator[Region]:
@@ -193,12 +206,12 @@ def _asked(values: Mapping[str, Sequence[Any]], problem: Any) -> Sequence[Any]:
     return found
 
 
-def _in_turn(found: Sequence[Ranking], n: int, problems: Sequence[Any]) -> Best:
+def _in_turn(found: Sequence[Ranking], n: int, problems: Sequence[Any], accepting: int) -> Best:
     """The first of each ranking, then the second of each, … until there are enough."""
     rows = zip_longest(*(r.kernels for r in found))
     kernels = list(islice((k for row in rows for k in row if k is not None), n))
     sources = dict.fromkeys(r.source for r in found if r.kernels)
-    return Best(kernels, sum(r.looked_at for r in found), "; ".join(sources), problems)
+    return Best(kernels, sum(r.looked_at for r in found), "; ".join(sources), problems, accepting)
 
 
 @dataclass(frozen=True)

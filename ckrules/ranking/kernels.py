@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules import arch as gpu_facts
 from ckrules.kernels.families import family_of
+from ckrules.kernels.timing import KernelColumns
 from ckrules.output.columns import Column, Columns
 from ckrules.support.errors import UsageError
 
@@ -70,7 +71,7 @@ class KernelTable:
         if gpu.performance is None:
             raise UsageError(f"nothing is known of the speeds of {arch}: no time can be estimated")
         chosen = gpu.performance.product(product)
-        return cls(books, family_of(variant), columns, gpu, chosen)
+        return cls(books, family_of(variant), KernelColumns(columns), gpu, chosen)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))

@@ -88,18 +88,26 @@ class Ranker:
 
     def times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds of every kernel of a table."""
+        return self.learned_times(table, problem)[0]
+
+    def learned_times(self, table: KernelTable, problem: Any) -> tuple[Any, Any]:
+        """The same, and of which kernels a model that has seen such kernels says so.
+
+        Raises:
+            UsageError: If nothing is known of their times.
+        """
         estimate = table.estimate(problem)
         model = self.model_of(table)
         if model is None:
-            return estimate.microseconds
-        return model.predict(table, problem, estimate).microseconds
+            return estimate.microseconds, np.zeros(len(table), dtype=np.bool_)
+        return model.predict(table, problem, estimate).microseconds, model.measured(table)
 
     def ordered_times(self, table: KernelTable, problem: Any) -> Any:
         """The predicted microseconds by which kernels are ordered, with `CAUTION`."""
-        times, model = self.times(table, problem), self.model_of(table)
-        if model is None:
+        times, learned = self.learned_times(table, problem)
+        if self.model_of(table) is None:
             return times
-        return np.where(model.measured(table), times, times * CAUTION)
+        return np.where(learned, times, times * CAUTION)
 
     def _some(
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int

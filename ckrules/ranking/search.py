@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.engine.expr.variables import Role, domain_of
+from ckrules.ranking.candidates import PointRows
 from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.ranker import Ranked, Ranker, Ranking
 
@@ -68,12 +69,17 @@ class Search:
     ) -> None:
         self.candidates, self.ranker, self.product = candidates, ranker, product
         self.seed, self.limit = seed, limit
-        self.looked_at = 0
+        self._looked: set[tuple[Any, ...]] = set()
         self.leaders: list[Ranked] = []
         """The best kernel found of each method, fastest first."""
         self._seen: set[tuple[Any, ...]] = set()
         self._assumed: dict[str, str] = {}
         self._source = ""
+
+    @property
+    def looked_at(self) -> int:
+        """How many kernels times were predicted of, each counted once."""
+        return len(self._looked)
 
     def run(
         self, sample: int = SAMPLE, kernels: int | None = None, seconds: float | None = None
@@ -167,11 +173,23 @@ class Search:
             yield KernelTable.of_points(points, books, self.product), points
 
     def _rank(self, tables: Iterable[tuple[KernelTable, Sequence[Point]]]) -> list[Ranked]:
-        ranking = self.ranker.rank(tables, self.candidates.problem, max(KEPT, self.limit) * 4)
-        self.looked_at += ranking.looked_at
+        ranking = self.ranker.rank(
+            map(self._noted, tables), self.candidates.problem, max(KEPT, self.limit) * 4
+        )
         self._assumed |= ranking.assumed
         self._source = ranking.source or self._source
         return list(ranking.kernels)
+
+    def _noted(
+        self, looked: tuple[KernelTable, Sequence[Point]]
+    ) -> tuple[KernelTable, Sequence[Point]]:
+        """A table, its kernels being counted unless they were before."""
+        names, points = self.candidates.space.names, looked[1]
+        if isinstance(points, PointRows):
+            self._looked.update(zip(*(points.columns[n].rows() for n in names), strict=True))
+        else:
+            self._looked.update(tuple(p[n] for n in names) for p in points)
+        return looked
 
     def _merged(self, old: Sequence[Ranked], new: Sequence[Ranked]) -> list[Ranked]:
         """The fastest of both, with as many different times as can be: equal ones are alike."""

@@ -26,13 +26,11 @@ def of_sides(a: Region, b: Region, title: str) -> Report:
         title: The part of the space that is compared, in words.
     """
     found = diff(a, b)
-    facts = [
-        (f"only {found.only_a.title}", f"{found.only_a.count:,}"), ("both", f"{found.both:,}"),
-        (f"only {found.only_b.title}", f"{found.only_b.count:,}"),
-    ]  # fmt: skip
+    labels = (f"only {found.only_a.title}", "both", f"only {found.only_b.title}")
+    counts = (found.only_a.count, found.both, found.only_b.count)
+    facts = [(label, f"{n:,}") for label, n in zip(labels, counts, strict=True)]
     if found.dropped:
         facts.append(("compared without", ", ".join(found.dropped)))
-    labels, counts = zip(*((name, int(n.replace(",", ""))) for name, n in facts[:3]), strict=True)
     text = (
         "Both sides accept the same configurations, which is proven for all of them."
         if found.equal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from ckrules.compiling import folder as folders
 from ckrules.device import asked
 from ckrules.device.execute import opener_named, same_tensors
 from ckrules.device.jobs import OPENER
-from ckrules.device.prediction import predict
+from ckrules.device.prediction import WrongSums
 from ckrules.kernels.families import family_of, problems_of
 from ckrules.support.errors import UsageError
 
@@ -96,8 +96,11 @@ class BuiltKernel:
     def _wrong(self, problem: Problem) -> tuple[str, ...]:
         """The rules that say that it takes the problem and computes something else."""
         with asked.readable(self.entry):
-            known = predict(self.entry, problem)
-        return known.wrong if known is not None else ()
+            return self._wrong_sums(problem)
+
+    @cached_property
+    def _wrong_sums(self) -> WrongSums:
+        return WrongSums(self.entry)
 
     def tensors(self, problem: Problem) -> tuple[Tensor, ...]:
         """The tensors of a problem, as its host library takes them.
@@ -109,10 +112,46 @@ class BuiltKernel:
         same_tensors(self.library.info, found)
         return found.all
 
-    def operation(self, problem: Problem) -> tuple[object, ...]:
-        """What it computes of which tensors: kernels of one operation can stand for each other."""
-        found = problems_of(self.variant).tensors(problem, self.config)
-        return found.key(), tuple((t.name, t.direction, t.dtype, t.order) for t in found.all)
+    def operation(self, problem: Problem) -> Operation:
+        """What it computes of which tensors, and the values of fields from which that follows."""
+        config = _Noted(self.config)
+        found = problems_of(self.variant).tensors(problem, config)
+        tensors = tuple((t.name, t.direction, t.dtype, t.order) for t in found.all)
+        return Operation((found.key(), tensors), config.read)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a kernel computes of a problem."""
+
+    what: tuple[object, ...]
+    """Kernels for which this is the same can stand for each other."""
+    read: Mapping[str, Any]
+    """The values of the fields from which it follows; None: a field that is not there."""
+
+    def same(self, config: Mapping[str, Any]) -> bool:
+        """Whether a kernel computes the same because it agrees in these fields."""
+        return all(config.get(name) == value for name, value in self.read.items())
+
+
+class _Noted(Mapping[str, Any]):
+    """A configuration that notes which of its fields are read."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
+        self.read: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.read[name] = self._config.get(name)
+        return self._config[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self.read |= self._config
+        return iter(self._config)
+
+    def __len__(self) -> int:
+        self.read |= self._config
+        return len(self._config)
 
 
 def of_gpu(entries: Iterable[ManifestEntry], arch: str | None, where: str) -> list[ManifestEntry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from itertools import combinations
@@ -16,14 +16,17 @@ from ckrules.kernels.timing import CAUTION
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.padding import larger
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Problem, Tensor
+    from ckrules.ranking.kernels import KernelTable
     from ckrules.ranking.learned import TimeModel
-    from ckrules.runtime.built import BuiltKernel
+    from ckrules.runtime.built import BuiltKernel, Operation
     from ckrules.runtime.measured import Measured
 
 _SHOWN = 3
+_TABLES = 64
 
 
 class Source(StrEnum):
@@ -90,11 +93,13 @@ class Chooser:
         kernels: The kernels.
         measured: What a results database knows of a problem and variant.
         model: The model of times, as `ckrules.ranking.ranker.Ranker` takes it.
+        tables: The tables of kernels that were compared.
     """
 
     kernels: Sequence[BuiltKernel]
     measured: Callable[[Problem, str], Measured]
     model: TimeModel | bool | None = None
+    tables: Recent[tuple[int, ...], KernelTable] = field(default_factory=lambda: Recent(_TABLES))
 
     def taking(self, problem: Problem, wanted: Mapping[str, Any]) -> list[BuiltKernel]:
         """The kernels that take a problem as it is.
@@ -146,8 +151,8 @@ class Chooser:
 
     def _chosen(self, problem: Problem, best: _Candidate, time: _Time, count: int) -> Choice:
         kernel = best.kernel
-        small, large = kernel.tensors(problem), kernel.tensors(best.runs)
-        total = time.microseconds
+        small, total = kernel.tensors(problem), time.microseconds
+        large = small if best.runs == problem else kernel.tensors(best.runs)
         if total is not None and best.runs != problem:
             total += _copying(kernel.entry.arch, small, large)
         return Choice(kernel, problem, best.runs, time.source, total, count, small, large)
@@ -187,24 +192,29 @@ class Chooser:
 
     def _predicted(self, kernels: Sequence[BuiltKernel], problem: Problem, ck: str) -> list[_Time]:
         """The times that models or estimates say; unknown where nothing does."""
-        from ckrules.ranking.kernels import KernelTable
         from ckrules.ranking.learned import TimeModel
         from ckrules.ranking.ranker import Ranker
 
-        points = [dict(k.config) for k in kernels]
         try:
-            table = KernelTable.of_points(points, _books(ck))
-            ranking = Ranker(self.model).rank([(table, points)], problem, len(points))
+            times, learned = Ranker(self.model).learned_times(self._table(kernels, ck), problem)
         except CkrulesError:  # nothing is known of the times of the family, GPU or release
             if isinstance(self.model, TimeModel):
                 raise  # somebody asked for this model
-            return [_Time(None, Source.UNKNOWN)] * len(points)
-        said = {id(r.point): r for r in ranking.kernels}
-        found = []
-        for point in points:
-            r = said[id(point)]
-            source = Source.MODEL if r.learned else Source.ESTIMATE
-            found.append(_Time(r.microseconds, source, 1.0 if r.learned else CAUTION))
+            return [_Time(None, Source.UNKNOWN)] * len(kernels)
+        return [
+            _Time(time, Source.MODEL) if known else _Time(time, Source.ESTIMATE, CAUTION)
+            for time, known in zip(times.tolist(), learned.tolist(), strict=True)
+        ]
+
+    def _table(self, kernels: Sequence[BuiltKernel], ck: str) -> KernelTable:
+        """The table of some of the kernels, kept: few sets of kernels take most problems."""
+        from ckrules.ranking.kernels import KernelTable
+
+        key = tuple(map(id, kernels))
+        found = self.tables.get(key)
+        if found is None:
+            found = KernelTable.of_points([dict(k.config) for k in kernels], _books(ck))
+            self.tables[key] = found
         return found
 
 
@@ -222,9 +232,14 @@ def _copying(arch: str, small: Sequence[Tensor], large: Sequence[Tensor]) -> flo
 
 def _one_operation(kernels: Iterable[BuiltKernel], problem: Problem) -> None:
     """Complains if kernels compute different things of the same sizes."""
+    known: list[Operation] = []
     groups: dict[tuple[object, ...], list[BuiltKernel]] = {}
     for kernel in kernels:
-        groups.setdefault(kernel.operation(problem), []).append(kernel)
+        found = next((o for o in known if o.same(kernel.config)), None)
+        if found is None:
+            found = kernel.operation(problem)
+            known.append(found)
+        groups.setdefault(found.what, []).append(kernel)
     if len(groups) < 2:
         return
     parts = list(groups.values())

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,6 +25,7 @@ from ckrules.runtime.choosing import Choice, Chooser
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.pending import Pending, start
 from ckrules.support.errors import UsageError
+from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.engine import Engine, Outcome
     from ckrules.runtime.isolated import IsolatedEngine
-    from ckrules.runtime.measured import Measured, Timings
+    from ckrules.runtime.measured import Measured, Recorded, Timings
+
+KEPT = 4096
+"""So many problems are remembered with what was chosen for them; those not asked for longest go."""
 
 
 class Dispatcher:
@@ -90,10 +95,11 @@ class Dispatcher:
             raise UsageError("an open device cannot be given to a worker: give its name")
         self._index, self._options = index, dict(options or {})
         self._isolated, self._timeout, self._record = isolated, timeout, record
-        self._model = model
         self._kernels = tuple(BuiltKernel.of(k, opener) for k in built)
-        self._choices: dict[tuple[Any, ...], Choice] = {}
-        self._measured: dict[tuple[Problem, str], Measured] = {}
+        self._choices: Recent[tuple[Any, ...], Choice] = Recent(KEPT)
+        self._measured: Recent[tuple[Problem, str], Measured] = Recent(KEPT)
+        self._recorded: Recorded | None = None
+        self._chooser = Chooser(self._kernels, self._known, model)
         self._engine: Engine | IsolatedEngine | None = None
         self._timings: Timings | None = None
         self._pool: ThreadPoolExecutor | None = None
@@ -117,7 +123,7 @@ class Dispatcher:
         asked, fields = asked_for(problem, variant, wanted, self._kernels)
         with self._lock:
             try:
-                return [k.name for k in self._chooser().taking(asked, fields)]
+                return [k.name for k in self._chooser.taking(asked, fields)]
             except NoKernelError:
                 return []
 
@@ -146,7 +152,7 @@ class Dispatcher:
             return found
         asked, fields = asked_for(problem, variant, wanted, self._kernels)
         with self._lock:
-            found = self._chooser().choose(asked, fields)
+            found = self._chooser.choose(asked, fields)
             if key:
                 self._choices[key] = found
         return found
@@ -261,7 +267,7 @@ class Dispatcher:
             return Pending()
         books = wishes.books(ck, self._kernels)
         points = wishes.fastest(
-            asked, {**fields, "arch": self.arch}, where, books, count, self._model
+            asked, {**fields, "arch": self.arch}, where, books, count, self._chooser.model
         )
         return self.declare([Config(p) for p in points], ck=books.ck)
 
@@ -279,6 +285,7 @@ class Dispatcher:
             known = {(k.name, k.entry.ck) for k in self._kernels}
             if (entry.name, entry.ck) not in known:
                 self._kernels = (*self._kernels, kernel)
+                self._chooser = replace(self._chooser, kernels=self._kernels)
                 self._choices.clear()
 
     def refresh(self) -> None:
@@ -286,6 +293,7 @@ class Dispatcher:
         with self._lock:
             self._choices.clear()
             self._measured.clear()
+            self._recorded = None
 
     def close(self) -> None:
         """Gives the device back; a later run opens it again."""
@@ -306,17 +314,20 @@ class Dispatcher:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _chooser(self) -> Chooser:
-        return Chooser(self._kernels, self._known, self._model)
-
     def _known(self, problem: Problem, variant: str) -> Measured:
         """What the results database says, asked once."""
-        from ckrules.runtime import measured
+        found = self._measured.get((problem, variant))
+        if found is None:
+            found = self._results().on(problem, variant)
+            self._measured[problem, variant] = found
+        return found
 
-        key = (problem, variant)
-        if key not in self._measured:
-            self._measured[key] = measured.on(self.results, self.arch, problem, variant)
-        return self._measured[key]
+    def _results(self) -> Recorded:
+        from ckrules.runtime.measured import Recorded
+
+        if self._recorded is None:
+            self._recorded = Recorded(self.results, self.arch)
+        return self._recorded
 
     def _opened(self) -> Engine | IsolatedEngine:
         """The engine of this process, opened now if it is not yet."""
@@ -363,6 +374,7 @@ class Dispatcher:
         engine = self._engine
         info = engine.device.info if isinstance(engine, Engine) else engine.info
         self._timings.add(choice.kernel, choice.runs, info, outcome.milliseconds)
+        self._results().note(choice.runs, choice.kernel.variant)
         self._measured.pop((choice.runs, choice.kernel.variant), None)
         for key in [k for k, c in self._choices.items() if c.problem == choice.problem]:
             del self._choices[key]

@@ -6,7 +6,6 @@ still uses is not handed to another.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from ckrules.device.tensors import size
 from ckrules.kernels.families import problems_of
 from ckrules.runtime.padding import Shape, runs
 from ckrules.support.errors import UsageError
+from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
     from ckrules.device.jobs import LaunchableKernel
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PLANS = 256
 """So many argument blocks are kept: frameworks hand out the same addresses again and again."""
+_LAYOUTS = 4096
 _WORKSPACE = "workspace"
 
 
@@ -89,8 +90,8 @@ class Engine:
         self.device = device
         self._streams = device if isinstance(device, Streaming) else None  # asking takes long
         self._kernels: dict[KernelFile, _Loaded] = {}
-        self._layouts: dict[tuple[KernelFile, Problem], _Layout] = {}
-        self._plans: OrderedDict[tuple[Any, ...], Sequence[Fill | Launch]] = OrderedDict()
+        self._layouts: Recent[tuple[KernelFile, Problem], _Layout] = Recent(_LAYOUTS)
+        self._plans: Recent[tuple[Any, ...], Sequence[Fill | Launch]] = Recent(_PLANS)
         self._buffers: dict[tuple[int, str], tuple[int, int]] = {}
         self._events: list[Any] = []
 
@@ -151,8 +152,6 @@ class Engine:
             kernel = self.loaded(file)
             found = kernel.library.plan(problem, addresses, workspace, kernel.room)
             self._plans[key] = found
-            if len(self._plans) > _PLANS:
-                self._plans.popitem(last=False)
         return found
 
     def _layout(self, call: Call) -> _Layout:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import tempfile
 from collections.abc import Mapping
-from multiprocessing import process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +15,12 @@ from ckrules.device.pool import OPEN_LIMIT, ended
 from ckrules.runtime.engine import Call, Outcome
 from ckrules.runtime.errors import KernelFaultError
 from ckrules.support.errors import UsageError
-from ckrules.support.processes import end
+from ckrules.support.processes import Process
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     Pipe = Connection[Any, Any]
-
-_CONTEXT = multiprocessing.get_context("spawn")
 
 
 class IsolatedEngine:
@@ -43,9 +39,7 @@ class IsolatedEngine:
         self.device, self.index, self.options, self.timeout = device, index, options, timeout
         self._folder = tempfile.TemporaryDirectory(prefix="ckrules-")
         self._log = Path(self._folder.name) / "log"
-        self._process: Any = None
-        self._pipe: Any = None
-        self.info = self._start()
+        self._process, self.info = self._start()
 
     def run(self, call: Call) -> Outcome:
         """Carries out a call; its inputs are bytes and its results are read back.
@@ -55,69 +49,63 @@ class IsolatedEngine:
             DeviceError: If the device refuses an operation.
             UsageError: If the kernel cannot be opened or refuses the problem.
         """
-        if self._process is None or not self._process.is_alive():
-            self._end()
-            self._start()
+        if not self._process.is_alive():
+            self._process.end()
+            self._process, _ = self._start()
         what = f"{call.kernel.name} on {call.problem}"
         os.truncate(self._log, 0)
         try:
-            self._pipe.send(call)
-            if not self._pipe.poll(self.timeout):
-                self._end()
+            self._process.pipe.send(call)
+            if not self._process.pipe.poll(self.timeout):
                 raise KernelFaultError(f"{what}: not done after {self.timeout:g} s")
-            kind, answer = self._pipe.recv()
+            kind, answer = self._process.pipe.recv()
         except (EOFError, OSError):
-            raise KernelFaultError(f"{what}: the worker ended by {self._how()}") from None
+            how = self._how(self._process)
+            raise KernelFaultError(f"{what}: the worker ended by {how}") from None
+        except BaseException:  # out of time or interrupted: its answer is not the next call's
+            self._process.end()
+            raise
         if kind == "done":
             outcome: Outcome = answer
             return outcome
         raise UsageError(answer) if kind == "refused" else DeviceError(answer)
 
-    def _start(self) -> DeviceInfo:
+    def _start(self) -> tuple[Process, DeviceInfo]:
         self._log.write_bytes(b"")
-        ours, theirs = _CONTEXT.Pipe()
-        args = (theirs, self.device, self.index, str(self._log), dict(self.options))
-        self._process = _CONTEXT.Process(target=serve, args=args, daemon=True)
-        self._process.start()
-        theirs.close()
-        self._pipe = ours
+        made = Process(serve, self.device, self.index, str(self._log), dict(self.options))
         try:
-            if not ours.poll(OPEN_LIMIT):
-                self._end()
+            if not made.pipe.poll(OPEN_LIMIT):
+                made.end()
                 raise DeviceError(f"device {self.device}: opening it took too long")
-            kind, answer = ours.recv()
+            kind, answer = made.pipe.recv()
         except (EOFError, OSError):
-            raise DeviceError(f"device {self.device}: the worker ended by {self._how()}") from None
+            said = f"the worker ended by {self._how(made)}"
+            raise DeviceError(f"device {self.device}: {said}") from None
         if kind == "open":
-            info: DeviceInfo = answer
-            return info
-        self._end()
+            return made, answer
+        made.end()
         raise UsageError(answer) if kind == "refused" else DeviceError(answer)
 
-    def _how(self) -> str:
-        """How the worker ended; it is gone then."""
-        self._process.join(5)
-        said = f"{ended(self._process)}{logs.tail(self._log)}"
-        self._end()
+    def _how(self, worker: Process) -> str:
+        """How a worker ended; it is gone then."""
+        worker.join(5)
+        said = f"{ended(worker)}{logs.tail(self._log)}"
+        worker.end()
         return said
-
-    def _end(self) -> None:
-        end(self._process, self._pipe)
-        self._process = self._pipe = None
 
     def close(self) -> None:
         """Ends the worker."""
-        if self._process is not None:
+        if self._process.is_alive():
             with contextlib.suppress(OSError):
-                self._pipe.send(None)
+                self._process.pipe.send(None)
             self._process.join(5)
-        self._end()
+        self._process.end()
         self._folder.cleanup()
 
     def forget(self) -> None:
         """In a forked child: the worker and its log are the parent's, which is not to notice."""
         self._folder._finalizer.detach()  # type: ignore[attr-defined]
-        process._children.discard(self._process)  # type: ignore[attr-defined]
+        self._process.forget()
 
 
 def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, str]) -> None:

@@ -6,9 +6,11 @@ that were recorded. What they computed was not looked at; that is what the table
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +86,62 @@ class Measured:
     """Kernels that miscomputed the problem, crashed or hung when they were validated."""
 
 
+_NOTHING = Measured()
+
+
+class Recorded:
+    """What a results database knows of kernels of a GPU, problem by problem.
+
+    Which problems it knows of is read again only where its files have changed.
+
+    Args:
+        place: The database; it need not be there.
+        arch: The GPU.
+    """
+
+    def __init__(self, place: Path, arch: str) -> None:
+        self.place, self.arch = place, arch
+        self._problems: set[tuple[str, str]] = set()
+        self._state: tuple[object, ...] = ()
+
+    def on(self, problem: Problem, variant: str) -> Measured:
+        """See `on`."""
+        if self._state != (state := self._files()):
+            self._problems, self._state = problems(self.place, self.arch), state
+        if (variant, str(problem)) not in self._problems:
+            return _NOTHING
+        return on(self.place, self.arch, problem, variant)
+
+    def note(self, problem: Problem, variant: str) -> None:
+        """What this process has stored since need not be looked for."""
+        self._problems.add((variant, str(problem)))
+        self._state = self._files()
+
+    def _files(self) -> tuple[object, ...]:
+        """What changes when somebody writes; newer rows are in a file beside the database."""
+        found = []
+        for path in (str(self.place), f"{self.place}-wal"):
+            with suppress(OSError):
+                stat = os.stat(path)
+                found.append((path, stat.st_ino, stat.st_size, stat.st_mtime_ns))
+        return tuple(found)
+
+
+def problems(place: Path, arch: str) -> set[tuple[str, str]]:
+    """The variants and problems of which a results database has rows for a GPU.
+
+    Raises:
+        ResultsError: If it cannot be read.
+    """
+    known: set[tuple[str, str]] = set()
+    if place.exists():
+        for table in (Runs, Timings):
+            with table(place, reading=True) as rows:
+                for row in rows.records(where="arch = ?", values=(arch,)):
+                    known.add((row["op_type"], row["problem"]))
+    return known
+
+
 def on(place: Path, arch: str, problem: Problem, variant: str) -> Measured:
     """What a results database knows of kernels of a GPU on a problem.
 
@@ -113,14 +171,7 @@ def everything(place: Path, arch: str) -> Iterator[MeasuredTime]:
     Raises:
         ResultsError: If the database cannot be read.
     """
-    if not place.exists():
-        return
-    known: set[tuple[str, str]] = set()
-    for table in (Runs, Timings):
-        with table(place, reading=True) as rows:
-            for row in rows.records(where="arch = ?", values=(arch,)):
-                known.add((row["op_type"], row["problem"]))
-    for variant, text in sorted(known):
+    for variant, text in sorted(problems(place, arch)):
         try:
             problem = problems_of(variant).parse(text)
         except UsageError:  # of a family that is not there, or of another version

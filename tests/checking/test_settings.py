@@ -120,10 +120,11 @@ def test_show_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ('\narhc = "x"\n', "ckrules.toml:2:1: unknown setting 'arhc': did you mean 'arch'?"),
         ("select = 3\n", "ckrules.toml:1:1: select is not a list of strings"),
         ("arch = 3\n", "ckrules.toml:1:1: arch is not a string"),
-        ("\n[severity]\nTILE001 = 3\n", "ckrules.toml:2:1: severity is not a string"),
+        ("\n[severity]\nTILE001 = 3\n", "ckrules.toml:3:1: severity of TILE001 is not a string"),
+        ("severity = 3\n", "ckrules.toml:1:1: severity is not a table"),
         (
             "[per-file-ignores]\na = 1\n",
-            "ckrules.toml:1:1: per-file-ignores is not a list of strings",
+            "ckrules.toml:2:1: per-file-ignores of a is not a list of strings",
         ),
         ("a b\n", "ckrules.toml:1:3: not valid TOML: "),
         ('arch = "gfx943"\n', "unknown arch 'gfx943'"),

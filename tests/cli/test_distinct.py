@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ckrules.constraints import book
 from ckrules.engine.rules.alike import key
 from ckrules.kernels.books import Books
 from tests.cli.run import legal, run, write
@@ -62,6 +63,26 @@ def test_kernels_are_generated_once(tmp_path: Path) -> None:
     assert "2 configurations left out: they make the same code as others" in found.stderr
     lines = (out / "ckrules-kernels.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["config"]["vector_c"] for line in lines] == [2, 8]
+
+
+def test_of_a_mixed_file_one_is_generated_of_what_is_known_to_be_the_same(tmp_path: Path) -> None:
+    """Nothing is known of GEMMs: they are all kept, beside convolutions and without."""
+    same = [legal(epilogue="default", vector_c=v) for v in (8, 2)]
+    gemm = {**book("standard", ck="2025.11").vocabulary.baseline, "arch": "gfx942"}
+    found = run(
+        "generate", write(tmp_path, "k.json", [*same, gemm]), "-o", str(tmp_path / "out"),
+        "--ck", "2025.11", "--distinct",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.stderr
+    assert "1 configuration left out" in found.stderr
+    assert "1 gemm kernel kept: which of them make the same code is not known" in found.stderr
+    lines = (tmp_path / "out" / "ckrules-kernels.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["config"]["variant"] for line in lines} == {"forward", "standard"}
+    alone = run(
+        "generate", write(tmp_path, "g.json", [gemm]), "-o", str(tmp_path / "g"),
+        "--ck", "2025.11", "--distinct",
+    )  # fmt: skip
+    assert alone.exit_code == 2
 
 
 def test_a_list_keeps_one_of_those_that_it_has(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import ctypes
 import json
 import shutil
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,81 @@ def test_a_product_is_computed_through_it(home: Path) -> None:
     assert (lib.dispatcher_run_gemm(*odd), time.value) == (-2, -1.0)
     lib.dispatcher_cleanup()
     assert standin.library.standin_left() == 0
+
+
+def test_the_same_kernels_make_the_same_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit, whenever it is built, but for the time that is given."""
+    require_toolchain()
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    place = doubles.folder(tmp_path, k=doubles.CONV, g=doubles.GEMM)
+    (place / "runtime").mkdir()
+
+    def made() -> list[bytes]:
+        library.build(place)
+        return [(place / name).read_bytes() for name in (library.NAME, library.REGISTRY)]
+
+    first = made()
+    time.sleep(1.1)
+    assert made() == first
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    third = made()
+    assert all(a != b for a, b in zip(third, first, strict=True))
+    assert json.loads(third[1])["metadata"]["timestamp"] == "2023-11-14T22:13:20+00:00"
+
+
+LOADS = r"""
+#include "ckrules_kernels.hpp"
+const ckrules_list ckrules_all{};
+static int status = 1;
+static int load(void** module, const void*) { *module = status ? nullptr : &status; return status; }
+int main(int, char** names)
+{
+    using namespace ckrules_runtime;
+    hip.module_load = load;
+    for(int i : {1, 2})
+    {
+        ckrules_listed listed{};
+        listed.name = names[i];
+        Kernel k;
+        k.listed = &listed;
+        status   = 1;
+        for(int again = 0; again < 3; ++again)
+            std::printf("%d", load_code(k));
+        status = 0;
+        std::printf(" %d", load_code(k));
+        std::printf(" %zu %s\n", k.code.size(), error.c_str());
+    }
+}
+"""
+
+
+def test_code_is_loaded_whole_and_once(tmp_path: Path) -> None:
+    """However often the runtime refused it; a file that cannot be read to its end is none."""
+    require_toolchain()
+    found = toolchain.find_compiler()
+    assert not isinstance(found, toolchain.Missing)
+    for name, text in library.headers(
+        library.chosen(entries(tmp_path / "k", k=doubles.CONV))[0], ()
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "main.cpp").write_text(LOADS)
+    (tmp_path / "whole.hsaco").write_bytes(b"x" * 70_000)
+    (tmp_path / "folder.hsaco").mkdir()
+    data = Path(library.__file__).parent / "data"
+    command = [str(found[1]), "--driver-mode=g++", "-std=c++17", f"-I{tmp_path / 'runtime'}"]
+    command += [f"-I{data}", "-o", str(tmp_path / "main"), str(tmp_path / "main.cpp"), "-ldl"]
+    made = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    done = subprocess.run(
+        [str(tmp_path / "main"), "whole", "folder"], check=True, capture_output=True, text=True
+    )
+    whole, none = done.stdout.splitlines()
+    assert whole.startswith("000 1 70000 ")
+    assert none.startswith("000 0 0 ")
+    assert none.endswith("folder.hsaco: cannot be read to its end")
 
 
 def test_the_compilers_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

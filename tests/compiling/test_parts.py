@@ -12,11 +12,13 @@ from ckrules.codegen.conv.entries import entries
 from ckrules.compiling import codeobject, executors, failures
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe, commands, flags
+from ckrules.compiling.tasks import Task, run
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.constraints import book
 from ckrules.constraints.conv.problem import pack, parse
 from ckrules.device import hostlib
 from ckrules.support.errors import UnknownNameError
+from tests.helpers.toolchain import require_toolchain
 
 BASE = dict(book("forward").vocabulary.baseline)
 
@@ -153,3 +155,21 @@ def test_jobs_follow_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert executors.available_mb(tmp_path / "none") is None
     monkeypatch.setattr(executors, "available_mb", lambda: 1)
     assert executors.default_jobs() == 1
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    ("artifact", "unit"),
+    [
+        (Artifact.DEVICE, "__attribute__((global)) void k(int* p) { *p = 1; }\n"),
+        (Artifact.OBJECT, 'extern "C" int k() { return 1; }\n'),
+    ],
+)
+def test_the_same_unit_makes_the_same_code_in_every_folder(artifact: Artifact, unit: str) -> None:
+    require_toolchain()
+    names = [artifact.source("k"), "runtime/ckrules_device.h"]
+    recipe = Recipe("2025.11", "gfx942", ())
+    task = Task("k", artifact, recipe, dict(zip(names, (unit, ""), strict=True)))
+    first, second = run(task), run(task)
+    assert first.failure is None, first.failure
+    assert first.data == second.data

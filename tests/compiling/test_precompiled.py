@@ -10,7 +10,7 @@ import pytest
 from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe
-from ckrules.compiling.precompiled import SharedHeaders, head_of
+from ckrules.compiling.precompiled import Precompiled, SharedHeaders, head_of
 from ckrules.compiling.tasks import Task, is_runtime_header
 from tests.compiling.test_parts import tools
 from tests.helpers.toolchain import require_toolchain
@@ -71,6 +71,24 @@ def test_units_of_other_flags_have_other_headers(tmp_path: Path) -> None:
     for each in (task(), task(), task(flags=("-O1",)), task(flags=("-O1",))):
         assert shared.flags(each, compiler) == ()  # not worth it yet
     assert len(shared._known) == 2
+
+
+def test_headers_are_compiled_at_once_for_enough_units(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build knows how many there are; else the first ones say so."""
+    made: list[str] = []
+
+    def compiled(self: Precompiled, head: str) -> tuple[str, ...]:
+        made.append(head)
+        return ("-flag",)
+
+    monkeypatch.setattr(Precompiled, "_compiled", compiled)
+    shared, compiler = SharedHeaders(), tools(tmp_path)
+    assert shared.flags(task(), compiler, coming=2) == ()
+    assert shared.flags(task(flags=("-O1",)), compiler, coming=3) == ("-flag",)
+    assert shared.flags(task(flags=("-O1",)), compiler, coming=3) == ("-flag",)
+    assert len(made) == 1
 
 
 @pytest.mark.toolchain

@@ -9,14 +9,17 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ckrules.arch import load
 from ckrules.codegen.generate import MANIFEST
-from ckrules.compiling import executors
+from ckrules.compiling import executors, tasks
 from ckrules.compiling.database import FILE
 from ckrules.compiling.folder import manifests
+from ckrules.compiling.precompiled import SharedHeaders
+from ckrules.compiling.tasks import BuildOutcome
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
 from tests.compiling.fake import build, rows
@@ -165,6 +168,26 @@ def test_passing_faults_are_tried_again(
     assert {r.error_class for r in rows(folder)} == {kind}
     monkeypatch.delenv("FAKE_COMPILER")
     assert build(folder, include).built == 4
+
+
+def test_headers_are_precompiled_on_this_machine_alone(
+    folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not behind a launcher, which would not know a unit again, nor for other machines."""
+    given: list[tuple[Any, ...]] = []
+
+    def run(*args: Any) -> BuildOutcome:
+        given.append(args[1:])
+        return BuildOutcome(None, 0.0, data=b"x")
+
+    monkeypatch.setattr(tasks, "run", run)
+    build(folder, include)
+    assert [[(f.func.__func__, f.keywords) for f in args] for args in given] == (
+        [[(SharedHeaders.flags, {"coming": 4})]] * 4
+    )
+    given.clear()
+    build(folder, include, launcher=("ccache",), retry=True, flags=("-DX",))
+    assert given == [()] * 4
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.explore.client import GIVEN, NAME, TOKEN, subject
 from tests.helpers.browser import SLOWEST, chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 
 @contextmanager
@@ -116,6 +116,88 @@ def test_choices_are_made_and_taken_back(page: Page, tmp_path: Path) -> None:
     assert page.locator("#redo").is_disabled()
     page.reload()
     settle(page, pipeline="compv4", tile_m=[64, 128])
+
+
+@contextmanager
+def held_back(page: Page, address: str) -> Iterator[None]:
+    """Has the answer from an address that is asked for within come at the end."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile(address), hold)
+    with page.expect_request(re.compile(address)):
+        yield
+    held.pop().continue_()
+    page.unroute(re.compile(address))
+
+
+def at_once(page: Page, *ids: str) -> None:
+    """Clicks so fast that no answer is there in between."""
+    page.evaluate("ids => ids.forEach(id => document.getElementById(id).click())", list(ids))
+
+
+def test_no_click_is_lost_while_an_answer_is_awaited(page: Page) -> None:
+    """Each is applied to what was chosen by then, and taken back by itself."""
+    settle(page)
+    at_once(page, "pipeline-compv4", "tile_m-64", "tile_m-128")
+    settle(page, pipeline="compv4", tile_m=[64, 128])
+    page.locator("#undo").click()
+    settle(page, pipeline="compv4", tile_m=64)
+    at_once(page, "undo")
+    settle(page, pipeline="compv4")
+    at_once(page, "tile_m-64", "pipeline-compv4", "tile_m-64", "pipeline-mem")
+    settle(page, pipeline="mem")
+    assert page.url.endswith("/?pipeline=mem")
+
+
+def test_no_condition_is_lost_while_an_answer_is_awaited(page: Page) -> None:
+    settle(page)
+    page.evaluate(
+        "() => { const line = document.getElementById('where');"
+        " line.value = 'tile_m >= 64'; line.form.requestSubmit();"
+        " document.getElementById('pipeline-compv4').click(); }"
+    )
+    wide = subject().space.bind(pipeline="compv4").where("tile_m >= 64").count()
+    page.wait_for_function(
+        "n => document.getElementById('total')?.dataset.count === n", arg=str(wide)
+    )
+    line = page.locator("#where")
+    assert line.input_value() == "tile_m >= 64"
+    with held_back(page, "wave_m=4"):
+        page.locator("#wave_m-4").click()
+        line.fill("tile_m >= 128")  # and not sent: the answer leaves it alone
+    page.wait_for_selector('#wave_m-4[aria-pressed="true"]')
+    page.wait_for_function("() => !document.body.classList.contains('busy')")
+    assert line.input_value() == "tile_m >= 128"
+    page.get_by_role("link", name="clear all").click()
+    settle(page)
+
+
+def test_a_reason_is_that_of_the_choice_awaited(page: Page) -> None:
+    settle(page)
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    at_once(page, "tile_m-64", "scheduler-interwave")
+    page.wait_for_selector("#core", timeout=SLOWEST)
+    assert "pipeline = 'compv4' and scheduler = 'interwave'" in page.locator("#core").inner_text()
+    settle(page, pipeline="compv4", tile_m=64)
+    page.get_by_role("link", name=re.compile("give up pipeline = compv4")).click()
+    settle(page, scheduler="interwave", tile_m=64)
+
+
+def test_a_page_that_still_counts_says_so(page: Page) -> None:
+    settle(page)
+    said = "() => getComputedStyle(document.body, '::after').content"
+    assert page.evaluate(said) == "none"
+    with held_back(page, "pipeline=compv4"):
+        page.locator("#pipeline-compv4").click()
+        page.wait_for_function(f"() => ({said})().includes('Counting')")
+        assert page.locator("#main").get_attribute("aria-busy") == "true"
+    settle(page, pipeline="compv4")
+    page.wait_for_function("() => !document.body.classList.contains('busy')")
+    assert page.evaluate(said) == "none"
 
 
 def test_a_greyed_value_leads_to_its_reason_and_on(page: Page) -> None:
@@ -284,4 +366,40 @@ def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) ->
         )
         page.screenshot(path=tmp_path / "kernel.png")
         assert page.locator("table.lds tbody tr").count() >= 4
+        context.close()
+
+
+def test_words_of_a_kernels_page_are_whole(browser: Browser) -> None:
+    """Neither labels of the drawing nor values in the tables are cut."""
+    from ckrules.explore import kernel_address
+    from ckrules.explore.rows import at
+
+    books = Books("2025.11")
+    given = {"variant": "rowcol_quant", "arch": "gfx942"}
+    about = Subject(select(books, given), books, "CK 2025.11")
+    wide = about.space.where("tile_m >= 256 & tile_n >= 256")
+    points = [wide.sample(1, seed=s)[0] for s in (1, 2)]
+    with serving_of(about) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(SLOWEST)
+        page = context.new_page()
+        page.goto(address)
+        named = [kernel_address.address(p, books) for p in points]
+        one = at("/kernel", Choice(), k=named[0])
+        for place in (one, f"{one}&{at('', Choice(), k=named[1])[1:]}"):
+            page.goto(address.partition("/?")[0] + place)
+            cut = page.evaluate(
+                "() => [...document.querySelectorAll('svg.tile text')].filter(t => {"
+                " const b = t.getBBox(); return b.x < 0 || b.x + b.width >"
+                " t.ownerSVGElement.viewBox.baseVal.width; }).map(t => t.textContent)"
+            )
+            assert cut == []
+            broken = page.evaluate(
+                "() => [...document.querySelectorAll('.facts td, .facts th')].filter(c =>"
+                " c.textContent.length < 20 && !/[ -]/.test(c.textContent.trim()) &&"
+                " c.getClientRects().length && (() => { const r = document.createRange();"
+                " r.selectNodeContents(c); return r.getClientRects().length > 1; })())"
+                ".map(c => c.textContent)"
+            )
+            assert broken == []
         context.close()

@@ -64,6 +64,15 @@ def test_a_small_space_is_looked_at_once() -> None:
     assert (search.ended, search.ranking.looked_at) == ("all were looked at", found.space.count())
 
 
+def test_a_kernel_is_counted_once() -> None:
+    """However often a search comes by it."""
+    found = candidates("tile_m == 64 & tile_n == 64 & pipeline == 'compv4' & vector_a == 8")
+    total = found.space.count()
+    search = Search(found, Ranker(False)).run(sample=total - 1)
+    assert search.ended != "all were looked at"
+    assert search.ranking.looked_at <= total
+
+
 def test_the_same_seed_finds_the_same_kernels() -> None:
     found = candidates("tile_m == 64")
     one, two = (Search(found, Ranker(False), seed=1).run(sample=300) for _ in range(2))

@@ -383,3 +383,67 @@ def test_a_missing_build_is_said(tmp_path: Path) -> None:
     (place / "k.hsaco").unlink()
     with pytest.raises(UsageError, match="none of 1 kernels is built: ckrules build"):
         dispatcher(place)
+
+
+SCRIPT = """
+print("begun")
+import sys
+import numpy as np
+from pathlib import Path
+from ckrules.runtime import Dispatcher
+
+place, device, opener, text = {given!r}
+with Dispatcher(Path(place), device=device, opener=opener, isolated=True) as d:
+    given = [
+        np.ones([t.shape[i] for i in t.order], np.float16)
+        for t in d.select(text).tensors if t.direction == "in"
+    ]
+    print(d.run(text, *given).max())
+"""
+
+
+@pytest.mark.parametrize("by_stdin", [False, True])
+def test_a_worker_does_not_run_the_script_again(
+    tmp_path: Path, double: Double, by_stdin: bool
+) -> None:
+    """Neither a script without a guard, nor what comes from the standard input."""
+    import os
+    import subprocess
+
+    given = (str(folder(tmp_path / "out", k=CONV)), double(), OPENER, CONV_TEXT)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(given=given))
+    done = subprocess.run(
+        [sys.executable, "-" if by_stdin else str(script)],
+        input=script.read_text() if by_stdin else "",
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    begun, total = done.stdout.split()
+    assert begun == "begun"
+    assert float(total) > 0
+
+
+def test_an_interrupted_call_does_not_answer_the_next(tmp_path: Path, double: Double) -> None:
+    import signal
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    place = folder(tmp_path, good=CONV, slow={**CONV, "dtype": "fp32"})
+    name = double({"slow": "hang"})
+    with Dispatcher(place, device=name, opener=OPENER, isolated=True, timeout=20) as d:
+        good = arrays(d.select(CONV_TEXT, dtype="fp16"))
+        bad = arrays(d.select(CONV_TEXT, dtype="fp32"))
+        before = d.run(CONV_TEXT, *good, dtype="fp16")
+        usual = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                d.run(CONV_TEXT, *bad, dtype="fp32")
+        finally:
+            signal.signal(signal.SIGALRM, usual)
+        assert d.run(CONV_TEXT, *good, dtype="fp16").tolist() == before.tolist()

@@ -138,9 +138,16 @@ inline bool load_code(Kernel& k)
         return false;
     }
     char part[65536];
+    k.code.clear(); /* of a load that failed */
     for(size_t n = 0; (n = std::fread(part, 1, sizeof(part), file)) > 0;)
         k.code.append(part, n);
+    const bool whole = std::ferror(file) == 0;
     std::fclose(file);
+    if(!whole)
+    {
+        error = path + ": cannot be read to its end";
+        return false;
+    }
     return done(hip.module_load(&k.module, k.code.data()), "hipModuleLoadData");
 }
 

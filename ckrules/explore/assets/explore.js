@@ -3,20 +3,50 @@
 // redo go through the browser's history, and the line for a condition proposes words.
 
 const byId = (id) => document.getElementById(id);
-let asking = null; // the request under way: a new one ends it
+let going = null; // the page that is waited for: a new one ends it
+let asking = null; // the reason that is waited for: a new one or a page ends it
+let arrived = Promise.resolve(); // when no page is waited for any more
 
-async function fetched(url) {
-  if (asking) asking.abort();
-  asking = new AbortController();
-  document.body.classList.add("busy");
-  try {
-    const answer = await fetch(url, { signal: asking.signal, credentials: "same-origin" });
-    const text = await answer.text();
-    if (!(answer.headers.get("content-type") || "").startsWith("text/html")) throw new Error(text.trim());
-    return new DOMParser().parseFromString(text, "text/html");
-  } finally {
-    document.body.classList.remove("busy");
+function showBusy() {
+  const busy = Boolean(going || asking);
+  document.body.classList.toggle("busy", busy);
+  byId("main").setAttribute("aria-busy", String(busy));
+}
+
+async function fetched(url, control) {
+  const answer = await fetch(url, { signal: control.signal, credentials: "same-origin" });
+  const text = await answer.text();
+  if (!(answer.headers.get("content-type") || "").startsWith("text/html")) throw new Error(text.trim());
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
+// ---- the choice: what is clicked before an answer is there changes what was asked for -----------
+
+const pairs = (url, own) => [...url.searchParams].filter(([name]) => !own.includes(name));
+const has = (list, [name, value]) => list.some(([n, v]) => n === name && v === value);
+const without = (list, [name, value]) => list.filter(([n, v]) => n !== name || v !== value);
+
+// Links and forms of the page are made for its own choice. While another is waited for, what they
+// add to theirs and take from it is done to the one that the address bar has.
+function present(address, toggles) {
+  const url = new URL(address, location.href);
+  if (!going) return url.href;
+  const nav = document.querySelector("nav");
+  const own = nav.dataset.own.split(" ");
+  const shown = pairs(new URL(nav.querySelector("a").href), own);
+  const asked = pairs(url, own);
+  let wanted = pairs(new URL(location.href), own);
+  for (const pair of shown.filter((p) => !has(asked, p))) {
+    wanted = toggles && !has(wanted, pair) ? [...wanted, pair] : without(wanted, pair);
   }
+  for (const pair of asked.filter((p) => !has(shown, p))) {
+    if (pair[0] === "where") wanted = [...wanted.filter(([name]) => name !== "where"), pair];
+    else if (!has(wanted, pair)) wanted = [...wanted, pair];
+    else if (toggles) wanted = without(wanted, pair);
+  }
+  const rest = [...url.searchParams].filter(([name]) => own.includes(name));
+  url.search = new URLSearchParams([...wanted, ...rest]).toString();
+  return url.href;
 }
 
 function swap(page, id) {
@@ -37,40 +67,75 @@ function showHistory() {
   byId("redo").disabled = depth() >= deepest();
 }
 
-async function go(url, push) {
-  const focused = document.activeElement && document.activeElement.id;
+function go(url, push) {
+  if (push) {
+    const next = depth() + 1;
+    history.pushState({ depth: next }, "", url);
+    sessionStorage.setItem("deepest", String(next));
+  }
+  showHistory();
+  arrived = arrive(url);
+}
+
+async function arrive(url) {
+  if (going) going.abort();
+  if (asking) asking.abort();
+  const control = going = new AbortController();
+  showBusy();
   try {
-    const page = await fetched(url);
+    const page = await fetched(url, control);
+    const focused = document.activeElement && document.activeElement.id;
+    const typed = unsent();
     swap(page, "main");
+    if (typed) typed();
     const nav = page.querySelector("nav");
     if (nav) document.querySelector("nav").replaceWith(document.adoptNode(nav));
     document.title = page.title;
-    if (push) {
-      const next = depth() + 1;
-      history.pushState({ depth: next }, "", url);
-      sessionStorage.setItem("deepest", String(next));
-    }
-    showHistory();
     const again = focused && byId(focused);
     (again || byId("main")).focus({ preventScroll: Boolean(again) });
     const total = byId("total");
     say(total ? `${total.textContent} kernels` : document.title);
   } catch (error) {
     if (error.name !== "AbortError") say(failed(error));
+  } finally {
+    if (going === control) going = null;
+    showBusy();
   }
 }
 
+// What was typed into the line for a condition and not sent: it is put into the next page's line.
+function unsent() {
+  const line = byId("where");
+  if (!line || line.value === line.defaultValue) return null;
+  const { value, defaultValue, selectionStart, selectionEnd } = line;
+  return () => {
+    const now = byId("where");
+    if (!now || now.value !== defaultValue) return;
+    now.value = value;
+    now.setSelectionRange(selectionStart, selectionEnd);
+  };
+}
+
 async function ask(url) {
-  const place = byId("answer");
-  if (!place) return void go(url, true);
-  place.className = "panel";
-  place.textContent = "Asking which rules exclude it …";
+  if (!byId("answer")) return void go(url, true);
+  if (asking) asking.abort();
+  const control = asking = new AbortController();
+  showBusy();
   try {
-    const page = await fetched(url);
+    await arrived; // the panel is part of the page
+    if (control.signal.aborted) return;
+    const place = byId("answer");
+    if (!place) return void go(url, true);
+    place.className = "panel";
+    place.textContent = "Asking which rules exclude it …";
+    const page = await fetched(url, control);
     swap(page, "answer");
     byId("answer").focus();
   } catch (error) {
-    if (error.name !== "AbortError") place.textContent = failed(error);
+    if (error.name !== "AbortError") byId("answer").textContent = failed(error);
+  } finally {
+    if (asking === control) asking = null;
+    showBusy();
   }
 }
 
@@ -99,9 +164,14 @@ document.addEventListener("click", (event) => {
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   if (!inside(link)) return;
   event.preventDefault();
-  if (link.hasAttribute("data-why")) ask(link.href);
+  const chip = link.matches("[role=button][aria-pressed]");
+  const address = link.hasAttribute("data-all") ? link.href : present(link.href, chip);
+  if (link.hasAttribute("data-why")) ask(address);
   else if (link.classList.contains("close") && byId("total")) byId("answer").replaceChildren(), byId("answer").className = "";
-  else go(link.href, true);
+  else {
+    if (chip) link.setAttribute("aria-pressed", String(link.getAttribute("aria-pressed") !== "true"));
+    go(address, true);
+  }
 });
 
 document.addEventListener("submit", (event) => {
@@ -111,7 +181,7 @@ document.addEventListener("submit", (event) => {
   const query = new URLSearchParams();
   for (const [name, value] of new FormData(form)) if (value !== "") query.append(name, value);
   const text = query.toString();
-  go(form.getAttribute("action") + (text ? `?${text}` : ""), true);
+  go(present(form.getAttribute("action") + (text ? `?${text}` : ""), false), true);
 });
 
 window.addEventListener("popstate", () => go(location.href, false));

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from ckrules.constraints.conv.networks import usual
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.timing import Work
+from ckrules.kernels.timing import once
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,18 +44,8 @@ class ConvTiming:
         self, kernels: Mapping[str, Any], problem: Convolution, gpu: Gpu, product: Product
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
-        found = gemm.estimate(kernels, work(kernels, problem), gpu, product)
-        taps, strides = math.prod(problem.filter), math.prod(problem.stride)
-        own = {
-            "taps": math.log2(taps),
-            "stride": math.log2(strides),
-            # Each element of the image is read for so many outputs.
-            "reuse": math.log2(taps * math.prod(problem.output) / math.prod(problem.input)),
-            "padded": float(any(problem.left_pad) or any(problem.right_pad)),
-            "row": math.log2(problem.output[-1]),
-            "channels": float(gemm.evenness(problem.in_channels // problem.groups)),
-        }
-        return replace(found, situation={**found.situation, **own})
+        done, own = work(kernels, problem), partial(_situation, problem)
+        return gemm.estimate(kernels, done, gpu, product, situation=own)
 
     def compiled(
         self, kernels: Mapping[str, Any], gpu: Gpu, product: Product
@@ -107,8 +97,9 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     Kernels that merge groups compute every pair of the merged ones and keep the diagonal; a sum
     that is split adds up in memory.
     """
-    variant = terms.Kernels(kernels).only("variant")
-    size = _bytes(kernels)
+    variant = terms.numbers(kernels).only("variant")
+    each = once(kernels, "elements", lambda: terms.Elements.alike(_bytes(kernels)))
+    size = each.a
     m, n, k = (float(v) for v in problem.gemm(variant))
     merged = _numbers(kernels, "num_groups_to_merge")
     split = float(problem.split_k)
@@ -127,13 +118,27 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     batch = np.ceil(problem.groups / merged) * split
     return Work(
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
-        float(problem.flops), terms.Elements.alike(size),
+        float(problem.flops), each,
         (m, n, math.ceil(k / split), problem.groups * split, size * (read + written * split)),
     )  # fmt: skip
 
 
+def _situation(problem: Convolution) -> dict[str, float]:
+    """What models learn of a convolution beside its GEMM."""
+    taps, strides = math.prod(problem.filter), math.prod(problem.stride)
+    return {
+        "taps": math.log2(taps),
+        "stride": math.log2(strides),
+        # Each element of the image is read for so many outputs.
+        "reuse": math.log2(taps * math.prod(problem.output) / math.prod(problem.input)),
+        "padded": float(any(problem.left_pad) or any(problem.right_pad)),
+        "row": math.log2(problem.output[-1]),
+        "channels": float(gemm.evenness(problem.in_channels // problem.groups)),
+    }
+
+
 def _bytes(kernels: Mapping[str, Any]) -> int:
-    return DTYPES[terms.Kernels(kernels).only("dtype")] // 8
+    return DTYPES[terms.numbers(kernels).only("dtype")] // 8
 
 
 def _numbers(kernels: Mapping[str, Any], name: str) -> Floats:

@@ -14,8 +14,9 @@ from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
-from ckrules.constraints.tile_gemm.device.terms import Elements, Kernels
+from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
 from ckrules.constraints.tile_gemm.device.timing import Work
+from ckrules.kernels.timing import KernelColumns, once
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -57,9 +58,9 @@ class GemmTiming:
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         work = self.work(kernels, problem)
-        found = gemm.estimate(self._multiplied(kernels), work, gpu, product)
         fitted = "constants fitted to convolutions of gfx950 in bf16"
-        return replace(found, assumed={**found.assumed, f"family = {self.family}": fitted})
+        assumed = {f"family = {self.family}": fitted}
+        return gemm.estimate(self._multiplied(kernels), work, gpu, product, assumed=assumed)
 
     def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""
@@ -83,7 +84,7 @@ class GemmTiming:
 
     def work(self, kernels: Mapping[str, Any], problem: Product) -> Work:
         """A product as each kernel computes it; groups count as products of their mean size."""
-        e, p = self.elements(kernels), problem
+        e, p = once(kernels, "elements", lambda: self.elements(kernels)), problem
         sides = [sum(found) / len(p.groups) for found in zip(*p.groups, strict=True)]
         m, n = sides
         area = p.batch * sum(m * n for m, n in p.groups)
@@ -98,7 +99,7 @@ class GemmTiming:
 
     def elements(self, kernels: Mapping[str, Any]) -> Elements:
         """The elements of A, B and C; what has 4 bits is widened by each wave that reads it."""
-        k = Kernels(kernels)
+        k = numbers(kernels)
         word = k.only("dtype")
         types = self.words[word][:2]
         results = kernels["dtype_c"]
@@ -114,7 +115,7 @@ class GemmTiming:
 
     def ds(self, kernels: Mapping[str, Any]) -> Any:
         """Tensors D of each kernel."""
-        return Kernels(kernels).num_d
+        return numbers(kernels).num_d
 
     def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:
         """Bytes that are read with a row of C, and with a column."""
@@ -122,9 +123,13 @@ class GemmTiming:
 
     def _multiplied(self, kernels: Mapping[str, Any]) -> Mapping[str, Any]:
         """The columns with the type whose matrix instructions are used."""
-        given = kernels["dtype"]
-        values = [self.multiplied(str(word)) for word in given.values]
-        return {**kernels, "dtype": replace(given, values=values)}
+
+        def made() -> KernelColumns:
+            given = kernels["dtype"]
+            values = [self.multiplied(str(word)) for word in given.values]
+            return KernelColumns({**kernels, "dtype": replace(given, values=values)})
+
+        return once(kernels, "multiplied", made)
 
 
 TIMING = GemmTiming()

@@ -23,7 +23,7 @@ from ckrules.arch import DTYPES
 from ckrules.constraints.gemm.device.timing import GemmTiming
 from ckrules.constraints.quant.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
-from ckrules.constraints.tile_gemm.device.terms import Elements, Kernels
+from ckrules.constraints.tile_gemm.device.terms import Elements, Kernels, numbers
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class QuantTiming(GemmTiming):
 
     def elements(self, kernels: Mapping[str, Any]) -> Elements:
         """Those of a GEMM, with their scales and what is done with them."""
-        found, variant, k = super().elements(kernels), _variant(kernels), Kernels(kernels)
+        found, variant, k = super().elements(kernels), _variant(kernels), numbers(kernels)
         warp_tiles = k.waves * k.repeat_m * k.repeat_n
         if variant == "rowcol_quant":
             return found._replace(last_loads=warp_tiles * (k.lane_elements / 4 + 1))
@@ -84,7 +84,7 @@ TIMING = QuantTiming()
 
 
 def _variant(kernels: Mapping[str, Any]) -> str:
-    return Kernels(kernels).only("variant")
+    return numbers(kernels).only("variant")
 
 
 def _of_a(found: Elements, k: Kernels, size: Floats) -> Elements:

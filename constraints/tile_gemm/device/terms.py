@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ckrules.kernels.timing import once
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def terms(
     Raises:
         UsageError: If nothing is known of the GPU's speeds, or of its rate for the dtype.
     """
-    k, c, speeds = Kernels(kernels), constants, speeds_of(gpu)
+    k, c, speeds = numbers(kernels), constants, speeds_of(gpu)
     tile = k.tile_m * k.tile_n
     staged = (k.tile_m * e.a + k.tile_n * e.b) * k.tile_k
     scales = (k.tile_m * e.scales_a + k.tile_n * e.scales_b) * k.tile_k
@@ -185,6 +186,22 @@ def terms(
         overlaps=k.table("pipeline", {p: float(v.overlaps) for p, v in known.items()}),
         last=c.epilogue * tile / 4096 * np.sqrt(wide) + e.last_loads * c.issue,
     )
+
+
+def known_terms(
+    kernels: Mapping[str, Any], gpu: Gpu, e: Elements, constants: Constants = FITTED
+) -> Terms:
+    """`terms`, computed once for the same columns and elements."""
+    found = once(kernels, "terms", list[Any])
+    if not found or found[0] is not gpu or found[1] is not e or found[2] != constants:
+        found[:] = gpu, e, constants, terms(kernels, gpu, e, constants)
+    made: Terms = found[3]
+    return made
+
+
+def numbers(kernels: Mapping[str, Any]) -> Kernels:
+    """`Kernels`, once for the same columns, which it does not keep alive."""
+    return once(kernels, "numbers", lambda: Kernels(dict(kernels)))
 
 
 def speeds_of(gpu: Gpu) -> Performance:
@@ -241,6 +258,7 @@ class Kernels:
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self._columns = columns
+        self._words: dict[str, list[str]] = {}
 
     def __getattr__(self, name: str) -> Floats:
         column = self._columns[name]
@@ -258,8 +276,9 @@ class Kernels:
 
     def words(self, name: str) -> list[str]:
         """The words of a column, each once."""
-        found: list[str] = self._columns[name].used()
-        return found
+        if name not in self._words:
+            self._words[name] = self._columns[name].used()
+        return self._words[name]
 
     def only(self, name: str) -> str:
         """The one word that kernels have of a column.

@@ -12,7 +12,10 @@ assumptions, and `Estimate.assumed` says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +26,9 @@ from ckrules.constraints.tile_gemm.device.terms import (
     PIPELINES,
     Constants,
     Elements,
-    Kernels,
+    known_terms,
+    numbers,
     speeds_of,
-    terms,
 )
 from ckrules.kernels.timing import Estimate
 
@@ -83,30 +86,74 @@ def estimate(
     gpu: Gpu,
     product: Product,
     constants: Constants = FITTED,
+    *,
+    situation: Callable[[], Mapping[str, float]] = dict,
+    assumed: Mapping[str, str] = MappingProxyType({}),
 ) -> Estimate:
     """The times of kernels on a problem; see the module for how.
+
+    Args:
+        kernels: A column for each quantity.
+        work: The problem, as these kernels compute it.
+        gpu: The GPU.
+        product: The product that carries it.
+        constants: What no data sheet says.
+        situation: What the family adds to `Explained.situation`.
+        assumed: What it adds to `Explained.assumed`.
 
     Raises:
         UsageError: If nothing is known of the GPU's speeds, or of its rate for the dtype.
     """
-    return _Model(kernels, work, gpu, product, constants).estimate()
+    made = _Model(kernels, work, gpu, product, constants)
+    return Estimate(made.total, _Said(made, situation, assumed))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """An estimate's `Explained`, with what its family adds."""
+
+    model: _Model
+    more: Callable[[], Mapping[str, float]]
+    taken: Mapping[str, str]
+
+    def bounds(self) -> Mapping[str, Floats]:
+        return self.model.bounds
+
+    def figures(self) -> Mapping[str, Floats]:
+        return self.model.figures()
+
+    def features(self) -> Mapping[str, Floats]:
+        return self.model.features()
+
+    def situation(self) -> Mapping[str, float]:
+        return {**self.model.situation(), **self.more()}
+
+    def assumed(self) -> Mapping[str, str]:
+        return {**self.model.assumed(), **self.taken}
 
 
 class _Model:
-    """One estimate under way."""
+    """One estimate."""
 
     def __init__(
         self, kernels: Mapping[str, Any], w: Work, gpu: Gpu, product: Product, c: Constants
     ) -> None:
-        self.k, self.w, self.gpu, self.product, self.c = Kernels(kernels), w, gpu, product, c
+        self.k, self.w, self.gpu, self.product, self.c = numbers(kernels), w, gpu, product, c
         self.speeds = speeds_of(gpu)
-        self.t = t = terms(kernels, gpu, w.elements, c)
+        self.t = t = known_terms(kernels, gpu, w.elements, c)
         self.tile = t.tile_m * t.tile_n
         self.blocks_m, self.blocks_n = np.ceil(w.m / t.tile_m), np.ceil(w.n / t.tile_n)
         self.steps = np.ceil(w.k / t.tile_k)
         self.blocks = self.blocks_m * self.blocks_n * w.batch
         self.resident = t.resident
         self.peak = dict(self.speeds.matrix_flops).get(self.k.words("dtype")[0], 1)
+        # C++ has the same (``ckrules_timing.hpp``).
+        self.steps_by = self.step_bounds()
+        self.step = np.maximum.reduce(list(self.steps_by.values())) * t.slower
+        self.clock = float(product.clock_mhz)
+        self.loop, self.ends = (v / self.clock for v in self.rounds(self.step, t.wait))
+        self.moved = self.memory()
+        self.total = c.launch + np.maximum(self.loop + self.ends, self.moved)
 
     def step_bounds(self) -> dict[str, Floats]:
         """Clocks of one block's step by what could limit it, the compute unit being its own."""
@@ -142,30 +189,23 @@ class _Model:
         moved = np.broadcast_to(self.w.read_bytes + self.w.write_bytes, self.blocks.shape)
         return np.asarray(moved / (self.product.memory_gbs * self.c.memory * 1e3))
 
-    def estimate(self) -> Estimate:
-        """The times, and all that is said of them; C++ has the same (``ckrules_timing.hpp``)."""
-        t, steps = self.t, self.step_bounds()
-        step = np.maximum.reduce(list(steps.values())) * t.slower
-        clock = float(self.product.clock_mhz)
-        loop, ends = (v / clock for v in self.rounds(step, t.wait))
-        memory = self.memory()
-        total = self.c.launch + np.maximum(loop + ends, memory)
+    @cached_property
+    def bounds(self) -> dict[str, Floats]:
+        """Microseconds by what could limit a kernel."""
+        t, zero = self.t, np.zeros_like(self.step)
         bounds = {
-            name: self.rounds(value * t.slower, np.zeros_like(value))[0] / clock
-            for name, value in steps.items()
+            name: self.rounds(value * t.slower, zero)[0] / self.clock
+            for name, value in self.steps_by.items()
         }
-        bounds["latency"] = self.rounds(np.zeros_like(step), t.wait)[0] / clock
-        bounds["memory"] = memory
-        bounds["start and end"] = ends
-        return Estimate(
-            total, bounds, self.figures(total), self.features(total, bounds, loop),
-            self.situation(), self.assumed(),
-        )  # fmt: skip
+        bounds["latency"] = self.rounds(zero, t.wait)[0] / self.clock
+        bounds["memory"] = self.moved
+        bounds["start and end"] = self.ends
+        return bounds
 
-    def figures(self, total: Floats) -> dict[str, Floats]:
+    def figures(self) -> dict[str, Floats]:
         units = self.product.compute_units
         rounds = np.ceil(self.blocks / (units * self.resident))
-        tflops = self.w.flops / total * 1e-6
+        tflops = self.w.flops / self.total * 1e-6
         return {
             "blocks": self.blocks,
             "blocks_per_cu": self.resident,
@@ -183,11 +223,9 @@ class _Model:
         compute = self.w.flops / (product.compute_units * product.clock_mhz * self.peak)
         return max(compute, self.w.least[4] / (product.memory_gbs * 1e3), 1e-3)
 
-    def features(
-        self, total: Floats, bounds: Mapping[str, Floats], loop: Floats
-    ) -> dict[str, Floats]:
+    def features(self) -> dict[str, Floats]:
         """Dimensionless numbers, logarithms to base 2 where they span orders of magnitude."""
-        k, units = self.k, self.product.compute_units
+        k, units, total = self.k, self.product.compute_units, self.total
         each = self.blocks / units
         found = {
             "estimate": np.log2(total / self.ideal()),
@@ -215,7 +253,7 @@ class _Model:
         for held in (1, 2, 4, 8):
             rounds = np.ceil(each / held)
             found[f"tail_{held}"] = each / (rounds * held)
-        for name, value in bounds.items():
+        for name, value in self.bounds.items():
             found[f"share of {name}"] = value / total
         for name in MEASURED_PIPELINES:
             column = {p: float(p == name) for p in k.words("pipeline")}
