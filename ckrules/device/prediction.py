@@ -26,7 +26,7 @@ class Prediction:
 
 
 def predict(kernel: ManifestEntry, problem: Problem) -> Prediction | None:
-    """The prediction; None where the rules do not know the release, the GPU or such a size."""
+    """The prediction; None where the rules do not know the variant or such a size."""
     from ckrules.kernels.families import family_of
 
     try:
