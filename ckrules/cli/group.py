@@ -260,6 +260,8 @@ def _guarded(body: Callable[[], int], debug: bool) -> int:
         note(f"error: {what}{error.strerror or error}")
     except MemoryError:
         note("error: out of memory")
+    except SystemExit as error:  # of a plug-in: its code would be taken for one of ours
+        note(f"error: a part of a plug-in ended the program: SystemExit: {error}")
     except Exception as error:
         note(f"internal error: {_one_line(error)} (--debug shows the traceback)")
         if debug:

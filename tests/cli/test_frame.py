@@ -183,7 +183,12 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(UndecidedError("the solver gave up"), 4), (KeyboardInterrupt(), 130), (MemoryError(), 2)],
+    [
+        (UndecidedError("the solver gave up"), 4),
+        (KeyboardInterrupt(), 130),
+        (MemoryError(), 2),
+        (SystemExit(1), 2),
+    ],
 )
 def test_exit_codes(monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int) -> None:
     _break(monkeypatch, error)
