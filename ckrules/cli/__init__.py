@@ -10,17 +10,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code.
 
     0 clean, 1 findings, 2 usage, bad input or an internal error, 3 nothing to work on,
-    4 undecided, 130 interrupted.
+    4 undecided, 130 interrupted, 143 and 129 asked to end by SIGTERM and SIGHUP.
 
     Args:
         arguments: Words of the command line (default: those of the process).
     """
     try:
-        from ckrules.cli.group import cli
+        from ckrules.cli.terminal import ended_like_ctrl_c
 
-        return cli.run(arguments)
-    except KeyboardInterrupt:  # while the modules are still being imported
-        return 130
+        with ended_like_ctrl_c():
+            from ckrules.cli.group import cli
+
+            return cli.run(arguments)
+    except KeyboardInterrupt as error:  # while the modules are still being imported
+        return 128 + getattr(error, "number", 2)
 
 
 def gpu_helper() -> int:

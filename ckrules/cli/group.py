@@ -7,6 +7,7 @@ import io
 import os
 import pkgutil
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -241,8 +242,10 @@ def _guarded(body: Callable[[], int], debug: bool) -> int:
         return done.exit_code
     except click.ClickException as error:
         return _usage(error)
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return 130
+    except KeyboardInterrupt as error:
+        return 128 + getattr(error, "number", signal.SIGINT)
     except BrokenPipeError:
         return _piped()
     except UndecidedError as error:
@@ -257,6 +260,8 @@ def _guarded(body: Callable[[], int], debug: bool) -> int:
         note(f"error: {what}{error.strerror or error}")
     except MemoryError:
         note("error: out of memory")
+    except SystemExit as error:  # of a plug-in: its code would be taken for one of ours
+        note(f"error: a part of a plug-in ended the program: SystemExit: {error}")
     except Exception as error:
         note(f"internal error: {_one_line(error)} (--debug shows the traceback)")
         if debug:

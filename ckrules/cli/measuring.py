@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.cli.device_options import options_of
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import name, named_object
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 from ckrules.support.visible import json_text
@@ -95,7 +95,6 @@ def run(
     _make(asked.home)
     options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
     with (
-        ended_like_ctrl_c(),
         Runs(asked.home / FILE) as runs,
         progress("kernels", asked.measure) as bar,
     ):

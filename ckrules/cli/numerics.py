@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.output import text_output
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.cli.terminal import note, progress
 from ckrules.support import folders
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text, visible_lines
@@ -137,7 +137,6 @@ def run(wanted: Wanted, options: BuildOptions, manner: Manner, places: Places, j
     questions, drawn = _questions(wanted, manner.seed)
     path = Path(places.store) if places.store else folders.cache() / "trials.sqlite"
     with (
-        ended_like_ctrl_c(),
         TrialStore(path) as kept,
         _folder(places.keep) as folder,
         progress("kernels", len(questions)) as bar,

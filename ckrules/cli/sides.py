@@ -119,7 +119,7 @@ def load_book(word: str) -> RuleBook:
             found = found()
     except CkrulesError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{path}: {type(error).__name__}: {error}") from None
     if not isinstance(found, RuleBook):
         raise UsageError(f"{path}: {name} is not a ckrules.RuleBook")

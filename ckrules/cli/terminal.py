@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -53,6 +54,10 @@ def colored(choice: str, stream: Any) -> bool:
 
 _PERIOD = 4 * 3600.0
 """Seconds over which the speed is taken: there may be minutes from one kernel to the next."""
+
+
+_AGAIN = 2.0
+"""Seconds after a request to end in which another one is the same."""
 
 
 class Progress:
@@ -107,12 +112,30 @@ def progress(title: str, total: int | None = None) -> Iterator[Progress]:
         shown.stop()
 
 
+class Ended(KeyboardInterrupt):
+    """Somebody asked the process to end, otherwise than by Ctrl-C; ``number`` is the signal's."""
+
+    number: int = signal.SIGTERM
+
+
 @contextmanager
 def ended_like_ctrl_c() -> Iterator[None]:
-    """Takes requests to end (SIGTERM, and SIGHUP of a closed terminal) like Ctrl-C.
+    """Takes requests to end (SIGTERM, and SIGHUP of a closed terminal) like Ctrl-C, as `Ended`.
 
-    Without this Python ends at once and leaves what it started, such as compilers, running.
+    Without this Python ends at once and leaves what it made and started: temporary files and
+    compilers. A second request does not disturb the clean-up after the first: ``timeout`` and
+    batch systems send one to the process and one to its group.
     """
+    last = -_AGAIN
+
+    def end(number: int, _: object) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _AGAIN:
+            last = time.monotonic()
+            error = Ended()
+            error.number = number
+            raise error
+
     before: list[tuple[int, Any]] = []
     try:
         for name in ("SIGTERM", "SIGHUP"):
@@ -120,7 +143,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
             if number is None or signal.getsignal(number) is signal.SIG_IGN:  # as nohup wants it
                 continue
             with suppress(ValueError):  # not in the main thread
-                before.append((number, signal.signal(number, signal.default_int_handler)))
+                before.append((number, signal.signal(number, end)))
         yield
     finally:
         for number, handler in before:

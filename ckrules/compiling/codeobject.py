@@ -7,7 +7,8 @@ of the AMDGPU back end describes for code object version 3 and later.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,20 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 class CodeObjectError(CkrulesError, ValueError):
     """A file is not an AMDGPU code object with metadata."""
+
+
+@contextmanager
+def damage() -> Iterator[None]:
+    """Has what reading a damaged file raises be a `CodeObjectError`."""
+    try:
+        yield
+    except CodeObjectError:
+        raise
+    except (
+        *(struct.error, LookupError, TypeError, ValueError, AttributeError),
+        *(OverflowError, RecursionError, MemoryError),
+    ) as error:
+        raise CodeObjectError(f"damaged code object: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +84,8 @@ def entries(path: Path) -> list[EntryFigures]:
 
 def parse(data: bytes) -> list[EntryFigures]:
     """`entries` of a code object in memory."""
-    try:
+    with damage():
         return [_figures(k) for k in metadata(data)["amdhsa.kernels"]]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise CodeObjectError(f"damaged code object: {error}") from None
 
 
 def entry(data: bytes, name: str) -> EntryFigures:
@@ -95,7 +108,7 @@ def symbols(data: bytes) -> dict[str, bytes]:
         CodeObjectError: If it is not a whole code object.
     """
     found = {}
-    try:
+    with damage():
         headers = list(_sections(data))
         for table in (h for h in headers if h[1] == _SYMBOLS):
             names = headers[table[6]][4]
@@ -106,8 +119,6 @@ def symbols(data: bytes) -> dict[str, bytes]:
                     begin = held[4] + address - held[3]
                     end = data.index(b"\0", names + name)
                     found[data[names + name : end].decode()] = data[begin : begin + size]
-    except (struct.error, IndexError, ValueError) as error:
-        raise CodeObjectError(f"damaged code object: {error}") from None
     return found
 
 
@@ -117,36 +128,60 @@ def metadata(data: bytes) -> dict[str, Any]:
     Raises:
         CodeObjectError: If there is none or it is damaged.
     """
-    try:
+    with damage():
         for name, kind, body in _notes(data):
             if name == b"AMDGPU" and kind == _METADATA:
                 value = Unpacker(body).value()
                 if isinstance(value, dict):
                     return value
-    except (struct.error, IndexError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise CodeObjectError(f"damaged code object: {error}") from None
     raise CodeObjectError("no AMDGPU metadata")
 
 
 def _figures(k: dict[str, Any]) -> EntryFigures:
     return EntryFigures(
-        name=k[".name"],
-        lds_bytes=k[".group_segment_fixed_size"],
-        scratch_bytes=k[".private_segment_fixed_size"],
-        vgprs=k[".vgpr_count"],
-        agprs=k.get(".agpr_count", 0),
-        sgprs=k[".sgpr_count"],
-        vgpr_spills=k.get(".vgpr_spill_count", 0),
-        sgpr_spills=k.get(".sgpr_spill_count", 0),
-        kernarg_bytes=k[".kernarg_segment_size"],
-        max_threads=k[".max_flat_workgroup_size"],
-        wave_size=k[".wavefront_size"],
+        name=text_of(k, ".name"),
+        lds_bytes=number_of(k, ".group_segment_fixed_size"),
+        scratch_bytes=number_of(k, ".private_segment_fixed_size"),
+        vgprs=number_of(k, ".vgpr_count"),
+        agprs=number_of({".agpr_count": 0, **k}, ".agpr_count"),
+        sgprs=number_of(k, ".sgpr_count"),
+        vgpr_spills=number_of({".vgpr_spill_count": 0, **k}, ".vgpr_spill_count"),
+        sgpr_spills=number_of({".sgpr_spill_count": 0, **k}, ".sgpr_spill_count"),
+        kernarg_bytes=number_of(k, ".kernarg_segment_size"),
+        max_threads=number_of(k, ".max_flat_workgroup_size"),
+        wave_size=number_of(k, ".wavefront_size"),
         hidden=tuple(
-            HiddenArgument(a[".value_kind"], a[".offset"], a[".size"])
+            HiddenArgument(
+                text_of(a, ".value_kind"), number_of(a, ".offset"), number_of(a, ".size")
+            )
             for a in k.get(".args", ())
-            if a[".value_kind"].startswith("hidden_")
+            if text_of(a, ".value_kind").startswith("hidden_")
         ),
     )
+
+
+def number_of(values: Mapping[str, Any], key: str) -> int:
+    """A number of the metadata, of 32 bits.
+
+    Raises:
+        CodeObjectError: If it is none.
+    """
+    found = values[key]
+    if type(found) is not int or not 0 <= found < 1 << 32:
+        raise CodeObjectError(f"damaged code object: {key} is {repr(found)[:40]}")
+    return found
+
+
+def text_of(values: Mapping[str, Any], key: str) -> str:
+    """A text of the metadata.
+
+    Raises:
+        CodeObjectError: If it is none.
+    """
+    found = values[key]
+    if not isinstance(found, str):
+        raise CodeObjectError(f"damaged code object: {key} is {repr(found)[:40]}")
+    return found
 
 
 def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:

@@ -27,6 +27,8 @@ _TABLES = ("build", "run", "verdict", "trial", "figures", "timing")
 _OBJECTS = """
     SELECT name, type FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 """
+_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the second where a damaged file gives its message bytes of no text."""
 _TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
 
 
@@ -66,8 +68,8 @@ class DatabaseTable:
             raise ResultsError(f"{path}: there are no results")
         try:
             self._db = self._to_read() if reading else self._to_write()
-        except (sqlite3.Error, OSError) as error:
-            raise self.cannot_open(path, getattr(error, "strerror", None) or error) from None
+        except (*_FAULTS, OSError) as error:
+            raise self.cannot_open(path, error) from None
         try:
             version = self._version()
             if reading:
@@ -75,7 +77,7 @@ class DatabaseTable:
             else:
                 self._db.execute("PRAGMA journal_mode=WAL")
                 self._upgrade(version)
-        except sqlite3.Error as error:
+        except _FAULTS as error:
             self._close()
             raise self.cannot_open(path, error) from None
         except ResultsError:
@@ -98,9 +100,9 @@ class DatabaseTable:
             self._reader.close()
 
     @staticmethod
-    def cannot_open(path: Path, error: object) -> ResultsError:
+    def cannot_open(path: Path, error: Exception) -> ResultsError:
         """The error for a file that cannot be opened or made."""
-        return ResultsError(f"{path}: cannot open the results: {error}")
+        return ResultsError(f"{path}: cannot open the results: {_said(error)}")
 
     def _version(self) -> int:
         """The version of the file's tables; 0 if there are none yet.
@@ -187,8 +189,8 @@ class DatabaseTable:
         try:
             with self._lock:
                 self._db.execute(sql, [row[name] for name in self.COLUMNS])
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: cannot store a result: {error}") from None
+        except _FAULTS as error:
+            raise ResultsError(f"{self.path}: cannot store a result: {_said(error)}") from None
 
     def records(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
@@ -223,14 +225,21 @@ class DatabaseTable:
         try:
             with closing(self._db.cursor()) as cursor:
                 yield from cursor.execute(sql, tuple(values))
-        except sqlite3.Error as error:
+        except _FAULTS as error:
             self._check_unchanged()
-            raise ResultsError(f"{self.path}: {error}") from None
+            raise ResultsError(f"{self.path}: {_said(error)}") from None
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
         if self._reader is not None and self._reader.changed:
             raise ResultsError(f"{self.path}: was written to while it was read: ask again")
+
+
+def _said(error: Exception) -> str:
+    """What an error says in one line."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.decode(errors="backslashreplace")
+    return str(getattr(error, "strerror", None) or error)
 
 
 def condition(where: str) -> str:

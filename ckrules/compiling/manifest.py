@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ckrules.arch import load
+from ckrules.arch import CK_VERSIONS, load
 from ckrules.arch.loader import GPU_NAME, MACRO
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.kernels.names import LONGEST, is_plain
@@ -155,7 +155,7 @@ def _is_scalar(value: object) -> bool:
 #: What each value has to be, and how a message says it.
 _GRAMMAR: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "name": (is_plain, f"a kernel name: letters, digits and _, at most {LONGEST}"),
-    "ck": (_is_word, "a CK version"),
+    "ck": (lambda v: v in CK_VERSIONS, f"a CK version: {' or '.join(CK_VERSIONS)}"),
     "arch": (lambda v: _is_word(v) and bool(GPU_NAME.fullmatch(v)), "a GPU such as gfx942"),
     "defines": (
         lambda v: isinstance(v, tuple) and all(_is_word(m) and MACRO.fullmatch(m) for m in v),

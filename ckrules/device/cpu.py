@@ -79,7 +79,8 @@ class CpuDevice:
         for segment in program.image.segments:
             self._memory.write(base + segment.address, segment.data)
         for place, addend in program.image.relocations:
-            self._memory.write(base + place, (base + addend).to_bytes(8, "little"))
+            number = (base + addend) % (1 << 64)
+            self._memory.write(base + place, number.to_bytes(8, "little"))
         return _Module(program, base)
 
     def unload(self, module: _Module) -> None:
@@ -116,6 +117,8 @@ class CpuDevice:
         if kernel is None:
             raise DeviceError(f"the code object has no kernel {entry}")
         _check_limits(module.program.image.arch, kernel.descriptor.lds_bytes, block)
+        if kernel.descriptor.entry not in module.program.numbers:
+            raise DeviceError(f"{UNLAUNCHABLE}: no instruction at the beginning of {entry}")
         data = arguments(kernel, args, grid, block)
         kernarg, dispatch = self.allocate(max(64, len(data))), self.allocate(64)
         self._memory.write(kernarg, data)
@@ -130,6 +133,9 @@ class CpuDevice:
             outcome, writers = run(launch, self._memory, plan)
         except EmulatorError as error:
             raise DeviceError(str(error)) from None
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            # Code that no compiler writes; as from the processes of a grid.
+            raise DeviceError(f"{entry}: {type(error).__name__}: {error}") from error
         finally:
             self._memory.free(dispatch)
             self._memory.free(kernarg)

@@ -28,7 +28,7 @@ class Prediction:
 
 
 def predict(kernel: ManifestEntry, problem: Problem) -> Prediction | None:
-    """The prediction; None where the rules do not know the release, the GPU or such a size."""
+    """The prediction; None where the rules do not know the variant or such a size."""
     try:
         variant = str(kernel.config["variant"])
         broken = _judge(variant, kernel.ck)({**_config(kernel), **_values(variant, problem)})

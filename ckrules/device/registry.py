@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from ckrules.device.interface import GROUP, Device, DeviceError, Plugin
-from ckrules.support.errors import UsageError, unknown
+from ckrules.support.errors import UsageError, raised, unknown
 
 DEFAULT = "hip"
 """The device that is used where none is named."""
@@ -75,5 +75,5 @@ def _loaded(entry: EntryPoint) -> Plugin:
     try:
         target = entry.load()
         return cast(Plugin, target() if isinstance(target, type) else target)
-    except Exception as error:  # whatever the plug-in's own code raises
-        raise DeviceError(f"device {entry.name} ({entry.value}): {error}") from error
+    except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
+        raise DeviceError(f"device {entry.name} ({entry.value}): {raised(error)}") from error

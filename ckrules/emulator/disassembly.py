@@ -86,11 +86,14 @@ def disassemble(code: bytes, program: Path) -> list[Line]:
         file.flush()
         words = [str(program), "--disassemble", "--line-numbers", file.name]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+            done = subprocess.run(
+                words, capture_output=True, text=True, errors="replace", check=False, timeout=300
+            )
         except (OSError, subprocess.SubprocessError) as error:
             raise EmulatorError(f"{program}: cannot be run: {error}") from None
     if done.returncode:
-        raise EmulatorError(f"{program.name}: {done.stderr.strip().splitlines()[-1]}")
+        said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        raise EmulatorError(f"{program.name}: {said[-1]}")
     return list(_lines(done.stdout))
 
 

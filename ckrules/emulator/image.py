@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckrules.compiling.codeobject import CodeObjectError, metadata
+from ckrules.compiling.codeobject import CodeObjectError, damage, metadata, number_of, text_of
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -20,6 +20,8 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
 _LOAD, _SYMTAB, _STRTAB, _RELOCATIONS, _DYNSYM = 1, 2, 3, 4, 11
 _ABS64, _RELATIVE64 = 3, 13
+_ARGUMENTS = 1 << 20
+"""Bytes of arguments that a kernel may have; those of real ones are some hundreds."""
 
 MACHINES = {
     0x30: "gfx908", 0x3F: "gfx90a", 0x4C: "gfx942", 0x4F: "gfx950",
@@ -103,12 +105,8 @@ def parse(data: bytes) -> Image:
     Raises:
         CodeObjectError: If it is damaged, of an unknown GPU, or asks for what is not supported.
     """
-    try:
+    with damage():
         return _parsed(data)
-    except (struct.error, IndexError, KeyError, ValueError) as error:
-        if isinstance(error, CodeObjectError):
-            raise
-        raise CodeObjectError(f"damaged code object: {error}") from None
 
 
 def _parsed(data: bytes) -> Image:
@@ -127,17 +125,21 @@ def _parsed(data: bytes) -> Image:
     symbols = dict(_symbols(data, sections))
     kernels = {}
     for meta in metadata(data)["amdhsa.kernels"]:
-        at = symbols[meta[".symbol"]]
-        kernels[meta[".name"]] = Kernel(
-            meta[".name"], _descriptor(_bytes_at(segments, at, 64), at), _arguments(meta)
-        )
-    return Image(MACHINES[flags], segments, kernels, tuple(_relocations(data, sections)))
+        name, at = text_of(meta, ".name"), symbols[text_of(meta, ".symbol")]
+        descriptor = _descriptor(_bytes_at(segments, at, 64), at)
+        kernels[name] = Kernel(name, descriptor, _arguments(meta, descriptor.kernarg_bytes))
+    image = Image(MACHINES[flags], segments, kernels, tuple(_relocations(data, sections)))
+    if any(place + 8 > image.size for place, _ in image.relocations):
+        raise CodeObjectError("damaged code object: a relocation outside of it")
+    return image
 
 
 def _segments(data: bytes, start: int, count: int) -> Iterator[Segment]:
     for i in range(count):
         kind, _, offset, address, _, stored, size, _ = _SEGMENT.unpack_from(data, start + 56 * i)
         if kind == _LOAD:
+            if stored > size:
+                raise CodeObjectError(f"damaged code object: {stored} bytes in {size}")
             yield Segment(address, data[offset : offset + stored], size)
 
 
@@ -185,7 +187,11 @@ def _descriptor(raw: bytes, at: int) -> Descriptor:
     return Descriptor(lds, scratch, kernarg, at + entry, rsrc1, rsrc2, rsrc3, properties, preload)
 
 
-def _arguments(meta: dict[str, Any]) -> tuple[Argument, ...]:
-    return tuple(
-        Argument(a[".offset"], a[".size"], a[".value_kind"]) for a in meta.get(".args", ())
+def _arguments(meta: dict[str, Any], most: int) -> tuple[Argument, ...]:
+    found = tuple(
+        Argument(number_of(a, ".offset"), number_of(a, ".size"), text_of(a, ".value_kind"))
+        for a in meta.get(".args", ())
     )
+    if most > _ARGUMENTS or any(a.offset + a.size > most for a in found):
+        raise CodeObjectError(f"damaged code object: arguments beyond {min(most, _ARGUMENTS)}")
+    return found

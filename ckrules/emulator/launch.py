@@ -89,7 +89,7 @@ def _hidden(argument: Argument, grid: Dim3, block: Dim3) -> bytes:
         number = values[stem][at]
     elif word == "grid_dims":
         number = max(1, sum(n > 1 for n in grid))
-    return number.to_bytes(argument.size, "little")
+    return (number & (1 << 8 * argument.size) - 1).to_bytes(argument.size, "little")
 
 
 def packet(launch: Launch) -> bytes:

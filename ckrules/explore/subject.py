@@ -19,6 +19,7 @@ from ckrules.engine.space import Space
 from ckrules.explore.choice import Choice
 from ckrules.kernels.books import Books
 from ckrules.support.errors import HardSpaceWarning, NeverTrueWarning, UsageError
+from ckrules.support.visible import visible
 
 _KEPT = 8  # conditions whose compiled parts are kept
 
@@ -70,7 +71,7 @@ class Subject:
         options: Mapping[str, Sequence[str]] = MappingProxyType({}),
         results: Path | None = None,
     ) -> None:
-        self.region, self.title, self._books = region, title, books
+        self.region, self.title, self._books = region, visible(title), books
         self.options, self.results = options, results
         self.space = region.space
         self._lock = threading.Lock()

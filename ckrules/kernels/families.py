@@ -15,7 +15,7 @@ from typing import Any
 from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
-from ckrules.support.errors import RuleBookError, UsageError, unknown
+from ckrules.support.errors import RuleBookError, UsageError, raised, unknown
 
 GROUP = "ckrules.families"
 """The entry-point group of plug-ins."""
@@ -63,11 +63,11 @@ def _plugins() -> list[Family]:
     for entry in entry_points(group=GROUP):
         try:
             found = entry.load()
-        except Exception as error:  # whatever the plug-in's own code raises
+            made = found() if isinstance(found, type) else found
+        except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
             raise UsageError(
-                f"the plug-in {entry.value} ({GROUP}) cannot be loaded: {error}"
+                f"the plug-in {entry.value} ({GROUP}) cannot be loaded: {raised(error)}"
             ) from error
-        made = found() if isinstance(found, type) else found
         if not isinstance(made, Family):
             raise RuleBookError(f"the plug-in {entry.value} ({GROUP}) is not a Family")
         out.append(made)

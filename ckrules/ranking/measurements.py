@@ -70,9 +70,11 @@ def read(
         raise UsageError(f"{path}: not a text file in UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    return list(
-        _grouped(csv.DictReader(io.StringIO(text)), str(path), _Reader(books, arch, variant))
-    )
+    rows = csv.DictReader(io.StringIO(text, newline=None))  # a lone CR ends a line as well
+    try:
+        return list(_grouped(rows, str(path), _Reader(books, arch, variant)))
+    except csv.Error as error:
+        raise UsageError(f"{path}:{rows.line_num + 1}:1: {error}") from None
 
 
 def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[Measured]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from ckrules.kernels.families import problems_of
+from ckrules.support.visible import csv_cell
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
@@ -51,9 +52,9 @@ def write(stream: IO[str], measurements: Iterable[Measurement], source: str = "b
         rows.writerow(
             {
                 "set": source, "problem": text if sizes is None else number, **(sizes or {}),
-                **{c: m.config.get(c, "") for c in TILE},
-                "latency_us": f"{m.microseconds:.6g}",
-                "kernel": m.name, "arch": m.config["arch"], "variant": variant,
+                **{c: csv_cell(m.config.get(c)) for c in TILE},
+                "latency_us": f"{m.microseconds:.6g}", "kernel": csv_cell(m.name),
+                "arch": csv_cell(m.config["arch"]), "variant": csv_cell(variant),
             }
         )  # fmt: skip
         count += 1

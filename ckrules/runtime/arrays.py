@@ -89,6 +89,8 @@ def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) ->
         raise UsageError(f"{tensor.name}: {found.dtypes[0]}, expected {tensor.dtype}")
     _check_shape(found.shape, tensor)
     if found.device in dlpack.HOST:
+        if min(found.strides, default=0) < 0:
+            raise UsageError(f"{tensor.name}: an axis runs backwards in memory: pack it first")
         return Operand(value, bits=_view(found), keeps=found)
     if found.device != dlpack.ROCM:
         raise UsageError(f"{tensor.name}: on a device of DLPack's kind {found.device}, not ROCm's")
@@ -138,10 +140,12 @@ def merges(given: Sequence[int], shape: Sequence[int]) -> bool:
 
     >>> merges((2, 7, 7, 64), (2, 7, 7, 4, 16)), merges((2, 49, 64), (2, 7, 7, 1, 64))
     (True, True)
-    >>> merges((2, 64, 7, 7), (2, 7, 7, 1, 64))
-    False
+    >>> merges((2, 64, 7, 7), (2, 7, 7, 1, 64)), merges((0, 6), (0, 6))
+    (False, True)
     """
     rest = [n for n in shape if n != 1]
+    if 0 in rest:  # nothing says which sizes were merged
+        return [n for n in given if n != 1] == rest
     for size in given:
         product = 1
         while product < size and rest:

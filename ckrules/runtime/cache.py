@@ -3,7 +3,8 @@
 An entry is a folder named by a hash of sources, flags and compiler (`ckrules.compiling.tasks`); it
 holds a manifest of one line, the code object and the host library, and is renamed into place when
 it is whole. Who builds an entry holds its lock; others wait, and find it. The entries that were
-used longest ago go when all together are larger than the limit.
+used longest ago go when all together are larger than the limit. What is found is executed, so that
+folder and files have to be this user's own, and nothing is found through a link.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ckrules.codegen.generate import MANIFEST, Generator
 from ckrules.compiling import manifest
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.compiling.tasks import run, task_key
-from ckrules.support import files, folders
+from ckrules.support import files, folders, opening
 from ckrules.support.errors import CkrulesError
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ class KernelCache:
         """What entries of configurations are made of, each under its key.
 
         Raises:
-            BuildError: For a configuration that breaks rules.
+            BuildError: For a configuration that breaks rules, and if the folder cannot be used.
             MissingToolError: If the toolchain is not there.
             UsageError: If a configuration cannot be generated.
         """
-        self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._made()
         with tempfile.TemporaryDirectory(prefix="ckrules-") as name:
             report = Generator(books, Path(name), ninja=False).run(configs)
             if report.refused:
@@ -116,14 +117,25 @@ class KernelCache:
                 for at, each in tasks.items()
             ]
 
-    def find(self, wanted: Wanted) -> ManifestEntry | None:
-        """The kernel if it is built."""
-        place = self.place / wanted.key
-        if not (place / MANIFEST).is_file():
-            return None
+    def _made(self) -> None:
+        """Makes the folder, if it is not there.
+
+        Raises:
+            BuildError: If it cannot be made, or others may write to it.
+        """
         try:
+            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            opening.own(self.place.resolve())
+        except OSError as error:
+            raise BuildError(f"{self.place}: cannot keep kernels: {error.strerror}") from None
+
+    def find(self, wanted: Wanted) -> ManifestEntry | None:
+        """The kernel if it is built, and by this user."""
+        place = self.place / wanted.key
+        try:
+            self._check(place)
             (found,) = manifest.read(place / MANIFEST)
-        except (CkrulesError, ValueError):
+        except (CkrulesError, OSError, ValueError):
             return None
         if found.missing:
             return None
@@ -131,11 +143,20 @@ class KernelCache:
             os.utime(place)  # used
         return found
 
+    def _check(self, place: Path) -> None:
+        """Complains about an entry into which others may have put something.
+
+        Raises:
+            OSError: If the entry, a file of it or the cache's folder is not this user's own.
+        """
+        for path in (self.place.resolve(), place, *place.iterdir()):
+            opening.own(path)
+
     def build(self, wanted: Wanted) -> ManifestEntry:
         """The kernel, built by this process unless it is there, or another one is at it.
 
         Raises:
-            BuildError: If it cannot be compiled.
+            BuildError: If it cannot be compiled, or the folder cannot be used.
             OSError: If the cache cannot be written.
         """
         with self._alone(wanted.key):
@@ -161,8 +182,8 @@ class KernelCache:
         part = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
         try:
             for name, content in data.items():
-                files.replace(part / name, content)
-            files.replace(part / MANIFEST, wanted.line)
+                files.replace(part / name, content, mode=0o600)
+            files.replace(part / MANIFEST, wanted.line, mode=0o600)
             target = self.place / wanted.key
             shutil.rmtree(target, ignore_errors=True)  # damaged: what is whole was found before
             part.rename(target)
@@ -173,10 +194,14 @@ class KernelCache:
     @contextmanager
     def _alone(self, key: str) -> Iterator[None]:
         """Holds an entry's lock; it goes with the process that holds it."""
-        self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(self.place / f"{key}{_LOCK}", "wb") as lock:
+        self._made()
+        how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(self.place / f"{key}{_LOCK}", how, 0o600)
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(lock)
 
     def entries(self) -> list[Path]:
         """The entries, the least recently used first."""
@@ -191,7 +216,8 @@ class KernelCache:
         """What there is to say of the entries, the least recently used first."""
         found = []
         for path in self.entries():
-            with suppress(OSError, ValueError):  # removed meanwhile, or damaged
+            with suppress(OSError, ValueError):  # removed meanwhile, damaged, or somebody else's
+                self._check(path)
                 config = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
                 used = path.stat().st_mtime
                 found.append(Kept(str(config["name"]), str(config["arch"]), _size(path), used))

@@ -38,6 +38,18 @@ class NeverTrueWarning(UserWarning):
     """A condition compares a field with a value that the field never has."""
 
 
+def raised(error: BaseException) -> str:
+    """What somebody else's code raised, in a few words.
+
+    >>> raised(ValueError("odd")), raised(SystemExit(3)), raised(KeyError())
+    ('odd', 'SystemExit: 3', 'KeyError')
+    """
+    said = str(error)
+    if isinstance(error, SystemExit) or not said:
+        return ": ".join(filter(None, (type(error).__name__, said)))
+    return said
+
+
 def nearest(word: str, known: Iterable[str], n: int = 3) -> list[str]:
     """The known words closest to ``word``, best first.
 

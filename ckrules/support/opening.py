@@ -71,6 +71,20 @@ def read(path: str | Path, most: int = SMALL) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def own(path: str | Path) -> None:
+    """Complains about what others made or may change, and about links, which are not followed.
+
+    What is kept for later is held against this before it is loaded or executed.
+
+    Raises:
+        OSError: If the file or folder is not this user's alone, or is not there.
+    """
+    found = os.lstat(path)
+    others = stat.S_IWGRP | stat.S_IWOTH
+    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & others:
+        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+
+
 def inside(folder: Path, name: str) -> Path:
     """The path of a name in a folder, which a link may not lead out of it.
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 import stat
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +30,7 @@ from ckrules.support.errors import UsageError
 from tests.cli.run import run, write
 from tests.codegen.test_generate import own_gpu
 from tests.helpers.toolchain import require_toolchain
+from tests.helpers.waiting import interrupted, until
 
 #: It refuses compv5 and bf16, says nothing sensible of fp32, and notes each run in a file.
 PROGRAM = f"""#!{sys.executable}
@@ -159,6 +163,34 @@ def test_an_interrupted_run_goes_on(rules: RuleBook, tools: Toolchain, tmp_path:
     assert 1 <= done < 6
     ask(rules, tools, tmp_path / "v.sqlite", jobs=1, batch=1)
     assert len(runs(tools)) == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_command_goes_on(
+    number: signal.Signals, rules: RuleBook, tools: Toolchain, tmp_path: Path
+) -> None:
+    """Verdicts are stored as they come; Ctrl-C and SIGTERM end the compiler that hangs."""
+    inputs = [write(tmp_path, f"{n}.json", p) for n, p in enumerate(points(rules))]
+    words = [
+        *("certify", "--arch", "gfx942", "--ck-include", str(tools.include), "--batch", "1"),
+        *("--jobs", "1", "--compiler", "hipcc", "--store", str(tmp_path / "v.sqlite"), *inputs),
+    ]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    env = {**os.environ, "FAKE_HANG": "mem", "TMPDIR": str(scratch)}
+    command = [sys.executable, "-m", "ckrules", *words]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        until(lambda: len(runs(tools)) >= 6 or one.poll() is not None)  # the last one hangs
+        one.send_signal(number)
+        one.communicate()
+    if number is not signal.SIGKILL:
+        assert interrupted(one.returncode, number)
+        assert not list(scratch.iterdir())
+    before = len(runs(tools))
+    done = run(*words)
+    assert (done.exit_code, done.stderr.count("Traceback")) == (1, 0)
+    assert "recall    75.00 % of what compiles is not rejected" in done.stdout
+    assert len(runs(tools)) - before < 6
 
 
 def test_crash_and_timeout_are_no_verdicts(

@@ -22,7 +22,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UndecidedError
 from tests.cli.run import ILLEGAL, process, run
-from tests.helpers.waiting import interrupted
+from tests.helpers.waiting import interrupted, until
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["archs", "check", "count", "enumerate", "explain", "rules", "sample"]
@@ -183,7 +183,12 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(UndecidedError("the solver gave up"), 4), (KeyboardInterrupt(), 130), (MemoryError(), 2)],
+    [
+        (UndecidedError("the solver gave up"), 4),
+        (KeyboardInterrupt(), 130),
+        (MemoryError(), 2),
+        (SystemExit(1), 2),
+    ],
 )
 def test_exit_codes(monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int) -> None:
     _break(monkeypatch, error)
@@ -227,6 +232,24 @@ def test_ctrl_c_ends_with_130() -> None:
             time.sleep(0.02)
         child.send_signal(signal.SIGINT)
         assert interrupted(child.wait())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_leaves_no_temporary_file(number: signal.Signals, tmp_path: Path) -> None:
+    """It comes twice, as from ``timeout``: to the process and to its group."""
+    words = ["enumerate", "--arch", "gfx942", "--format", "jsonl", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "ckrules", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
+        until(lambda: any(p.stat().st_size for p in tmp_path.iterdir()) or child.poll() is not None)
+        (part,) = tmp_path.iterdir()
+        assert part.name.endswith(".part")
+        child.send_signal(number)
+        if number != signal.SIGINT:
+            child.send_signal(number)
+        assert interrupted(child.wait(), number)
+        assert child.stderr is not None
+        assert child.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_strange_encoding_does_not_stop_the_output() -> None:

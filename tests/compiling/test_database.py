@@ -132,6 +132,25 @@ def test_somebody_elses_file_is_left_alone(
 
 
 @pytest.mark.parametrize("kind", TABLES)
+def test_a_damaged_file_is_refused_in_one_line(kind: type[DatabaseTable], tmp_path: Path) -> None:
+    """What SQLite says of it quotes bytes that are no text."""
+    path = tmp_path / FILE
+    with kind(path):
+        pass
+    data = path.read_bytes()
+    assert b"arch TEXT" in data
+    path.write_bytes(data.replace(b"arch TEXT", b"arch T\xffXT"))
+    before = state(tmp_path)
+    for reading in (False, True):
+        with pytest.raises(ResultsError, match=r'unknown datatype for .*arch: "T\\xffXT"'):
+            kind(path, reading=reading)
+    done = run("results", str(path), *(["--runs"] if kind is Runs else []))
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"error: {path}: cannot open the results: malformed")
+    assert state(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_an_older_file_is_read_as_it_is(kind: type[DatabaseTable], tmp_path: Path) -> None:
     path = tmp_path / FILE
     with kind(path):

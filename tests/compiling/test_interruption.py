@@ -96,7 +96,7 @@ def test_an_interrupted_build_ends_its_compilers(
     with started(many, include, **sleeping) as process:
         until(lambda: stored(many) >= 2)
         process.send_signal(number)
-        assert interrupted(process.wait())
+        assert interrupted(process.wait(), number)
     assert not any(alive(int(p.name)) for p in pids.iterdir())
     before = rows(many)
     assert 2 <= len(before) < MANY

@@ -83,6 +83,8 @@ def test_a_name_that_is_none(name: Any, folder: Path, include: Path) -> None:
         ("lds_bytes", -1),
         ("lds_bytes", 10**25),
         ("lds_bytes", 1.5),
+        ("ck", "../../x"),
+        ("ck", []),
         ("config", []),
         ("config", {}),
         ("config", {"variant": 7}),

@@ -228,6 +228,14 @@ def test_without_a_clock_nothing_is_timed(out: Path, monkeypatch: pytest.MonkeyP
         )
 
 
+def test_words_of_a_stranger_are_no_formulas(tmp_path: Path) -> None:
+    config = {"variant": "forward", "arch": "gfx950", "tile_m": 64, "pipeline": "=cmd|x"}
+    with (tmp_path / "m.csv").open("w") as stream:
+        write(stream, [Measurement("@k", config, parse("N=1,C=8,K=8,H=9,W=9,Y=3,X=3"), 12.5)])
+    row = (tmp_path / "m.csv").read_text().splitlines()[1]
+    assert row.endswith(",64,,,'=cmd|x,12.5,'@k,gfx950,forward")
+
+
 @pytest.mark.parametrize(
     "text",
     [

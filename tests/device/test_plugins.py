@@ -116,3 +116,18 @@ def test_a_device_without_members_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(DeviceError, match=r"device hollow: the plug-in's device has no info, "):
         validate(tmp_path, "hollow", [kernel(tmp_path, "k")])
+
+
+def test_a_plug_in_that_ends_the_program_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from importlib.metadata import EntryPoint
+
+    from ckrules.device import registry
+    from ckrules.device.interface import DeviceError
+
+    (tmp_path / "ckrules_leaving.py").write_text("import sys\nsys.exit(3)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry = EntryPoint("leaving", "ckrules_leaving:Plugin", registry.GROUP)
+    with pytest.raises(DeviceError, match=r"device leaving \(ckrules_leaving:Plugin\): SystemExit"):
+        registry._loaded(entry)

@@ -161,7 +161,7 @@ def test_the_rule_book_predicts(tmp_path: Path) -> None:
     assert refused is not None
     assert not refused.supported
     assert all(code.startswith("PROB") for code in refused.codes)
-    assert predict(replace(built, ck="2020.01"), PROBLEMS[0]) is None
+    assert predict(replace(built, config={**config, "variant": "none"}), PROBLEMS[0]) is None
 
 
 def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -41,10 +42,15 @@ class LanguageClient(Client):
     def __init__(self) -> None:
         super().__init__("tests", "1")
         self.sent: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+        self.told: asyncio.Queue[str] = asyncio.Queue()
 
         @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
         def keep(found: lsp.PublishDiagnosticsParams) -> None:
             self.sent.put_nowait(found)
+
+        @self.feature(lsp.WINDOW_SHOW_MESSAGE)  # type: ignore[untyped-decorator]
+        def hear(said: lsp.ShowMessageParams) -> None:
+            self.told.put_nowait(said.message)
 
     async def findings(self, path: Path) -> list[lsp.Diagnostic]:
         """The findings that are sent next, which are of a file."""
@@ -56,12 +62,12 @@ class LanguageClient(Client):
 Session = Callable[[LanguageClient, Path], Awaitable[None]]
 
 
-def speak(folder: Path, session: Session) -> None:
+def speak(folder: Path, session: Session, arch: str = "gfx942") -> None:
     """Starts a server, greets it and hands the client over."""
 
     async def run() -> None:
         client = LanguageClient()
-        await client.start_io(sys.executable, "-m", "ckrules", "lsp", "--arch", "gfx942")
+        await client.start_io(sys.executable, "-m", "ckrules", "lsp", "--arch", arch)
         asked = lsp.InitializeParams(capabilities=lsp.ClientCapabilities())
         await client.initialize_async(asked)
         client.initialized(lsp.InitializedParams())
@@ -239,6 +245,76 @@ def test_faults_are_findings(tmp_path: Path) -> None:
         assert "PIPE003" not in [d.code for d in await client.findings(path)]
 
     speak(tmp_path, session)
+
+
+def test_a_huge_text_is_not_checked(tmp_path: Path) -> None:
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path = folder / "kernels.ck.json"
+        (found,) = await opened(client, path, "[" * (3 << 20))
+        assert found.message.startswith("3 MB: too large to be checked while typing")
+        assert found.severity == lsp.DiagnosticSeverity.Information
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        asked = lsp.CompletionParams(which, lsp.Position(0, 0))
+        answer = await client.text_document_completion_async(asked)
+        assert isinstance(answer, lsp.CompletionList)
+        assert not answer.items
+        assert "PIPE003" in [d.code for d in await changed(client, path, TEXTS[path.name])]
+
+    speak(tmp_path, session)
+
+
+def test_it_answers_while_it_checks(tmp_path: Path) -> None:
+    """Another text is spoken of while a large one is checked; only its last version counts."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        small, large = folder / "a.names", folder / "b.names"
+        await opened(client, small, f"{NAME}\n")
+        many = "".join(f"{NAME.replace('64x64x32', f'{i}x64x32')}\n" for i in range(5000))
+        item = lsp.TextDocumentItem(large.as_uri(), "plaintext", 1, many)
+        client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        asked = lsp.HoverParams(lsp.TextDocumentIdentifier(small.as_uri()), lsp.Position(0, 35))
+        assert await client.text_document_hover_async(asked) is not None
+        assert client.sent.empty()
+        for version in (2, 3):
+            which = lsp.VersionedTextDocumentIdentifier(version, large.as_uri())
+            text = f"{NAME}\n" * version
+            whole = lsp.TextDocumentContentChangeWholeDocument(text)
+            client.text_document_did_change(lsp.DidChangeTextDocumentParams(which, [whole]))
+        found = await client.sent.get()
+        assert (found.uri, found.version) == (large.as_uri(), 3)
+        assert max(d.range.start.line for d in found.diagnostics) == 2
+
+    speak(tmp_path, session)
+
+
+def test_it_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ckrules", "lsp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
+        child.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        child.stdin.flush()
+        assert child.stdout.readline().startswith(b"Content-Length")
+        child.terminate()
+        assert child.wait(60) == 143
+
+
+def test_initialize_is_answered_before_rules_are_imported() -> None:
+    code = (
+        "import sys, ckrules.cli.commands.lsp, ckrules.editor.server\n"
+        "print([m for m in sys.modules if m.startswith(('ckrules.checking', 'ckrules.kernels'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_faulty_options_are_said(tmp_path: Path) -> None:
+    async def session(client: LanguageClient, folder: Path) -> None:
+        assert "gfx943" in await client.told.get()
+
+    speak(tmp_path, session, "gfx943")
 
 
 def test_every_format_has_the_findings_of_check() -> None:

@@ -115,7 +115,7 @@ def test_what_others_may_have_written_is_not_loaded(
     entry.path.chmod(0o600)
     assert cache.load(entry.path.stem) is not None
     with monkeypatch.context() as patch:
-        patch.setattr(cache.os, "geteuid", lambda: os.getuid() + 1)
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
         assert cache.load(entry.path.stem) is None
     entry.path.unlink()
     os.mkfifo(entry.path, 0o600)

@@ -131,3 +131,12 @@ def test_what_cannot_be_explored(words: tuple[str, ...], said: str) -> None:
     found = command(*words)
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+def test_a_title_shows_what_would_act_in_it() -> None:
+    space = Subject(about().region, None, "a\x1b]0;b.json", {"FILE": (FILE,)})
+    with client(space) as page:
+        for place in ("/", "/export"):
+            said = page.get(place).text
+            assert "\x1b" not in said
+            assert "a\\x1b]0;b.json" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -17,6 +18,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.families import families, variants
 from ckrules.kernels.family import Family
 from ckrules.kernels.library import book
+from tests.cli.run import process
 from tests.helpers.toolchain import require_toolchain
 
 Command = Callable[..., CompletedProcess[str]]
@@ -148,3 +150,20 @@ def test_a_family_has_parts_of_known_names_only() -> None:
     """A misspelt one would never be asked for, so that the family would silently lack it."""
     with pytest.raises(TypeError, match="Spelt: a family has no part 'problem'"):
         type("Spelt", (Family,), {"parts": {"problem": "ckrules.arch:CK_VERSIONS"}})
+
+
+@pytest.mark.parametrize("line", ["import sys; sys.exit(3)", "raise SystemExit('bye')"])
+def test_a_plug_in_that_ends_the_program_is_named(line: str, tmp_path: Path) -> None:
+    """Its exit code would be taken for an answer."""
+    info = tmp_path / "leaves-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: leaves\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[ckrules.families]\nleaves = leaves:FAMILY\n[ckrules.devices]\nleaves = leaves:Plugin\n"
+    )
+    (tmp_path / "leaves.py").write_text(line)
+    path = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))
+    done = process("count", "--arch", "gfx942", env={**os.environ, "PYTHONPATH": path})
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    said = "error: the plug-in leaves:FAMILY (ckrules.families) cannot be loaded: SystemExit"
+    assert done.stderr.startswith(said)

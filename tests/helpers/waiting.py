@@ -15,10 +15,10 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def interrupted(code: int) -> bool:
-    """Whether a process ended by Ctrl-C, as shells see it: 130.
+def interrupted(code: int, number: int = signal.SIGINT) -> bool:
+    """Whether a process ended by Ctrl-C or such a signal, as shells see it: 130 for Ctrl-C.
 
-    Python ends itself with the signal, although our code has caught it and says 130, where it came
-    while a string was executed, as data classes do when a module is imported.
+    Python ends itself with Ctrl-C's signal, although our code has caught it and says 130, where it
+    came while a string was executed, as data classes do when a module is imported.
     """
-    return code in (130, -signal.SIGINT)
+    return code == 128 + number or code == -signal.SIGINT == -number

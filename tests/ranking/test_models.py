@@ -51,6 +51,8 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
         ("N,C,K,Hi,Wi,Y,X,latency_ms\n1,8,8,9,9,1,1,3\n", ":2:1: no kernel"),
         ("N,C,K,Hi,Wi,Y,X,latency_ms\n1,8,8,9,9,1\n", ":2:1: 8 columns"),
         ("N,C,K,Hi,Wi,Y,X,kernel,latency_ms\n0,8,8,9,9,1,1,x,3\n", ":2:1: N = 0"),
+        (f"N,latency_ms\n{'1' * 140_000},3\n", ":2:1: field larger than field limit"),
+        (f"{'N' * 140_000},latency_ms\n1,3\n", ":1:1: field larger than field limit"),
     ],
 )  # fmt: skip
 def test_rows_that_are_no_measurements(tmp_path: Path, text: str, what: str) -> None:
@@ -63,13 +65,15 @@ def test_rows_that_are_no_measurements(tmp_path: Path, text: str, what: str) -> 
     assert what.split(": ")[-1] in found.stderr.replace("\n", " ")
 
 
-def test_names_and_milliseconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_names_and_milliseconds(tmp_path: Path, end: str) -> None:
     name = (
         "grouped_conv_fwd_bf16_nhwgc_2d_compv3_cshuffle_intrawave_64x64x64_4x1x1_16x16x32_vec8_8_8"
     )
     file = tmp_path / "m.csv"
     file.write_text(
-        f"kernel,problem_idx,N,C,K,G,Hi,Wi,Y,X,latency_ms\n{name},7,1,8,8,1,9,9,1,1,0.5\n"
+        f"kernel,problem_idx,N,C,K,G,Hi,Wi,Y,X,latency_ms\n{name},7,1,8,8,1,9,9,1,1,0.5\n",
+        newline=end,
     )
     (found,) = read(file, BOOKS)
     assert (found.label, found.microseconds, found.points[0]["tile_m"]) == ("7", [500.0], 64)

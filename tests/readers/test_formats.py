@@ -258,7 +258,9 @@ def test_what_is_not_covered_is_no_configuration() -> None:
         ("variant,arch\nforward\n", "1 cells below a header of 2"),
         ("variant,tile_m\nforward,x\n", "tile_m = 'x' is not an integer"),
         ('variant,"tile_mm"\nforward,"1"\n', "unknown field 'tile_mm'"),
+        (f'variant,arch\n"{"x" * 140_000}",gfx942\n', "(140002 characters) is not one of"),
     ],
+    ids=lambda text: text[:20],
 )
 def test_faulty_csv(text: str, said: str) -> None:
     result = run("check", "--arch", "gfx942", "--input-format", "csv", "-", stdin=text)

@@ -85,6 +85,18 @@ def test_host_tensors_of_frameworks_are_taken(tmp_path: Path) -> None:
     assert given.asked == [None]
 
 
+def test_host_tensors_that_run_backwards_are_refused(tmp_path: Path) -> None:
+    """Their address is that of their last element, and what lies before it is not theirs."""
+    d = dispatcher(folder(tmp_path, k=CONV))
+    x, w = arrays(d.select(CONV_TEXT))
+    for axis in (0, x.ndim - 1):
+        turned = np.flip(x, axis)
+        strides = tuple(s // x.itemsize for s in turned.strides)
+        given = FakeTensor(x.shape, "fp16", turned.ctypes.data, kind=1, strides=strides)
+        with pytest.raises(UsageError, match="input: an axis runs backwards in memory"):
+            d.run(CONV_TEXT, given, w)
+
+
 def test_tensors_elsewhere_are_refused(tmp_path: Path) -> None:
     device = StreamingDevice()
     d = dispatcher(folder(tmp_path, k=CONV), device)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from ckrules.constraints import book
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.runtime import Dispatcher, NoKernelError
-from ckrules.runtime.cache import BuildError
+from ckrules.runtime.cache import BuildError, KernelCache
 from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import fake
@@ -135,6 +137,75 @@ def test_kernels_come_one_by_one(tmp_path: Path, notes: Path) -> None:
         assert pending.wait().done
     assert sorted(pending.ready) == sorted(told) == sorted(w.name for w in both)
     assert pending.failed == {}
+
+
+def plant_link(made: KernelCache, key: str) -> None:
+    entry = (made.place / key).rename(made.place.parent / "elsewhere")
+    (made.place / key).symlink_to(entry)
+
+
+def plant_file_link(made: KernelCache, key: str) -> None:
+    path = next((made.place / key).glob("*.hsaco"))
+    path.symlink_to(path.rename(made.place.parent / "elsewhere"))
+
+
+PLANTED: dict[str, Callable[[KernelCache, str], object]] = {
+    "folder": lambda made, key: (made.place / key).chmod(0o777),
+    "file": lambda made, key: next((made.place / key).glob("*.so")).chmod(0o666),
+    "link": plant_link,
+    "link of a file": plant_file_link,
+}
+
+
+@pytest.mark.parametrize("change", PLANTED)
+def test_what_others_may_have_put_there_is_not_loaded(
+    tmp_path: Path, notes: Path, change: str
+) -> None:
+    """It would be executed; it is neither found nor shown, and built again."""
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    made.build(one)
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in (made.place / one.key).iterdir()}
+    assert modes == {0o600}
+    PLANTED[change](made, one.key)
+    assert made.find(one) is None
+    assert made.kept() == []
+    if change != "link":  # which is in the way
+        made.build(one)
+        assert made.find(one) is not None
+
+
+def test_a_cache_of_somebody_else_is_refused(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    made.build(one)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert made.find(one) is None
+        with pytest.raises(BuildError, match="cannot keep kernels: not this user's own"):
+            made.build(one)
+    made.place.chmod(0o777)
+    assert made.find(one) is None
+    with pytest.raises(BuildError, match="cannot keep kernels: not this user's own"):
+        wanted(made, 128)
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    target = tmp_path / "target"
+    target.write_text("precious")
+    lock = made.place / f"{one.key}.lock"
+    lock.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        made.build(one)
+    assert target.read_text() == "precious"
+    lock.unlink()
+    lock.write_text("kept")
+    made.build(one)
+    assert lock.read_text() == "kept"
 
 
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:

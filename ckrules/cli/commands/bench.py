@@ -12,7 +12,7 @@ from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.formats import Forms, output_options
 from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
@@ -86,7 +86,7 @@ def command(
     options = RunOptions(
         device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
     )
-    with ended_like_ctrl_c(), _devices(executor, device.name) as (found, opened):
+    with _devices(executor, device.name) as (found, opened):
         if not found.devices:
             note(f"no GPU for --device {device.name}: {found.reason()}")
             return 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.options import Seconds, arch_option, quiet_option, rule_options
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress
+from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -121,7 +121,6 @@ def command(
     session = BuildSession(home, options)
     width = jobs or executors.default_jobs()
     with (
-        ended_like_ctrl_c(),
         Results(Path(database) if database else home / FILE) as results,
         executors.executor(executor, width) as (pool, at_once),
         progress("artifacts", session.count()) as bar,

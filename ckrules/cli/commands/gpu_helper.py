@@ -9,7 +9,7 @@ import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds
-from ckrules.cli.terminal import ended_like_ctrl_c, note
+from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
 
@@ -88,7 +88,6 @@ def command(
     file = choice.kernel.file
     job = Job(file.folder, file.name, choice.runs, warmup, repeat, file.opener)
     with (
-        ended_like_ctrl_c(),
         device.listening() as listener,
         pool.Pool(device.name, [index], timeout, device.options, listener) as workers,
     ):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.checking.checker import Checker
-from ckrules.checking.settings import SettingsResolver
-from ckrules.cli.glossary import Glossary
-from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.editor.texts import Editor
+    from ckrules.kernels.books import Books
 
 GROUP = "maintain"
 
@@ -32,9 +36,32 @@ def command(arch: str | None, ck: str | None, profile: str | None) -> int:
         if error.name not in ("pygls", "lsprotocol"):
             raise
         raise UsageError("the language server needs pygls: pip install 'ckrules[editor]'") from None
-    from ckrules.editor.answers import Line, line_about
-
     given = {"arch": arch, "ck": ck, "profile": profile}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    # copies, since the server closes what it is given
+    with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
+        server(partial(_editor, given)).start_io(stdin, stdout)
+    return 0
+
+
+def _end(number: int, _: object) -> None:
+    """Ends at once: a thread waits for standard input, and there is nothing to tidy up."""
+    os._exit(128 + number)
+
+
+def _editor(given: Mapping[str, str | None]) -> Editor:
+    """What knows the texts; importing it takes longer than an editor's first question should.
+
+    Raises:
+        CkrulesError: For faulty options.
+    """
+    from ckrules.checking.checker import Checker
+    from ckrules.checking.settings import SettingsResolver
+    from ckrules.cli.glossary import Glossary
+    from ckrules.editor.answers import Line, line_about
+    from ckrules.editor.texts import Editor
 
     def checker() -> Checker:
         return Checker(SettingsResolver(given))
@@ -43,8 +70,5 @@ def command(arch: str | None, ck: str | None, profile: str | None) -> int:
         words = Glossary(books)
         return line_about(lambda word: words.find(word)[2].line)
 
-    checker().context(".")  # faulty options are said at once
-    # copies, since the server closes what it is given
-    with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
-        server(checker, about).start_io(stdin, stdout)
-    return 0
+    checker().context(".")  # faulty options are said before a text is opened
+    return Editor(checker, about)

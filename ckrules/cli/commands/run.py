@@ -8,7 +8,7 @@ import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds
-from ckrules.cli.terminal import ended_like_ctrl_c, note
+from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
 
@@ -82,7 +82,6 @@ def command(
         return 3
     job = Job(one.folder, one.name, problem, warmup, repeat)
     with (
-        ended_like_ctrl_c(),
         device.listening() as listener,
         pool.Pool(device.name, fit[:1], timeout, device.options, listener) as workers,
     ):

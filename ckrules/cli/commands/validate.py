@@ -9,7 +9,7 @@ import click
 from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import quiet_option
-from ckrules.cli.terminal import ended_like_ctrl_c, note, progress, say
+from ckrules.cli.terminal import note, progress, say
 
 if TYPE_CHECKING:
     from ckrules.device.jobs import RunOutcome
@@ -71,7 +71,6 @@ def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
         note("nothing to run")
         return 3
     with (
-        ended_like_ctrl_c(),
         Runs(place_for(kernels, runs.database)) as store,
         progress("runs", total) as bar,
         device.listening() as listener,

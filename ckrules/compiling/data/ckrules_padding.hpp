@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -13,13 +14,20 @@ namespace ckrules_runtime {
 
 constexpr int64_t kVectors[] = {1, 2, 4, 8, 16}; /* elements that are loaded or stored at once */
 
+/* A size rounded up to a whole step; the size itself where no number is as large. */
+inline int64_t up(int64_t size, int64_t step)
+{
+    const int64_t rest = step > 0 && size > 0 ? size % step : 0;
+    return rest == 0 || size > INT64_MAX - (step - rest) ? size : size + (step - rest);
+}
+
 /* A size rounded up to vectors, and to whole steps of a further kind. */
 inline std::set<int64_t> rounded(int64_t size, int64_t further)
 {
     std::set<int64_t> found;
     for(const int64_t step : kVectors)
-        found.insert((size + step - 1) / step * step);
-    found.insert((size + further - 1) / further * further);
+        found.insert(up(size, step));
+    found.insert(up(size, further));
     return found;
 }
 
@@ -28,9 +36,18 @@ struct Sizes
 {
     int64_t a, b, c;
 
+    /* Beyond the largest number that there is, all are alike. */
+    __int128 work() const
+    {
+        const __int128 most = __int128((static_cast<unsigned __int128>(1) << 127) - 1);
+        if(a <= 0 || b <= 0 || c <= 0)
+            return 0;
+        return __int128(a) * b > most / c ? most : __int128(a) * b * c;
+    }
+
     bool operator<(const Sizes& other) const
     {
-        const __int128 mine = __int128(a) * b * c, its = __int128(other.a) * other.b * other.c;
+        const __int128 mine = work(), its = other.work();
         if(mine != its)
             return mine < its;
         return a != other.a ? a < other.a : b != other.b ? b < other.b : c < other.c;
@@ -51,7 +68,7 @@ inline std::set<Sizes> all_of(const std::set<int64_t>& as, const std::set<int64_
 /* Channels of a group are padded, and groups for kernels that merge them. */
 inline std::vector<ckrules_convolution> larger(const ckrules_convolution& p, int64_t merged)
 {
-    const std::set<int64_t> groups = {p.groups, (p.groups + merged - 1) / merged * merged};
+    const std::set<int64_t> groups = {p.groups, up(p.groups, merged)};
     std::vector<ckrules_convolution> found;
     for(const Sizes& s : all_of(groups, rounded(p.in_channels, 1), rounded(p.out_channels, 1)))
     {
@@ -72,7 +89,10 @@ inline std::vector<ckrules_gemm> larger(const ckrules_gemm& p, const int* tile, 
     if(p.groups != 1 || p.stride_a != 0 || p.stride_b != 0 || p.stride_c != 0)
         return found;
     const std::set<int64_t> n = shuffled ? std::set<int64_t>{p.n} : rounded(p.n, tile[1]);
-    const std::set<int64_t> k = shuffled ? std::set<int64_t>{p.k} : rounded(p.k, tile[2] * p.k_batch);
+    int64_t step = 0; /* of K; none where it is larger than all numbers */
+    if(__builtin_mul_overflow(int64_t{tile[2]}, int64_t{p.k_batch}, &step))
+        step = 0;
+    const std::set<int64_t> k = shuffled ? std::set<int64_t>{p.k} : rounded(p.k, step);
     for(const Sizes& s : all_of(rounded(p.m, tile[0]), n, k))
     {
         ckrules_gemm each = p;

@@ -8,11 +8,9 @@ and are never unpickled. A directory that cannot be used is as good as an empty 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,10 +111,7 @@ def _read(path: Path) -> bytes:
     Raises:
         OSError: If it is none.
     """
-    found = os.lstat(path)
-    others = stat.S_IWGRP | stat.S_IWOTH
-    if found.st_uid != os.geteuid() or found.st_mode & others:
-        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+    opening.own(path)
     return opening.read(path, _LARGEST)
 
 

@@ -92,7 +92,10 @@ def _word(text: str, span: tuple[int, int]) -> str:
         return raw
     import csv
 
-    return next(iter(next(csv.reader([raw]), [""])), "")
+    try:
+        return next(iter(next(csv.reader([raw]), [""])), "")
+    except csv.Error:  # longer than that module takes: no value is
+        return raw
 
 
 def _place(source: str, line: Line, span: tuple[int, int]) -> Place:
