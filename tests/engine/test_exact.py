@@ -81,3 +81,12 @@ def test_integers_among_floats_stay_integers() -> None:
     assert [type(p["f"]) for p in Space([mixed], [mixed < 9])] == [int, float]
     with pytest.raises(RuleBookError, match="the same number as a float"):
         Real("g", [2**53 + 1, 2.0**53])
+
+
+def test_integers_beyond_all_floats_are_refused() -> None:
+    """Python raises where such a number meets a float; the space says so in one line."""
+    a, b, huge = Int("a", [2**40, 2]), Real("b", [0.5, 1.5]), 1
+    for _ in range(30):
+        huge = a * huge
+    with pytest.raises(UsageError, match="reaches an integer beyond what a float can be"):
+        Space([a, b], [huge * b > 3]).count()
