@@ -58,8 +58,8 @@ class Region:
     def distinct(self) -> Region:
         """The canonical points of the region: one of each set that the book says is the same.
 
-        Values that are fixed narrow the choice; of points that ``where`` leaves, those stay that
-        are canonical without it.
+        Values that are fixed, and conditions, narrow the choice: a point stays if no other one of
+        its set that they leave comes before it.
 
         Raises:
             UsageError: If nothing is known of what is the same.
@@ -68,7 +68,7 @@ class Region:
 
         known = required(self.book.vocabulary.alike, f"{self.book.name} kernels")
         domains = self.book.space_of((), self.fixed).domains
-        first = canonical(known, self.book.fields, domains)
+        first = canonical(known, self.book.fields, domains, self.where)
         return replace(self, first=first)
 
     def candidates(self) -> Space:
