@@ -32,8 +32,8 @@ def numbers_of(
     >>> from ckrules.reasoning.conflict import FixedField
     >>> m, n = Int("m", [16, 32]), Int("n", [2, 4])
     >>> fits = Rule("LDS001", "too-large", "hardware", m * n <= 40)
-    >>> clash = Conflict((fits,), (FixedField("m", (32,)),))
-    >>> numbers_of(clash, {"m": m, "n": n}, {"m": (16, 32), "n": (2, 4)}, 10)
+    >>> conflict = Conflict((fits,), (FixedField("m", (32,)),))
+    >>> numbers_of(conflict, {"m": m, "n": n}, {"m": (16, 32), "n": (2, 4)}, 10)
     ('LDS001: even at the least, m * n = 32 * 2 = 64 is more than 40',)
     """
     own = {h.field: h.values for h in conflict.held}

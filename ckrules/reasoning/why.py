@@ -55,7 +55,7 @@ class WhyPoint:
             "legal": self.legal,
             "configuration": dict(self.point),
             "violations": [v.to_dict() for v in self.violations],
-            "clashes": [c.to_dict() for c in self.conflicts],
+            "conflicts": [c.to_dict() for c in self.conflicts],
             "core": self.core.to_dict() if self.core else None,
         }
 
@@ -81,7 +81,7 @@ class WhyRegion:
         return {
             "empty": self.empty,
             "witness": self.witness,
-            "clash": conflict,
+            "conflict": conflict,
             "numbers": numbers,
         }
 

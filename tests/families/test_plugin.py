@@ -17,6 +17,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.families import families, variants
 from ckrules.kernels.family import Family
 from ckrules.kernels.library import book
+from tests.cli.run import run
 from tests.helpers.toolchain import require_toolchain
 
 Command = Callable[..., CompletedProcess[str]]
@@ -148,3 +149,26 @@ def test_a_family_has_parts_of_known_names_only() -> None:
     """A misspelt one would never be asked for, so that the family would silently lack it."""
     with pytest.raises(TypeError, match="Spelt: a family has no part 'problem'"):
         type("Spelt", (Family,), {"parts": {"problem": "ckrules.arch:CK_VERSIONS"}})
+
+
+@pytest.mark.usefixtures("plugged")
+def test_kernels_without_names_are_listed_by_their_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is not needed to list kernels, unless it is asked for."""
+    monkeypatch.setattr(type(families()["rowsum"]), "naming", property(lambda self: None))
+    for words in (("enumerate", *PART), ("sample", *PART, "--seed", "1")):
+        listed = run(*words, "--limit", "3", "-q")
+        assert listed.exit_code == 0, listed.stderr
+        head, *rows = listed.stdout.splitlines()
+        assert head.startswith("variant,arch,dtype,rows,threads")
+        assert [row.split(",")[0] for row in rows] == ["rowsum"] * 3
+        refused = run(*words, "--limit", "3", "-q", "--format", "names")
+        assert (refused.exit_code, refused.stderr) == (
+            2, "error: kernels of rowsum have no names\n"
+        )  # fmt: skip
+
+
+def test_every_part_is_documented() -> None:
+    """The page says of each part what it brings."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    parts = [n for n, v in vars(Family).items() if isinstance(v, property)]
+    assert [n for n in parts if f"| `{n}` |" not in page] == []
