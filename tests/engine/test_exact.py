@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ckrules.adapters.kernel_tuner import space_of
+from ckrules.engine.diagram import problem
 from ckrules.engine.expr.variables import Int, Real, domain_of
 from ckrules.engine.rewrite.exact import exact
 from ckrules.engine.space import Space
@@ -90,3 +91,11 @@ def test_integers_beyond_all_floats_are_refused() -> None:
         huge = a * huge
     with pytest.raises(UsageError, match="reaches an integer beyond what a float can be"):
         Space([a, b], [huge * b > 3]).count()
+
+
+def test_a_bound_key_of_a_table_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binding a field leaves a constant among integers that floats would round."""
+    monkeypatch.setattr(problem, "_DIRECT", -1)
+    params = {"b": [5, 8], "c": [0.1, 2**53 + 3, 2.0**53]}
+    space = space_of(params, ["not (c > b)", "c < 1", "b * b != 65 or c + b > 3"])
+    assert sorted(space.to_tuples()) == [(5, 0.1), (8, 0.1)]

@@ -191,6 +191,8 @@ def _key_holds(node: Expr, which: int, wide: bool) -> bool:
     floats = key.sort == REAL or any(isinstance(v, float) for v in column)
     if not floats or not (wide or any(map(_rounded, column))):
         return True
+    if key.op == "const":  # a variable that is bound
+        return all((float(k) == float(key.data)) == (k == key.data) for k in column)
     return key.op == "var" and column.issubset(key.data.values)
 
 
