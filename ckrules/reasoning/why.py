@@ -231,7 +231,7 @@ def why_region(
     if witness is not None:
         return WhyRegion(witness, None)
     found = minimal(parts, Oracle(book.fields, domains, timeout=timeout))
-    return WhyRegion(None, found, numbers_of(found, book.fields, domains, timeout))
+    return WhyRegion(None, found, numbers_of(found, parts, domains, timeout))
 
 
 def why_empty(
@@ -275,7 +275,7 @@ def why_empty(
     test = Test(Oracle(book.fields, domains, timeout=timeout), compiled)
     found = minimal(parts, test)
     each = min(timeout, _NUMBERS / max(len(found.rules), 1))
-    return WhyRegion(None, found, numbers_of(found, book.fields, domains, each))
+    return WhyRegion(None, found, numbers_of(found, parts, domains, each))
 
 
 def witness_of(
