@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from ckrules.cli.options import OneOf, Words, known_columns
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
 from ckrules.kernels import library, names
+from ckrules.kernels.families import family_of
 from ckrules.output import points as forms
 from ckrules.support.errors import UsageError
 
@@ -51,6 +52,13 @@ class Listing:
         asked = self.form or by_suffix(self.output, forms.suffixes())
         return asked or ("table" if self.to_terminal else "names")
 
+    def for_kernels(self, variant: str) -> Listing:
+        """The same; csv where names are not asked for by name and such kernels have none."""
+        asked = self.form or by_suffix(self.output, forms.suffixes()) or self.style
+        if asked or self.to_terminal or family_of(variant).naming is not None:
+            return self
+        return replace(self, form="csv")
+
 
 def listing_options(function: F) -> F:
     """The options of a list of points, given to the command as one `Listing`."""
@@ -59,7 +67,8 @@ def listing_options(function: F) -> F:
         "--format",
         "form",
         type=OneOf(forms.available()),
-        help="Form of the output [by the suffix of -o, else a table on a terminal, else names].",
+        help="Form of the output [by the suffix of -o, else a table on a terminal, else names; csv "
+        "of kernels that have none].",
     )
     @click.option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name.")
     @click.option(

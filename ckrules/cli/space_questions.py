@@ -75,7 +75,7 @@ def why(space: Space, point: str | None, write: Writer, timeout: float) -> int:
             yield "legal: no restriction is broken"
         for violation, conflict in zip(found.violations, found.conflicts, strict=True):
             yield f"{violation.code} {violation.message}"
-            yield f"  clash: {conflict.sentence()}"
+            yield f"  conflict: {conflict.sentence()}"
             yield from _places([violation.rule])
         if found.core is not None:
             yield f"core: {found.core.sentence()}"

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.expr import BOOL, FALSE, BoolExpr, Expr, isin
+from ckrules.engine.expr import BOOL, FALSE, BoolExpr, isin
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.rules.rule import Kind, Rule
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
-
-
-class _Plain(Vocabulary):
-    """Variables of any name, which are no attributes: one may be called ``order``."""
-
-    def __init__(self, variables: Iterable[Expr], order: Sequence[str]) -> None:
-        self.variables = {domain_of(node).name: node for node in variables}
-        self.order = order
 
 
 def book_of(rules: RuleBook | Space, *, bound: bool = True) -> RuleBook:
@@ -34,7 +26,8 @@ def book_of(rules: RuleBook | Space, *, bound: bool = True) -> RuleBook:
     if isinstance(rules, RuleBook):
         return rules
     more = bindings(rules) if bound else []
-    vocabulary = _Plain(rules.codec.variables.values(), rules.hint)
+    vocabulary = Vocabulary(rules.codec.variables.values())
+    vocabulary.order = rules.hint
     return RuleBook("space", vocabulary, _unique([*rules.numbered, *more]), check=False)
 
 

@@ -121,6 +121,7 @@ class Assumptions:
         conditions: Iterable[BoolExpr] = (),
     ) -> None:
         listed = list(held)
+        self.variables = dict(variables)
         self.facts = [held_condition(variables[h.field], h.values) for h in listed]
         self.held = {c.id: h for c, h in zip(self.facts, listed, strict=True)}
         self.conditions = {c.id: c for c in conditions}

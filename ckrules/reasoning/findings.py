@@ -36,7 +36,7 @@ class Finding:
             "subject": self.subject,
             "message": self.message,
             "rules": [r.code for r in self.rules],
-            "clash": self.conflict.to_dict() if self.conflict else None,
+            "conflict": self.conflict.to_dict() if self.conflict else None,
             "witness": self.witness,
         }
 

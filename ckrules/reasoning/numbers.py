@@ -1,4 +1,4 @@
-"""The numbers of a conflict: what its rules say of points that meet everything else in it.
+"""The numbers of a conflict: what its rules say of points of the region that was asked for.
 
 Where a rule compares two numbers, they are those of the point that breaks it least: "even then".
 """
@@ -13,8 +13,9 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.rules import Rule, violation
 from ckrules.engine.rules.messages import conjuncts
-from ckrules.reasoning.conflict import Conflict, held_condition
+from ckrules.reasoning.conflict import Assumptions, Conflict
 from ckrules.reasoning.oracle import Oracle
+from ckrules.reasoning.reduce import reduced
 from ckrules.support.errors import UndecidedError
 
 _SIDES = {"le": (0, 1), "lt": (0, 1), "ge": (1, 0), "gt": (1, 0)}
@@ -22,39 +23,59 @@ _SIDES = {"le": (0, 1), "lt": (0, 1), "ge": (1, 0), "gt": (1, 0)}
 
 def numbers_of(
     conflict: Conflict,
-    variables: Mapping[str, Expr],
+    asked: Assumptions,
     domains: Mapping[str, Sequence[Any]],
     timeout: float,
 ) -> tuple[str, ...]:
     """A line for each rule of a conflict; none for a rule about which the solver is undecided.
 
+    The numbers are those of a point of the region asked for that meets every other rule, or if
+    there is none every other rule of the conflict.
+
+    Args:
+        conflict: What cannot hold together.
+        asked: All that was asked for, of which the conflict is a part.
+        domains: The values of each field.
+        timeout: Seconds for each question to the solver.
+
     >>> from ckrules.engine.expr.variables import Int
     >>> from ckrules.reasoning.conflict import FixedField
     >>> m, n = Int("m", [16, 32]), Int("n", [2, 4])
     >>> fits = Rule("LDS001", "too-large", "hardware", m * n <= 40)
-    >>> clash = Conflict((fits,), (FixedField("m", (32,)),))
-    >>> numbers_of(clash, {"m": m, "n": n}, {"m": (16, 32), "n": (2, 4)}, 10)
+    >>> held = [FixedField("m", (32,))]
+    >>> asked = Assumptions({"m": m, "n": n}, rules=[fits], held=held)
+    >>> numbers_of(Conflict((fits,), tuple(held)), asked, {"m": (16, 32), "n": (2, 4)}, 10)
     ('LDS001: even at the least, m * n = 32 * 2 = 64 is more than 40',)
     """
-    own = {h.field: h.values for h in conflict.held}
-    oracle = Oracle(variables, {**domains, **own}, timeout=timeout)
-    held = set(own) | {c.args[0].data.name for c in conflict.conditions if _holds_one(c)}
-    facts = [held_condition(variables[h.field], h.values) for h in conflict.held]
+    region = [*asked.facts, *asked.conditions.values()]
     lines: list[str] = []
     for rule in conflict.rules:
-        others = [r.condition for r in conflict.rules if r is not rule]
-        try:
-            told = _line(rule, [*facts, *conflict.conditions, *others], held, oracle)
-        except UndecidedError:
-            continue
-        lines += [f"{rule.code}: {told}"] if told else []
+        for others in (asked.rules.values(), conflict.rules):
+            rest = [r.condition for r in others if r.condition is not rule.condition]
+            told = _told(rule, [*region, *rest], asked.variables, domains, timeout)
+            if told:
+                lines.append(f"{rule.code}: {told}")
+                break
     return tuple(lines)
 
 
-def _holds_one(condition: Any) -> bool:
-    """Whether a condition holds a field to one value."""
-    kinds = [a.op for a in condition.args]
-    return condition.op == "eq" and kinds == ["var", "const"]
+def _told(
+    rule: Rule,
+    rest: Sequence[BoolExpr],
+    variables: Mapping[str, Expr],
+    domains: Mapping[str, Sequence[Any]],
+    timeout: float,
+) -> str:
+    """What a rule says of a point that meets the rest; nothing if none is found."""
+    smaller = reduced(domains, rest)
+    if smaller is None:
+        return ""
+    kept, left = smaller
+    held = {name for name, values in kept.items() if len(values) == 1}
+    try:
+        return _line(rule, left, held, Oracle(variables, kept, timeout=timeout))
+    except UndecidedError:
+        return ""
 
 
 def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: Oracle) -> str:

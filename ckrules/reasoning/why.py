@@ -55,7 +55,7 @@ class WhyPoint:
             "legal": self.legal,
             "configuration": dict(self.point),
             "violations": [v.to_dict() for v in self.violations],
-            "clashes": [c.to_dict() for c in self.conflicts],
+            "conflicts": [c.to_dict() for c in self.conflicts],
             "core": self.core.to_dict() if self.core else None,
         }
 
@@ -81,7 +81,7 @@ class WhyRegion:
         return {
             "empty": self.empty,
             "witness": self.witness,
-            "clash": conflict,
+            "conflict": conflict,
             "numbers": numbers,
         }
 
@@ -231,7 +231,7 @@ def why_region(
     if witness is not None:
         return WhyRegion(witness, None)
     found = minimal(parts, Oracle(book.fields, domains, timeout=timeout))
-    return WhyRegion(None, found, numbers_of(found, book.fields, domains, timeout))
+    return WhyRegion(None, found, numbers_of(found, parts, domains, timeout))
 
 
 def why_empty(
@@ -275,7 +275,7 @@ def why_empty(
     test = Test(Oracle(book.fields, domains, timeout=timeout), compiled)
     found = minimal(parts, test)
     each = min(timeout, _NUMBERS / max(len(found.rules), 1))
-    return WhyRegion(None, found, numbers_of(found, book.fields, domains, each))
+    return WhyRegion(None, found, numbers_of(found, parts, domains, each))
 
 
 def witness_of(

@@ -52,6 +52,29 @@ def test_findings_show_the_pointer_that_is_read(folder: Path, name: str) -> None
     assert run("check", f"{name}#{found['pointer']}").exit_code == 1
 
 
+GEMM = "gemm_fp16_rcr_basic_v1_cshuffle_intrawave_False_False_False_False_6x64x16_1x1x1_4x64x16"
+
+
+@pytest.mark.parametrize(
+    "name", [GEMM, "grouped_conv_fwd_fp16_nhwgc_2d_mem_default_intrawave_96x64x32_2x1x1_32x32x16"]
+)
+def test_a_name_is_not_said_again(name: str) -> None:
+    """Whatever the family: the place of the finding is the name itself."""
+    shown = run("check", "--arch", "gfx942", "--format", "full", name).stdout
+    assert f"--> {name}" in shown
+    assert "note: " + name not in shown
+
+
+def test_cells_beside_a_name_are_of_its_variant(folder: Path) -> None:
+    """A word of a table becomes a Boolean or number of the kernel that the row names."""
+    name = GEMM.replace("False_6x64x16_1x1x1_4x64x16", "True_64x64x16_2x2x1_32x32x8")
+    write(folder, "g.csv", f"name,arch,persistent\n{name},gfx942,true\n")
+    found = run("check", "g.csv", "--format", "jsonl")
+    assert "could not be read" not in found.stderr
+    write(folder, "g.csv", f"name,arch,persistent\n{name},gfx942,false\n")
+    assert "the name says another persistent" in run("check", "g.csv").stderr
+
+
 def test_json_is_an_argument_as_for_why(folder: Path) -> None:
     result = run("check", json.dumps(legal(tile_m=96)))
     assert result.exit_code == 1

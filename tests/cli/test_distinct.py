@@ -38,6 +38,24 @@ def test_counts_lists_and_samples_have_one_of_each_set() -> None:
     assert all(p in kept for p in drawn)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [("vector_c", "4"), ("vector_c", "2,8"), ("epilogue", "default"), ("vector_b", "4")],
+)
+def test_options_and_conditions_ask_the_same(asked: tuple[str, str]) -> None:
+    """What comes before a configuration stays only if it is asked for as well."""
+    field, values = asked
+    names = [v if v.isdigit() else f"'{v}'" for v in values.split(",")]
+    where = " | ".join(f"{field} == {name}" for name in names)
+    by_set = run("count", *PART, "--distinct", "--set", f"{field}={values}").stdout
+    assert run("count", *PART, "--distinct", "--where", where).stdout == by_set
+    assert int(by_set) > 0
+    parts = run(
+        "count", *PART, "--distinct", "--where", where, "--by", "vector_a", "--format", "json"
+    )
+    assert sum(row["count"] for row in json.loads(parts.stdout)["groups"]) == int(by_set)
+
+
 def test_a_search_finds_canonical_kernels() -> None:
     found = run("search", *PART, "--distinct", "--problem", PROBLEM, "-n", "4", "--format", "json")
     assert found.exit_code == 0, found.stderr

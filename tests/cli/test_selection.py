@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ckrules import kernel_space
 from ckrules.cli.group import cli
 from ckrules.constraints.catalogs import STAGES
+from ckrules.support.errors import UsageError
 from tests.cli.run import SMALL, run, write
 
 STORY = ("--arch", "gfx1201", "--variant", "bwd_weight", "--dtype", "fp16", "--ndim", "2")
@@ -214,3 +216,15 @@ def test_a_small_part_is_the_same_by_fields_and_by_conditions() -> None:
     where = [w for f in fields for w in ("--where", f.replace("=", " == "))]
     plain = [w for w in SMALL if w not in ("--set", *fields)]
     assert run("count", *plain, *where).stdout == by_set
+
+
+@pytest.mark.parametrize("command", ["count", "enumerate", "sample"])
+def test_a_value_that_no_kernel_has_is_an_error(command: str) -> None:
+    """Not a silent 0; `why` explains it, and values between the candidates may be asked for."""
+    words = ("--variant", "forward", "--arch", "gfx942", "--dtype", "fp16")
+    refused = run(command, *words, "--set", "tile_m=64,77")
+    assert (refused.exit_code, refused.stderr) == (2, "error: tile_m is never 77; nearest 80\n")
+    with pytest.raises(UsageError, match="tile_m is never 77; nearest 80"):
+        kernel_space(variant="forward", arch="gfx942", dtype="fp16", tile_m=77).count()
+    assert "tile_m = 77 cannot hold" in run("why", *words, "--set", "tile_m=77").stdout
+    assert int(run("count", *words, "--set", "tile_m=144").stdout) > 0

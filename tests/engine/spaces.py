@@ -14,6 +14,11 @@ from ckrules.engine.expr.variables import Bool, Enum, Int, Real, domain_of
 from ckrules.engine.space import Space
 
 WORDS = ("mem", "compv3", "compv4")
+#: Floats whose sums, products and quotients underflow, overflow, round or cancel.
+EXTREMES = (
+    -0.0, 1.0, -1.0, 0.1, 0.3, -3.0, 5e-324, -5e-324, 1e-320, 1e-200, 1e-17, 1e200, -1e308,
+    1.7976931348623157e308, 2.0**53, 2.0**53 + 2, 2.2250738585072014e-308,
+)  # fmt: skip
 
 
 def _variable(kind: str, name: str, values: list[int]) -> Any:
@@ -23,13 +28,16 @@ def _variable(kind: str, name: str, values: list[int]) -> Any:
         return Bool(name)
     if kind == "enum":
         return Enum(name, WORDS[: 1 + values[0] % 3])
+    if kind == "extreme":
+        return Real(name, [EXTREMES[(3 * v + len(values)) % len(EXTREMES)] for v in values])
     return Real(name, [v / 2 for v in values])
 
 
 @st.composite
 def variables(draw: st.DrawFn, most: int = 5) -> list[Any]:
     """Up to ``most`` variables of all sorts with few values."""
-    kinds = draw(st.lists(st.sampled_from(["int"] * 5 + ["bool", "enum", "real"]), max_size=most))
+    sorts = ["int"] * 5 + ["bool", "enum", "real", "extreme"]
+    kinds = draw(st.lists(st.sampled_from(sorts), max_size=most))
     out = []
     for i, kind in enumerate(kinds):
         values = draw(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True))
@@ -40,7 +48,7 @@ def variables(draw: st.DrawFn, most: int = 5) -> list[Any]:
 def numbers(vs: list[Any]) -> st.SearchStrategy[Any]:
     """Numeric terms over the number variables, undefined ones included."""
     pool = [v for v in vs if v.sort in (e.INT, e.REAL)]
-    few = st.integers(0, 8).map(e.const)
+    few = st.integers(-2, 8).map(e.const)
     leaves = st.one_of(*[st.sampled_from(pool)] * 3, few) if pool else few
     ints = [v for v in pool if v.sort == e.INT]
     table = Table("facts", ("k",), {i: (i * 7) % 5 for i in range(0, 9, 2)})

@@ -343,3 +343,23 @@ def test_violations_check_the_names_of_fields() -> None:
         book.violations({"tile_m": 32, "tile_k": 16, "tile_mm": 1})
     with pytest.raises(UsageError, match=r"missing fields tile_m, tile_k"):
         book.violations({})
+
+
+HIDDEN = ("names", "order", "variables", "quantities", "cost", "baseline", "alike", "ck")
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_fields_may_be_called_like_parts_of_a_vocabulary(name: str) -> None:
+    """Nodes read them; what reads fields as attributes is refused, for it would get the part."""
+    field = Int(name, [1, 2, 3])
+    words = Vocabulary([field])
+    built = Rule("TILE001", "too-large", Kind.COMPILE, field < 3)
+    book = RuleBook("toy", words, [built], check=False)
+    assert book.space().count() == 2
+    assert book.space(**{name: 1}).count() == 1
+    assert list(book.fields) == list(words.names()) == [name]
+
+    with pytest.raises(RuleBookError, match=f"field {name} is called like another part"):
+        RuleBook("toy", words, [even()], check=False)
+    with pytest.raises(RuleBookError, match=f"field {name} is called like another part of Gemm"):
+        Gemm([field])

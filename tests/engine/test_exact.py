@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ckrules.adapters.kernel_tuner import space_of
+from ckrules.engine.diagram import problem
 from ckrules.engine.expr.variables import Int, Real, domain_of
 from ckrules.engine.rewrite.exact import exact
 from ckrules.engine.space import Space
@@ -81,3 +82,20 @@ def test_integers_among_floats_stay_integers() -> None:
     assert [type(p["f"]) for p in Space([mixed], [mixed < 9])] == [int, float]
     with pytest.raises(RuleBookError, match="the same number as a float"):
         Real("g", [2**53 + 1, 2.0**53])
+
+
+def test_integers_beyond_all_floats_are_refused() -> None:
+    """Python raises where such a number meets a float; the space says so in one line."""
+    a, b, huge = Int("a", [2**40, 2]), Real("b", [0.5, 1.5]), 1
+    for _ in range(30):
+        huge = a * huge
+    with pytest.raises(UsageError, match="reaches an integer beyond what a float can be"):
+        Space([a, b], [huge * b > 3]).count()
+
+
+def test_a_bound_key_of_a_table_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binding a field leaves a constant among integers that floats would round."""
+    monkeypatch.setattr(problem, "_DIRECT", -1)
+    params = {"b": [5, 8], "c": [0.1, 2**53 + 3, 2.0**53]}
+    space = space_of(params, ["not (c > b)", "c < 1", "b * b != 65 or c + b > 3"])
+    assert sorted(space.to_tuples()) == [(5, 0.1), (8, 0.1)]

@@ -114,9 +114,36 @@ def test_tables_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="1,000,000 combinations of values: at most 50,000"):
         space_of(params, ["(a & b | c) == 1"])
     many = " or ".join(f"(a & b) == {i}" for i in range(9))
-    monkeypatch.setattr(tabulate, "_WORK_LIMIT", 400_000)
+    monkeypatch.setattr(tabulate, "WORK", 400_000)
     with pytest.raises(UsageError, match="all parts of the text together have too many"):
         space_of(params, [many])
+
+
+_DEEP = "a"
+for _ in range(60):
+    _DEEP = f"round_up({_DEEP} & 7, {_DEEP if len(_DEEP) < 9 else 'b'} | 1)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a & b) | max(" + ", ".join(["sum(range(10000))"] * 100) + ") > 5",
+        "(a & b) | len([0.5 in range(10000)]) > 5",
+        "pow(a + 3, 2**4000 + b, 2**4001 + 1) & b == 1",
+        "(a & b) * " + " * ".join(["(2**2000 // (a + 1) % 2**1900)"] * 40) + " == 1",
+        "(a & b) | len(" + " + ".join(["list(range(9))", "[a]"] * 99) + ") > sum(range(999))",
+    ],
+)
+def test_the_work_for_a_text_is_bounded(text: str) -> None:
+    """What a call receives or makes counts, for all parts of a text together."""
+    params = {"a": list(range(120)), "b": list(range(100))}
+    with pytest.raises(UsageError, match=r"takes more than 10,000,000 operations|too many$"):
+        space_of(params, [text])
+
+
+def test_arguments_are_worked_out_once() -> None:
+    """Not once for each place where a function uses them, which doubles with every call."""
+    assert 0 < space_of({"a": [1, 2, 5], "b": [3, 4]}, [f"{_DEEP} > 0"]).count() <= 6
 
 
 def test_a_long_sum_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

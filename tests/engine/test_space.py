@@ -6,13 +6,16 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from math import prod
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckrules.engine.expr.variables import Bool, Enum, Int, domain_of
+from ckrules.engine import expr as e
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.expr.variables import Bool, Enum, Int, Real, domain_of
 from ckrules.engine.space import Space
 from ckrules.support.errors import UnknownNameError, UsageError
 
@@ -20,7 +23,10 @@ from . import spaces as sp
 
 SOME = settings(max_examples=100, deadline=None)
 
-pytestmark = pytest.mark.usefixtures("ways")
+pytestmark = [
+    pytest.mark.usefixtures("ways"),
+    pytest.mark.filterwarnings("error:.*encountered in:RuntimeWarning"),  # numpy's, of floats
+]
 
 
 @SOME
@@ -60,6 +66,45 @@ def test_membership(made: Any) -> None:
         if not ok:
             with pytest.raises(UsageError):
                 space.index(p)
+
+
+_TINY_TO_HUGE = [s * 10.0**k for k in range(-320, 309, 9) for s in (1, -1)]
+_LARGE = [Real(n, [*_TINY_TO_HUGE, *sp.EXTREMES[:6]]) for n in ("x0", "x1")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(sp.conditions(_LARGE), sp.conditions(_LARGE))
+def test_large_domains_of_extreme_floats(first: Any, second: Any) -> None:
+    """Too many combinations to skip simplification: it must not change one answer."""
+    holds = compile_function([first & second])
+    expected = [p for p in sp.grid(_LARGE) if holds(p)[0]]
+    space = Space(_LARGE, [first, second])
+
+    assert prod(map(len, space.domains.values())) > 20_000
+    assert space.count() == len(expected)
+    some = range(0, space.count(), max(1, space.count() // 50))
+    assert all(space[i] in space and not space.violations(space[i]) for i in some)
+    assert all(space.index(p) < len(space) for p in expected[::50])
+
+
+def test_products_of_floats_underflow() -> None:
+    """A factor that is not zero does not make a product that is not."""
+    values = [10.0 ** -(2 * k) for k in range(1, 161)]
+    x, y = Real("x", values), Real("y", values)
+    space = Space([x, y], [x * y != 0])
+
+    assert space.count() == sum(a * b != 0 for a in values for b in values) == 12_880
+    assert space[-1] in space
+
+
+def test_a_minimum_with_minus_one_is_kept() -> None:
+    """Large domains are simplified, where a neutral number may not be mistaken for -1."""
+    a, b = Int("a", range(-100, 100)), Int("b", range(-100, 100))
+    space = Space([a, b], [e.minimum(a, -1) * b > 40])
+
+    assert space.count() == sum(
+        min(i, -1) * j > 40 for i in range(-100, 100) for j in range(-100, 100)
+    )
 
 
 @SOME

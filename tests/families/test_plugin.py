@@ -18,7 +18,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.families import families, variants
 from ckrules.kernels.family import Family
 from ckrules.kernels.library import book
-from tests.cli.run import process
+from tests.cli.run import process, run
 from tests.helpers.toolchain import require_toolchain
 
 Command = Callable[..., CompletedProcess[str]]
@@ -167,3 +167,26 @@ def test_a_plug_in_that_ends_the_program_is_named(line: str, tmp_path: Path) -> 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     said = "error: the plug-in leaves:FAMILY (ckrules.families) cannot be loaded: SystemExit"
     assert done.stderr.startswith(said)
+
+
+@pytest.mark.usefixtures("plugged")
+def test_kernels_without_names_are_listed_by_their_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is not needed to list kernels, unless it is asked for."""
+    monkeypatch.setattr(type(families()["rowsum"]), "naming", property(lambda self: None))
+    for words in (("enumerate", *PART), ("sample", *PART, "--seed", "1")):
+        listed = run(*words, "--limit", "3", "-q")
+        assert listed.exit_code == 0, listed.stderr
+        head, *rows = listed.stdout.splitlines()
+        assert head.startswith("variant,arch,dtype,rows,threads")
+        assert [row.split(",")[0] for row in rows] == ["rowsum"] * 3
+        refused = run(*words, "--limit", "3", "-q", "--format", "names")
+        assert (refused.exit_code, refused.stderr) == (
+            2, "error: kernels of rowsum have no names\n"
+        )  # fmt: skip
+
+
+def test_every_part_is_documented() -> None:
+    """The page says of each part what it brings."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    parts = [n for n, v in vars(Family).items() if isinstance(v, property)]
+    assert [n for n in parts if f"| `{n}` |" not in page] == []

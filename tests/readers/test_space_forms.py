@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ckrules.engine.expr.variables import variable
 from ckrules.readers.json_places import places
 from ckrules.readers.space_file import read_space
 from ckrules.readers.value_list import value_list
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import CkrulesError, UsageError
 from tests.cli.run import write
 
 T1: dict[str, Any] = {
@@ -155,6 +156,31 @@ def test_lists_in_text(text: str, values: list[Any]) -> None:
 def test_texts_that_are_no_lists(text: str) -> None:
     with pytest.raises(UsageError, match=r"not a list of values|more than 100,000 values"):
         value_list(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[[1 for k in range(9999)] for j in range(9999)] for i in range(9999)]",
+        "[[j for j in range(99999)] for i in range(30)]",
+        "[list(range(99999)) for i in range(30)]",
+        "[[[[] for k in range(99)] for j in range(99)] for i in range(9999)]",
+    ],
+)
+def test_the_work_for_a_list_is_bounded(text: str) -> None:
+    """Comprehensions within comprehensions share the steps of their text."""
+    with pytest.raises(UsageError, match="takes more than 1,000,000 steps"):
+        value_list(text)
+
+
+def test_the_longest_lists_are_read() -> None:
+    assert value_list("[2 * i + 1 for i in range(100000)]") == list(range(1, 200_001, 2))
+
+
+def test_a_value_listed_twice_is_found_in_one_pass() -> None:
+    values = [i % 99_999 for i in range(100_000)]
+    with pytest.raises(CkrulesError, match="lists 0 twice"):
+        variable("a", values)
 
 
 JSON = st.recursive(

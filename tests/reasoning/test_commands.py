@@ -49,7 +49,22 @@ class TestWhy:
         numbers = json.loads(result.stdout)["numbers"]
         assert len(numbers) == 1
         assert numbers[0].startswith("LDS001: even at the least, LDS: 2 * (tile_m * tile_k")
-        assert numbers[0].endswith("= 67584 bytes, more than the 65536 of gfx1201")
+        assert numbers[0].endswith("= 73728 bytes, more than the 65536 of gfx1201")
+
+    def test_examples_lie_in_the_region(self) -> None:
+        """Numbers are those of kernels that were asked for, and that break no other rule."""
+        sizes = "tile_m == 512 & tile_n == 512 & tile_k == 512"
+        asked = ("--variant", "forward", "--arch", "gfx942", "--dtype", "fp16")
+        (line,) = json.loads(run("why", *asked, "--where", sizes, "--format", "json").stdout)[
+            "numbers"
+        ]
+        assert (
+            "= 512 * 512 * 2 + 512 * 512 * 2 = 1048576 bytes, more than the 65536 of gfx942" in line
+        )
+        large = ("--variant", "forward", "--arch", "gfx1201", "--where", "lds_bytes > 65536")
+        (line,) = json.loads(run("why", *large, "--format", "json").stdout)["numbers"]
+        assert line.endswith("bytes, more than the 65536 of gfx1201")
+        assert "warp_tile_m" not in line  # 4, with 27 waves: on no kernel of gfx1201
 
     def test_nothing_asked(self) -> None:
         """Without a configuration or region there is nothing to explain."""

@@ -38,7 +38,7 @@ def _assert_minimal(conflict: Conflict, book: RuleBook, everything: list[dict[st
 class TestWhy:
     @settings(max_examples=60)
     @given(books(), points(), st.booleans())
-    def test_clashes_are_minimal_and_impossible(
+    def test_conflicts_are_minimal_and_impossible(
         self, book: RuleBook, point: dict[str, Any], deep: bool
     ) -> None:
         """Each conflict, and the core, cannot hold, and can without any one part."""

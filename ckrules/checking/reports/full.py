@@ -9,6 +9,7 @@ from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.reports.concise import TINTS
 from ckrules.checking.verdict import ItemVerdict
+from ckrules.kernels.names import beginnings
 from ckrules.kernels.standing import READ_ONLY, REFUTED, Standing, places
 from ckrules.readers.entries import Entry, Place
 from ckrules.support import opening
@@ -97,7 +98,7 @@ def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions
     out.append(f"{' ' * gutter}{paint('-->', _BLUE)} {visible(str(d.place))}")
     out += _excerpt(marks, gutter, sources, paint, tint)
     tail = paint("=", _BLUE)
-    if d.configuration and not d.place.source.startswith("grouped_conv_"):
+    if d.configuration and not d.place.source.startswith(beginnings()):
         part = f"{d.place.source}#{d.pointer}: " if d.pointer else ""
         said = f"{part}{d.configuration} on {d.arch}"
         out.append(f"{' ' * gutter} {tail} note: {visible(said)}")

@@ -86,6 +86,7 @@ def command(
     quiet: bool,
 ) -> int:
     """List the configurations that break no rule."""
+    listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
     if best is not None:
         if (limit, spread, shard) != (None, None, None):
             raise UsageError(

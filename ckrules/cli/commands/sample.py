@@ -55,6 +55,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Draw configurations uniformly, without repeats; 10 where no --limit says more."""
+    listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
     n = 10 if limit is None else limit
     seed = secrets.randbelow(2**32) if seed is None else seed
     if (listed := request.listing) is not None:

@@ -46,7 +46,7 @@ Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
 @click.option(
     "--deep",
     is_flag=True,
-    help="Fewest values that clash under the whole book, not only near a broken rule. Slower.",
+    help="Fewest values in conflict under the whole book, not only near a broken rule. Slower.",
 )
 @timeout_option(60)
 @answer_options
@@ -139,7 +139,7 @@ def _points(
                 continue
             for v, conflict in zip(answer.violations, answer.conflicts, strict=True):
                 yield f"  {v.code} [{v.kind}] {v.message}"
-                yield f"    clash: {conflict.sentence()}"
+                yield f"    conflict: {conflict.sentence()}"
                 yield f"    source: {'; '.join(v.rule.sources)}"
             if answer.core is not None:
                 yield f"  core: {answer.core.sentence()}"

@@ -1,7 +1,9 @@
 """Partial evaluation: expressions of which some variables are bound, over many assignments.
 
 An assignment is remembered as the values of the *frontier*: the largest sub-expressions that are
-fully bound and still needed. Assignments that agree on them need not be told apart.
+fully bound and still needed. Assignments that agree on them need not be told apart. Exact for all
+sorts: numpy tells floats apart as Python does, all NaN alike, and the sign of a zero, which is
+lost, changes no answer: dividing by either zero is undefined.
 """
 
 from __future__ import annotations

@@ -285,7 +285,8 @@ def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     bounds = bounds_of(values)
     check_width([clause], bounds)
     low: Lowering[Any] = Lowering(Vectors(lambda _: column), bounds.never_zero)
-    return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
 
 
 def part(problem: ConstraintProblem, names: Sequence[str]) -> ConstraintProblem:

@@ -2,7 +2,8 @@
 
 Rules are often guarded by other rules, so that a message appears once only. Where all of them
 must hold together, such a guard adds nothing but variables: in the presence of ``a``, the clause
-``implies(a & g, b)`` is ``implies(g, b)``.
+``implies(a & g, b)`` is ``implies(g, b)``. Exact for all sorts: conditions replace the very same
+conditions, and the numbers under them are left alone.
 """
 
 from __future__ import annotations

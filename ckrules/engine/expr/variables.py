@@ -123,7 +123,8 @@ def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if not out:
         raise RuleBookError(f"variable {name} has no values")
     if len(set(out)) != len(out):
-        twice = next(v for i, v in enumerate(out) if v in out[:i])
+        seen: set[Any] = set()
+        twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]
         raise RuleBookError(f"variable {name} lists {twice!r} twice")
     return out
 

@@ -15,10 +15,51 @@ from typing import Any
 BITS = 4096
 _DIGITS = 400  # places that `round` is asked for
 _LENGTH = 10_000  # elements of a sequence that is made
+_SIZED = (str, tuple, list, range, set, frozenset)
 
 
 class TooLargeError(Exception):
     """A number or sequence beyond what a restriction may reach; the text says which limit."""
+
+
+class Meter:
+    """The work that one text may still take, counted in small operations.
+
+    Args:
+        left: Operations after which it is given up.
+    """
+
+    def __init__(self, left: int) -> None:
+        self.most = self.left = left
+
+    def charge(self, work: int) -> None:
+        """Take work off.
+
+        Raises:
+            TooLargeError: Where nothing is left.
+        """
+        self.left -= work
+        if self.left < 0:
+            raise TooLargeError(f"takes more than {self.most:,} operations")
+
+    def weighed(self, value: Any) -> Any:
+        """A value within the limits (`checked`), whose size is taken off."""
+        checked(value)
+        if isinstance(value, int):
+            if value.bit_length() > 64:
+                self.charge(value.bit_length() >> 6)
+        elif isinstance(value, _SIZED):
+            self.charge(len(value))
+        return value
+
+    def call(self, function: Callable[..., Any], args: list[Any]) -> Any:
+        """What a function makes of arguments; the sizes of all are taken off."""
+        for value in args:
+            self.weighed(value)
+        if function is _pow and len(args) == 3 and all(isinstance(a, int) for a in args):
+            _, power, modulus = (a.bit_length() for a in args)
+            self.charge(power * ((modulus >> 6) + 1) ** 2 >> 2)
+        return self.weighed(function(*args))
 
 
 def _bounded(bits: int) -> None:

@@ -10,7 +10,6 @@ engine: a comparison, or a number whose truth is asked for.
 from __future__ import annotations
 
 import ast
-import copy
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,9 +18,11 @@ from ckrules.engine.lang.calls import (
     CONSTANTS,
     FUNCTIONS,
     OPERATORS,
-    checked,
+    Meter,
 )
 
+#: Operations for all parts of a text.
+WORK = 10_000_000
 Names = Mapping[str, Any]
 Step = Callable[[Names], Any]
 
@@ -49,6 +50,7 @@ class Interpreter:
     Args:
         tree: The expression.
         truth: Ask for its truth instead.
+        meter: The work that it may take, shared with other parts of the same text.
 
     Raises:
         UnreadableError: For a form or function that is not known.
@@ -58,7 +60,8 @@ class Interpreter:
     (8, -5)
     """
 
-    def __init__(self, tree: ast.AST, *, truth: bool = False) -> None:
+    def __init__(self, tree: ast.AST, *, truth: bool = False, meter: Meter | None = None) -> None:
+        self._meter = meter or Meter(WORK)
         #: Whether any condition had an answer, and what Python last said where one had none.
         self.answered, self.refusal = False, ""
         #: The names that it reads, with a place of each.
@@ -125,7 +128,8 @@ class Interpreter:
         if function is None:
             raise UnreadableError(node, f"the operator {type(node.op).__name__} is not allowed")
         left, right = self._read(node.left), self._read(node.right)
-        return lambda names: checked(function(left(names), right(names)))
+        weighed = self._meter.weighed
+        return lambda names: weighed(function(left(names), right(names)))
 
     def _unaryop(self, node: ast.UnaryOp) -> Step:
         if isinstance(node.op, ast.Not):
@@ -203,12 +207,32 @@ class Interpreter:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise UnreadableError(node, f"{name or 'a function'} takes plain arguments only")
         if name in _FORMS and len(node.args) == len(_FORMS[name].args.args):
-            return self._read(inlined(_FORMS[name], node.args))
+            return self._form(_FORMS[name], node.args)
         function = FUNCTIONS.get(name)
         if function is None:
             raise UnreadableError(node, f"unknown function {name or 'call'!r}")
         args = [self._read(a) for a in node.args]
-        return lambda names: checked(function(*(a(names) for a in args)))
+        call = self._meter.call
+        return lambda names: call(function, [a(names) for a in args])
+
+    def _form(self, form: ast.Lambda, given: list[ast.expr]) -> Step:
+        """A function by its body, which asks for each argument once, where it needs it."""
+        args = {a.arg: self._read(v) for a, v in zip(form.args.args, given, strict=True)}
+        outer, self.names = self.names, {}
+        body = self._read(form.body)
+        self.names = outer
+        return lambda names: body(_Asked(args, names))
+
+
+class _Asked(dict[str, Any]):
+    """Arguments that are worked out when they are first asked for."""
+
+    def __init__(self, steps: Mapping[str, Step], names: Names) -> None:
+        self._steps, self._names = steps, names
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = value = self._steps[name](self._names)
+        return value
 
 
 def _form(text: str) -> ast.Lambda:
@@ -227,25 +251,6 @@ _FORMS: dict[str, ast.Lambda] = {
     "ite": _form("lambda c, a, b: a if c else b"),
     "round_up": _form("lambda a, b: -(-a // b) * b"),
 }
-
-
-class _Inline(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, ast.expr]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._names.get(node.id, node)
-
-
-def inlined(function: ast.Lambda, args: list[ast.expr]) -> ast.expr:
-    """The body of a function with expressions in place of its arguments.
-
-    >>> ast.unparse(inlined(_FORMS["divides"], [ast.Name("x"), ast.Constant(8)]))
-    '8 % x == 0'
-    """
-    names = dict(zip((a.arg for a in function.args.args), args, strict=True))
-    made: ast.expr = _Inline(names).visit(copy.deepcopy(function.body))
-    return made
 
 
 def dotted(node: ast.AST) -> str:

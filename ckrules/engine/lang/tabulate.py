@@ -16,10 +16,10 @@ from ckrules.engine import expr as e
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
-from ckrules.engine.lang.interpret import RAISED, Interpreter, UnreadableError
+from ckrules.engine.lang.calls import Meter
+from ckrules.engine.lang.interpret import RAISED, WORK, Interpreter, UnreadableError
 
 _TABLE_LIMIT = 50_000  # combinations of values of one part
-_WORK_LIMIT = 10_000_000  # operations for all parts of a text
 _ROW = 8  # operations that making a row of a table is worth
 _LARGEST = 2**62
 _TITLE = 80
@@ -37,7 +37,7 @@ class Tabulator:
     """
 
     def __init__(self, resolve: Callable[[ast.Name], Any]) -> None:
-        self._resolve, self._left = resolve, _WORK_LIMIT
+        self._resolve, self._meter = resolve, Meter(WORK)
 
     def condition(self, tree: ast.expr) -> e.BoolExpr:
         """Where a part is true.
@@ -46,7 +46,7 @@ class Tabulator:
             UnreadableError: For a form that is not known, or too many combinations.
             TooLargeError: For numbers beyond the limits.
         """
-        step = Interpreter(tree, truth=True)
+        step = Interpreter(tree, truth=True, meter=self._meter)
         variables, points = self._points(tree, step)
         rows = [row for row, values in points if step(values)]
         if step.refusal and not step.answered:
@@ -65,7 +65,7 @@ class Tabulator:
             UnreadableError: For a form that is not known, or too many combinations.
             TooLargeError: For numbers beyond the limits.
         """
-        step = Interpreter(tree)
+        step = Interpreter(tree, meter=self._meter)
         variables, points = self._points(tree, step)
         rows: dict[tuple[Any, ...], Any] = {}
         errors: list[Exception] = []
@@ -85,7 +85,7 @@ class Tabulator:
 
     def constant(self, tree: ast.expr) -> Any:
         """The value of a part that reads no variable; None if it reads one."""
-        step = Interpreter(tree)
+        step = Interpreter(tree, meter=self._meter)
         variables, points = self._points(tree, step)
         if variables:
             return None
@@ -104,8 +104,8 @@ class Tabulator:
         variables = [n for n in walk(*derived.values()) if n.op == "var"]
         domains = [v.data.values for v in variables]
         size = math.prod(map(len, domains))
-        self._left -= size * (_ROW + sum(1 for _ in ast.walk(tree)))
-        if size > _TABLE_LIMIT or self._left < 0:
+        self._meter.left -= size * (_ROW + sum(1 for _ in ast.walk(tree)))
+        if size > _TABLE_LIMIT or self._meter.left < 0:
             limit = f"at most {_TABLE_LIMIT:,} are"
             if size <= _TABLE_LIMIT:
                 limit = "all parts of the text together have too many"

@@ -1,4 +1,7 @@
-"""Conditions split into conjuncts, which a compiler can push to where they are decided."""
+"""Conditions split into conjuncts, which a compiler can push to where they are decided.
+
+Exact for all sorts: only connectives are taken apart, never the comparisons under them.
+"""
 
 from __future__ import annotations
 

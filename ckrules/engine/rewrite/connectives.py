@@ -1,4 +1,8 @@
-"""Logical connectives of conditions, made without what is plainly superfluous."""
+"""Logical connectives of conditions, made without what is plainly superfluous.
+
+Exact whatever the conditions compare: each is true or false, also of NaN and of undefined terms,
+and none is ever turned into its opposite (``~(x < y)`` is not ``x >= y`` of NaN).
+"""
 
 from __future__ import annotations
 

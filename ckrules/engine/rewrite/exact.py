@@ -17,6 +17,7 @@ from ckrules.engine.expr import BOOL, BoolExpr, Expr, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import substitute, walk
 from ckrules.engine.rewrite.bounds import Bounds, bounds_of
+from ckrules.support.errors import UsageError
 
 _TABLE_LIMIT = 200_000
 
@@ -30,6 +31,9 @@ def exact(root: BoolExpr, values: Mapping[str, Sequence[Any]]) -> BoolExpr:
     Args:
         root: A condition.
         values: The values of each of its variables, which are all that the result holds for.
+
+    Raises:
+        UsageError: Where an integer beyond what a float can be meets one.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> a, b = Int("a", [2**40 - 1, 3]), Int("b", [8193, 8192])
@@ -60,7 +64,11 @@ def relation_of(
     """The relation of the values of some variables at which a condition over them holds."""
     names = [v.data.name for v in variables]
     holds = compile_function([cast(BoolExpr, node)])
-    rows = [r for r in product(*domains) if holds(dict(zip(names, r, strict=True)))[0]]
+    try:
+        rows = [r for r in product(*domains) if holds(dict(zip(names, r, strict=True)))[0]]
+    except OverflowError:
+        text = f"`{str(node)[:80]}` reaches an integer beyond what a float can be"
+        raise UsageError(text) from None
     sorts = [v.sort for v in variables]
     return rel(Table.relation(str(node)[:80], names, rows, key_sorts=sorts), *variables)
 

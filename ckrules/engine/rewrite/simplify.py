@@ -2,7 +2,24 @@
 
 Everything here is a pure function of expressions. `Simplifier` binds variables, folds constants
 with the semantics of `ckrules.engine.evaluate.pointwise`, and uses interval bounds over candidate
-values.
+values. Floats underflow, overflow to infinity, round, and make NaN of infinities, so each rewrite
+says for which numbers it is exact:
+
+===========================================  ==================================================
+constants folded by Python's own operations  all; a result that is no finite number stays
+``ite(c, x, y) op z`` to both branches       all: the same operations on the same numbers
+``x + 0``, ``x * 1``, ``x * 0``, ``x // 1``  integers (`_neutral`)
+``x * y != 0`` to ``x != 0 & y != 0``        integers: products of floats underflow to zero
+a minimum or maximum that one side wins      integers (`_extreme`)
+``max(x, y) <= z`` to ``x <= z & y <= z``    all that cannot be NaN (`_opened`)
+comparisons that bounds decide               all: `Bounds.compare` knows of NaN
+``x == x``                                   all but floats, of which NaN differs from itself
+``x == c`` and ``x in …`` by the candidates  all: single values, compared as Python does
+connectives, clauses, propagation            conditions only, whatever they compare
+===========================================  ==================================================
+
+Nothing is moved across a comparison, cancelled, distributed over a sum or put into another order:
+for floats none of that is exact.
 """
 
 from __future__ import annotations
@@ -13,7 +30,7 @@ from math import prod
 from typing import Any
 
 from ckrules.engine import expr as e
-from ckrules.engine.evaluate.pointwise import ARITH, COMPARE, is_pow2
+from ckrules.engine.evaluate.pointwise import ARITH, COMPARE, At, is_pow2
 from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make
 from ckrules.engine.expr.traversal import annotate
 from ckrules.engine.rewrite.bounds import bounds_of
@@ -159,12 +176,13 @@ class Simplifier:
             return _undef(node) if row is None else _const(row)
         if node.op in _DIVISIONS and values[1] == 0:
             return _undef(node)
-        value = ARITH[node.op](*values)
-        if node.sort == e.REAL:
-            value = float(value)
+        try:
+            value = ARITH[node.op](*values)
+        except OverflowError:  # an integer beyond what a float can be
+            return _rebuilt(node, args)
         if isinstance(value, float) and not abs(value) < float("inf"):
             return _rebuilt(node, args)
-        return _const(value)
+        return _const(value)  # an integer among floats stays one, as at each point
 
     def _neutral(self, node: Expr) -> Expr:
         """``x + 0``, ``x * 1``, ``x // 1`` and a minimum or maximum that one side always wins."""
@@ -178,7 +196,7 @@ class Simplifier:
                 return a
             if op == "mul" and (_is(a, 0) or _is(b, 0)) and self.total(a) and self.total(b):
                 return _const(0)
-        elif _is(b, _RIGHT_NEUTRAL.get(op, -1)):
+        elif op in _RIGHT_NEUTRAL and _is(b, _RIGHT_NEUTRAL[op]):
             return a
         elif op == "mod" and _is(b, 1) and self.total(a):
             return _const(0)
@@ -206,6 +224,8 @@ class Simplifier:
         if all(a.op == "const" for a in args):
             return TRUE if _holds(node, [a.data for a in args]) else FALSE
         rebuilt = _rebuilt(node, args)
+        if not rebuilt.support:  # of a constant that no node holds, such as infinity
+            return TRUE if At({}).holds(rebuilt) else FALSE
         if node.op in COMPARE:
             opened = self._opened(node, rebuilt)
             return self._compare(rebuilt) if opened is None else opened
@@ -224,12 +244,14 @@ class Simplifier:
         """A comparison of a choice or an extreme as comparisons of its parts, if it is one.
 
         ``max(x, y) <= z`` is ``x <= z & y <= z`` even where a part is undefined: both are false.
+        An extreme of NaN is one of its sides by their order, and stays.
         """
         args = rebuilt.args
         for i, a in enumerate(args):
             if _is_selection(a):
                 return self._over_choice(node, args, i)
-            if a.op in ("min", "max") and node.op in _ORDERED:
+            numbers = a.op in ("min", "max") and not any(map(self.bounds.may_be_nan, a.args))
+            if numbers and node.op in _ORDERED:
                 parts = [self._step(node, (*args[:i], b, *args[i + 1 :])) for b in a.args]
                 if (a.op == "max") == ((node.op in ("lt", "le")) == (i == 0)):
                     return nary("and", parts)
@@ -240,12 +262,12 @@ class Simplifier:
     def _compare(self, node: Expr) -> Expr:
         a, b = node.args
         if a.sort in (e.INT, e.REAL):
-            truth = _interval(node.op, self.bounds.of(a), self.bounds.of(b))
+            truth = self.bounds.compare(node.op, a, b)
             if truth is False:
                 return FALSE  # an undefined side makes it false as well
             if truth is True:
                 return nary("and", (self.defined(a), self.defined(b)))
-            if node.op == "ne" and a.op == "mul" and _is(b, 0):
+            if node.op == "ne" and a.op == "mul" and a.sort == e.INT and _is(b, 0):
                 return nary("and", [self._condition(node, (x, b)) for x in a.args])
         if node.op in ("eq", "ne"):
             if a is b and a.sort != e.REAL:  # NaN differs from itself
@@ -314,21 +336,6 @@ def _holds(node: Expr, values: list[Any]) -> bool:
     if node.op == "is_pow2":
         return is_pow2(values[0])
     return tuple(values) in node.data.rows
-
-
-def _interval(op: str, a: tuple[float, float], b: tuple[float, float]) -> bool | None:
-    """What a comparison of two intervals is everywhere, or None if it varies."""
-    if op in ("gt", "ge"):
-        return _interval("lt" if op == "gt" else "le", b, a)
-    if op == "lt":
-        return True if a[1] < b[0] else False if a[0] >= b[1] else None
-    if op == "le":
-        return True if a[1] <= b[0] else False if a[0] > b[1] else None
-    apart = a[1] < b[0] or b[1] < a[0]
-    same = a[0] == a[1] == b[0] == b[1]
-    if not (apart or same):
-        return None
-    return same if op == "eq" else apart
 
 
 def simplify(

@@ -9,10 +9,11 @@ samples and streams of a space keep one point of each set.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
 from itertools import combinations
+from math import prod
 from typing import Any
 
 from ckrules.engine.evaluate.pointwise import At
@@ -28,9 +29,13 @@ from ckrules.engine.expr import (
     isin,
 )
 from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rewrite.clauses import clauses
+from ckrules.engine.rewrite.connectives import nary, negation
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules.rule import version_key
 from ckrules.support.errors import UsageError
+
+_TIED = 2_000  # combinations of values of fields that conditions read together
 
 
 @dataclass(frozen=True)
@@ -125,11 +130,23 @@ def claims(declared: Iterable[AlikeDef], words: Any, version: str) -> tuple[Alik
 
 
 def canonical(
-    known: Sequence[Alike], variables: Mapping[str, Expr], domains: Mapping[str, Sequence[Any]]
+    known: Sequence[Alike],
+    variables: Mapping[str, Expr],
+    domains: Mapping[str, Sequence[Any]],
+    where: Iterable[BoolExpr] = (),
 ) -> tuple[BoolExpr, ...]:
     """The conditions that of each set of points that are the same only the first one meets.
 
     The first has of each field the first value of all that are alike, in the order of the domain.
+
+    Args:
+        known: What is claimed.
+        variables: The fields by name.
+        domains: The values that each can have.
+        where: Conditions on all points; the first is the first of those that meet them.
+
+    Raises:
+        UsageError: Where conditions read too many values of alike fields together.
 
     >>> from ckrules.engine.expr import minimum
     >>> from ckrules.engine.expr.variables import Int
@@ -140,18 +157,85 @@ def canonical(
     >>> first = canonical([narrowed], {"vector": v}, space.domains)
     >>> space.count(), space.where(*first).count()
     (6, 3)
+    >>> first = canonical([narrowed], {"vector": v}, space.domains, [v > 1])
+    >>> [tuple(p.values()) for p in space.where(v > 1, *first)]
+    [(2, 1), (2, 2)]
     """
-    found: list[BoolExpr] = []
-    for name in dict.fromkeys(claim.field for claim in known):
-        own = [claim for claim in known if claim.field == name]
-        node = variables[name]
-        later: dict[Any, list[BoolExpr]] = {}
-        for before, value in combinations(domains[name], 2):
-            later.setdefault(value, []).extend(c.same(value, before) for c in own)
-        for value, same in later.items():
-            if (any_same := any_of(*same)) is not FALSE:
-                found.append(implies(_is(node, value), ~any_same))
-    return tuple(found)
+    sets = _Sets(known, variables, domains)
+    return tuple(c for names, kept in _groups(sets.fields, where) for c in sets.first(names, kept))
+
+
+def _groups(
+    fields: Sequence[str], where: Iterable[BoolExpr]
+) -> list[tuple[list[str], list[BoolExpr]]]:
+    """The fields, those together that a condition reads, with the conditions that read them."""
+    groups: list[tuple[list[str], list[BoolExpr]]] = [([f], []) for f in fields]
+    for condition in clauses(all_of(*where)):
+        touched = [g for g in groups if condition.support & set(g[0])]
+        if touched:
+            names = [f for f in fields if any(f in g[0] for g in touched)]
+            kept = [c for g in touched for c in g[1]]
+            groups = [g for g in groups if g not in touched] + [(names, [*kept, condition])]
+    return groups
+
+
+class _Sets:
+    """Which values of which fields are alike, as conditions on the point."""
+
+    def __init__(
+        self,
+        known: Sequence[Alike],
+        variables: Mapping[str, Expr],
+        domains: Mapping[str, Sequence[Any]],
+    ) -> None:
+        self.fields = list(dict.fromkeys(claim.field for claim in known))
+        self._known, self._variables, self._domains = known, variables, domains
+        self._same: dict[tuple[str, Any, Any], BoolExpr] = {}
+
+    def first(self, names: Sequence[str], where: Sequence[BoolExpr]) -> Iterator[BoolExpr]:
+        """Conditions that no point alike in these fields that meets ``where`` comes before."""
+        sizes = [len(self._domains[n]) for n in names]
+        if where and prod(sizes) * max(sizes) > _TIED:
+            text = ", ".join(names)
+            raise UsageError(f"--distinct: conditions tie {text} together: fix some of them")
+        kept = all_of(*where)
+        for i, name in enumerate(names):
+            later: dict[Any, list[BoolExpr]] = {}
+            for before, value in combinations(self._domains[name], 2):
+                same = self._alike(name, value, before)
+                if same is not FALSE:
+                    also = self._reached(names[i + 1 :], {name: before}, kept)
+                    later.setdefault(value, []).append(all_of(same, also))
+            for value, found in later.items():
+                if (any_same := nary("or", found)) is not FALSE:
+                    yield implies(_is(self._variables[name], value), negation(any_same))
+
+    def _alike(self, name: str, value: Any, other: Any) -> BoolExpr:
+        """Where two values of a field are alike, by any claim."""
+        if (name, value, other) not in self._same:
+            own = [claim for claim in self._known if claim.field == name]
+            self._same[name, value, other] = any_of(*(c.same(value, other) for c in own))
+        return self._same[name, value, other]
+
+    def _reached(
+        self, names: Sequence[str], chosen: Mapping[str, Any], where: BoolExpr
+    ) -> BoolExpr:
+        """Where some values of fields, alike to the point's, meet ``where`` with those chosen."""
+        if where is TRUE:
+            return TRUE
+        if not names:
+            return Simplifier(chosen).condition(where)
+        name, *rest = names
+        node, found = self._variables[name], list[BoolExpr]()
+        for value in self._domains[name]:
+            same = [_is(node, value)]
+            for other in self._domains[name]:
+                if other != value:
+                    alike = Simplifier(chosen).condition(self._alike(name, other, value))
+                    same.append(nary("and", [_is(node, other), alike]))
+            after = self._reached(rest, {**chosen, name: value}, where)
+            found.append(nary("and", [nary("or", same), after]))
+        return nary("or", found)
 
 
 def _is(node: Expr, value: Any) -> BoolExpr:

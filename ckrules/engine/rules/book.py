@@ -89,12 +89,31 @@ class Vocabulary:
             if name in self.variables:
                 raise RuleBookError(f"field {name} is declared twice")
             self.variables[name] = node
-            setattr(self, name, node)
+            if not self._hidden(name):
+                setattr(self, name, node)
+        if self.quantity_names():
+            self.refuse_hidden()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         raise unknown("field", name, [*self.__dict__.get("variables", {}), *self.quantity_names()])
+
+    def refuse_hidden(self) -> None:
+        """Refuse fields that are called like something else of a vocabulary, such as ``order``.
+
+        Rules and quantities read fields as attributes and would not get them; nodes do.
+
+        Raises:
+            RuleBookError: Names the first of them.
+        """
+        for name in self.variables:
+            if self._hidden(name):
+                text = f"field {name} is called like another part of {type(self).__name__}"
+                raise RuleBookError(f"{text}: declared rules could not read it")
+
+    def _hidden(self, name: str) -> bool:
+        return name == "variables" or hasattr(type(self), name)
 
     def cost(self, name: str) -> int:
         """What changing a field costs in a repair: its own, its group's or its role's cost.
@@ -139,7 +158,7 @@ class RuleBook:
 
     Raises:
         RuleBookError: For a code or name used twice, an example that a rule does not decide as
-            declared, or a field name that does not exist.
+            declared, a field name that does not exist, or one that declared rules cannot read.
     """
 
     def __init__(
@@ -152,6 +171,9 @@ class RuleBook:
     ) -> None:
         self.name = name
         self.vocabulary = vocabulary
+        rules = list(rules)
+        if any(isinstance(r, RuleDef) for r in rules):
+            vocabulary.refuse_hidden()
         built = [r.build(vocabulary) if isinstance(r, RuleDef) else r for r in rules]
         self.rules: tuple[Rule, ...] = tuple(sorted(built, key=lambda r: r.code))
         self._check_unique()

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import INT, BoolExpr
+from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
@@ -50,16 +52,38 @@ class Region:
 
     @cached_property
     def space(self) -> Space:
-        """The points of the region that meet every rule."""
+        """The points of the region that meet every rule.
+
+        Raises:
+            UsageError: For a number that a field is fixed to and never has, with the nearest.
+        """
+        self._refuse_strangers()
         space = self.book.space_of(self.book.rules, self.fixed)
         added = (*self.where, *self.first)
         return space.where(*added) if added else space
 
+    def _refuse_strangers(self) -> None:
+        """Numbers beside the candidates may be asked for; those that rules never allow may not."""
+        for name, values in self.fixed.items():
+            domain = domain_of(self.book.fields[name])
+            known = domain.values if domain.sort == INT else values
+            for value in values:
+                if value not in known and self._never(name, value):
+                    near = min(known, key=lambda v: (abs(v - value), v))
+                    raise UsageError(f"{name} is never {value!r}; nearest {near!r}")
+
+    def _never(self, name: str, value: Any) -> bool:
+        from ckrules.engine.diagram.problem import prepare
+
+        domains = {n: domain_of(v).values for n, v in self.book.fields.items()}
+        rules = (r.condition for r in self.book.rules)
+        return prepare({**domains, name: (value,)}, rules).empty
+
     def distinct(self) -> Region:
         """The canonical points of the region: one of each set that the book says is the same.
 
-        Values that are fixed narrow the choice; of points that ``where`` leaves, those stay that
-        are canonical without it.
+        Values that are fixed, and conditions, narrow the choice: a point stays if no other one of
+        its set that they leave comes before it.
 
         Raises:
             UsageError: If nothing is known of what is the same.
@@ -68,7 +92,7 @@ class Region:
 
         known = required(self.book.vocabulary.alike, f"{self.book.name} kernels")
         domains = self.book.space_of((), self.fixed).domains
-        first = canonical(known, self.book.fields, domains)
+        first = canonical(known, self.book.fields, domains, self.where)
         return replace(self, first=first)
 
     def candidates(self) -> Space:

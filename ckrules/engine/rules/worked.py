@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ckrules.engine.evaluate.pointwise import At
-from ckrules.engine.expr import BOOL, ENUM, Expr, const
+from ckrules.engine.expr import BOOL, ENUM, INT, Expr, const
 from ckrules.engine.expr.nodes import make
 from ckrules.engine.expr.printer import literal, to_text
 from ckrules.engine.expr.traversal import substitute
@@ -114,7 +114,7 @@ def _shortened(node: Any, args: tuple[Expr, ...], at: At) -> Expr:
         return a
     if op == "mul" and _is(a, 1):
         return b
-    if op == "mul" and (_is(a, 0) or _is(b, 0)):
+    if op == "mul" and node.sort == INT and (_is(a, 0) or _is(b, 0)):  # 0 * inf is NaN
         return const(0)
     if op == "mul" and a.op == "ceil_div" and a.args[1] is b:  # rounding up what is round
         value, step = at.value(a.args[0]), at.value(b)

@@ -128,11 +128,22 @@ def _row(
     return entry_from_mapping(given, context, whole, locate, None if "name" in given else rewrite)
 
 
+def _variant_of(name: str) -> str:
+    """What a kernel's name says; nothing where it is none, which is reported elsewhere."""
+    from ckrules.kernels.config import read_name
+    from ckrules.kernels.name_grammar import KernelNameError
+
+    try:
+        return str(read_name(name[:2000]).point["variant"])
+    except KernelNameError:
+        return ""
+
+
 def _typed(given: Mapping[str, str], context: Context) -> dict[str, Any]:
     """The cells as values of their fields; what is not a field is left for the report."""
     from ckrules.kernels.selection import read_value
 
-    variant = given.get("variant", "forward")
+    variant = given.get("variant") or _variant_of(given.get("name", ""))
     domains = {}
     if variant in context.books.variants:
         domains = context.books.schema(variant).domains
