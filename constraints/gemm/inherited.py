@@ -35,6 +35,11 @@ def _ungrouped(c: Quantities) -> BoolExpr:
     return c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n)
 
 
+def _unshared(c: Quantities) -> BoolExpr:
+    """A is loaded in a pattern that does not look at wave groups, and nothing is shuffled."""
+    return c.shuffled_b & (c.epilogue == "default")
+
+
 def _one_buffer(c: Quantities) -> BoolExpr:
     return c.one_buffer
 
@@ -42,7 +47,8 @@ def _one_buffer(c: Quantities) -> BoolExpr:
 #: Shared rules by code, and where a GEMM has its own instead.
 EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
-    **dict.fromkeys(("WAVE002", "WAVE003"), _ungrouped),
+    "WAVE002": _unshared,
+    "WAVE003": _ungrouped,
     # a kernel that hands on one buffer does not look at the switch
     "PIPE004": _one_buffer,
     # results that go from registers to memory are not shuffled through LDS

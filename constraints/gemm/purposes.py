@@ -12,6 +12,10 @@ from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 _EPILOGUES = "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp"
+_OPERATORS = (
+    "ops/elementwise/unary_element_wise_operation.hpp: operator() of MultiDAdd, MultiDMultiply, "
+    "AddScale and PassThrough, and of Relu, Gelu and FastGelu"
+)
 _MULTI_D = "ops/gemm/kernel/gemm_multi_d_kernel.hpp: GemmKernelMultiD"
 _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 _ADD: Mapping[str, Any] = {
@@ -70,27 +74,46 @@ def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM003", "operation-of-other-arity", kind="compile",
-    says=["{variant} has no operation on tensors D: elementwise_op = {elementwise_op}",
-          "{elementwise_op} takes C alone, and no tensors D with it"],
-    source=[("ops/elementwise/unary_element_wise_operation.hpp: operator() of MultiDAdd, "
-            "MultiDMultiply, AddScale and PassThrough, and of Relu, Gelu and FastGelu"),
-            f"{_EPILOGUES}: tile_elementwise_inout_unpack"],
+    says=["{elementwise_op} takes C alone, and no tensors D with it",
+          "{elementwise_op} has no form for results of {dtype_c}"],
+    source=[_OPERATORS, f"{_EPILOGUES}: tile_elementwise_inout_unpack"],
     accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 2, "elementwise_op": "multiply"}],
-    rejects=[{"elementwise_op": "add"},
-             {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "relu"}],
+    rejects=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "relu"},
+             {"elementwise_op": "relu", "dtype_c": "fp8"}],
 )  # fmt: skip
 def operation_takes_ds(c: Quantities) -> BoolExpr:
-    """The operation takes C and all tensors D, and is passthrough where there are none.
+    """The operation takes C and all tensors D, and relu by itself results of its types.
 
     Why: the epilogue calls it with the result, C and every D. Relu, Gelu and FastGelu take one
-    argument, so nothing matches the call.
+    argument, so nothing matches the call. Without tensors D cshuffle calls them with C alone, for
+    which Relu asserts the type.
 
     Fix: use add, multiply or passthrough.
     """
+    bytes_alone = ~c.has_d & (c.epilogue == "cshuffle") & ~c.permute_n
     return all_of(
-        implies(~c.has_d, c.elementwise_op == "passthrough"),
         implies(c.has_d, c.elementwise_op.isin("passthrough", *D_OPERATIONS)),
+        implies(bytes_alone & c.dtype_c.isin("fp8", "bf8"), c.elementwise_op != "relu"),
     )
+
+
+@rule(
+    "GEMM077", "operation-without-d", kind="profile",
+    says="{variant} with num_d = 0 has no operation on tensors D: elementwise_op = {elementwise_op}",
+    source=[_OPERATORS, f"{_EPILOGUES}: operator() (NumDTensor >= 1; compiled)"],
+    accepts=[{}], rejects=[{"elementwise_op": "add"}, {"elementwise_op": "relu"}],
+)  # fmt: skip
+def operation_has_ds(c: Quantities) -> BoolExpr:
+    """Without tensors D the operation is passthrough.
+
+    Why: it compiles, and add, multiply and add_scale give passthrough's kernel another name: of
+    no D there is nothing to add. The default epilogue calls no operation without a D, and
+    cshuffle calls relu, gelu and fastgelu with C alone; no generator makes such kernels, and the
+    references here know none.
+
+    Fix: set elementwise_op to passthrough.
+    """
+    return c.has_d | (c.elementwise_op == "passthrough")
 
 
 @rule(

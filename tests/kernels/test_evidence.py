@@ -192,3 +192,14 @@ def test_the_families_files_are_in_order() -> None:
             known = {r.code for r in evidence.rules_of(family, each.ck)}
             gone = each.rules.keys() - known
             assert len(gone) <= len(each.rules), gone
+
+
+def test_rules_that_the_compiler_settled_are_confirmed_there() -> None:
+    """Three kernels that break each rule alone were compiled, and none compiles."""
+    for variant, gpu, codes in (
+        ("aquant", "gfx942", ("QUANT020", "QUANT021", "QUANT022", "QUANT032")),
+        ("standard", "gfx942", ("GEMM028",)),
+        ("standard", "gfx950", ("GEMM028",)),
+    ):
+        for code in codes:
+            assert stands(code, gpu, variant=variant).startswith("confirmed: compiler"), code
