@@ -23,7 +23,10 @@ class UnknownNameError(CkrulesError, LookupError):
 
 
 class UndecidedError(CkrulesError, RuntimeError):
-    """A solver answered "unknown" or ran out of time; neither yes nor no is implied."""
+    """A solver answered "unknown" or ran out of time, or a space is too hard to go through.
+
+    Neither yes nor no is implied.
+    """
 
 
 class RuleBookError(CkrulesError, ValueError):

@@ -174,6 +174,25 @@ def first_wave_may_store(c: Quantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM078", "added-by-every-group", kind="wrong-result",
+    applies=lambda c: (c.streamk == "atomic") & (c.epilogue == "cshuffle"),
+    says="each of {num_wave_groups} wave groups stores all of a tile, and {variant} adds it each time",
+    source=["core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension (run)",
+            "ops/epilogue/cshuffle_epilogue.hpp: MakeDistributionEncode of the store"],
+    accepts=[_SK], rejects=[{**_SK, **_PAIR}],
+)  # fmt: skip
+def one_group_adds(c: Quantities) -> BoolExpr:
+    """Stream-K kernels that add parts of a sum through CShuffle have one wave group.
+
+    Why: the epilogue's stores are divided among the waves of a group, and every group does them
+    all. Storing twice is harmless; added twice, results are twice what they should be.
+
+    Fix: set num_wave_groups to 1, or use the default epilogue.
+    """
+    return c.num_wave_groups == 1
+
+
+@rule(
     "GEMM073", "first-wave-stores", kind="wrong-result", until="2026.06",
     applies=lambda c: (
         c.variant.isin("standard", "multi_d", "preshuffle")

@@ -34,6 +34,7 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, domain_of
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.space import Space
+from ckrules.support.errors import HardSpaceWarning, UndecidedError
 
 from . import spaces as sp
 
@@ -205,6 +206,27 @@ def test_too_hard_is_said_after_bounded_work(monkeypatch: pytest.MonkeyPatch) ->
     assert max(layers) <= 20_000
     first = next(stream(found, 4))
     assert all(len(column) == 4 for column in first.values())
+
+
+def test_parts_of_many_values_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part looks at every value again: a space of a million parts ends after a few."""
+    parts: list[int] = []
+    real = compiler.narrowed
+
+    def seen(given: Any, name: str, which: int) -> Any:
+        parts.append(which)
+        return real(given, name, which)
+
+    monkeypatch.setattr(compiler, "narrowed", seen)
+    monkeypatch.setattr(compiler, "SEARCH", 8_000_000)
+    a, b = Int("a", range(1, 50_001)), Int("b", range(1, 50_001))
+    space = Space([a, b], [a * b % 977 == 5], order=["a", "b"])
+    with (
+        pytest.warns(HardSpaceWarning),
+        pytest.raises(UndecidedError, match="the space is too hard"),
+    ):
+        space.count()
+    assert len(parts) <= 8
 
 
 def test_an_order_that_is_too_hard_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ _BUDGET = Budget()
 #: Work that compiling a space part by part may take before a question is given up.
 SEARCH = 800_000_000
 _CLAUSE = 30_000  # work that a clause of a part is taken for: it is simplified anew
+_VALUE = 20  # and a value of a variable: clauses are evaluated at each, and bounds looked for
 
 
 def choose_order(problem: ConstraintProblem) -> list[str]:
@@ -126,9 +127,12 @@ def _block(problem: ConstraintProblem, budget: Budget) -> AnyBlock:
     meter = budget.meter or Meter(SEARCH)
     smaller = replace(budget.over(budget.split), split=1, meter=meter)
 
+    values = sum(len(v.codes) for v in problem.variables.values())
+    again = _CLAUSE * len(problem.scopes) + _VALUE * values
+
     def branch(k: int) -> Compiled:
         meter.parts += 1
-        meter.charge(_CLAUSE * len(problem.scopes))
+        meter.charge(again)
         return compile_problem(narrowed(problem, names[at], k), names, smaller)
 
     return SplitBlock(names, problem.variables[names[at]].codes, at, branch, meter)

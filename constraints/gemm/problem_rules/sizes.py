@@ -21,6 +21,9 @@ _WEIGHTS: Mapping[str, Any] = {
 _FOURTH: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _ASYNC: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True}
 _PADDED: Mapping[str, Any] = {"pad_m": True, "pad_n": True, "pad_k": True}
+_PAIRS: Mapping[str, Any] = {
+    "variant": "batched", "wave_m": 2, "wave_n": 1, "num_wave_groups": 2
+}  # fmt: skip
 
 
 @rule(
@@ -280,6 +283,26 @@ def loads_end_before_epilogue(c: GemmProblem) -> BoolExpr:
     if c.since("2026.06"):
         return all_of(*((t % 2 == 1) | (t == 2) for t in tiles))
     return all_of(*((t % 2 == 1) & (t > 1) for t in tiles))
+
+
+@rule(
+    "GPROB042", "parts-added-by-every-group", kind="wrong-result",
+    applies=lambda c: (
+        (c.num_wave_groups > 1) & (c.epilogue == "cshuffle") & ~c.permute_n
+        & (c.pipeline != "compv5")
+    ),
+    says="each of {num_wave_groups} wave groups adds all of a tile to C: k_batch = {k_batch}, expected 1",
+    source="core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension",
+    accepts=[_PAIRS], rejects=[{**_PAIRS, "k_batch": 2}],
+)  # fmt: skip
+def one_group_adds_parts(c: GemmProblem) -> BoolExpr:
+    """Kernels with several wave groups and CShuffle do not split sums.
+
+    Why: every group stores the whole tile (GEMM078), and parts of a split sum are added.
+
+    Fix: use k_batch = 1.
+    """
+    return c.k_batch == 1
 
 
 @rule(
