@@ -192,7 +192,7 @@ def test_convolutions(tmp_path: Path, variant: str) -> None:
         known = [k for k in both.python._kernels if k.name == kernel and k.takes(problem)]
         assert (status == 0) == bool(known)
         if known:
-            chooser = both.python._chooser()
+            chooser = both.python._chooser
             (time,) = chooser._predicted(known, problem, "2025.11")
             assert c.microseconds == pytest.approx(time.microseconds, rel=1e-12)
 
@@ -219,7 +219,7 @@ def test_what_a_model_says(tmp_path: Path) -> None:
     found = [both.agree(p) for p in asked]
     assert found.count(Source.MODEL) > 20
     seen, largest = set(), 0.0
-    chooser = both.python._chooser()
+    chooser = both.python._chooser
     for problem in (*asked[::9], *map(parse, odd)):
         for kernel in both.python._kernels:  # one by one: those that are never fastest count
             status, c = both.select(problem, kernel.name)
