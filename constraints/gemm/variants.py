@@ -176,7 +176,7 @@ def first_wave_may_store(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM078", "added-by-every-group", kind="wrong-result",
     applies=lambda c: (c.streamk == "atomic") & (c.epilogue == "cshuffle"),
-    says="each of {num_wave_groups} wave groups stores all of a tile, and {variant} adds it each time",
+    says="each of {num_wave_groups} wave groups stores all of a tile, and streamk = {streamk} adds it each time",
     source=["core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension (run)",
             "ops/epilogue/cshuffle_epilogue.hpp: MakeDistributionEncode of the store"],
     accepts=[_SK], rejects=[{**_SK, **_PAIR}],
