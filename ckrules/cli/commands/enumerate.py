@@ -86,7 +86,8 @@ def command(
     quiet: bool,
 ) -> int:
     """List the configurations that break no rule."""
-    listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
+    if not request.by_catalog:  # catalogs are of families with names
+        listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
     if best is not None:
         if (limit, spread, shard) != (None, None, None):
             raise UsageError(

@@ -55,7 +55,8 @@ def command(
     quiet: bool,
 ) -> int:
     """Draw configurations uniformly, without repeats; 10 where no --limit says more."""
-    listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
+    if not request.by_catalog:  # catalogs are of families with names
+        listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
     n = 10 if limit is None else limit
     seed = secrets.randbelow(2**32) if seed is None else seed
     if (listed := request.listing) is not None:
