@@ -137,7 +137,7 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
     "GEMM076", "fractions-lost-before-d", kind="wrong-result",
     applies=lambda c: (
         c.has_d & (c.elementwise_op != "passthrough") & (c.epilogue == "cshuffle")
-        & (c.dtype_acc != "int32")
+        & (c.dtype != "int8")
     ),
     says="{epilogue} rounds sums to {dtype_c} before {elementwise_op} takes the D tensors: fractions are lost",
     source="ops/epilogue/cshuffle_epilogue.hpp: cast_lds_tile (to ODataType) before apply_d_tensors (run)",
