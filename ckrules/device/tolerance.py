@@ -69,12 +69,12 @@ def thresholds(tensors: Tensors, name: str, largest: float, blocks: int | None =
     result = next(t for t in tensors.all if t.name == name)
     output = result.dtype
     # elements that share a byte are widened to the type of the others, which has them exactly
-    read = (t.dtype for t in inputs(tensors) if element(t.dtype).packed == 1)
+    read = [t.dtype for t in inputs(tensors) if element(t.dtype).packed == 1]
     compute = min(read, key=lambda d: element(d).mantissa)
     parts = min(tensors.parts(name), blocks or tensors.parts(name))
     terms = math.ceil(tensors.depth(name) / parts)
     # a sum beside an integer may end on either side of it
-    least = 1.0 if integral(output) and not integral(compute) else 0.0
+    least = 1.0 if integral(output) and not all(map(integral, read)) else 0.0
     return Tolerance(
         max(
             relative_threshold(compute, output, ACCUMULATOR, terms),

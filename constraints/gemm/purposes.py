@@ -21,6 +21,7 @@ _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "i
 _ADD: Mapping[str, Any] = {
     "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
 }  # fmt: skip
+_MULTIPLY: Mapping[str, Any] = {**_ADD, "elementwise_op": "multiply"}
 _LINES: Mapping[str, Any] = {
     "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
     "tile_m": 64, "tile_n": 64, "tile_k": 32, "warp_tile_m": 16, "warp_tile_n": 16,
@@ -136,19 +137,20 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM076", "fractions-lost-before-d", kind="wrong-result",
     applies=lambda c: (
-        c.has_d & (c.elementwise_op != "passthrough") & (c.epilogue == "cshuffle")
+        c.has_d & (c.elementwise_op == "multiply") & (c.epilogue == "cshuffle")
         & (c.dtype != "int8")
     ),
     says="{epilogue} rounds sums to {dtype_c} before {elementwise_op} takes the D tensors: fractions are lost",
     source="ops/epilogue/cshuffle_epilogue.hpp: cast_lds_tile (to ODataType) before apply_d_tensors (run)",
-    accepts=[_ADD, {**_ADD, "dtype_c": "fp32"}],
-    rejects=[{**_ADD, "dtype_c": "int8"}],
+    accepts=[_MULTIPLY, {**_MULTIPLY, "dtype_c": "fp32"}],
+    rejects=[{**_MULTIPLY, "dtype_c": "int8"}],
 )  # fmt: skip
 def sums_are_whole_before_d(c: Quantities) -> BoolExpr:
-    """With D tensors the CShuffle epilogue stores integers of integer sums only.
+    """CShuffle multiplies D tensors by integers of integer sums only.
 
-    Why: a sum goes to LDS as an element of C, without its fraction, and is added to D or
-    multiplied by it afterwards. A sum of 2.9 times a D of 5 becomes 10 instead of 14.
+    Why: a sum goes to LDS as an element of C, without its fraction, and is multiplied by D
+    afterwards. A sum of 2.9 times a D of 5 becomes 10 instead of 14. Added to a D it is off by one
+    at most, as any sum is that ends beside an integer.
 
     Fix: use the default epilogue, or a C of floating point.
     """

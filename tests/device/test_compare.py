@@ -12,6 +12,7 @@ from ckrules.cli.commands import validate
 from ckrules.constraints.conv.device.tensors import ConvTensors
 from ckrules.constraints.conv.problem import parse
 from ckrules.constraints.depthwise.device.tensors import DepthwiseTensors
+from ckrules.constraints.gemm.device.smoke import smoke
 from ckrules.constraints.gemm.device.tensors import GemmTensors
 from ckrules.constraints.gemm.problem import Product
 from ckrules.device.dtypes import rounded
@@ -277,3 +278,16 @@ def test_sums_that_meet_d_in_lds_are_rounded_twice() -> None:
         for e in ("default", "cshuffle")
     )
     assert (twice.rtol, twice.atol) == (2 * once.rtol, 2 * once.atol)
+
+
+def test_integers_of_fractional_sums_may_be_off_by_one_beside_integral_d() -> None:
+    point = {"variant": "multi_d", "dtype": "fp16", "dtype_c": "int8", "layout": "rcrr",
+             "arch": "gfx942", "num_d": 1, "elementwise_op": "add_scale", **_WARP_TILE}  # fmt: skip
+    assert thresholds(GemmTensors(Product(16, 16, 16), point), "c", 0.0).atol == 1.0
+    whole = GemmTensors(Product(16, 16, 16), {**point, "dtype": "int8"})
+    assert thresholds(whole, "c", 0.0).atol == 0.0
+
+
+def test_built_in_products_of_the_smallest_tiles_have_sizes() -> None:
+    point = {"variant": "standard", "tile_m": 4, "tile_n": 4, "tile_k": 4, "dtype": "fp16"}
+    assert all(min(p.m, p.n, p.k) >= 1 for p in smoke(point))

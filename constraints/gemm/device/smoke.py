@@ -27,7 +27,7 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     found.append(Product(m, n, 33 * k))
     found += [Product(m, 2 * n, 10 * k, parts) for parts in (1, 2, 5)]
     found += [
-        Product(2 * m - 3, n, 2 * k), Product(m, 2 * n - 8, 2 * k), Product(m, n, 3 * k - 8),
+        Product(2 * m - 3, n, 2 * k), Product(m, max(1, 2 * n - 8), 2 * k), Product(m, n, 3 * k - 8),
         Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m, n, 8), Product(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
     if "i4" in str(config.get("dtype")).split("_"):
