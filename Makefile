@@ -2,9 +2,9 @@
 #
 #   make run         list configurations         make run RUN_ARGS='--dtype fp16 --limit 5'
 #   make test        run the tests               make test TEST_ARGS='-k wheel'
-#   make lint        ruff and mypy               make docs   the pages and build/site
-#   make toolchain   compiler and CK headers     make bench  run the benchmarks
-#   make clean       remove what make made
+#   make lint        ruff and mypy               make docs   write the pages that are generated
+#   make toolchain   compiler and CK headers     make site   docs/ as a site, in build/site
+#   make clean       remove what make made       make bench  run the benchmarks
 #
 # PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
 
@@ -34,7 +34,7 @@ UNFIT := $(shell $(PY) -c '$(NEW_ENOUGH)' 2>/dev/null \
   && $(SAME) || echo anew)
 
 .NOTPARALLEL:
-.PHONY: help run test lint docs bench toolchain clean anew
+.PHONY: help run test lint docs site bench toolchain clean anew
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//; p' Makefile
@@ -55,8 +55,10 @@ docs: $(VENV)/.test
 	@$(PY) scripts/upstream_differences.py --write
 	@$(PY) scripts/evidence_runs.py --write
 	@$(PY) tests/docs/consoles.py README.md docs/*.md
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
-	@$(PYTEST) tests/docs
+
+site: $(VENV)/.docs
+	@start=$$(date +%s); NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict \
+	  && echo "make: the site is build/site/index.html ($$(($$(date +%s) - start)) s)"
 
 bench: $(VENV)/.test
 	@set -e; for script in benchmarks/[a-z]*.py; do \
@@ -67,7 +69,7 @@ toolchain:
 	@bash scripts/toolchain.sh
 
 clean:
-	rm -rf $(VENV) build dist ckrules.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/rules ckrules.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find arch benchmarks ckrules codegen constraints tests -name __pycache__ -prune \
 	  -exec rm -rf {} +
 
@@ -75,7 +77,8 @@ clean:
 $(VENV)/.run: EXTRAS :=
 $(VENV)/.test: EXTRAS := [test]
 $(VENV)/.dev: EXTRAS := [dev]
-$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
+$(VENV)/.docs: EXTRAS := [docs]
+$(VENV)/.run $(VENV)/.test $(VENV)/.dev $(VENV)/.docs: pyproject.toml $(VENV)/.made
 	@echo "make: installing ckrules$(EXTRAS) into $(VENV)" >&2
 	@$(PY) -m pip --disable-pip-version-check install --quiet --editable ".$(EXTRAS)" || { \
 	  echo "make: pip could not install ckrules$(EXTRAS) from the package index" >&2; exit 1; }

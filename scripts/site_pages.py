@@ -1,4 +1,4 @@
-"""What mkdocs needs besides docs/: pages at the top of the tree, and the reference of the library.
+"""What mkdocs needs besides docs/: pages of rules, of the tree's top, and of the library.
 
 A hook of mkdocs (mkdocs.yml), which calls its functions by their names.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ckrules
+from ckrules.output import rule_docs
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Files at the top of the tree that become pages beside those of docs/.
@@ -38,6 +39,10 @@ def on_files(files: Any, config: Any) -> Any:
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=_DOCS.sub(r"](\1)", text)))
     files.append(File.generated(config, "api.md", content=reference()))
+    for name, text in rule_docs.pages().items():
+        if old := files.get_file_from_path(f"rules/{name}"):  # of an earlier `make docs`
+            files.remove(old)
+        files.append(File.generated(config, f"rules/{name}", content=text))
     return files
 
 

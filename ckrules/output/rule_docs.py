@@ -1,4 +1,8 @@
-"""The folder of rule pages: a Markdown page a rule, one of fields, and an index."""
+"""The folder of rule pages: a Markdown page a rule, one of fields, and an index.
+
+The repository does not hold them: the site has them (scripts/site_pages.py), and `make docs` or
+`ckrules docs` writes them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,6 @@ from ckrules.support import files
 from ckrules.support.errors import CkrulesError
 
 INDEX = "README.md"
-#: Pages of the folder that people write; they are neither made nor removed.
-WRITTEN = frozenset({"not-modelled.md"})
 
 
 def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
@@ -41,7 +43,7 @@ def index(rules: Mapping[str, tuple[RuleBook, Rule]]) -> str:
         "",
         "Made by `ckrules docs`; do not edit. `ckrules explain CODE` prints the same pages.",
         (
-            "What the book leaves out is in [not-modelled.md](not-modelled.md), "
+            "What the book leaves out is in [not-modelled.md](../not-modelled.md), "
             "what fields and quantities are in [fields.md](fields.md)."
         ),
         "",
@@ -107,7 +109,7 @@ def write(folder: Path, made: Mapping[str, str]) -> list[str]:
 
 def _orphans(folder: Path, made: Iterable[str]) -> set[str]:
     there = {p.name for p in folder.glob("*.md")} if folder.is_dir() else set()
-    return there - set(made) - WRITTEN
+    return there - set(made)
 
 
 def _read(path: Path) -> str | None:

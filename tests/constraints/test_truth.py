@@ -42,7 +42,7 @@ def test_compiles_where_no_compile_rule_is_broken(name: str) -> None:
 #: a kernel's LDS; at -O3 it does not (tests/certify/test_oracle.py).
 PENDING = pytest.mark.xfail(
     strict=True,
-    reason="at -O1 LLVM moves private arrays into spare LDS (see docs/rules/not-modelled.md)",
+    reason="at -O1 LLVM moves private arrays into spare LDS (see docs/not-modelled.md)",
 )
 LDS = [
     pytest.param(line, id=f"line{n}", marks=[PENDING] if n in (2, 5) else [])

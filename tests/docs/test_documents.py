@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from ckrules.output import rule_docs
 from tests.docs import consoles
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in DOCUMENTS}
 COMMANDS = [
     pytest.param(found, id=f"{name}:{found.line}")
@@ -45,20 +48,46 @@ def test_python_examples(name: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_links_lead_somewhere(name: str) -> None:
     """Relative links name files that exist, and anchors name headings of theirs."""
+    assert _dead(name, TEXTS[name]) == []
+
+
+def test_links_of_rule_pages_lead_somewhere() -> None:
+    assert [f"{n}: {dead}" for n, text in _made().items() for dead in _dead(n, text)] == []
+
+
+@pytest.mark.parametrize("target", ["rules/TILE001.md#none", "rules/NONE001.md", "none.md", "#no"])
+def test_dead_links_are_found(target: str) -> None:
+    text = f"[a](rules/TILE001.md#why) [b](cli.md) [c](https://a.example) [d]({target})\n"
+    assert _dead("docs/index.md", text) == [target]
+
+
+def _dead(name: str, text: str) -> list[str]:
+    """The links of a document that lead nowhere; docs/rules/ holds what would be made."""
     dead = []
-    for target in _LINK.findall(TEXTS[name]):
+    for target in _LINK.findall(text):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
-        file = (ROOT / name).parent / path if path else ROOT / name
-        if not file.exists() or (anchor and anchor not in _anchors(file)):
+        to = os.path.normpath(Path(name).parent / path) if path else name
+        file = ROOT / to
+        there = text if to == name else _made().get(to) or (file.exists() and _text(file))
+        if there is False or (anchor and anchor not in _anchors(there)):
             dead.append(target)
+    return dead
 
-    assert dead == []
+
+@cache
+def _made() -> dict[str, str]:
+    """The pages of the rules, which the repository does not hold, by their places."""
+    return {f"docs/rules/{name}": text for name, text in rule_docs.pages().items()}
 
 
-def _anchors(file: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.suffix == ".md" else ""
+
+
+def _anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
