@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import json
 import re
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
+from ckrules import codegen
 from ckrules.arch import load, load_all
 from ckrules.codegen import project
 from ckrules.codegen.conv import cpp_names as words
@@ -29,9 +32,11 @@ from ckrules.kernels.names import format_name
 from ckrules.support.errors import UsageError
 from tests.cli.run import ILLEGAL, LEGAL, run
 from tests.codegen.points import DEPTHWISE, FORWARD, GOLDEN
+from tests.helpers.differences import differences
 from tests.helpers.full_disk import no_file_beyond
 
 STAMP = Stamp("0.0.0", "test")
+TEMPLATES = Path(codegen.__file__).parent
 LABELS = [(ck, label) for ck, points in GOLDEN.items() for label in points]
 
 
@@ -74,23 +79,70 @@ def test_basic_v1_gets_a_block_gemm_that_reads_lds() -> None:
     assert scheduler(FORWARD, "2025.11") == ("Intrawave", "Scheduler")
 
 
+def shown(ck: str, label: str) -> dict[str, str]:
+    """The files of a kernel by name, with NAME and POINT in place of what they always repeat."""
+    k = kernel(ck, GOLDEN[ck][label])
+    point = json.dumps(GOLDEN[ck][label])
+    return {
+        Path(path).name.replace(k.name, "NAME"): text.replace(k.name, "NAME").replace(
+            f"// {point}\n", "// POINT\n", 1
+        )
+        for path, text in kernel_files(k, STAMP)
+    }
+
+
 @pytest.mark.parametrize(("ck", "label"), LABELS)
 def test_golden(ck: str, label: str, golden: Callable[[str, str], None]) -> None:
-    k = kernel(ck, GOLDEN[ck][label])
-    for path, text in kernel_files(k, STAMP):
-        shown = Path(path).name.replace(k.name, "NAME")
-        golden(f"codegen/{ck}/{label}/{shown}", text)
+    """One kernel is whole, the first of a release as it differs from it, others from that one."""
+    first = next(iter(GOLDEN[ck]))
+    texts = shown(ck, label)
+    if (ck, label) == LABELS[0]:
+        for name, text in texts.items():
+            golden(f"codegen/{ck}/{label}/{name}", text)
+    else:
+        base = shown(*LABELS[0]) if label == first else shown(ck, first)
+        golden(f"codegen/{ck}/{label}.diff", differences(base, texts))
+
+
+def covering(ck: str) -> dict[str, str]:
+    """The files that cover the golden kernels of a release."""
+    kernels = [kernel(ck, p) for p in GOLDEN[ck].values()]
+    gpu = load(kernels[0].arch)
+    ninja = project.ninja_file(kernels, STAMP, gpu)
+    return {**dict(project.files(kernels, STAMP, gpu)), "build.ninja": ninja}
+
+
+def is_header(path: str) -> bool:
+    """Of the headers beside kernels, which are the same for every release."""
+    return path.startswith("runtime/") and not path.endswith(".sh")
+
+
+def test_golden_project(golden: Callable[[str, str], None]) -> None:
+    """Those of the first release are whole, the other's as they differ."""
+    (first, old), (other, new) = (
+        (ck, {p: t for p, t in covering(ck).items() if not is_header(p)}) for ck in GOLDEN
+    )
+    for path, text in old.items():
+        golden(f"codegen/{first}/project/{path}", text)
+    golden(f"codegen/{other}/project.diff", differences(old, new))
 
 
 @pytest.mark.parametrize("ck", list(GOLDEN))
-def test_golden_project(ck: str, golden: Callable[[str, str], None]) -> None:
-    kernels = [kernel(ck, p) for p in GOLDEN[ck].values()]
-    gpu = load(kernels[0].arch)
-    for path, text in project.files(kernels, STAMP, gpu):
-        # Headers are the same for every release; the script asks for the options of its own.
-        shared = path.startswith("runtime/") and not path.endswith(".sh")
-        golden(f"codegen/{path}" if shared else f"codegen/{ck}/project/{path}", text)
-    golden(f"codegen/{ck}/project/build.ninja", project.ninja_file(kernels, STAMP, gpu))
+def test_golden_headers(ck: str, golden: Callable[[str, str], None]) -> None:
+    """As they differ from their templates, which say nearly all of them."""
+    made = {p: t for p, t in covering(ck).items() if is_header(p)}
+    sources = {f"runtime/{p.name}": p for p in TEMPLATES.rglob("runtime/*.j2")}
+    templates = {p: sources[f"{p}.j2"].read_text(encoding="utf-8") for p in made}
+    golden("codegen/runtime.diff", differences(templates, made))
+
+
+def test_differences_say_every_text() -> None:
+    """Also where a file is new or gone, or a line has no end."""
+    old = {"a": "1\n2\n", "gone": "x\n"}
+    said = {differences(old, new) for new in (old, {**old, "a": "1\n2"}, {"a": "1\n2\n"},
+                                              {**old, "new": "x\n"}, {**old, "a": "1\n2\n2\n"})}  # fmt: skip
+    assert len(said) == 5
+    assert doctest.testmod(inspect.getmodule(differences)).failed == 0
 
 
 @pytest.mark.parametrize(("ck", "label"), LABELS)

@@ -1,22 +1,22 @@
-// {"variant": "forward", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": false, "streamk": "off", "streamk_persistent": false, "block_per_cu": 0}
-// ckrules 0.0.0, rule book test, grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8
+// POINT
+// ckrules 0.0.0, rule book test, NAME
 // Host library: what the kernel supports and how it is launched, without a GPU runtime.
 // The interface is that of runtime/ckrules_kernel.h.
 #define CKRULES_TYPES_ONLY 1
 #include "runtime/ckrules_reason.hpp"
 
-#include "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8.hpp"
+#include "NAME.hpp"
 
 #include "runtime/ckrules_conv.hpp"
 
 namespace {
 
-namespace kernel = ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8;
+namespace kernel = ns_NAME;
 
 constexpr const char* entry_names[] = {
-    "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8__hot_full_set",
-    "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8__cold_odd_set",
-    "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8__cold_even_set",
+    "NAME__hot_full_set",
+    "NAME__cold_odd_set",
+    "NAME__cold_even_set",
 };
 
 constexpr ckrules_tensor tensors[] = {
@@ -28,7 +28,7 @@ constexpr ckrules_tensor tensors[] = {
 const ckrules_info info = {
     sizeof(ckrules_info),
     CKRULES_ABI_VERSION,
-    "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8",
+    "NAME",
     "2025.11",
     "gfx942",
     "conv",

@@ -1,5 +1,5 @@
-// {"variant": "forward", "arch": "gfx942", "dtype": "fp16", "ndim": 2, "layout": "nhwgc", "tile_m": 128, "tile_n": 128, "tile_k": 64, "wave_m": 2, "wave_n": 2, "wave_k": 1, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16, "pipeline": "compv3", "scheduler": "intrawave", "epilogue": "cshuffle", "vector_a": 8, "vector_b": 8, "vector_c": 8, "double_smem_buffer": false, "num_wave_groups": 1, "num_groups_to_merge": 1, "pad_m": true, "pad_n": true, "pad_k": true, "specialization": "default", "two_stage": false, "explicit_gemm": false, "split_image": false, "streamk": "off", "streamk_persistent": false, "block_per_cu": 0}
-// ckrules 0.0.0, rule book test, grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8
+// POINT
+// ckrules 0.0.0, rule book test, NAME
 // Interface: CK 2025.11, include/ck_tile/ops and example/ck_tile/20_grouped_convolution.
 #pragma once
 
@@ -16,11 +16,11 @@
 #include "ck_tile/ops/grouped_convolution.hpp"
 #include "ck_tile/ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp"
 
-namespace ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8 {
+namespace ns_NAME {
 
 using ck_tile::index_t;
 
-struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config
+struct NAME_Config
 {
     using InDataType  = ck_tile::half_t;
     using WeiDataType = ck_tile::half_t;
@@ -67,7 +67,7 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
     static constexpr const char* TargetArch    = "gfx942";
 };
 
-using Config   = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
+using Config   = NAME_Config;
 using HostArgs = ck_tile::GroupedConvFwdHostArgs<>;
 using Same     = ck_tile::element_wise::PassThrough;
 
@@ -222,9 +222,9 @@ void with_tail(const index_t steps, const Run& run)
 
 #ifndef CKRULES_TYPES_ONLY
 
-struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher
+struct NAME_Launcher
 {
-    using KernelConfig = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
+    using KernelConfig = NAME_Config;
     using InDataType   = KernelConfig::InDataType;
     using WeiDataType  = KernelConfig::WeiDataType;
     using AccDataType  = KernelConfig::AccDataType;
@@ -245,7 +245,7 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
     {
         const auto prepared = prepare(args);
         if(!supported(prepared.kargs))
-            throw std::runtime_error("grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8: arguments are not supported");
+            throw std::runtime_error("NAME: arguments are not supported");
         float milliseconds = 0;
 
         const auto run = [&](const auto hot, const auto tail, const auto operation) {
@@ -270,20 +270,20 @@ struct grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1
 #endif
 };
 
-using SelectedConvKernelLauncher = grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
-constexpr const char* CONV_FWD_KERNEL_NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8";
+using SelectedConvKernelLauncher = NAME_Launcher;
+constexpr const char* CONV_FWD_KERNEL_NAME = "NAME";
 
 #endif // CKRULES_TYPES_ONLY
 
-} // namespace ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8
+} // namespace ns_NAME
 
-using grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config = ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Config;
+using NAME_Config = ns_NAME::NAME_Config;
 
 #ifndef CKRULES_TYPES_ONLY
-using grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher = ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8_Launcher;
+using NAME_Launcher = ns_NAME::NAME_Launcher;
 
 #ifdef CK_TILE_SINGLE_KERNEL_INCLUDE
-using ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::SelectedConvKernelLauncher;
-using ns_grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8::CONV_FWD_KERNEL_NAME;
+using ns_NAME::SelectedConvKernelLauncher;
+using ns_NAME::CONV_FWD_KERNEL_NAME;
 #endif
 #endif

@@ -1,6 +1,0 @@
-// {"ck": "2026.06", "arch": "gfx950", "kernels": 5}
-// ckrules 0.0.0, rule book test
-// For those who include from this folder: the registration stands with the wrappers.
-#pragma once
-
-#include "dispatcher_wrappers/register_all_grouped_conv_kernels.hpp"
