@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ckrules.cli.formats import TEXT, output_options
-from ckrules.cli.options import F
+from ckrules.cli.options import F, option
 from ckrules.cli.output import text_output
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.rules import Rule
@@ -20,7 +20,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import format_name
 from ckrules.readers import Context, Entry, Problem, Reading
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.visible import json_text, visible
 
 
@@ -72,7 +72,7 @@ def name_or_text(point: Mapping[str, Any]) -> str:
     """A point's kernel name, or its fields where no name says it."""
     try:
         return format_name(dict(point))
-    except Exception:  # a point of another operator or without a field that names need
+    except (CkrulesError, KeyError):  # another operator's, or without a field that names need
         return point_text(point)
 
 
@@ -110,7 +110,7 @@ def answer_options(function: F) -> F:
 
 def timeout_option(seconds: int) -> Callable[[F], F]:
     """``--timeout``: how long a solver may take."""
-    return click.option(
+    return option(
         "--timeout",
         type=click.FloatRange(min=0.1),
         default=float(seconds),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ckrules.cli.options import Seconds
+from ckrules.cli.options import Seconds, option
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -49,21 +49,21 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
     none = "" if least else "; 0: none"
     options = (
         click.argument("where", nargs=-1, required=True, metavar=metavar),
-        click.option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable."),
-        click.option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
-        click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name."),
-        click.option(
+        option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable."),
+        option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
+        option("--dir", "home", metavar="DIR", help="Folder of kernels given by name."),
+        option(
             "--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60]."
         ),
-        click.option(
+        option(
             "--warmup", default=warmup, type=click.IntRange(min=0),
             help=f"Runs before timing [{warmup}].",
         ),
-        click.option(
+        option(
             "--repeat", default=repeat, type=click.IntRange(min=least),
             help=f"Timed runs [{repeat}]{none}.",
         ),
-        click.option("--results", "database", metavar="FILE", help="Another results database."),
+        option("--results", "database", metavar="FILE", help="Another results database."),
     )  # fmt: skip
 
     def given(function: F) -> F:
@@ -73,8 +73,8 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
             return function(*args, runs=RunChoice(**own), **rest)
 
         found: Any = wrapped
-        for option in reversed(options):
-            found = option(found)
+        for each in reversed(options):
+            found = each(found)
         return found  # type: ignore[no-any-return]
 
     return given

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ckrules.cli.options import option
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,17 +70,17 @@ def options_of(words: Sequence[str]) -> dict[str, str]:
 def device_options(function: F) -> F:
     """``--device`` and what belongs to it, given to the command as one `DeviceChoice`."""
 
-    @click.option(
+    @option(
         "--device", default="hip", metavar="NAME", help="hip (default), cpu or a plug-in's name."
     )
-    @click.option(
+    @option(
         "--device-option",
         "words",
         multiple=True,
         metavar="NAME=VALUE",
         help="What the device is opened with. Repeatable.",
     )
-    @click.option(
+    @option(
         "--device-log", "log", metavar="FILE|-", help="Where what the device prints goes; -: here."
     )
     @functools.wraps(function)

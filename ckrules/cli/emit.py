@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
-from ckrules.cli.options import OneOf, Words, known_columns
+from ckrules.cli.options import OneOf, Words, known_columns, option
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
 from ckrules.kernels import library, names
@@ -63,22 +61,22 @@ class Listing:
 def listing_options(function: F) -> F:
     """The options of a list of points, given to the command as one `Listing`."""
 
-    @click.option(
+    @option(
         "--format",
         "form",
         type=OneOf(forms.available()),
         help="Form of the output [by the suffix of -o, else a table on a terminal, else names; csv "
         "of kernels that have none].",
     )
-    @click.option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name.")
-    @click.option(
+    @option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name.")
+    @option(
         "--names",
         "style",
         type=OneOf(names.styles, "names"),
         metavar="TOOL",
         help="Whose names to write, where a tool of upstream has its own [usual ones].",
     )
-    @click.option("--wide", is_flag=True, help="A table as wide as it needs to be.")
+    @option("--wide", is_flag=True, help="A table as wide as it needs to be.")
     @output_option
     @functools.wraps(function)
     def wrapped(*args: Any, **rest: Any) -> Any:

@@ -7,9 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import click
-
-from ckrules.cli.options import F, OneOf
+from ckrules.cli.options import F, OneOf, option
 from ckrules.support.errors import UsageError, nearest
 
 #: Forms and the suffixes of files that ask for them.
@@ -18,7 +16,7 @@ Forms = Mapping[str, tuple[str, ...]]
 TEXT: Forms = {"text": (".txt",), "json": (".json",)}
 TABLE: Forms = {"table": (".txt",), "json": (".json",)}
 
-output_option = click.option(
+output_option = option(
     "-o", "--output", metavar="FILE", help="Write to a file, replaced when complete."
 )
 
@@ -49,7 +47,7 @@ def by_suffix(output: str | None, forms: Forms) -> str | None:
 
 def format_option(forms: Forms) -> Callable[[F], F]:
     """``--format`` alone, for commands whose default depends on more than the suffix."""
-    return click.option(
+    return option(
         "--format",
         "form",
         type=OneOf(list(forms)),

@@ -5,21 +5,19 @@ from __future__ import annotations
 import errno
 import io
 import os
-import pkgutil
 import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import IO, Any, NoReturn
 
 import click
 
 from ckrules import __version__
 from ckrules.cli import commands as package
-from ckrules.cli.options import Words
+from ckrules.cli.options import Once
 from ckrules.cli.terminal import note
 from ckrules.support.errors import (
     CkrulesError,
@@ -28,6 +26,7 @@ from ckrules.support.errors import (
     UndecidedError,
     nearest,
 )
+from ckrules.support.submodules import submodule, submodules
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -90,14 +89,14 @@ def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], None]
 def _common() -> list[click.Parameter]:
     """Options that the root and every command take."""
     return [
-        click.Option(
+        Once(
             ["--color"],
             type=click.Choice(["auto", "always", "never"]),
             expose_value=False,
             callback=_remember("color"),
             help="Colours: on a terminal (auto), always or never.",
         ),
-        click.Option(
+        Once(
             ["--debug"],
             is_flag=True,
             expose_value=False,
@@ -107,47 +106,18 @@ def _common() -> list[click.Parameter]:
     ]
 
 
-class Once(click.Option):
-    """An option that takes one value: given twice it is an error, and the last does not win."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Collects every value, so that a second one is seen."""
-        super().add_to_parser(parser, ctx)
-        if self.multiple or self.is_flag or self.count or self.nargs != 1:
-            return
-        for known in (parser._long_opt, parser._short_opt):
-            for option in {id(o): o for o in known.values() if o.obj is self}.values():
-                option.action = "append"
-
-    def handle_parse_result(
-        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
-    ) -> tuple[Any, list[str]]:
-        """The one value."""
-        given = opts.get(self.name or "")
-        if isinstance(given, list) and not self.multiple:
-            if len(given) > 1:
-                hint = ": put commas between its values" if isinstance(self.type, Words) else ""
-                raise click.UsageError(f"{self.opts[0]} is given twice{hint}", ctx)
-            opts = {**opts, str(self.name): given[0]}
-        return super().handle_parse_result(ctx, opts, args)
-
-
 class LazyGroup(click.Group):
     """A group whose commands are modules, imported when they are invoked."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(package.__path__))
+        return [name.replace("_", "-") for name in submodules(package.__path__)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"{package.__name__}.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        command: click.Command = submodule(package.__name__, cmd_name.replace("-", "_")).command
         if not any(p.name == "color" for p in command.params):
             command.params.extend(_common())
-            for param in command.params:
-                if type(param) is click.Option:
-                    param.__class__ = Once  # all of them, whoever declared them
             command.context_settings.setdefault("help_option_names", ["-h", "--help"])
         return command
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,6 +131,35 @@ class Shard(ParamType):
         return i, n
 
 
+class Once(click.Option):
+    """An option that takes one value: given twice it is an error, and the last does not win."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Collects every value, so that a second one is seen."""
+        super().add_to_parser(parser, ctx)
+        if self.multiple or self.is_flag or self.count or self.nargs != 1:
+            return
+        for known in (parser._long_opt, parser._short_opt):
+            for option in {id(o): o for o in known.values() if o.obj is self}.values():
+                option.action = "append"
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """The one value."""
+        given = opts.get(self.name or "")
+        if isinstance(given, list) and not self.multiple:
+            if len(given) > 1:
+                hint = ": put commas between its values" if isinstance(self.type, Words) else ""
+                raise click.UsageError(f"{self.opts[0]} is given twice{hint}", ctx)
+            opts = {**opts, str(self.name): given[0]}
+        return super().handle_parse_result(ctx, opts, args)
+
+
+#: `click.option`, of which each takes one value unless it says ``multiple``.
+option = functools.partial(click.option, cls=Once)
+
+
 def known_archs() -> Sequence[str]:
     """The GPUs of the package, for completion."""
     return Books().archs
@@ -175,7 +204,7 @@ class Topics(Words):
 
 
 #: ``--topic``, given to the command as ``chosen_topics``, empty where it is not said.
-topic_option = click.option(
+topic_option = option(
     "--topic",
     "chosen_topics",
     type=Topics(),
@@ -202,15 +231,15 @@ input_format = OneOf(_formats, "input format")
 
 
 #: ``-n``, given to the command as ``limit``.
-limit_option = click.option(
+limit_option = option(
     "-n", "--limit", type=click.IntRange(min=0), help="So many configurations or rows at most."
 )
 
 #: ``-q``, given to the command as ``quiet``.
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
+quiet_option = option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
 
 #: The GPUs of configurations that name none, given to the command as ``archs``.
-arch_option = click.option(
+arch_option = option(
     "--arch",
     "archs",
     type=Words(known_archs),
@@ -219,7 +248,7 @@ arch_option = click.option(
 )
 
 #: GPU files of the user's own, given to the command as ``arch_files``.
-arch_file_option = click.option(
+arch_file_option = option(
     "--arch-file",
     "arch_files",
     multiple=True,
@@ -231,8 +260,8 @@ arch_file_option = click.option(
 def rule_options(function: F) -> F:
     """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`."""
 
-    @click.option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
-    @click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
+    @option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
+    @option("--profile", metavar="NAME", help="Rule set (default: legal).")
     @arch_file_option
     @functools.wraps(function)
     def wrapped(

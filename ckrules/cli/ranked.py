@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.formats import Forms
+from ckrules.cli.options import option
 from ckrules.support.errors import CkrulesError
 from ckrules.support.tables import aligned
 from ckrules.support.visible import json_text
@@ -16,15 +17,15 @@ from ckrules.support.visible import json_text
 if TYPE_CHECKING:
     from ckrules.ranking.ranker import Ranked, Ranking
 
-model_option = click.option(
+model_option = option(
     "--model",
     metavar="FILE|none",
     help="A model of `ckrules train`, or none: estimates alone [the package's model].",
 )
-product_option = click.option(
+product_option = option(
     "--product", metavar="NAME", help="Product of the GPU, such as MI355X [its first]."
 )
-draw_option = click.option(
+draw_option = option(
     "--draw",
     default=20_000,
     type=click.IntRange(min=1),

@@ -19,6 +19,7 @@ from ckrules.cli.options import (
     known_fields,
     known_values,
     known_variants,
+    option,
     rule_options,
 )
 from ckrules.cli.terminal import note
@@ -26,7 +27,7 @@ from ckrules.engine.rules.region import Region
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import families
-from ckrules.kernels.selection import accepted, select, spelled, variants_of
+from ckrules.kernels.selection import accepted, select_spelled, spelled, variants_of
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Request:
             if self._distinct:
                 raise UsageError("--distinct with --catalog is for what lists kernels")
             return self.listing.region
-        found = select(self.books, self._given, self._where, self._family)
+        found = select_spelled(self.books, self._given, self._where, self._family)
         return found.distinct() if self._distinct else found
 
     @functools.cached_property
@@ -333,39 +334,39 @@ class Catalogs(ParamType):
 def space_options(function: F) -> F:
     """The options that select a part of a space, given to the command as one `Request`."""
 
-    @click.option(
+    @option(
         "--family",
         type=OneOf(_families, "family"),
         metavar="NAME",
         help="Kind of kernel, where no variant says it [conv].",
     )
-    @click.option("--variant", type=Words(known_variants), help="Operator variants.")
-    @click.option("--arch", type=Words(known_archs), help="GPUs, such as gfx942 or gfx942:xnack-.")
-    @click.option("--dtype", type=Words(), help="Data types.")
-    @click.option("--ndim", type=Words(), help="Numbers of spatial dimensions.")
-    @click.option("--layout", type=Words(), help="Layouts.")
-    @click.option(
+    @option("--variant", type=Words(known_variants), help="Operator variants.")
+    @option("--arch", type=Words(known_archs), help="GPUs, such as gfx942 or gfx942:xnack-.")
+    @option("--dtype", type=Words(), help="Data types.")
+    @option("--ndim", type=Words(), help="Numbers of spatial dimensions.")
+    @option("--layout", type=Words(), help="Layouts.")
+    @option(
         "--set",
         "settings",
         type=Setting(),
         multiple=True,
         help="Hold any field to one value or several. Repeatable.",
     )
-    @click.option(
+    @option(
         "--where",
         multiple=True,
         metavar="EXPR",
         help="A condition over fields and derived quantities, as in"
         " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
     )
-    @click.option(
+    @option(
         "--catalog",
         type=Catalogs(),
         default="",
         metavar="NAME|FILE",
         help="Only what a catalog or a file of kernels lists: see `ckrules catalogs`.",
     )
-    @click.option(
+    @option(
         "--stage",
         type=OneOf(_stages, "stage"),
         metavar="STAGE",
@@ -383,7 +384,7 @@ def space_options(function: F) -> F:
 def distinct_option(function: F) -> F:
     """``--distinct`` of a command with `space_options`, which come before it."""
 
-    @click.option(
+    @option(
         "--distinct",
         is_flag=True,
         help="Of configurations that make the same device code, only one.",

@@ -42,7 +42,14 @@ def select(
         UsageError: For variants of two families or not of ``family``, or a value of the wrong sort.
         ExpressionError: For a text that is not a condition.
     """
-    lists = {k: _listed(v) for k, v in spelled(given, books, family).items()}
+    return select_spelled(books, spelled(given, books, family), where, family)
+
+
+def select_spelled(
+    books: Books, given: Mapping[str, Any], where: Sequence[str], family: str | None
+) -> Region:
+    """The same as `select`, of words that `spelled` has replaced."""
+    lists = {k: _listed(v) for k, v in given.items()}
     variants = variants_of(lists.pop("variant", []), family)
     chosen = _one_family(variants, books)
     book = books.of(chosen.variants[0])
@@ -50,7 +57,7 @@ def select(
     if variants:
         bound["variant"] = tuple(dict.fromkeys(variants))
     for key, values in lists.items():
-        bound[key] = tuple(dict.fromkeys(accepted(books, chosen, book, key, v) for v in values))
+        bound[key] = tuple(dict.fromkeys(_accepted(book, key, v) for v in values))
     chosen.widen(bound)
     held = conditions(book, where)
     warn_of_strangers(held, bound)
@@ -65,10 +72,7 @@ def select_of(book: RuleBook, given: Mapping[str, Sequence[str]], where: Sequenc
     """
     held: dict[str, tuple[Value, ...]] = {}
     for key, words in given.items():
-        if key not in book.fields:
-            raise unknown("field", key, book.fields)
-        domain = domain_of(book.fields[key])
-        held[key] = tuple(domain.accept(read_value(domain, w)) for w in words)
+        held[key] = tuple(_accepted(book, key, w) for w in words)
     asked = conditions(book, where)
     warn_of_strangers(asked, held)
     return Region(book, held, asked)
@@ -122,9 +126,12 @@ def spelled(given: Mapping[str, Any], books: Books, family: str | None = None) -
         if key == "arch":
             out[key] = _each(out[key], books.plain_arch)
         elif domain.sort == ENUM:
-            meant = partial(chosen.canonical, key, values=domain.values)
-            out[key] = _each(out[key], meant)
+            out[key] = _each(out[key], partial(_canonical, chosen, domain))
     return out
+
+
+def _canonical(family: Family, domain: Domain, word: str) -> str:
+    return family.canonical(domain.name, word.strip(), domain.values)
 
 
 def _each(given: Any, meant: Callable[[str], str]) -> Any:
@@ -163,14 +170,23 @@ def accepted(books: Books, family: Family, book: RuleBook, name: str, value: Any
         UnknownNameError: For a field or word that does not exist, with near matches.
         UsageError: For a value of the wrong sort.
     """
-    if name not in book.fields:
-        raise unknown("field", name, book.fields)
-    domain = domain_of(book.fields[name])
+    domain = _domain(book, name)
     if name == "arch" and isinstance(value, str):
         return books.plain_arch(value)
     if isinstance(value, str) and domain.sort == ENUM:
-        value = family.canonical(domain.name, value.strip(), domain.values)
+        value = _canonical(family, domain, value)
+    return _accepted(book, name, value)
+
+
+def _accepted(book: RuleBook, name: str, value: Any) -> Value:
+    domain = _domain(book, name)
     return domain.accept(read_value(domain, value) if isinstance(value, str) else value)
+
+
+def _domain(book: RuleBook, name: str) -> Domain:
+    if name not in book.fields:
+        raise unknown("field", name, book.fields)
+    return domain_of(book.fields[name])
 
 
 def read_value(domain: Domain, text: str) -> Any:

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -22,6 +20,7 @@ from ckrules.readers.source import Head, Source, SourceError
 from ckrules.readers.suppressions import Suppressions
 from ckrules.support import opening
 from ckrules.support.errors import unknown
+from ckrules.support.submodules import submodule, submodules
 
 _YAML = (".yaml", ".yml")
 #: What messages call standard input, and a JSON object that is an argument.
@@ -50,13 +49,9 @@ def formats() -> dict[str, Format]:
     >>> {"dispatcher", "conf", "macros", "json", "names"} <= set(formats())
     True
     """
-    names = [m.name for m in pkgutil.iter_modules(formats_package.__path__)]
-    modules = {
-        n.removesuffix("_file"): importlib.import_module(f"{formats_package.__name__}.{n}")
-        for n in names
-    }
-    ordered = sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0]))
-    return cast(dict[str, Format], dict(ordered))
+    package = formats_package
+    found = {name: submodule(package.__name__, name) for name in submodules(package.__path__)}
+    return dict(sorted(found.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 
 def split_pointer(argument: str) -> tuple[str, str]:

@@ -6,14 +6,13 @@ verdicts come; a new file here is found by itself.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers.entries import Remark
+from ckrules.support.submodules import submodule, submodules
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def available() -> list[str]:
     >>> available()
     ['concise', 'full', 'github', 'gitlab', 'json', 'jsonl', 'junit', 'sarif']
     """
-    return sorted(m.name.removesuffix("_list") for m in pkgutil.iter_modules(__path__))
+    return submodules(__path__)
 
 
 def objects(verdict: ItemVerdict, options: ReportOptions) -> list[dict[str, Any]]:
@@ -64,6 +63,5 @@ def objects(verdict: ItemVerdict, options: ReportOptions) -> list[dict[str, Any]
 
 def report(name: str) -> ReportFormat:
     """The module of a format, imported now and not before."""
-    found = [m.name for m in pkgutil.iter_modules(__path__)]
-    module = name if name in found else f"{name}_list"
-    return cast(ReportFormat, importlib.import_module(f"{__name__}.{module}"))
+    module: ReportFormat = submodule(__name__, name)
+    return module

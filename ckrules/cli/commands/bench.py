@@ -10,7 +10,7 @@ import click
 from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.formats import Forms, output_options
-from ckrules.cli.options import quiet_option
+from ckrules.cli.options import option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
@@ -58,8 +58,8 @@ FORMS: Forms = {"table": (".txt",), "csv": (".csv",)}
 @click.command(epilog=EPILOG)
 @run_options("KERNELS…", warmup=5, repeat=20, least=1)
 @device_options
-@click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
-@click.option("--retry", is_flag=True, help="Run again what failed before.")
+@option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
+@option("--retry", is_flag=True, help="Run again what failed before.")
 @output_options(FORMS)
 @quiet_option
 def command(

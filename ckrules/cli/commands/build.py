@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds, arch_option, quiet_option, rule_options
+from ckrules.cli.options import Seconds, arch_option, option, quiet_option, rule_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 
@@ -52,27 +52,21 @@ carried out, 3 there was nothing to build.
 
 @click.command(epilog=EPILOG)
 @click.argument("what", nargs=-1, required=True, metavar="WHAT…")
-@click.option("-o", "--output", metavar="DIR", help="Folder to generate what is declared into.")
+@option("-o", "--output", metavar="DIR", help="Folder to generate what is declared into.")
 @arch_option
-@click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory)."
-)
-@click.option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
-@click.option("--artifact", "artifacts", multiple=True, metavar="KIND",
+@option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at once (by CPU, memory).")
+@option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
+@option("--artifact", "artifacts", multiple=True, metavar="KIND",
               help="device, host or object. Repeatable [device and host].")  # fmt: skip
-@click.option("--compiler", metavar="NAME", help="A compiler by name [first that knows the GPU].")
-@click.option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
-@click.option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
-@click.option(
-    "--optimize", default="-O3", metavar="LEVEL", help="-O0 to -O3 for device code [-O3]."
-)
-@click.option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
-@click.option(
-    "--timeout", default=900.0, type=Seconds(), help="Processor time for one artifact [900]."
-)
-@click.option("--retry", is_flag=True, help="Compile again what failed before.")
-@click.option("--results", "database", metavar="FILE", help="Another results database.")
-@click.option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
+@option("--compiler", metavar="NAME", help="A compiler by name [first that knows the GPU].")
+@option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
+@option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
+@option("--optimize", default="-O3", metavar="LEVEL", help="-O0 to -O3 for device code [-O3].")
+@option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
+@option("--timeout", default=900.0, type=Seconds(), help="Processor time for one artifact [900].")
+@option("--retry", is_flag=True, help="Compile again what failed before.")
+@option("--results", "database", metavar="FILE", help="Another results database.")
+@option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
 @quiet_option
 @rule_options
 def command(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.formats import TEXT, output_options
-from ckrules.cli.options import OneOf, Words, arch_file_option
+from ckrules.cli.options import OneOf, Words, arch_file_option, option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import note, progress
 from ckrules.kernels.books import Books
@@ -58,24 +58,22 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
 
 @click.command(epilog=EPILOG)
 @click.argument("inputs", nargs=-1)
-@click.option("--arch", required=True, metavar="GPU", help="The GPU to compile for.")
-@click.option("--ck", default="2025.11", metavar="VERSION", help="CK headers. [2025.11]")
+@option("--arch", required=True, metavar="GPU", help="The GPU to compile for.")
+@option("--ck", default="2025.11", metavar="VERSION", help="CK headers. [2025.11]")
 @arch_file_option
-@click.option(
+@option(
     "--family",
     type=OneOf(lambda: _families(Books()), "family that can be certified"),
     metavar="NAME",
     help="Kind of kernel, where no variant says it [conv].",
 )
-@click.option(
+@option(
     "--variant",
     type=Words(lambda: _variants(Books())),
     help="Variants of one family. [all of the family]",
 )
-@click.option(
-    "--where", multiple=True, metavar="EXPR", help="Draw only where this holds. Repeatable."
-)
-@click.option(
+@option("--where", multiple=True, metavar="EXPR", help="Draw only where this holds. Repeatable.")
+@option(
     "-n",
     "--limit",
     "count",
@@ -83,34 +81,34 @@ Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no t
     type=click.IntRange(1, 100_000),
     help="So many configurations at most [100].",
 )
-@click.option("--seed", default=0, help="The same seed draws the same configurations. [0]")
-@click.option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
-@click.option(
+@option("--seed", default=0, help="The same seed draws the same configurations. [0]")
+@option("--jobs", "-j", default=2, type=click.IntRange(1, 256), help="Compilers at once. [2]")
+@option(
     "--batch", default=12, type=click.IntRange(1, 64), help="Kernels a compiler run, if legal. [12]"
 )
-@click.option("--timeout", default=600.0, metavar="SECONDS", help="Per configuration. [600]")
-@click.option(
+@option("--timeout", default=600.0, metavar="SECONDS", help="Per configuration. [600]")
+@option(
     "--codegen", is_flag=True, help="Compile to code objects: LDS, registers, launch and hardware."
 )
-@click.option("--numerics", is_flag=True, help="Build and run kernels on the device cpu.")
-@click.option(
+@option("--numerics", is_flag=True, help="Build and run kernels on the device cpu.")
+@option(
     "--blocks", default=32, type=click.IntRange(min=0), help="Columns of blocks run; 0: all. [32]"
 )
-@click.option(
+@option(
     "--order", default="forward,reversed,random", metavar="LIST", help="Of waves and blocks. [all]"
 )
-@click.option(
+@option(
     "--problems", type=click.IntRange(min=1), metavar="N", help="So many a kernel. [built-in set]"
 )
-@click.option(
+@option(
     "--minutes", type=click.FloatRange(min=0), metavar="M", help="Begin no kernel after M. [no end]"
 )
-@click.option("--labels", metavar="FILE", help="JSON Lines with config, problem, status to match.")
-@click.option("--keep", metavar="DIR", help="Keep the kernels there. [thrown away]")
-@click.option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]")
-@click.option("--ck-include", metavar="DIR", help="A CK include folder. [make toolchain's]")
-@click.option("--record", metavar="FILE", help="Add the counts to a file of evidence.")
-@click.option("--store", metavar="FILE", help="Where verdicts are kept. [in the user's cache]")
+@option("--labels", metavar="FILE", help="JSON Lines with config, problem, status to match.")
+@option("--keep", metavar="DIR", help="Keep the kernels there. [thrown away]")
+@option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]")
+@option("--ck-include", metavar="DIR", help="A CK include folder. [make toolchain's]")
+@option("--record", metavar="FILE", help="Add the counts to a file of evidence.")
+@option("--store", metavar="FILE", help="Where verdicts are kept. [in the user's cache]")
 @output_options(TEXT)
 def command(
     inputs: tuple[str, ...],

@@ -22,6 +22,7 @@ from ckrules.cli.options import (
     arch_option,
     input_format,
     known_values,
+    option,
     quiet_option,
 )
 from ckrules.cli.output import binary_output, text_output
@@ -73,47 +74,45 @@ could not be read, 3 there was no configuration.
 @click.argument("inputs", nargs=-1)
 @arch_option
 @format_option({name: _SUFFIXES.get(name, ()) for name in checks.available()})
-@click.option(
+@option(
     "--verdicts",
     is_flag=True,
     help="One object a configuration, in input order (format jsonl unless said otherwise).",
 )
-@click.option("--resources", is_flag=True, help="Add derived quantities, such as LDS bytes.")
-@click.option(
+@option("--resources", is_flag=True, help="Add derived quantities, such as LDS bytes.")
+@option(
     "--problem",
     metavar="N=32,C=64,…",
     help="Say too which kernels refuse this problem (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1).",
 )
-@click.option("--fix", is_flag=True, help="Make the safe repairs in place, then check.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the other repairs, too.")
-@click.option("--diff", is_flag=True, help="Show the safe repairs and change nothing.")
-@click.option("--select", type=Words(), help="Codes or families to check [ALL].")
-@click.option("--extend-select", type=Words(), help="Codes or families to check too.")
-@click.option("--ignore", type=Words(), help="Codes or families not to report.")
-@click.option("--baseline", metavar="FILE", help="Known findings, which do not fail.")
-@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline.")
-@click.option("--prune-baseline", is_flag=True, help="Remove entries that nothing matches.")
-@click.option("--config", metavar="FILE", help="Settings, instead of the nearest file.")
-@click.option("--isolated", is_flag=True, help="Use no settings file.")
-@click.option("--show-settings", is_flag=True, help="Show the settings and their origins.")
-@click.option("--show-files", is_flag=True, help="Show which files would be checked.")
-@click.option("--force-exclude", is_flag=True, help="Exclude files that are named, too.")
-@click.option("--allow-empty", is_flag=True, help="Finding no configuration is not a failure.")
-@click.option("--exit-zero", is_flag=True, help="Findings do not fail.")
-@click.option(
-    "--input-format", type=input_format, metavar="NAME", help="Read every file in this format."
-)
-@click.option("--tile-reading", metavar="gmn|mnk", help="How .tile(a, b, c) of macros is read.")
-@click.option(
+@option("--fix", is_flag=True, help="Make the safe repairs in place, then check.")
+@option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the other repairs, too.")
+@option("--diff", is_flag=True, help="Show the safe repairs and change nothing.")
+@option("--select", type=Words(), help="Codes or families to check [ALL].")
+@option("--extend-select", type=Words(), help="Codes or families to check too.")
+@option("--ignore", type=Words(), help="Codes or families not to report.")
+@option("--baseline", metavar="FILE", help="Known findings, which do not fail.")
+@option("--write-baseline", is_flag=True, help="Write all findings to the baseline.")
+@option("--prune-baseline", is_flag=True, help="Remove entries that nothing matches.")
+@option("--config", metavar="FILE", help="Settings, instead of the nearest file.")
+@option("--isolated", is_flag=True, help="Use no settings file.")
+@option("--show-settings", is_flag=True, help="Show the settings and their origins.")
+@option("--show-files", is_flag=True, help="Show which files would be checked.")
+@option("--force-exclude", is_flag=True, help="Exclude files that are named, too.")
+@option("--allow-empty", is_flag=True, help="Finding no configuration is not a failure.")
+@option("--exit-zero", is_flag=True, help="Findings do not fail.")
+@option("--input-format", type=input_format, metavar="NAME", help="Read every file in this format.")
+@option("--tile-reading", metavar="gmn|mnk", help="How .tile(a, b, c) of macros is read.")
+@option(
     "--only",
     metavar="dtype=fp16,…",
     help="Of files of ranges, only kernels of this variant, dtype or layout.",
 )
-@click.option("--stdin-filename", metavar="NAME", default="-", help="What messages call stdin.")
+@option("--stdin-filename", metavar="NAME", default="-", help="What messages call stdin.")
 @output_option
 @quiet_option
-@click.option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
-@click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
+@option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
+@option("--profile", metavar="NAME", help="Rule set (default: legal).")
 @arch_file_option
 def command(inputs: tuple[str, ...], **given: Any) -> int:
     """Say which rules configurations break, and where."""

@@ -6,7 +6,7 @@ import click
 
 from ckrules.cli.counts import FORMS, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import Shard, Words, known_columns
+from ckrules.cli.options import Shard, Words, known_columns, option
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.output.counts import Group, grouped
 
@@ -16,10 +16,10 @@ GROUP = "explore"
 @click.command()
 @space_options
 @distinct_option
-@click.option(
+@option(
     "--by", type=Words(known_columns), help="Count for each combination of these fields' values."
 )
-@click.option("--shard", type=Shard(), help="Count part I of N only.")
+@option("--shard", type=Shard(), help="Count part I of N only.")
 @output_options(FORMS)
 def command(
     request: Request,

@@ -10,6 +10,7 @@ import click
 
 from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
 from ckrules.cli.legality import illegal
+from ckrules.cli.options import option
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
@@ -50,9 +51,9 @@ Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
 @click.command(epilog=EPILOG)
 @click.argument("kernels", nargs=-1)
 @space_options
-@click.option("--problems", metavar="FILE|-", help="Problems, one JSON object or CSV row a line.")
-@click.option("--symbolic", metavar="EXPR", help="All problems that meet a condition.")
-@click.option(
+@option("--problems", metavar="FILE|-", help="Problems, one JSON object or CSV row a line.")
+@option("--symbolic", metavar="EXPR", help="All problems that meet a condition.")
+@option(
     "--range",
     "ranges",
     multiple=True,

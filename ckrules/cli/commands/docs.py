@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
+from ckrules.cli.options import option
 from ckrules.cli.terminal import note
 
 GROUP = "maintain"
 
 
 @click.command()
-@click.option(
+@option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("docs/rules"),
     help="The folder of the pages. [docs/rules]",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a page is stale.")
+@option("--check", is_flag=True, help="Write nothing; exit 1 if a page is stale.")
 def command(out: Path, check: bool) -> int:
     """Write the pages of the rules, or check that they are fresh.
 

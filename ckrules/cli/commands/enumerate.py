@@ -20,7 +20,7 @@ from ckrules.cli.emit import (
     wanted_fields,
     with_version,
 )
-from ckrules.cli.options import Shard, limit_option, quiet_option
+from ckrules.cli.options import Shard, limit_option, option, quiet_option
 from ckrules.cli.removed import lines
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
@@ -55,24 +55,24 @@ Examples:
 @distinct_option
 @listing_options
 @limit_option
-@click.option(
+@option(
     "--spread",
     type=click.IntRange(min=1),
     help="So many configurations, at equal distances in the whole order [20 on a terminal].",
 )
-@click.option(
+@option(
     "--best",
     type=click.IntRange(min=1),
     metavar="N",
     help="The N that are predicted fastest, fastest first; see `ckrules rank`.",
 )
-@click.option(
+@option(
     "--problem",
     metavar="PROBLEM",
     help="With --best: on this problem, such as N=1,C=8,… [the usual ones of the variant].",
 )
-@click.option("--shard", type=Shard(), help="Only part I of N equal parts, counted from 1.")
-@click.option("--summary", is_flag=True, help="Say what each topic of the rules removes.")
+@option("--shard", type=Shard(), help="Only part I of N equal parts, counted from 1.")
+@option("--summary", is_flag=True, help="Say what each topic of the rules removes.")
 @quiet_option
 def command(
     request: Request,

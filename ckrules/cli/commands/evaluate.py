@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import quiet_option, rule_options
+from ckrules.cli.options import option, quiet_option, rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import model_option, product_option
 from ckrules.cli.terminal import note
@@ -37,14 +37,14 @@ Exit codes: 0 done, 2 usage or bad input.
 
 
 @click.command(epilog=EPILOG)
-@click.option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
 @model_option
-@click.option(
+@option(
     "--folds", type=click.IntRange(2, 100), metavar="N",
     help="Train on these measurements instead, N times without a part of the problems.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, help="Of the folds [1].")
-@click.option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
+@option("--seed", type=int, default=1, help="Of the folds [1].")
+@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
 @product_option
 @output_options({"table": (".txt",), "json": (".json",)})
 @quiet_option

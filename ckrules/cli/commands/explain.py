@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.glossary import Glossary
 from ckrules.cli.group import session
-from ckrules.cli.options import rule_options
+from ckrules.cli.options import option, rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal
 from ckrules.kernels.books import Books
@@ -42,7 +42,7 @@ def _completed(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
     required=False,
     shell_complete=_completed,
 )
-@click.option("--list", "listed", is_flag=True, help="List the words of a kind, or the kinds.")
+@option("--list", "listed", is_flag=True, help="List the words of a kind, or the kinds.")
 @output_options(TEXT)
 @rule_options
 def command(books: Books, what: str | None, listed: bool, form: str, output: str | None) -> int:

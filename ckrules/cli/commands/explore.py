@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import click
 
+from ckrules.cli.options import option
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
@@ -36,18 +37,14 @@ Examples:
 @click.argument("file", metavar="[FILE]", required=False)
 @space_options
 @distinct_option
-@click.option(
+@option(
     "--results",
     metavar="WHERE",
     help="Show builds and runs of this folder that was built, or results database.",
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="The port [any that is free]."
-)
-@click.option("--token", metavar="WORD", help="What the address must have [a new random one].")
-@click.option(
-    "--open/--no-browser", "opens", default=False, help="Open the page in the browser [no]."
-)
+@option("--port", type=click.IntRange(0, 65535), default=0, help="The port [any that is free].")
+@option("--token", metavar="WORD", help="What the address must have [a new random one].")
+@option("--open/--no-browser", "opens", default=False, help="Open the page in the browser [no].")
 def command(
     file: str | None,
     request: Request,

@@ -16,7 +16,7 @@ from ckrules.cli.answers import (
     timeout_option,
     title_of,
 )
-from ckrules.cli.options import Words, arch_option, rule_options
+from ckrules.cli.options import Words, arch_option, option, rule_options
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of
 from ckrules.engine.rules.book import RuleBook
@@ -47,12 +47,12 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 @click.command(epilog=EPILOG)
 @click.argument("config")
 @arch_option
-@click.option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
-@click.option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
-@click.option(
+@option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
+@option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
+@option(
     "-n", "--limit", "n", type=click.IntRange(min=1), default=1, help="So many fixes at most [1]."
 )
-@click.option(
+@option(
     "--weight",
     "weights",
     multiple=True,

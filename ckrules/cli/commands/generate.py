@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ckrules.cli.generating import Asked, made
-from ckrules.cli.options import arch_option, quiet_option, rule_options
+from ckrules.cli.options import arch_option, option, quiet_option, rule_options
 from ckrules.cli.options import input_format as format_type
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
@@ -37,20 +37,18 @@ Exit codes: 0 all generated, 1 some break a rule, 2 some cannot be read,
 
 @click.command(epilog=EPILOG)
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="DIR", required=True, help="Folder to write to.")
+@option("-o", "--output", metavar="DIR", required=True, help="Folder to write to.")
 @arch_option
-@click.option("--force", is_flag=True, help="Generate what breaks rules, too.")
-@click.option(
+@option("--force", is_flag=True, help="Generate what breaks rules, too.")
+@option(
     "--distinct",
     is_flag=True,
     help="Of configurations that make the same device code, only one.",
 )
-@click.option("--ninja/--no-ninja", default=None, help="Write build.ninja (default: if possible).")
-@click.option("--rule-set-names", is_flag=True, help="Names as upstream's rule sets: compv1.")
-@click.option(
-    "--input-format", type=format_type, metavar="NAME", help="Read every file in this format."
-)
-@click.option("--clean", is_flag=True, help="Remove the kernels of earlier runs from the folder.")
+@option("--ninja/--no-ninja", default=None, help="Write build.ninja (default: if possible).")
+@option("--rule-set-names", is_flag=True, help="Names as upstream's rule sets: compv1.")
+@option("--input-format", type=format_type, metavar="NAME", help="Read every file in this format.")
+@option("--clean", is_flag=True, help="Remove the kernels of earlier runs from the folder.")
 @quiet_option
 @rule_options
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
-from ckrules.cli.options import Seconds
+from ckrules.cli.options import Seconds, option
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
@@ -41,17 +41,17 @@ Exit codes: 0 the result is right, 1 it is not or no kernel takes the problem,
 
 @click.command(epilog=EPILOG)
 @click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[M N K]")
-@click.option("--problem", "line", metavar="PROBLEM", help="Instead of M N K: N=…,C=…,K=…")
-@click.option("--validate", is_flag=True, help="Show how the result compares.")
-@click.option("--dir", "home", default=".", metavar="DIR", help="The kernels' folder [.].")
-@click.option("--arch", metavar="GPU", help="Of kernels for several GPUs.")
-@click.option("--set", "chosen", multiple=True, metavar="FIELD=VALUE",
+@option("--problem", "line", metavar="PROBLEM", help="Instead of M N K: N=…,C=…,K=…")
+@option("--validate", is_flag=True, help="Show how the result compares.")
+@option("--dir", "home", default=".", metavar="DIR", help="The kernels' folder [.].")
+@option("--arch", metavar="GPU", help="Of kernels for several GPUs.")
+@option("--set", "chosen", multiple=True, metavar="FIELD=VALUE",
               help="What kernels must have. Repeatable.")  # fmt: skip
 @device_options
-@click.option("--index", default=0, type=click.IntRange(min=0), help="Which GPU [0].")
-@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
-@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
-@click.option("--repeat", default=10, type=click.IntRange(min=1), help="Timed runs [10].")
+@option("--index", default=0, type=click.IntRange(min=0), help="Which GPU [0].")
+@option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
+@option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
+@option("--repeat", default=10, type=click.IntRange(min=1), help="Timed runs [10].")
 def command(
     sizes: tuple[int, ...],
     line: str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import elsewhere, rule_options, topic_option
+from ckrules.cli.options import elsewhere, option, rule_options, topic_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
@@ -36,7 +36,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.option("--variant", metavar="NAME", help="A variant of the operator [forward].")
+@option("--variant", metavar="NAME", help="A variant of the operator [forward].")
 @topic_option
 @output_options(_FORMATS)
 @rule_options

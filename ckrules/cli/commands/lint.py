@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
-from ckrules.cli.options import Words
+from ckrules.cli.options import Words, option
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.engine.expr import ENUM
@@ -57,12 +57,8 @@ def _codes() -> Sequence[str]:
 
 @click.command(epilog=EPILOG)
 @space_options
-@click.option(
-    "--select", "chosen", type=Words(_codes, "finding"), help="Only findings with these codes."
-)
-@click.option(
-    "--ignore", "ignored", type=Words(_codes, "finding"), help="No findings with these codes."
-)
+@option("--select", "chosen", type=Words(_codes, "finding"), help="Only findings with these codes.")
+@option("--ignore", "ignored", type=Words(_codes, "finding"), help="No findings with these codes.")
 @timeout_option(20)
 @answer_options
 def command(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckrules.cli.options import option
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ docs/editors.md shows how for VS Code, Neovim and Emacs.
 
 
 @click.command(epilog=EPILOG)
-@click.option("--arch", help="GPU of configurations that name none.")
-@click.option("--ck", help="CK headers.")
-@click.option("--profile", metavar="NAME", help="Rule set (default: legal).")
+@option("--arch", help="GPU of configurations that name none.")
+@option("--ck", help="CK headers.")
+@option("--profile", metavar="NAME", help="Rule set (default: legal).")
 def command(arch: str | None, ck: str | None, profile: str | None) -> int:
     """Serve an editor: findings, hover, completion and quick fixes (Language Server Protocol)."""
     try:

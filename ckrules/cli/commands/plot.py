@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.formats import by_suffix, format_option
-from ckrules.cli.options import OneOf, quiet_option, rule_options
+from ckrules.cli.options import OneOf, option, quiet_option, rule_options
 from ckrules.cli.output import binary_output
 from ckrules.cli.ranked import model_option, product_option
 from ckrules.cli.terminal import note
@@ -41,14 +41,12 @@ _FORMS = {"png": (".png",), "svg": (".svg",), "html": (".html", ".htm")}
 
 @click.command(epilog=EPILOG)
 @click.argument("kind", type=OneOf(list(_KINDS)), metavar="KIND")
-@click.option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
 @model_option
-@click.option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
+@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
 @product_option
 @format_option(_FORMS)
-@click.option(
-    "-o", "--output", metavar="FILE", required=True, help="Where the picture goes; -: output."
-)
+@option("-o", "--output", metavar="FILE", required=True, help="Where the picture goes; -: output.")
 @quiet_option
 @rule_options
 def command(

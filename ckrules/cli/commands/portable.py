@@ -11,7 +11,7 @@ import click
 
 from ckrules.cli.answers import name_or_text
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import limit_option
+from ckrules.cli.options import limit_option, option
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note
@@ -40,10 +40,8 @@ Exit codes: 0 there are some, 1 there are none, 2 bad input.
 @click.command(epilog=EPILOG)
 @space_options
 @limit_option
-@click.option(
-    "--sample", "sampled", type=click.IntRange(min=0), help="Draw so many configurations."
-)
-@click.option("--seed", type=int, default=0, help="Seed of --sample [0].")
+@option("--sample", "sampled", type=click.IntRange(min=0), help="Draw so many configurations.")
+@option("--seed", type=int, default=0, help="Seed of --sample [0].")
 @output_options(_FORMATS)
 def command(
     request: Request,

@@ -10,7 +10,7 @@ import click
 
 from ckrules.cli.formats import output_options
 from ckrules.cli.legality import illegal
-from ckrules.cli.options import limit_option, quiet_option
+from ckrules.cli.options import limit_option, option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import FORMS, draw_option, mixed, model_option, product_option, render
 from ckrules.cli.request import Request, distinct_option, space_options
@@ -44,14 +44,14 @@ Exit codes: 0 kernels were ranked, 2 usage or bad input, 3 no kernel accepts it.
 
 @click.command(epilog=EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
+@option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
 @space_options
 @distinct_option
 @model_option
 @product_option
 @draw_option
-@click.option("--seed", type=int, default=1, help="Of the sample [1].")
-@click.option("--explain", is_flag=True, help="What each time is made of.")
+@option("--seed", type=int, default=1, help="Of the sample [1].")
+@option("--explain", is_flag=True, help="What each time is made of.")
 @limit_option
 @output_options(FORMS)
 @quiet_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.group import session
-from ckrules.cli.options import quiet_option
+from ckrules.cli.options import option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import model_option, product_option
 from ckrules.cli.request import Request, distinct_option, space_options
@@ -52,13 +52,11 @@ _KINDS = {"space": (0, 1), "catalog": (1,), "results": (1,), "certification": (1
 @click.argument("what", nargs=-1, required=True, metavar="WHAT…")
 @space_options
 @distinct_option
-@click.option("--problem", metavar="PROBLEM", default="", help="Such as N=1,C=8,… [a usual one].")
+@option("--problem", metavar="PROBLEM", default="", help="Such as N=1,C=8,… [a usual one].")
 @model_option
 @product_option
-@click.option("--seed", type=int, default=1, help="Of the sample [1].")
-@click.option(
-    "-o", "--output", metavar="FILE", required=True, help="Where the report goes; -: output."
-)
+@option("--seed", type=int, default=1, help="Of the sample [1].")
+@option("-o", "--output", metavar="FILE", required=True, help="Where the report goes; -: output.")
 @quiet_option
 def command(
     what: tuple[str, ...],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.emit import NO_COLUMNS, Listing, emit, listing_options, show_table
-from ckrules.cli.options import limit_option, quiet_option
+from ckrules.cli.options import limit_option, option, quiet_option
 from ckrules.cli.terminal import encodes, note, say
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import aligned
@@ -51,11 +51,11 @@ Exit codes: 0 rows were shown, 3 there were none.
 @click.command(epilog=EPILOG)
 @click.argument("where", metavar="WHERE")
 @listing_options
-@click.option("--runs", is_flag=True, help="Runs of kernels instead of builds.")
-@click.option("--failed", is_flag=True, help="Failures only.")
-@click.option("--findings", is_flag=True, help="Only what contradicts the rule book.")
-@click.option("--arch", metavar="GPU", help="One GPU only.")
-@click.option("--artifact", metavar="KIND", help="device, host or object only.")
+@option("--runs", is_flag=True, help="Runs of kernels instead of builds.")
+@option("--failed", is_flag=True, help="Failures only.")
+@option("--findings", is_flag=True, help="Only what contradicts the rule book.")
+@option("--arch", metavar="GPU", help="One GPU only.")
+@option("--artifact", metavar="KIND", help="device, host or object only.")
 @limit_option
 @quiet_option
 def command(

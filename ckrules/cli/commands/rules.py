@@ -10,7 +10,7 @@ import click
 
 from ckrules.cli.formats import output_options
 from ckrules.cli.group import session
-from ckrules.cli.options import OneOf, elsewhere, rule_options, topic_option
+from ckrules.cli.options import OneOf, elsewhere, option, rule_options, topic_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal, note
 from ckrules.engine.rules import KINDS, Severity
@@ -31,13 +31,13 @@ GROUP = "explore"
 
 @click.command()
 @topic_option
-@click.option("--kind", type=OneOf(KINDS, "kind"), help="Only the rules of a kind.")
-@click.option(
+@option("--kind", type=OneOf(KINDS, "kind"), help="Only the rules of a kind.")
+@option(
     "--severity",
     type=OneOf([s.value for s in Severity], "severity"),
     help="Only the rules of a severity.",
 )
-@click.option("--variant", metavar="NAME", help="Only the rules of a variant's family.")
+@option("--variant", metavar="NAME", help="Only the rules of a variant's family.")
 @output_options(_FORMATS)
 @rule_options
 def command(

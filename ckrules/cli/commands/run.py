@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
-from ckrules.cli.options import Seconds
+from ckrules.cli.options import Seconds, option
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
@@ -37,13 +37,13 @@ Exit codes: 0 the result is right, 1 it is not or the kernel refuses, 2 usage,
 
 @click.command(epilog=EPILOG)
 @click.argument("kernel", metavar="KERNEL")
-@click.option("--problem", "line", required=True, metavar="PROBLEM", help="Sizes: N=…,C=…,K=…")
-@click.option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
+@option("--problem", "line", required=True, metavar="PROBLEM", help="Sizes: N=…,C=…,K=…")
+@option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")
 @device_options
-@click.option("--index", type=click.IntRange(min=0), help="Which GPU [first that fits].")
-@click.option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
-@click.option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
-@click.option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
+@option("--index", type=click.IntRange(min=0), help="Which GPU [first that fits].")
+@option("--timeout", default=60.0, type=Seconds(), help="Limit for a step [60].")
+@option("--warmup", default=3, type=click.IntRange(min=0), help="Runs before timing [3].")
+@option("--repeat", default=10, type=click.IntRange(min=0), help="Timed runs [10]; 0: none.")
 def command(
     kernel: str,
     line: str,

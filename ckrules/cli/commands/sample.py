@@ -19,7 +19,7 @@ from ckrules.cli.emit import (
     wanted_fields,
     with_version,
 )
-from ckrules.cli.options import limit_option, quiet_option
+from ckrules.cli.options import limit_option, option, quiet_option
 from ckrules.cli.removed import number
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note
@@ -37,10 +37,8 @@ GROUP = "explore"
 @distinct_option
 @listing_options
 @limit_option
-@click.option(
-    "--seed", type=int, help="The same seed draws the same configurations [a random one]."
-)
-@click.option(
+@option("--seed", type=int, help="The same seed draws the same configurations [a random one].")
+@option(
     "--pairs",
     is_flag=True,
     help="Few, in which any two features meet that can, those first that add most.",

@@ -6,7 +6,7 @@ import click
 
 from ckrules.cli import measuring
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import Seconds, limit_option, quiet_option
+from ckrules.cli.options import Seconds, limit_option, option, quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import FORMS, draw_option, mixed, model_option, product_option, render
 from ckrules.cli.request import Request, distinct_option, space_options
@@ -39,25 +39,23 @@ Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad in
 
 
 @click.command(epilog=EPILOG)
-@click.option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
+@option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,….")
 @space_options
 @distinct_option
 @model_option
 @product_option
 @draw_option
-@click.option("--kernels", type=click.IntRange(min=1), metavar="N", help="Look at so many at most.")
-@click.option("--seconds", type=Seconds(), help="Go on for so long at most.")
-@click.option("--seed", type=int, default=1, help="Of the sample [1].")
-@click.option("--device", metavar="NAME", help="Measure there: hip or a plug-in's name.")
-@click.option(
+@option("--kernels", type=click.IntRange(min=1), metavar="N", help="Look at so many at most.")
+@option("--seconds", type=Seconds(), help="Go on for so long at most.")
+@option("--seed", type=int, default=1, help="Of the sample [1].")
+@option("--device", metavar="NAME", help="Measure there: hip or a plug-in's name.")
+@option(
     "--device-option", "words", multiple=True, metavar="NAME=VALUE",
     help="What the device is opened with. Repeatable.",
 )  # fmt: skip
-@click.option("--dir", "home", metavar="DIR", help="Folder of kernels that are measured.")
-@click.option(
-    "--measure", type=click.IntRange(min=1), metavar="N", help="Try so many kernels [32]."
-)
-@click.option("--explain", is_flag=True, help="What each time is made of.")
+@option("--dir", "home", metavar="DIR", help="Folder of kernels that are measured.")
+@option("--measure", type=click.IntRange(min=1), metavar="N", help="Try so many kernels [32].")
+@option("--explain", is_flag=True, help="What each time is made of.")
 @limit_option
 @output_options(FORMS)
 @quiet_option

@@ -14,7 +14,7 @@ from ckrules.cli.answers import Writer, timeout_option
 from ckrules.cli.counts import FORMS, whole_or_part, write_counts
 from ckrules.cli.emit import TABLE_ROWS, Listing, emit, show_table
 from ckrules.cli.formats import TEXT, Forms, by_suffix, output_option
-from ckrules.cli.options import OneOf, Shard, Words, limit_option
+from ckrules.cli.options import OneOf, Shard, Words, limit_option, option
 from ckrules.cli.removed import number
 from ckrules.cli.terminal import note
 from ckrules.output import points as forms
@@ -59,14 +59,14 @@ Examples:
 @click.argument("file", metavar="FILE")
 @click.argument("action", type=OneOf(tuple(_TAKES), "action"))
 @click.argument("point", metavar="[POINT]", required=False)
-@click.option("--where", multiple=True, metavar="EXPR", help="A further condition. Repeatable.")
+@option("--where", multiple=True, metavar="EXPR", help="A further condition. Repeatable.")
 @limit_option
-@click.option("--by", type=Words(), help="Count for each combination of these fields' values.")
-@click.option("--shard", type=Shard(), help="Only part I of N, counted from 1.")
-@click.option("--seed", type=int, help="The same seed draws the same points.")
-@click.option("--fields", type=Words(), help="Columns: fields, quantities, name.")
-@click.option("--keep", type=Words(), help="Variables that a fix leaves alone.")
-@click.option(
+@option("--by", type=Words(), help="Count for each combination of these fields' values.")
+@option("--shard", type=Shard(), help="Only part I of N, counted from 1.")
+@option("--seed", type=int, help="The same seed draws the same points.")
+@option("--fields", type=Words(), help="Columns: fields, quantities, name.")
+@option("--keep", type=Words(), help="Variables that a fix leaves alone.")
+@option(
     "--format", "form", metavar="NAME", help="By action: table, json, jsonl, csv, parquet, text."
 )
 @output_option

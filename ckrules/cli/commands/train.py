@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.options import quiet_option, rule_options
+from ckrules.cli.options import option, quiet_option, rule_options
 from ckrules.cli.ranked import product_option
 from ckrules.cli.terminal import note
 
@@ -33,13 +33,13 @@ Exit codes: 0 done, 2 usage or bad input.
 
 
 @click.command(epilog=EPILOG)
-@click.option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
-@click.option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
-@click.option("--seed", type=int, default=1, help="Of the random parts [1].")
-@click.option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
+@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
+@option("--seed", type=int, default=1, help="Of the random parts [1].")
+@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
 @product_option
-@click.option("--note", "remark", metavar="TEXT", default="", help="A line for the model's card.")
-@click.option(
+@option("--note", "remark", metavar="TEXT", default="", help="A line for the model's card.")
+@option(
     "--folds", type=click.IntRange(2, 100), metavar="N",
     help="Also write figures to the card: N models without a part of the problems each.",
 )  # fmt: skip

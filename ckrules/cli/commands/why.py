@@ -16,6 +16,7 @@ from ckrules.cli.answers import (
     timeout_option,
     title_of,
 )
+from ckrules.cli.options import option
 from ckrules.cli.request import Request, space_options
 from ckrules.support.errors import UsageError
 
@@ -43,7 +44,7 @@ Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
 @click.command(epilog=EPILOG)
 @click.argument("configs", nargs=-1, metavar="[CONFIG]...")
 @space_options
-@click.option(
+@option(
     "--deep",
     is_flag=True,
     help="Fewest values in conflict under the whole book, not only near a broken rule. Slower.",
@@ -99,9 +100,9 @@ def _listed(request: Request, write: Writer) -> int:
             yield f"  {name:<10}{len(staged.points):>10,}  {STAGES[name]}"
             for code, n in sorted(staged.removed.items(), key=lambda item: -item[1]):
                 yield f"{'':<12}{code} removes {n:,}: {listing.rule(name, code).summary}"
-        for option, n in wider.items():
+        for without, n in wider.items():
             if n:
-                yield f"without {option}: {n:,} listed"
+                yield f"without {without}: {n:,} listed"
         if wider and not any(wider.values()):
             yield "no option alone is to blame"
 

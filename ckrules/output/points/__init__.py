@@ -1,15 +1,15 @@
 """Forms in which points are listed, one module each.
 
 A module has ``SUFFIXES``, ``BINARY`` and ``write(chunks, fields, stream)``; its name
-without ``_file`` is the format's name, and a new file here is found by itself.
+is the format's, and a new file here is found by itself.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from ckrules.support.submodules import submodule, submodules
 
 if TYPE_CHECKING:
     from ckrules.output.columns import Column
@@ -33,14 +33,13 @@ def available() -> list[str]:
     >>> available()
     ['csv', 'json', 'jsonl', 'names', 'parquet', 'table']
     """
-    return sorted(m.name.removesuffix("_file") for m in pkgutil.iter_modules(__path__))
+    return submodules(__path__)
 
 
 def point_format(name: str) -> PointFormat:
     """The module of a format, imported now and not before."""
-    found = [m.name for m in pkgutil.iter_modules(__path__)]
-    module = name if name in found else f"{name}_file"
-    return cast(PointFormat, importlib.import_module(f"{__name__}.{module}"))
+    module: PointFormat = submodule(__name__, name)
+    return module
 
 
 def suffixes() -> dict[str, tuple[str, ...]]:

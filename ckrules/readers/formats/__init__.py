@@ -1,6 +1,5 @@
 """The formats that configurations are read from, one module each.
 
 A module has ``SUFFIXES``, ``ORDER`` (of being asked), ``COMMENT``, ``sniff(head)`` and
-``read(source, context)``, as `ckrules.readers.inputs.Format` says; its name without ``_file`` is
-the format's name.
+``read(source, context)``, as `ckrules.readers.inputs.Format` says; its name is the format's.
 """

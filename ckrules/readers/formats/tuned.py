@@ -14,7 +14,7 @@ from ckrules.kernels.families import reader_tables
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.reader_tables import TunedTable
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
-from ckrules.readers.formats.csv_file import cells_of, sign_of
+from ckrules.readers.formats.csv import cells_of, sign_of
 from ckrules.readers.source import Head, Line, Source
 from ckrules.support.errors import CkrulesError
 from ckrules.support.tables import count
