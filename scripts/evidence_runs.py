@@ -22,7 +22,7 @@ from ckrules.kernels.evidence import BACKEND, COMPILER, METHODS, NUMERICS, Certi
 from ckrules.kernels.families import families
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence.md"
-_OPTION = {COMPILER: "", BACKEND: " --codegen", NUMERICS: " --numerics"}
+_COMMAND = {COMPILER: "", BACKEND: " backend", NUMERICS: " numerics"}
 _DRAWN = re.compile(r"-n \d+ --seed -?\d+")
 _DEFAULT_MANNER = re.compile(
     r"waves and blocks forward, reversed, random \(seed -?\d+\), 32 columns of blocks"
@@ -45,13 +45,13 @@ def command(family: str, run: CertifyRun) -> str:
 
     >>> run = CertifyRun("numerics", "gfx942", "2025.11", "clang 22", "-n 2 --seed 1; all blocks")
     >>> command("conv", run)
-    '`ckrules certify --numerics --arch gfx942 --ck 2025.11 -n 2 --seed 1`; all blocks'
+    '`ckrules certify numerics --arch gfx942 --ck 2025.11 -n 2 --seed 1`; all blocks'
     """
     asked, _, manner = run.drawn.partition("; ")
     if _DEFAULT_MANNER.fullmatch(manner):
         manner = ""
     given = "" if family == "conv" else f" --family {family}"
-    start = f"ckrules certify{_OPTION[run.method]}{given} --arch {run.arch} --ck {run.ck}"
+    start = f"ckrules certify{_COMMAND[run.method]}{given} --arch {run.arch} --ck {run.ck}"
     own = f"`{start} {asked}`" if _DRAWN.match(asked) else f"`{start} FILE`, {asked}"
     return f"{own}; {manner}" if manner else own
 

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import click
@@ -110,12 +111,12 @@ class LazyGroup(click.Group):
     """A group whose commands are modules, imported when they are invoked."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name.replace("_", "-") for name in submodules(package.__path__)]
+        return sorted(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in (modules := _commands()):
             return None
-        command: click.Command = submodule(package.__name__, cmd_name.replace("-", "_")).command
+        command: click.Command = submodule(package.__name__, modules[cmd_name]).command
         if not any(p.name == "color" for p in command.params):
             command.params.extend(_common())
             command.context_settings.setdefault("help_option_names", ["-h", "--help"])
@@ -124,7 +125,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
+        word, two = args[0], " ".join(args[:2])
+        if two in self.list_commands(ctx) and len(args) > 1:
+            return two, self.get_command(ctx, two), args[2:]
         if not word.startswith("-") and word not in (known := self.list_commands(ctx)):
             hits = nearest(word, known)
             tail = f"did you mean {' or '.join(hits)}?" if hits else f"known are {', '.join(known)}"
@@ -191,18 +194,24 @@ class LazyGroup(click.Group):
         return result if isinstance(result, int) else 0
 
 
+def _commands() -> dict[str, str]:
+    """The module of each command; a package holds commands of two words beside its own."""
+    found: dict[str, str] = {}
+    for folder in package.__path__:
+        for name in submodules(package.__path__):
+            found[name.replace("_", "-")] = name
+            inside = submodules([os.path.join(folder, name)])
+            found |= {f"{name} {second}".replace("_", "-"): f"{name}.{second}" for second in inside}
+    return found
+
+
 def _about(command: str) -> tuple[str, str]:
     """The group and the first line of a command's module, read without importing it."""
-    for folder in package.__path__:
-        try:
-            with open(os.path.join(folder, command.replace("-", "_") + ".py"), "rb") as file:
-                text = file.read()
-        except OSError:
-            continue
-        summary = text.partition(b"\n")[0].decode().strip().strip('"').rstrip(".")
-        found = _GROUP.search(text)
-        return (found[1].decode() if found else ""), summary
-    return "", ""
+    home = Path(next(iter(package.__path__)), *_commands()[command].split("."))
+    text = (home / "__init__.py" if home.is_dir() else home.with_suffix(".py")).read_bytes()
+    summary = text.partition(b"\n")[0].decode().strip().strip('"').rstrip(".")
+    group = _GROUP.search(text)
+    return (group[1].decode() if group else ""), summary
 
 
 def _guarded(body: Callable[[], int], debug: bool) -> int:

@@ -125,7 +125,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [RULES.example(SMALL), RULES.example(OVERFLOW)]
     config = write(tmp_path, "c.json", rows)
     kept = tmp_path / "e.toml"
-    words = ("certify", "--codegen", "--arch", "gfx942", "--store", store, config)
+    words = ("certify", "backend", "--arch", "gfx942", "--store", store, config)
     done = run(*words, "--record", str(kept))
     assert "LDS001 = [1, 1, 0, " in kept.read_text()
     assert done.exit_code == 0, done.stdout + done.stderr
@@ -143,10 +143,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiler: 4096 bytes of LDS, 64 threads, 32 matrix instructions" in differs.stdout
 
 
-def test_what_does_not_go_together() -> None:
-    done = run("certify", "--codegen", "--arch", "gfx942", "--numerics")
-    assert done.exit_code == 2
-    assert done.stderr == "error: --numerics does not go with --codegen\n"
+def test_options_that_became_commands_say_so() -> None:
+    for word, command in (("--codegen", "backend"), ("--numerics", "numerics")):
+        done = run("certify", word, "--arch", "gfx942", "--blocks", "0")
+        assert done.exit_code == 2
+        assert done.stderr == f"error: {word} is a command of its own: ckrules certify {command}\n"
 
 
 def test_signs_are_evidence() -> None:

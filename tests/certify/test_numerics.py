@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,11 +22,12 @@ import pytest
 
 from ckrules.certify import labels, trials
 from ckrules.certify.bench import Answer, Manner, Question
+from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 from ckrules.certify.draws import KINDS, Drawn, draw
+from ckrules.certify.numeric_report import notes, numeric_json, numeric_lines
+from ckrules.certify.numeric_run import Draws, NumericFindings
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
-from ckrules.cli.commands.certify import _wanted
-from ckrules.cli.numerics import Draws, Found, as_json, notes, text
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
 from ckrules.device.interface import UNLAUNCHABLE
@@ -34,6 +36,7 @@ from ckrules.engine.covering import Coverage
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
+from ckrules.support.visible import json_text
 from tests.cli.run import run, write
 from tests.helpers.toolchain import require_toolchain
 
@@ -252,9 +255,9 @@ def test_matrix_and_text(rules: RuleBook) -> None:
     ]  # fmt: skip
     matrix = NumericMatrix(cases)
     assert (matrix.recall, matrix.precision) == (0.5, 0.5)
-    found = Found(matrix, ["OP015", "PIPE013"], Manner(seed=7), drawn=DRAWN)
+    found = NumericFindings(matrix, ["OP015", "PIPE013"], Manner(seed=7), drawn=DRAWN)
     assert not found.agrees
-    told = text(found, "out")
+    told = "\n".join(numeric_lines(found, "out"))
     assert "predicted right              1          1" in told
     assert "pairs of features: 1,233 of 1,234 occur in a drawn kernel" in told
     assert "runs      2 ok, 2 wrong" in told
@@ -262,7 +265,7 @@ def test_matrix_and_text(rules: RuleBook) -> None:
     assert "PIPE013              0      0        0  none breaks it alone here" in told
     assert "again: ckrules validate k --dir out --device cpu --problem N=2" in told
     assert "--device-option seed=7" in told
-    data = json.loads(as_json(found))
+    data = json.loads(json_text(numeric_json(found)))
     assert data["rules"]["OP015"] == [1, 1, 1]
     assert data["pairs"] == {
         "forward": {
@@ -273,8 +276,8 @@ def test_matrix_and_text(rules: RuleBook) -> None:
         "bwd_data": {"feasible": 34, "covered": 34, "uncovered": []},
     }
     found.drawn = Draws()
-    assert "pairs" not in json.loads(as_json(found))
-    assert "pairs of features" not in text(found, "out")
+    assert "pairs" not in json.loads(json_text(numeric_json(found)))
+    assert "pairs of features" not in "".join(numeric_lines(found, "out"))
     assert [c["right"] for c in data["cases"]] == [True, False, False, True]
     assert data["cases"][1]["runs"][0]["told"].startswith("wrong: last K tile missing")
 
@@ -355,13 +358,13 @@ def test_lines_that_are_no_labels(tmp_path: Path, line: str, what: str) -> None:
 
 def test_bad_words_of_the_command(tmp_path: Path) -> None:
     for words, what in (
-        (["--numerics", "--order", "backwards"], "unknown order 'backwards'"),
-        (["--keep", "out"], "--keep goes with --numerics"),
-        (["--minutes", "5"], "--minutes goes with --numerics"),
-        (["--numerics", "--labels", str(tmp_path / "none")], "No such file"),
-        (["--numerics", "--variant", "forward_depthwise"], "variant that can be certified"),
+        (["numerics", "--order", "backwards"], "unknown order 'backwards'"),
+        (["--keep", "out"], "no such option"),
+        (["backend", "--minutes", "5"], "no such option"),
+        (["numerics", "--labels", str(tmp_path / "none")], "No such file"),
+        (["numerics", "--variant", "forward_depthwise"], "variant that can be certified"),
     ):
-        done = run("certify", "--arch", "gfx942", *words)
+        done = run("certify", *words, "--arch", "gfx942")
         assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr
         assert what in done.stderr
 
@@ -375,7 +378,7 @@ def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) ->
     require_toolchain()
     config = write(tmp_path, "c.json", rules.example(SMALL))
     words = [
-        "certify", "--numerics", "--arch", "gfx942", config, "--store", str(tmp_path / "t.sqlite"),
+        "certify", "numerics", "--arch", "gfx942", config, "--store", str(tmp_path / "t.sqlite"),
         "--keep", str(tmp_path / "out"), "--problems", "2", "--record", str(tmp_path / "e.toml"),
         "--jobs", "1", "--blocks", "2",
     ]  # fmt: skip
@@ -397,7 +400,7 @@ def test_a_killed_run_goes_on_where_it_was(rules: RuleBook, tmp_path: Path) -> N
     require_toolchain()
     configs = [write(tmp_path, f"{n}.json", rules.example(SMALL | {"tile_n": n})) for n in (16, 32)]
     store = tmp_path / "t.sqlite"
-    common = ["certify", "--numerics", "--arch", "gfx942", "--store", str(store), "--jobs", "1"]
+    common = ["certify", "numerics", "--arch", "gfx942", "--store", str(store), "--jobs", "1"]
     words = [*common, "--problems", "2", "--blocks", "2", *configs]
 
     def rows() -> set[tuple[Any, ...]]:
@@ -424,10 +427,10 @@ def test_a_killed_run_goes_on_where_it_was(rules: RuleBook, tmp_path: Path) -> N
 
 
 def test_a_run_whose_time_was_over_leaves_kernels_open(rules: RuleBook) -> None:
-    found = Found(NumericMatrix([case(rules, {}, OK)]), [], Manner(), left=2)
+    found = NumericFindings(NumericMatrix([case(rules, {}, OK)]), [], Manner(), left=2)
     assert not found.agrees
     assert list(notes(found)) == ["1 of 3 kernels judged in the time: the same command goes on"]
-    assert json.loads(as_json(found))["left"] == 2
+    assert json.loads(json_text(numeric_json(found)))["left"] == 2
 
 
 def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,6 +458,8 @@ def test_the_family_of_given_configurations_is_theirs(tmp_path: Path) -> None:
     point = {**book("aquant", ck="2025.11").vocabulary.baseline}
     given = tmp_path / "quant.jsonl"
     given.write_text(json.dumps(point) + "\n")
-    asked = (Books("2025.11"), "gfx942", ("forward", "bwd_data"))
-    assert _wanted(*asked, (str(given),), None, (), 8).variants == ("aquant",)
-    assert _wanted(*asked, (), None, (), 8).variants == ("forward", "bwd_data")
+    books = Books("2025.11")
+    drawn = CertifyChoice(books, gpu_of(books, "gfx942"), ("forward", "bwd_data"))
+    points = points_of([str(given)], books, "gfx942")
+    assert replace(drawn, points=points).every_variant == ("aquant",)
+    assert drawn.every_variant == ("forward", "bwd_data")

@@ -21,6 +21,8 @@ ARGUMENTS: dict[str, list[str]] = {
     "archs": [],
     "build": ["-o", "out", "--arch", "gfx942", ILLEGAL],
     "certify": ["--arch", "gfx942"],
+    "certify backend": ["--arch", "gfx942"],
+    "certify numerics": ["--arch", "gfx942"],
     "check": ["--isolated", "--arch", "gfx942", ILLEGAL],
     "count": [],
     "cover": ["--variant", "forward", "--arch", "gfx942", "--symbolic", "N == 1"],
@@ -68,7 +70,7 @@ def test_a_faulty_gpu_file_stops_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "bad.toml", '[gpu]\nname = "gfx1203"\nwave_sise = 32\n')
-    result = run(command, *ARGUMENTS[command], *more, "--arch-file", "bad.toml")
+    result = run(*command.split(), *ARGUMENTS[command], *more, "--arch-file", "bad.toml")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith("error: bad.toml:1:1: ")

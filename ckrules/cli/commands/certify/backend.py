@@ -1,0 +1,56 @@
+"""Check the rules against what the compiler's back end makes of kernels."""
+
+from __future__ import annotations
+
+import click
+
+from ckrules.cli.certifying import CertifySetup, certify_options
+from ckrules.cli.terminal import note, progress
+
+GROUP = "maintain"
+
+EPILOG = """\b
+The kernels become code objects, as ckrules build makes them: what the back end
+refuses or leaves empty, LDS, registers and spills beside the predictions.
+
+\b
+Examples:
+  ckrules certify backend --arch gfx950 -n 20 --where "tile_m*tile_n*tile_k <= 32768"
+
+\b
+Exit codes: 0 rules and code objects agree, 1 they differ somewhere, 2 usage or no toolchain.
+"""
+
+
+@click.command(epilog=EPILOG)
+@certify_options
+def command(setup: CertifySetup) -> int:
+    """Check the rules against what the compiler's back end makes of kernels.
+
+    A third of the drawn configurations is legal, the others break one rule of kind hardware or
+    launch each. INPUTS (as for `check`) are compiled instead of drawn configurations.
+    """
+    from ckrules.certify import recording, reports
+    from ckrules.certify.backend import compare
+    from ckrules.certify.codeobjects import CodeObjects, FigureStore, measured
+    from ckrules.compiling.toolchain import first_line
+
+    choice, tools = setup.choice, setup.toolchain()
+    note(f"compiler: {tools.compiler} ({tools.version})")
+    points, book = choice.beyond_rules(), choice.book
+    maker = CodeObjects(tools, choice.gpu, setup.timeout)
+    cases = []
+    with (
+        FigureStore(setup.kept_in("verdicts.sqlite")) as kept,
+        progress("compiling", len(points)) as bar,
+    ):
+        for point, figures in measured(points, maker, kept):
+            cases.append(compare(book, point, figures))
+            bar.advance(1)
+    setup.write(reports.back_end_json(cases), reports.back_end_lines(cases))
+    for case in cases:
+        if case.failure:
+            note(f"no answer: {case.failure}")
+    about = (choice.gpu.name, choice.books.ck, first_line(tools.version), choice.asked)
+    setup.keep(recording.of_backend(cases, *about))
+    return 1 if any(c.differs or c.failure for c in cases) else 0
