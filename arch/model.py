@@ -78,6 +78,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "core/tensor/tile_elementwise.hpp cast_tile, "
             "(CK 2025.11, 2026.06); llvm/lib/Target/AMDGPU/AMDGPU.td FeatureFP8ConversionInsts"
         ),
+        "result_rows_apart": (
+            "a lane holds every second row of a result, none side by side: "
+            "warp_gemm_attribute_wmma_impl_base_traits.hpp WmmaTraitsBase<gfx11_t> kCM1PerLane "
+            "(CK 2025.11)"
+        ),
         "scalar_stores": (
             "waves store scalars by s_store_dword: streamk_gemm_kernel.hpp SignalStorePartialDone "
             "(CK 2026.06); llvm/lib/Target/AMDGPU/SMInstructions.td S_STORE_DWORD"

@@ -237,7 +237,7 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM009", "stores-of-32-bytes", kind="compile",
-    applies=lambda c: c.transpose_c & (c.wave_size == 32),
+    applies=lambda c: c.transpose_c & (c.wave_size == 32) & ~c.has("result_rows_apart"),
     says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
           "a lane stores 8 sums of int32 of a part at once, more than 16 bytes"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
@@ -250,7 +250,8 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
 def stores_have_an_instruction(c: Quantities) -> BoolExpr:
     """A lane stores at most 16 bytes of a row at once, where the header does not split stores.
 
-    Why: with transposed products a lane of a wave of 32 holds 8 results side by side. The default
+    Why: with transposed products a lane of a wave of 32 holds 8 results side by side, but on gfx11,
+    whose lanes hold every second one. The default
     epilogue stores 4-byte results so where tiles are padded, which asserts; stores of 8 fp32
     without padding are split in two, those of int32, of stream-K's partial sums, too, are not
     (read for 2025.11 only).
@@ -288,13 +289,14 @@ def bf8_is_bf8(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM011", "integers-taken-for-bits", kind="wrong-result",
-    applies=lambda c: (c.dtype_acc == "int32") & ~c.keeps_fp32,
+    applies=lambda c: (c.dtype_acc == "int32") & ~c.operates_on_sums,
     says="sums of int32 become {dtype_c} as bits, not as numbers",
     source=["core/numeric/type_convert.hpp: type_convert has forms from float alone, the general one is static_cast, and these types are integers in C++ (run)",
             f"core/numeric/type_convert.hpp: type_convert {BOTH}",
             "core/config.hpp: CK_TILE_USE_LLVM_BUILTIN_BF16 (HIP_VERSION_MAJOR 7)"],
     accepts=[_INT8, {**_INT8, "dtype_c": "bf16", "arch": "gfx950"}],
     rejects=[{**_INT8, "dtype_c": "bf16"}, {**_INT8, "dtype_c": "fp8"},
+             {**_INT8, "dtype_c": "bf16", "epilogue": "cshuffle", "permute_n": True},
              {**_INT8, "dtype_c": "bf8", "arch": "gfx950"}],
 )  # fmt: skip
 def integers_become_numbers(c: Quantities) -> BoolExpr:

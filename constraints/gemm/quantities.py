@@ -270,8 +270,9 @@ class Quantities(Fields):
 
     @cached_property
     def _lane_rows(self) -> IntExpr:
-        """Rows of a result that a lane holds side by side."""
-        return ite(self.wave_size == 64, 4, 8)
+        """Rows of a result that a lane holds side by side (kCM1PerLane)."""
+        waves_of_32 = ite(self.has("result_rows_apart"), 1, 8)
+        return ite(self.wave_size == 64, 4, waves_of_32)
 
     @quantity
     def splits_k(self) -> BoolExpr:
@@ -312,8 +313,13 @@ class Quantities(Fields):
     @cached_property
     def keeps_fp32(self) -> BoolExpr:
         """Where results are converted one by one: from registers, or by the operation on D."""
+        return self.from_registers | self.operates_on_sums
+
+    @cached_property
+    def operates_on_sums(self) -> BoolExpr:
+        """Where the operation on D takes sums as numbers of fp32."""
         operated = self.elementwise_op.isin("add", "multiply") & (self.epilogue == "default")
-        return self.from_registers | (operated & (self.num_d > 0))
+        return operated & (self.num_d > 0)
 
     @cached_property
     def from_registers(self) -> BoolExpr:

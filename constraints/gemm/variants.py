@@ -18,6 +18,10 @@ _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _TWO: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _SK: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
+_TURNED: Mapping[str, Any] = {
+    **_SK, "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "warp_tile_m": 16,
+    "warp_tile_n": 16, "warp_tile_k": 16,
+}  # fmt: skip
 _WAVES: Mapping[str, Any] = {
     "pipeline": "compv5", "epilogue": "default", "wave_m": 1, "wave_n": 1, "wave_k": 2,
     "num_wave_groups": 2,
@@ -116,8 +120,9 @@ def strategy_exists(c: Quantities) -> BoolExpr:
             "ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (windows without a distribution)",
             "core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
             f"{_STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
-    accepts=[_SK],
+    accepts=[_SK, _TURNED],
     rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"},
+             {**_TURNED, "arch": "gfx1100"},
              {**_SK, "epilogue": "default", "dtype_c": "fp32", "pad_n": True}],
 )  # fmt: skip
 def parts_are_added(c: Quantities) -> BoolExpr:

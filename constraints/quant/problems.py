@@ -10,7 +10,7 @@ from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import Quantities
-from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite
+from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, minimum
 from ckrules.engine.rules.book import quantity, quantity_in
 
 if TYPE_CHECKING:
@@ -27,6 +27,26 @@ class QuantProblem(Quantities, problem_fields.GemmProblem):
     def strided(self) -> BoolExpr:
         """Always: every kernel takes strides."""
         return TRUE
+
+    @quantity
+    def checked_vector_a(self) -> IntExpr:
+        """Elements of A that must divide its contiguous dimension."""
+        width = ite(self.a_transposed & self.narrow_a, 32, 16)
+        held = ite(self.a_transposed, self.tile_m * self.tile_k // self.threads, width)
+        padded = ite(self.a_transposed, self.pad_m, self.pad_k)
+        return self._of_problem(self.vector_a, ite(padded, 1, minimum(held, width)))
+
+    @quantity
+    def checked_vector_b(self) -> IntExpr:
+        """Elements of B that must divide its contiguous dimension; columns ask how N is padded."""
+        width: IntExpr = ite(self.narrow_b, 32, 16)
+        held = ite(self.b_transposed, self.tile_n * self.tile_k // self.threads, width)
+        padded = ite(self.b_transposed, self.pad_k, self.pad_n)
+        return self._of_problem(self.vector_b, ite(padded, 1, minimum(held, width)))
+
+    def _of_problem(self, computed: IntExpr, own: IntExpr) -> IntExpr:
+        # basic_v1 of 2025.11 tells GemmPipelineProblemBase::VectorSizeA and VectorSizeB
+        return computed if self.since("2026.06") else ite(self.pipeline == "basic_v1", own, computed)
 
     @quantity_in("scales")
     def sum_scales(self) -> IntExpr:

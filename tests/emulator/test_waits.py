@@ -57,8 +57,11 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     ("global_load_dword v1, v0, s[0:1]\nbuffer_load_dword v1, v0, s[4:7], 0 offen\nv_mov_b32 v3, v1", "gfx942", True),
     ("global_load_dword v1, v0, s[0:1]\nglobal_load_dword v1, v1, s[0:1]", "gfx942", True),
     ("global_load_dword v1, v0, s[0:1]\nglobal_load_ushort v1, v0, s[0:1]", "gfx942", False),
-    ("global_load_dword v1, v0, s[0:1]\nglobal_load_short_d16 v1, v0, s[0:1]", "gfx942", True),
-    ("global_load_short_d16 v1, v0, s[0:1]\nglobal_load_short_d16_hi v1, v0, s[0:1]", "gfx942", True),
+    ("global_load_dword v1, v0, s[0:1]\nglobal_load_short_d16 v1, v0, s[0:1]", "gfx942", False),
+    ("global_load_short_d16 v1, v0, s[0:1]\nglobal_load_short_d16_hi v1, v0, s[0:1]", "gfx942", False),
+    # as clang 19 writes it for gfx1100 (LLVM, FLATInstructions.td: TiedSourceNotRead)
+    ("global_load_u16 v1, v0, s[0:1]\nglobal_load_d16_hi_b16 v1, v2, s[0:1]", "gfx1100", False),
+    ("ds_load_b32 v1, v0\nglobal_load_d16_hi_b16 v1, v0, s[0:1]", "gfx1100", True),
     ("ds_read_b32 v1, v0\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
     ("flat_load_dword v1, v[8:9]\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
     ("ds_bpermute_b32 v1, v0, v2\nv_mov_b32 v3, v1", "gfx942", True),

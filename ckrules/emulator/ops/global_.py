@@ -183,8 +183,9 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
             )  # fmt: skip
         _issue(c, counters, loaded, ordered, stamp)
 
-    if unit == "flat" or width.keeps:  # the rest of a register
+    if unit == "flat":
         return run
+    # one that keeps half a register is merged as it returns, behind the load of the other half
     read = {r for op in items for r in op.registers()}
     return InOrder(run, counters[0], loaded - read)
 
