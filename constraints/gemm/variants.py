@@ -226,23 +226,25 @@ def one_group_leaves_all_to_store(c: Quantities) -> BoolExpr:
     "GEMM067", "tiles-without-barrier-between", kind="wrong-result", until="2026.06",
     applies=lambda c: c.persistent & c.variant.isin("grouped", "stream_k"),
     says=("blocks of {variant} go on with the next tile without a barrier: one of {waves} waves "
-          "overwrites LDS that another still reads: {waves=}, expected 1"),
+          "overwrites LDS that another still reads: {waves=}, expected 1, or mem with interwave"),
     source=[f"{_GROUPED}::operator() (the loop for persistent kernels; run)",
-            f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)"],
+            f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)",
+            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl (the one of Interwave ends with block_sync_lds; run)"],
     accepts=[{"variant": "grouped", "persistent": True, "tile_m": 32, "tile_n": 32,
-              "wave_m": 1, "wave_n": 1}],
+              "wave_m": 1, "wave_n": 1},
+             {"variant": "grouped", "persistent": True, "pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True}],
 )  # fmt: skip
 def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
-    """Persistent grouped and stream-K kernels have blocks of one wave.
+    """Persistent grouped and stream-K kernels have blocks of one wave, or mem with interwave.
 
     Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
-    writes the next tile's operands to LDS while others still read those of the last. Since 2026.06
-    both have a barrier.
+    writes the next tile's operands to LDS while others still read those of the last. The last
+    products of mem with interwave wait for all waves. Since 2026.06 both kernels have a barrier.
 
     Fix: turn persistent off, or use one wave.
     """
-    return c.waves == 1
+    return (c.waves == 1) | ((c.pipeline == "mem") & (c.scheduler == "interwave"))
 
 
 @rule(
