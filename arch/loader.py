@@ -1,8 +1,10 @@
 """Turn the text of one GPU file into a :class:`~ckrules.arch.model.Gpu`.
 
 The tables of a file, ``?`` = may be left out; every table but the dispatcher's rows has a
-``source``::
+``source``. A file with ``inherits`` has what the file of that GPU of the package says, table by
+table, but for the keys that its own tables have; arrays of tables are replaced whole::
 
+    inherits?                                                             (such as "gfx1101")
     [gpu]                name family products isa since wave_size max_threads max_waves
                          matrix_unit dtypes features
     [lds]                bytes banks smem_capacity                        (bytes per workgroup)
@@ -68,6 +70,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
     ckrules.support.document.TomlFileError: my.toml:1:1: the file has no key 'lds', which it needs
     """
     doc = Document(name, raw)
+    _inherit(doc)
     top = Section(
         doc,
         (),
@@ -123,6 +126,25 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
     )
     check_file(found, instructions, top)
     return found
+
+
+def _inherit(doc: Document) -> None:
+    """Replaces ``inherits`` by what the GPU's file says and this one does not."""
+    if "inherits" not in doc.data:
+        return
+    from importlib.resources import files  # slow to import
+
+    folder = files("ckrules.arch").joinpath("data")
+    known = sorted(f.name.removesuffix(".toml") for f in folder.iterdir())
+    name = Section(doc, (), doc.data, ("inherits",), doc.data).word("inherits", known, "GPU")
+    parent = Document(f"{name}.toml", folder.joinpath(f"{name}.toml").read_bytes())
+    if "inherits" in parent.data:
+        raise doc.error(("inherits",), f"{name} inherits itself, expected a GPU with a whole file")
+    own = {key: table for key, table in doc.data.items() if key != "inherits"}
+    doc.data = {**parent.data, **own}
+    for key, table in parent.data.items():
+        if isinstance(table, dict) and isinstance(mine := doc.data[key], dict):
+            doc.data[key] = {**table, **mine}
 
 
 def _section(

@@ -16,10 +16,13 @@ from typing import Any, ClassVar
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, unknown
 
-_NOTE, _METADATA, _SYMBOLS, _RESERVED = 7, 32, 11, 0xFF00
+_NOTE, _METADATA, _RESERVED = 7, 32, 0xFF00
+SYMTAB, DYNSYM = 2, 11
+"""Types of sections that are tables of symbols."""
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+"""An entry of such a table: name, info, other, section, value, size."""
 
 
 class CodeObjectError(CkrulesError, ValueError):
@@ -109,16 +112,11 @@ def symbols(data: bytes) -> dict[str, bytes]:
     """
     found = {}
     with damage():
-        headers = list(_sections(data))
-        for table in (h for h in headers if h[1] == _SYMBOLS):
-            names = headers[table[6]][4]
-            for at in range(table[4], table[4] + table[5], _SYMBOL.size):
-                name, _, _, section, address, size = _SYMBOL.unpack_from(data, at)
-                if 0 < section < _RESERVED and size:
-                    held = headers[section]
-                    begin = held[4] + address - held[3]
-                    end = data.index(b"\0", names + name)
-                    found[data[names + name : end].decode()] = data[begin : begin + size]
+        headers = sections(data)
+        for name, section, address, size in named(data, headers, DYNSYM):
+            if 0 < section < _RESERVED and size:
+                begin = headers[section][4] + address - headers[section][3]
+                found[name] = data[begin : begin + size]
     return found
 
 
@@ -186,7 +184,7 @@ def text_of(values: Mapping[str, Any], key: str) -> str:
 
 def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
     """Name, type and content of every note of a 64-bit little-endian ELF file."""
-    for section in _sections(data):
+    for section in sections(data):
         if section[1] != _NOTE:
             continue
         at, end = section[4], section[4] + section[5]
@@ -199,14 +197,33 @@ def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
             at += -(-body_size // 4) * 4
 
 
-def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
-    """The headers of the sections of a 64-bit little-endian ELF file."""
+def header(data: bytes) -> tuple[int, ...]:
+    """The header of a 64-bit little-endian ELF file, as ``Elf64_Ehdr`` lists its members.
+
+    Raises:
+        CodeObjectError: If it is not one.
+    """
     if data[:6] != b"\x7fELF\x02\x01":
         raise CodeObjectError("not a 64-bit ELF file")
-    header = _HEADER.unpack_from(data)
-    start, size, count = header[6], header[11], header[12]
-    for i in range(count):
-        yield _SECTION.unpack_from(data, start + i * size)
+    return _HEADER.unpack_from(data)
+
+
+def sections(data: bytes) -> list[tuple[int, ...]]:
+    """The headers of its sections, as ``Elf64_Shdr`` lists their members."""
+    start, size, count = (header(data)[i] for i in (6, 11, 12))
+    return [_SECTION.unpack_from(data, start + i * size) for i in range(count)]
+
+
+def named(
+    data: bytes, headers: list[tuple[int, ...]], *types: int
+) -> Iterator[tuple[str, int, int, int]]:
+    """Name, section, value and size of every symbol in tables of some types."""
+    for table in (h for h in headers if h[1] in types):
+        names = headers[table[6]][4]
+        for at in range(table[4], table[4] + table[5], SYMBOL.size):
+            name, _, _, section, value, size = SYMBOL.unpack_from(data, at)
+            end = data.index(b"\0", names + name)
+            yield data[names + name : end].decode(), section, value, size
 
 
 class Unpacker:

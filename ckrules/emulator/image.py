@@ -11,14 +11,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckrules.compiling.codeobject import CodeObjectError, damage, metadata, number_of, text_of
+from ckrules.compiling.codeobject import (
+    DYNSYM,
+    SYMBOL,
+    SYMTAB,
+    CodeObjectError,
+    damage,
+    header,
+    metadata,
+    named,
+    number_of,
+    sections,
+    text_of,
+)
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
-_LOAD, _SYMTAB, _STRTAB, _RELOCATIONS, _DYNSYM = 1, 2, 3, 4, 11
+_LOAD, _RELOCATIONS = 1, 4
 _ABS64, _RELATIVE64 = 3, 13
 _ARGUMENTS = 1 << 20
 """Bytes of arguments that a kernel may have; those of real ones are some hundreds."""
@@ -110,25 +119,23 @@ def parse(data: bytes) -> Image:
 
 
 def _parsed(data: bytes) -> Image:
-    if data[:6] != b"\x7fELF\x02\x01":
-        raise CodeObjectError("not a 64-bit ELF file")
-    header = _HEADER.unpack_from(data)
-    flags = header[7] & 0xFF
+    _, _, _, _, _, start, _, machine, _, _, count, *_ = header(data)
+    flags = machine & 0xFF
     if flags in UNTRIED:
         raise CodeObjectError(
             f"the CPU executor does not know the instructions of {UNTRIED[flags]}"
         )
     if flags not in MACHINES:
         raise CodeObjectError(f"unknown GPU: machine 0x{flags:x} in the ELF header")
-    segments = tuple(_segments(data, header[5], header[10]))
-    sections = [_SECTION.unpack_from(data, header[6] + i * header[11]) for i in range(header[12])]
-    symbols = dict(_symbols(data, sections))
+    segments = tuple(_segments(data, start, count))
+    headers = sections(data)
+    symbols = {name: value for name, _, value, _ in named(data, headers, SYMTAB, DYNSYM)}
     kernels = {}
     for meta in metadata(data)["amdhsa.kernels"]:
         name, at = text_of(meta, ".name"), symbols[text_of(meta, ".symbol")]
         descriptor = _descriptor(_bytes_at(segments, at, 64), at)
         kernels[name] = Kernel(name, descriptor, _arguments(meta, descriptor.kernarg_bytes))
-    image = Image(MACHINES[flags], segments, kernels, tuple(_relocations(data, sections)))
+    image = Image(MACHINES[flags], segments, kernels, tuple(_relocations(data, headers)))
     if any(place + 8 > image.size for place, _ in image.relocations):
         raise CodeObjectError("damaged code object: a relocation outside of it")
     return image
@@ -143,19 +150,8 @@ def _segments(data: bytes, start: int, count: int) -> Iterator[Segment]:
             yield Segment(address, data[offset : offset + stored], size)
 
 
-def _symbols(data: bytes, sections: list[tuple[int, ...]]) -> Iterator[tuple[str, int]]:
-    for section in sections:
-        if section[1] not in (_SYMTAB, _DYNSYM):
-            continue
-        names = sections[section[6]]
-        for at in range(section[4], section[4] + section[5], _SYMBOL.size):
-            name, _, _, _, value, _ = _SYMBOL.unpack_from(data, at)
-            start = names[4] + name
-            yield data[start : data.index(b"\0", start)].decode(), value
-
-
-def _relocations(data: bytes, sections: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
-    for section in sections:
+def _relocations(data: bytes, headers: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+    for section in headers:
         if section[1] != _RELOCATIONS:
             continue
         for at in range(section[4], section[4] + section[5], _RELA.size):
@@ -164,8 +160,8 @@ def _relocations(data: bytes, sections: list[tuple[int, ...]]) -> Iterator[tuple
             if kind == _RELATIVE64:
                 yield place, addend
             elif kind == _ABS64:
-                table = sections[section[6]]
-                entry = _SYMBOL.unpack_from(data, table[4] + symbol * _SYMBOL.size)
+                table = headers[section[6]]
+                entry = SYMBOL.unpack_from(data, table[4] + symbol * SYMBOL.size)
                 yield place, entry[4] + addend
             else:
                 raise CodeObjectError(f"relocation of type {kind}, which is not supported")

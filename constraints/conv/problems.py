@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules.constraints.conv.problem import (
-    AXES,
-    Convolution,
-    from_mapping,
-    from_row,
-    pack,
-    parse,
-    row,
-)
-from ckrules.engine.expr import BoolExpr, Expr, Value, implies
+from ckrules.constraints.conv import problem, problem_fields
+from ckrules.constraints.conv.device import smoke
+from ckrules.constraints.conv.problem import AXES, Convolution
+from ckrules.engine.expr import BoolExpr, Value, implies
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -31,49 +25,22 @@ class ConvProblems:
 
     name = "convolution"
 
-    def parse(self, text: str) -> Convolution:
-        """See `ckrules.constraints.conv.problem.parse`."""
-        return parse(text)
-
-    def from_mapping(self, given: Mapping[str, Any]) -> Convolution:
-        """See `ckrules.constraints.conv.problem.from_mapping`."""
-        return from_mapping(given)
-
-    def from_row(self, cells: Mapping[str, str]) -> Convolution:
-        """See `ckrules.constraints.conv.problem.from_row`."""
-        return from_row(cells)
-
-    def pack(self, problem: Convolution) -> bytes:
-        """See `ckrules.constraints.conv.problem.pack`."""
-        return pack(problem)
-
-    def row(self, problem: Convolution, variant: str) -> dict[str, Value]:
-        """See `ckrules.constraints.conv.problem.row`."""
-        return {**row(problem, variant)}
-
-    def fields(self) -> list[Expr]:
-        """Sizes, with channels as totals over the groups."""
-        from ckrules.constraints.conv import problem_fields
-
-        return problem_fields.fields()
-
-    def members(self) -> tuple[str, Mapping[str, str]]:
-        """``ckrules_convolution`` of ``runtime/ckrules_conv.h``."""
-        from ckrules.constraints.conv import problem_fields
-
-        return "ckrules_convolution", problem_fields.members()
-
-    def values(self, problem: Convolution) -> dict[str, Value]:
-        """The values of `fields`."""
-        from ckrules.constraints.conv import problem_fields
-
-        return problem_fields.values(problem)
+    parse = staticmethod(problem.parse)
+    from_mapping = staticmethod(problem.from_mapping)
+    from_row = staticmethod(problem.from_row)
+    pack = staticmethod(problem.pack)
+    row = staticmethod(problem.row)
+    fields = staticmethod(problem_fields.fields)
+    values = staticmethod(problem_fields.values)
+    smoke = staticmethod(smoke.smoke)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and problem, with what follows from them."""
-        from ckrules.constraints.conv import problem_fields
-
         return problem_fields.vocabulary(ck, gpus)
+
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """``ckrules_convolution`` of ``runtime/ckrules_conv.h``."""
+        return "ckrules_convolution", problem_fields.members()
 
     def rules(self) -> list[RuleDef]:
         """What ``IsSupportedArgument`` of the kernels tests, by direction and specialization."""
@@ -85,12 +52,6 @@ class ConvProblems:
     def fits(self, config: Point, problem: object) -> bool:
         """Whether the problem is a convolution of the kernel's dimensions."""
         return isinstance(problem, Convolution) and problem.ndim == config["ndim"]
-
-    def smoke(self, config: Point) -> list[Convolution]:
-        """See `ckrules.constraints.conv.device.smoke.smoke`."""
-        from ckrules.constraints.conv.device import smoke
-
-        return smoke.smoke(config)
 
     def tensors(self, problem: Convolution, config: Point) -> Tensors:
         """Input, weight and output."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ckrules.constraints.conv.problem import Convolution
 from ckrules.constraints.conv.problems import ConvProblems
+from ckrules.constraints.depthwise import problem_fields
+from ckrules.constraints.depthwise.device import smoke
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 class DepthwiseProblems(ConvProblems):
     """Convolutions as depthwise kernels compute them."""
 
+    smoke = staticmethod(smoke.smoke)
+
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and problem, with what follows from them."""
-        from ckrules.constraints.depthwise import problem_fields
-
         return problem_fields.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
@@ -30,12 +32,6 @@ class DepthwiseProblems(ConvProblems):
         from ckrules.engine.rules.book import collect
 
         return collect(problem_rules)
-
-    def smoke(self, config: Point) -> list[Convolution]:
-        """See `ckrules.constraints.depthwise.device.smoke.smoke`."""
-        from ckrules.constraints.depthwise.device import smoke
-
-        return smoke.smoke(config)
 
     def tensors(self, problem: Convolution, config: Point) -> Tensors:
         """Input, weight and output, with channels before the axes in memory."""

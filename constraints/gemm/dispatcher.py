@@ -15,7 +15,6 @@ from ckrules.constraints.gemm.tile_engine import rows_covered
 from ckrules.constraints.gemm.words import D_LAYOUTS, PLAIN_LAYOUTS
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
-from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import rule
 
 _PROFILE = ("dispatcher",)
@@ -46,30 +45,6 @@ BUFFERS = ("compv4", "preshufflev2")
 PIPELINES = ("mem", "compv3", "compv4", "compv5", "preshufflev2")
 #: Bytes of A and B that a tile may stage: it is asked for compv4, whatever its pipeline.
 STAGED = 32768
-
-_HALF = ((32, 32, 8), (16, 16, 16), (32, 32, 16), (16, 16, 32), (64, 4, 16))
-_HALF_950 = (*_HALF, (32, 32, 32), (16, 16, 64))
-_BYTE = ((32, 32, 16), (32, 32, 32))
-_BYTE_942 = (*_BYTE, (16, 16, 32), (16, 16, 64))
-_BYTE_950 = (*_BYTE_942, (16, 16, 128), (32, 32, 64))
-#: Warp tiles with shuffled weights by GPU and type; where there is no row, every one passes.
-WEIGHT_TILES: Mapping[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
-    **{(g, d): _HALF for g in ("gfx90a", "gfx942") for d in ("fp16", "bf16", "fp32")},
-    **{("gfx950", d): _HALF_950 for d in ("fp16", "bf16", "fp32")},
-    **{("gfx90a", d): _BYTE for d in ("fp8", "bf8")},
-    **{("gfx942", d): _BYTE_942 for d in ("fp8", "bf8")},
-    **{("gfx950", d): _BYTE_950 for d in ("fp8", "bf8")},
-    ("gfx942", "int8"): ((16, 16, 32), (32, 32, 16)),
-}
-_WEIGHT_TILES = Table.relation(
-    "dispatcher_weight_tiles",
-    ("arch", "dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k"),
-    [(*key, *shape) for key, shapes in WEIGHT_TILES.items() for shape in shapes],
-    source="dispatcher/codegen/arch_specs.json: preshuffle_warp_tile_combos",
-)
-_WEIGHT_ROWS = Table.relation(
-    "dispatcher_weight_rows", ("arch", "dtype"), list(WEIGHT_TILES), source=_FILTER
-)
 
 
 def _weights(c: Quantities) -> BoolExpr:
@@ -228,7 +203,9 @@ def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
     plain = ~rel(c.facts["dispatcher_dtypes"], c.arch, c.dtype) | rel(
         c.facts["dispatcher_warp_tiles"], *tile
     )
-    own = ~rel(_WEIGHT_ROWS, c.arch, c.dtype) | rel(_WEIGHT_TILES, *tile)
+    own = ~rel(c.facts["dispatcher_weight_rows"], c.arch, c.dtype) | rel(
+        c.facts["dispatcher_weight_tiles"], *tile
+    )
     return all_of(plain, ~_weights(c) | own)
 
 

@@ -64,10 +64,10 @@ class Gemm(TileGemmFamily):
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm
-        from ckrules.constraints.gemm.inherited import EXAMPLES, inherited
+        from ckrules.constraints.gemm.inherited import inherited
         from ckrules.engine.rules.book import collect
 
-        return [*inherited(collect(tile_gemm, examples=EXAMPLES)), *collect(gemm)]
+        return [*inherited(collect(tile_gemm)), *collect(gemm)]
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.gemm.vocabulary import DEFAULTS

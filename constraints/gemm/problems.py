@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules.constraints.gemm.problem import (
-    Product,
-    from_mapping,
-    from_row,
-    pack,
-    parse,
-    row,
-)
-from ckrules.engine.expr import BoolExpr, Expr, Value
+from ckrules.constraints.gemm import problem, problem_fields
+from ckrules.constraints.gemm.device import smoke
+from ckrules.constraints.gemm.problem import Product
+from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -29,31 +24,13 @@ class GemmProblems:
 
     name = "gemm"
 
-    def parse(self, text: str) -> Product:
-        """See `ckrules.constraints.gemm.problem.parse`."""
-        return parse(text)
-
-    def from_mapping(self, given: Mapping[str, Any]) -> Product:
-        """See `ckrules.constraints.gemm.problem.from_mapping`."""
-        return from_mapping(given)
-
-    def from_row(self, cells: Mapping[str, str]) -> Product:
-        """See `ckrules.constraints.gemm.problem.from_row`."""
-        return from_row(cells)
-
-    def pack(self, problem: Product) -> bytes:
-        """See `ckrules.constraints.gemm.problem.pack`."""
-        return pack(problem)
-
-    def row(self, problem: Product, variant: str) -> dict[str, Value]:
-        """See `ckrules.constraints.gemm.problem.row`."""
-        return row(problem, variant)
-
-    def fields(self) -> list[Expr]:
-        """M, N, K, the parts of a sum, and how many products there are."""
-        from ckrules.constraints.gemm import problem_fields
-
-        return problem_fields.fields()
+    parse = staticmethod(problem.parse)
+    from_mapping = staticmethod(problem.from_mapping)
+    from_row = staticmethod(problem.from_row)
+    pack = staticmethod(problem.pack)
+    row = staticmethod(problem.row)
+    fields = staticmethod(problem_fields.fields)
+    values = staticmethod(problem_fields.values)
 
     def members(self) -> tuple[str, Mapping[str, str]]:
         """``ckrules_gemm`` of ``runtime/ckrules_gemm.h``."""
@@ -61,16 +38,8 @@ class GemmProblems:
         sizes = {"M": "m", "N": "n", "K": "k"} | {name: name for name in alike}
         return "ckrules_gemm", {name: f"p.{member}" for name, member in sizes.items()}
 
-    def values(self, problem: Product) -> dict[str, Value]:
-        """The values of `fields`."""
-        from ckrules.constraints.gemm import problem_fields
-
-        return problem_fields.values(problem)
-
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and product, with what follows from them."""
-        from ckrules.constraints.gemm import problem_fields
-
         return problem_fields.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
@@ -86,8 +55,6 @@ class GemmProblems:
 
     def smoke(self, config: Point) -> list[Product]:
         """See `ckrules.constraints.gemm.device.smoke.smoke`."""
-        from ckrules.constraints.gemm.device import smoke
-
         return smoke.smoke(config)
 
     def tensors(self, problem: Product, config: Point) -> Tensors:

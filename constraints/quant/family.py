@@ -72,11 +72,10 @@ class Quant(TileGemmFamily):
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, quant, tile_gemm
-        from ckrules.constraints.quant.inherited import EXAMPLES, inherited
+        from ckrules.constraints.quant.inherited import inherited
         from ckrules.engine.rules.book import collect
 
-        shared = collect(tile_gemm, gemm, examples=EXAMPLES)
-        return [*inherited(shared), *collect(quant)]
+        return [*inherited(collect(tile_gemm, gemm)), *collect(quant)]
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.quant.vocabulary import DEFAULTS

@@ -48,10 +48,10 @@ class Scaled(Family):
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import scaled, tile_gemm
-        from ckrules.constraints.scaled.inherited import EXAMPLES, inherited
+        from ckrules.constraints.scaled.inherited import inherited
         from ckrules.engine.rules.book import collect
 
-        return [*inherited(collect(tile_gemm, examples=EXAMPLES)), *collect(scaled)]
+        return [*inherited(collect(tile_gemm)), *collect(scaled)]
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.scaled.vocabulary import DEFAULTS

@@ -44,12 +44,21 @@ def tables(gpus: Sequence[Gpu], pipelines: Sequence[str], types: Types) -> dict[
     """
     known = [(g, g.dispatcher) for g in gpus if g.dispatcher is not None]
     source = "arch/data/*.toml [dispatcher]"
-    shapes = [
-        (g.name, dtype, *shape)
-        for g, d in known
-        for dtype, row in types.items()
-        for shape in d.tiles(*row)
-    ]
+
+    def listed(rows: str, tiles: str, preshuffle: bool) -> dict[str, Table]:
+        shapes = [
+            (g.name, dtype, *shape)
+            for g, d in known
+            for dtype, row in types.items()
+            for shape in d.tiles(*row, preshuffle=preshuffle)
+        ]
+        keys = ("arch", "dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k")
+        pairs = list(dict.fromkeys(s[:2] for s in shapes))
+        return {
+            rows: Table.relation(rows, keys[:2], pairs, source=source),
+            tiles: Table.relation(tiles, keys, shapes, source=source),
+        }
+
     return {
         "dispatcher_gpus": Table.relation(
             "dispatcher_gpus", ("arch",), [g.name for g, _ in known], source=source
@@ -60,16 +69,8 @@ def tables(gpus: Sequence[Gpu], pipelines: Sequence[str], types: Types) -> dict[
             [(g.name, *waves) for g, d in known for waves in d.wave_maps],
             source=source,
         ),
-        "dispatcher_dtypes": Table.relation(
-            "dispatcher_dtypes", ("arch", "dtype"), list(dict.fromkeys(s[:2] for s in shapes)),
-            source=source,
-        ),
-        "dispatcher_warp_tiles": Table.relation(
-            "dispatcher_warp_tiles",
-            ("arch", "dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k"),
-            shapes,
-            source=source,
-        ),
+        **listed("dispatcher_dtypes", "dispatcher_warp_tiles", preshuffle=False),
+        **listed("dispatcher_weight_rows", "dispatcher_weight_tiles", preshuffle=True),
         "dispatcher_lds": Table(
             "dispatcher_lds",
             ("arch", "pipeline"),

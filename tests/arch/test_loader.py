@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.arch import Gpu, load_file
+from ckrules.arch import Gpu, load, load_file
 from ckrules.arch.loader import read_gpu
 from ckrules.support.document import TomlFileError
 from ckrules.support.errors import UsageError
@@ -295,3 +297,33 @@ def test_a_mutated_file_loads_or_says_where_it_is_wrong() -> None:
     assert len(refused) >= 100
     assert sum(refused) > 0.6 * len(refused), "most mutations should break the file"
     assert not all(refused), "some mutations should change what does not matter"
+
+
+def test_a_file_inherits_what_it_does_not_say() -> None:
+    text = """inherits = "gfx1101"
+[gpu]
+name = "gfx1199"
+[vgprs]
+per_simd = 1024
+"""
+    found, parent = read_gpu("my.toml", text.encode()), load("gfx1101")
+    assert (found.name, found.vgprs_per_simd) == ("gfx1199", 1024)
+    assert replace(found, name=parent.name, vgprs_per_simd=parent.vgprs_per_simd) == parent
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("inherits = 'gfx1100x'", "my.toml:1:12: inherits: 'gfx1100x' is not a GPU, did you mean"),
+        ("inherits = 'gfx1102'", "my.toml:1:12: gfx1102 inherits itself, expected a GPU with"),
+        ("inherits = 7", "my.toml:1:12: inherits is the number 7, expected a string"),
+        (
+            "inherits = 'gfx1101'\n[vgprs]\nper_wave = 0",
+            "my.toml:3:12: per_wave = 0 is out of range",
+        ),
+    ],
+)
+def test_faults_of_files_that_inherit(head: str, message: str) -> None:
+    text = head + "\n[gpu]\nname = 'gfx1199'\n"
+    with pytest.raises(TomlFileError, match=re.escape(message)):
+        read_gpu("my.toml", text.encode())

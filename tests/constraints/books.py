@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from functools import cache
+from typing import Any
+
+from ckrules.certify.sampling import unusual
 from ckrules.constraints import CK_VERSIONS, book
+from ckrules.engine.evaluate.compiled import compile_function
+from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.families import family_of, variants
 from ckrules.kernels.library import profiles
 from ckrules.support.errors import UsageError
+
+#: Points that are tried, and of those that will do how many are compared.
+_TRIES, _ENOUGH = 20_000, 30
 
 
 def books() -> dict[str, RuleBook]:
@@ -25,3 +35,39 @@ def books() -> dict[str, RuleBook]:
 
 
 BOOKS = books()
+
+
+def examples(name: str, code: str, accepted: bool) -> list[dict[str, Any]]:
+    """Full points that a book's rule applies to and accepts or rejects.
+
+    Those that it declares; of an inherited rule one that is drawn. It differs from the baseline in
+    what the rule reads, and breaks as few other rules as any that are drawn.
+    """
+    rules = BOOKS[name]
+    declared = rules.examples(rules[code], accepted=accepted)
+    return declared or [_drawn(f"{name.rpartition('-')[0]}-fast", code, accepted)]
+
+
+@cache
+def _drawn(name: str, code: str, accepted: bool) -> dict[str, Any]:
+    rules = BOOKS[name]
+    rule = rules[code]
+    assert rule.inherited, f"{rule.code} has no example and is not inherited"
+    verdict = compile_function([rule.applies, rule.expr if accepted else ~rule.expr])
+    broken = compile_function([r.condition for r in rules.rules if r is not rule])
+    domains = [domain_of(rules.fields[name]) for name in rule.fields()]
+    values = {d.name: (*d.values, *unusual(d)) for d in domains}
+    dice, found = random.Random(rule.code), []
+    for _ in range(_TRIES):
+        changed = dice.sample(list(values), dice.randint(0, min(6, len(values))))
+        point = {**rules.vocabulary.baseline, **{n: dice.choice(values[n]) for n in changed}}
+        if all(verdict(point)):
+            found.append((sum(not ok for ok in broken(point)), len(found), point))
+            if found[-1][0] == 0 or len(found) > _ENOUGH:
+                break
+    if found:
+        return min(found)[2]
+    near = {k: [v] for k, v in rules.vocabulary.baseline.items() if k not in values}
+    space = rules.space_of([rule.applies, rule.expr if accepted else ~rule.expr], near)
+    assert len(space), f"{rule.code} of {rules.name} has no point with {accepted=}"
+    return dict(space[0])

@@ -283,7 +283,7 @@ class RuleBook:
                 ) from None
             except CkrulesError as error:
                 raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None
-            if not points:
+            if not points and not r.inherited:
                 raise RuleBookError(f"rule {r.code}: no {said} example for {self.vocabulary.ck}")
             for n, (guard, holds) in enumerate(decided, 1):
                 if not guard:

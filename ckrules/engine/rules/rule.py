@@ -107,6 +107,8 @@ class Rule:
     doc: str = field(default="", repr=False)
     accepts: tuple[Example, ...] = field(default=(), repr=False)
     rejects: tuple[Example, ...] = field(default=(), repr=False)
+    inherited: bool = field(default=False, repr=False)
+    """Whether another family declares it: its examples are not points of this one."""
     where: tuple[str, int] = field(default=("", 0), repr=False)
     sentences: Sentences | None = field(default=None, repr=False, compare=False)
     """What it says about a point that breaks it; None: what its documentation and condition say."""
@@ -202,6 +204,12 @@ class RuleDef:
             rejects = self.template.rejects + rejects
         return replace(self, template=replace(self.template, accepts=accepts, rejects=rejects))
 
+    def inherited(self) -> RuleDef:
+        """The same rule in another family, without examples, which may not be points of it."""
+        return replace(
+            self, template=replace(self.template, inherited=True, accepts=(), rejects=())
+        )
+
     def before(self, version: str) -> RuleDef:
         """The same rule for versions before one, where a family that inherits it meets it since."""
         return replace(self, template=replace(self.template, until=version))
@@ -267,7 +275,7 @@ def rule(
         accepts, rejects: Fields of example points that the rule applies to and accepts or
             rejects; what they leave out is taken from the vocabulary's baseline. An example with
             ``"@ck"`` is one for that version only. A book wants one of each, which the book of a
-            rule for several vocabularies may add (`Examples`).
+            rule for several vocabularies may add (`Examples`), but of `RuleDef.inherited` rules.
         applies: The guard, a function like the rule itself; without it the rule always applies.
         unless: Rare exceptions to it, whose fields no message names.
         says: What to say about a point that breaks the rule, with places for its numbers
