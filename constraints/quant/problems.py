@@ -46,7 +46,9 @@ class QuantProblem(Quantities, problem_fields.GemmProblem):
 
     def _of_problem(self, computed: IntExpr, own: IntExpr) -> IntExpr:
         # basic_v1 of 2025.11 tells GemmPipelineProblemBase::VectorSizeA and VectorSizeB
-        return computed if self.since("2026.06") else ite(self.pipeline == "basic_v1", own, computed)
+        return (
+            computed if self.since("2026.06") else ite(self.pipeline == "basic_v1", own, computed)
+        )
 
     @quantity_in("scales")
     def sum_scales(self) -> IntExpr:
