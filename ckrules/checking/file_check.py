@@ -133,20 +133,19 @@ class FileCheck:
     """One source being checked."""
 
     def __init__(self, context: CheckContext, reading: Reading, resources: bool) -> None:
-        self._context, self._reading, self._resources = context, reading, resources
+        self._context, self.reading, self._resources = context, reading, resources
         self._seen, self._labels, self._short = Sightings(), _Owners(), _Owners()
-        if context.baseline is not None and not reading.pointer:
-            context.baseline.seen(
-                reading.name, lambda c: context.looks_at(c, reading.name), context.run
-            )
 
     def verdicts(self) -> Iterator[ItemVerdict]:
-        """The verdict on each item, then on the comments."""
-        codes = self._context.codes
-        for item in self._reading:
+        """The verdict on each item, then on the comments; the baseline learns of the file."""
+        context, name = self._context, self.reading.name
+        codes, baseline = context.codes, context.baseline
+        if baseline is not None and not self.reading.pointer:
+            baseline.seen(name, lambda code: context.looks_at(code, name), context.run)
+        for item in self.reading:
             if isinstance(item, Problem):
-                if self._context.baseline is not None:
-                    self._context.baseline.unseen(self._reading.name)
+                if baseline is not None:
+                    baseline.unseen(name)
                 yield ItemVerdict(item)
             elif isinstance(item, Remark):
                 if codes.selected(item.code, FINDINGS[item.code].default):
@@ -158,7 +157,7 @@ class FileCheck:
 
     def edits(self, *, unsafe: bool = False) -> Iterator[Edit]:
         """The safe repairs of each configuration, or ``unsafe`` ones as well."""
-        for item in self._reading:
+        for item in self.reading:
             if not isinstance(item, Entry):
                 continue
             config, point = item.config, item.config.point
@@ -173,8 +172,8 @@ class FileCheck:
                     yield edit
 
     def _wanted(self, code: str, item: Entry) -> bool:
-        codes, suppressions = self._context.codes, self._reading.suppressions
-        if not codes.selected(code) or codes.ignored_in(code, self._reading.name, item.pointer):
+        codes, suppressions = self._context.codes, self.reading.suppressions
+        if not codes.selected(code) or codes.ignored_in(code, self.reading.name, item.pointer):
             return False
         return suppressions is None or suppressions.find(code, [item.place.line]) is None
 
@@ -246,14 +245,14 @@ class FileCheck:
 
     def _is_plain(self) -> bool:
         """Whether findings stay as they are: so far nothing hides any or changes its severity."""
-        context, suppressions = self._context, self._reading.suppressions
+        context, suppressions = self._context, self.reading.suppressions
         hides = context.codes.changes or context.baseline is not None
         return not (hides or (suppressions is not None and suppressions.all))
 
     def _filtered(self, d: Diagnostic, entry: Entry | None = None) -> list[Diagnostic]:
         """The diagnostic with its severity, suppressed or not; nothing if it is ignored."""
         lines = () if entry is None else (entry.place.line,)
-        codes, suppressions = self._context.codes, self._reading.suppressions
+        codes, suppressions = self._context.codes, self.reading.suppressions
         d.severity = codes.severity(d.code, d.severity)
         if codes.ignored_in(d.code, d.place.source, d.pointer):
             return []
@@ -268,17 +267,17 @@ class FileCheck:
         return [d]
 
     def _comments(self) -> Iterator[ItemVerdict]:
-        suppressions, codes = self._reading.suppressions, self._context.codes
+        suppressions, codes = self.reading.suppressions, self._context.codes
         if suppressions is None or not suppressions.all:
             return
         known = self._context.known()
         found: list[tuple[str, str, Place]] = []
         for s in suppressions.all:
-            place = Place(self._reading.name, s.line, s.column, s.line, s.end)
+            place = Place(self.reading.name, s.line, s.column, s.line, s.end)
             if not s.reason:
                 found.append(("SUP002", "the suppression gives no reason", place))
         for s, code in suppressions.unused():
-            place = Place(self._reading.name, s.line, s.column, s.line, s.end)
+            place = Place(self.reading.name, s.line, s.column, s.line, s.end)
             if not code:
                 message = "the suppression names no code, and there is no blanket form"
             elif code not in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,15 @@ import click
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.options import F, option
 from ckrules.cli.output import text_output
+from ckrules.cli.request import Request
 from ckrules.engine.expr.printer import literal
+from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import format_name
-from ckrules.readers import Context, Entry, Problem, Reading
+from ckrules.readers import Context, Entry, Input, Problem, Reading
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.visible import json_text, visible
 
@@ -38,17 +41,18 @@ def configurations(
     gpus: list[str | None] = list(dict.fromkeys(map(books.plain_arch, archs)))
     found: list[Config] = []
     for argument in arguments:
+        given = Input.of(argument, stdin=stdin)
         seen: list[Config] = []
         for gpu in gpus or [None]:
-            read = _read(argument, Context(books, gpu), stdin)
+            read = _read(given, Context(books, gpu))
             seen += [c for c in read if c not in seen] if seen else read
         found += seen
     return found
 
 
-def _read(argument: str, context: Context, stdin: bytes) -> list[Config]:
+def _read(given: Input, context: Context) -> list[Config]:
     found = []
-    for entry in Reading(argument, context, stdin=io.BytesIO(stdin)):
+    for entry in Reading(given, context):
         if isinstance(entry, Problem):
             place, message = entry.lines()[0]
             raise UsageError(f"{place}: {message}")
@@ -59,8 +63,61 @@ def _read(argument: str, context: Context, stdin: bytes) -> list[Config]:
 
 def title_of(config: Config) -> str:
     """A configuration in one line: its name and GPU, or its fields."""
-    name = config.name or point_text(config.point)
-    return f"{name} on {config.point['arch']}"
+    return f"{config.name or point_text(config.point)} on {config.point['arch']}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointOfBook:
+    """A point beside the rules that decide about it.
+
+    Args:
+        book: The rules.
+        point: The point.
+        title: The point in one line.
+        named: The kernel's name for JSON; nothing where the point is no kernel.
+    """
+
+    book: RuleBook
+    point: Mapping[str, Any]
+    title: str
+    named: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, config: Config, books: Books) -> PointOfBook:
+        """A configuration, by the rules of its own release where it names one."""
+        book = books.at(config.ck).of(config.variant)
+        return cls(
+            book,
+            config.point,
+            title_of(config),
+            {"ck": books.at(config.ck).ck, "name": config.name},
+        )
+
+
+def point_in(request: Request, words: Sequence[str]) -> PointOfBook:
+    """The point that a JSON object, or a file of one, gives in the space that a file describes.
+
+    Raises:
+        UsageError: For several points, and for anything else.
+    """
+    if len(words) > 1:
+        raise UsageError(f"one point is needed, not {len(words)}")
+    text = words[0]
+    raw, place = text, text[:40]
+    if not text.lstrip().startswith("{"):
+        try:
+            with open(text, encoding="utf-8") as file:
+                raw, place = file.read(1 << 20), text
+        except UnicodeDecodeError:
+            raise UsageError(f"{text}: not UTF-8 text") from None
+    try:
+        point = json.loads(raw)
+    except (ValueError, RecursionError):
+        point = None
+    if not isinstance(point, dict):
+        raise UsageError(f"{place}: not a JSON object of values by variable")
+    book = book_of(request.region.space)
+    return PointOfBook(book, point, point_text(point), {})
 
 
 def point_text(point: Mapping[str, Any]) -> str:

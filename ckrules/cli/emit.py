@@ -50,9 +50,19 @@ class Listing:
         asked = self.form or by_suffix(self.output, forms.suffixes())
         return asked or ("table" if self.to_terminal else "names")
 
-    def for_kernels(self, variant: str) -> Listing:
-        """The same; csv where names are not asked for by name and such kernels have none."""
+    def for_kernels(self, variant: str | None) -> Listing:
+        """The same; csv where names are not asked for by name and such kernels have none.
+
+        Without a variant points are no kernels: they are JSON Lines unless something else is asked.
+
+        Raises:
+            UsageError: For names of what has none.
+        """
         asked = self.form or by_suffix(self.output, forms.suffixes()) or self.style
+        if variant is None:
+            if self.style or self.form == "names":
+                raise UsageError("a space of a file has no kernel names: choose another --format")
+            return self if asked or self.to_terminal else replace(self, form="jsonl")
         if asked or self.to_terminal or family_of(variant).naming is not None:
             return self
         return replace(self, form="csv")
@@ -106,10 +116,13 @@ def wanted_fields(listing: Listing) -> tuple[str, ...] | None:
 def with_version(
     chunks: Iterable[Mapping[str, Any]], listing: Listing, ck: str
 ) -> Iterator[Mapping[str, Any]]:
-    """The chunks; in JSON of all fields with the CK version, which other commands then take."""
+    """The chunks; in JSON of all fields with the CK version, which other commands then take.
+
+    An empty version is left out.
+    """
     from ckrules.output.columns import factor
 
-    said = listing.name in ("json", "jsonl") and listing.fields is None
+    said = listing.name in ("json", "jsonl") and listing.fields is None and bool(ck)
     for chunk in chunks:
         rows = len(next(iter(chunk.values())))
         yield {**chunk, "ck": factor([ck] * rows)} if said else chunk

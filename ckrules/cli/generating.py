@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,15 +72,14 @@ class Asked:
 
     def _read(self, faults: list[int], places: dict[int, str]) -> Iterator[Config]:
         """The configurations, their places noted; what cannot be read is told and counted."""
-        from ckrules.readers import Context, Problem, Reading, Remark
+        from ckrules.readers import Context, Input, Problem, Reading, Remark
 
         stdin = sys.stdin.buffer.read() if "-" in self.inputs else b""
+        inputs = [Input.of(argument, stdin=stdin) for argument in self.inputs]
         books = self.books
         contexts = [Context(books, books.plain_arch(a)) for a in self.archs] or [Context(books)]
         items = itertools.chain.from_iterable(
-            Reading(i, c, input_format=self.input_format, stdin=io.BytesIO(stdin))
-            for c in contexts
-            for i in self.inputs
+            Reading(i, c, input_format=self.input_format) for c in contexts for i in inputs
         )
         for item in items:
             if isinstance(item, Remark):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from ckrules.engine.rules.region import Region
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import families
-from ckrules.kernels.selection import accepted, select_spelled, spelled, variants_of
+from ckrules.kernels.selection import accepted, conditions, select_spelled, spelled, variants_of
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,18 +54,28 @@ class Request:
     _stage: str = ""
     _family: str | None = None
     _distinct: bool = False
+    _file: str = ""
 
     # -- what is selected ------------------------------------------------------------------
 
     @functools.cached_property
     def region(self) -> Region:
         """The selected part of the space; of a catalog only what it has at the stage."""
+        if self._file:
+            return self._described()
         if self.listing is not None:
             if self._distinct:
                 raise UsageError("--distinct with --catalog is for what lists kernels")
             return self.listing.region
         found = select_spelled(self.books, self._given, self._where, self._family)
         return found.distinct() if self._distinct else found
+
+    def _described(self) -> Region:
+        from ckrules.engine.restrictions import book_of
+        from ckrules.readers.space_file import read_space
+
+        book = book_of(read_space(self._file))
+        return Region(book, {}, conditions(book, self._where), self.title())
 
     @functools.cached_property
     def listing(self) -> CatalogListing | None:
@@ -96,9 +107,20 @@ class Request:
         return stage
 
     @property
+    def by_file(self) -> bool:
+        """Whether a file describes the space, and nothing is known of kernels in it."""
+        return bool(self._file)
+
+    @property
+    def variant(self) -> str | None:
+        """The first variant of the space's kernels; None where a file describes the space."""
+        return None if self._file else str(self.region.space.domains["variant"][0])
+
+    @property
     def whole(self) -> bool:
         """Whether no option restricts the space."""
-        return not (self._given or self._where or self._catalog or self._family or self._distinct)
+        asked = self._given or self._where or self._catalog or self._family or self._distinct
+        return not (asked or self._file)
 
     @property
     def by_catalog(self) -> bool:
@@ -140,6 +162,17 @@ class Request:
             _catalog=self._catalog if catalog is None else catalog,
             _stage=self._stage if stage is None else stage,
         )
+
+    def of_file(self, file: str) -> Request:
+        """The request for the space that a file describes, with the conditions of this one.
+
+        Raises:
+            UsageError: For any other option.
+        """
+        self.only(where=True, beside="a file that describes a space")
+        if option := self.said("ck") or self.said("profile"):
+            raise UsageError(f"{option} does not go with a file that describes a space")
+        return replace(self, _file=file)
 
     def without_one(self) -> Iterator[tuple[str, Request]]:
         """Each option that holds a field or is a condition, and the request without it."""
@@ -219,6 +252,8 @@ class Request:
 
     def title(self) -> str:
         """The part in words, for summaries: ``bwd_weight on gfx1201, fp16``."""
+        if self._file:
+            return ", ".join([os.path.basename(self._file), *self._where])
         words = {k: "|".join(v) for k, v in self._given.items()}
         text = words.pop("variant", self._family or "all directions")
         if "arch" in words:
@@ -243,11 +278,14 @@ class Request:
             "--arch-file": tuple(map(str, books.arch_files)),
             "--where": self._where,
         }
+        asked = {"FILE": (self._file,), **self.wheres()} if self._file else asked
         found = {option: values for option, values in asked.items() if values}
         return {**found, "--distinct": ()} if self._distinct else found
 
     def to_dict(self) -> dict[str, Any]:
         """The request by option; one value stands alone, several are a list."""
+        if self._file:
+            return {"where": list(self._where)} if self._where else {}
         out: dict[str, Any] = {"ck": self.books.ck}
         if self._catalog:
             values: Mapping[str, Sequence[Any]] = self._given
@@ -331,6 +369,15 @@ class Catalogs(ParamType):
         return found or [CompletionItem(incomplete, type="file")]
 
 
+where_option = option(
+    "--where",
+    multiple=True,
+    metavar="EXPR",
+    help="A condition over fields and derived quantities, as in"
+    " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
+)
+
+
 def space_options(function: F) -> F:
     """The options that select a part of a space, given to the command as one `Request`."""
 
@@ -352,13 +399,7 @@ def space_options(function: F) -> F:
         multiple=True,
         help="Hold any field to one value or several. Repeatable.",
     )
-    @option(
-        "--where",
-        multiple=True,
-        metavar="EXPR",
-        help="A condition over fields and derived quantities, as in"
-        " \"pipeline == 'mem' & lds_bytes <= 32768\". Repeatable: all must hold.",
-    )
+    @where_option
     @option(
         "--catalog",
         type=Catalogs(),
@@ -377,6 +418,18 @@ def space_options(function: F) -> F:
     @functools.wraps(function)
     def wrapped(*args: Any, **rest: Any) -> Any:
         return function(*args, request=_request(rest), **rest)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def file_argument(function: F) -> F:
+    """``[FILE]`` of a command with `space_options`, which come before it: a space of a file."""
+
+    @click.argument("file", metavar="[FILE]", required=False)
+    @functools.wraps(function)
+    def wrapped(*args: Any, request: Request, file: str | None, **rest: Any) -> Any:
+        asked = request if file is None else request.of_file(file)
+        return function(*args, request=asked, **rest)
 
     return wrapped  # type: ignore[return-value]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from ckrules.checking.checker import Checker
 from ckrules.checking.diagnostics import Diagnostic
-from ckrules.checking.file_check import FileCheck
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers import formats
 from ckrules.readers.entries import Entry, Place
@@ -61,10 +60,10 @@ class Document:
             CkrulesError: For faulty settings.
         """
         self.text, self.verdicts = text, []
-        own = checker.of_text(self.name, text.encode())
-        reading = own.read("-")
-        self.verdicts = list(FileCheck(own.context("-"), reading, resources=False).verdicts())
-        self.comment = formats()[reading.format].COMMENT if reading.format else ""
+        check = checker.of_text(self.name, text.encode())
+        self.verdicts = list(check.verdicts())
+        form = check.reading.format
+        self.comment = formats()[form].COMMENT if form else ""
         entries = [v.item for v in self.verdicts if isinstance(v.item, Entry)]
         self.fresh = bool(entries)
         if entries:

@@ -15,7 +15,7 @@ from ckrules.checking.settings import OWN_FILE, SHARED_FILE
 from ckrules.editor.answers import Line, Repair, hover, proposals, repairs
 from ckrules.editor.document import Document
 from ckrules.kernels.books import Books
-from ckrules.readers.entries import Edit, Place
+from ckrules.readers import Edit, Input, Place
 from ckrules.support.errors import CkrulesError
 
 SOURCE = "ckrules"
@@ -111,7 +111,7 @@ class Editor:
 
     def _context(self, document: Document) -> tuple[Books, str]:
         """The books that hold for a text, and what goes before the pages of rules."""
-        context = self._checker.of_text(document.name, b"").context("-")
+        context = self._checker.context(Input.of("-", document.name).folder)
         return context.books, str(context.settings["docs-url"])
 
     def _known(self, document: Document) -> tuple[Books, Line]:

@@ -4,12 +4,13 @@ A format is one module in `ckrules.readers.formats`; a new file there is found b
 """
 
 from ckrules.readers.entries import Context, Edit, Entry, Place, Problem, Remark
-from ckrules.readers.inputs import Reading, formats, read_input
+from ckrules.readers.inputs import Input, Reading, formats, read_input
 
 __all__ = [
     "Context",
     "Edit",
     "Entry",
+    "Input",
     "Place",
     "Problem",
     "Reading",

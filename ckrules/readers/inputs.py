@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
@@ -54,21 +55,68 @@ def formats() -> dict[str, Format]:
     return dict(sorted(found.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 
-def split_pointer(argument: str) -> tuple[str, str]:
-    """The file of an argument and the JSON pointer behind it, empty where there is none.
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An argument of a command, taken apart once: see `Input.of`.
 
-    >>> split_pointer("no-such-file.json#/kernels/3")
-    ('no-such-file.json', '/kernels/3')
+    Args:
+        argument: The argument itself.
+        name: What messages call it.
+        path: Its file; empty for a kernel's name, a JSON object and standard input.
+        pointer: The JSON pointer of the part that is meant; empty for all.
+        text: What it holds, where that is known without reading a file.
+        folder: The folder whose settings hold for it.
     """
-    path, sign, pointer = argument.partition("#/")
-    if not sign or is_inline(argument) or os.path.lexists(argument):
-        return argument, ""
-    return path, f"/{pointer}".rstrip("/")
+
+    argument: str
+    name: str
+    path: str = ""
+    pointer: str = ""
+    text: bytes | None = None
+    folder: Path = Path(".")
+
+    @classmethod
+    def of(cls, argument: str, stdin_name: str = "-", stdin: bytes | None = None) -> Input:
+        """The parts of an argument.
+
+        Args:
+            argument: A name, a file, ``FILE#/pointer``, a JSON object or ``-``.
+            stdin_name: What messages call standard input.
+            stdin: Standard input, where it was read before.
+
+        >>> found = Input.of("some/no-such-file.json#/kernels/3")
+        >>> found.path, found.pointer
+        ('some/no-such-file.json', '/kernels/3')
+        """
+        if argument == "-":
+            known = stdin_name != "-"
+            folder = os.path.dirname(stdin_name) if known else ""
+            inside = Path("." if "\0" in folder else folder or ".")
+            return cls("-", stdin_name if known else STDIN, text=stdin, folder=inside)
+        if os.path.lexists(argument):
+            return cls(argument, argument, argument, folder=_folder(argument))
+        if argument.lstrip().startswith("{"):
+            return cls(argument, INLINE, text=argument.encode(errors="replace"))
+        path, sign, pointer = argument.partition("#/")
+        if argument.startswith(beginnings()) and not (sign and os.path.lexists(path)):
+            return cls(argument, argument)
+        return cls(argument, path, path, f"/{pointer}".rstrip("/") if sign else "", None,
+                   _folder(path))  # fmt: skip
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it names a file, which need not exist."""
+        return bool(self.path)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether it is itself a JSON object."""
+        return self.name == INLINE and not self.path
 
 
-def is_inline(argument: str) -> bool:
-    """Whether an argument is itself a JSON object."""
-    return argument.lstrip().startswith("{") and not os.path.lexists(argument)
+def _folder(path: str) -> Path:
+    """The folder of a file that there is; else that of this process."""
+    return Path(os.path.dirname(path) or ".") if os.path.lexists(path) else Path(".")
 
 
 class Reading:
@@ -76,34 +124,18 @@ class Reading:
 
     ``suppressions`` grows while the items come and is whole afterwards.
 
-    ``path`` is the file, empty if there is none; ``pointer`` the part of it that is meant.
-
     Raises:
         UnknownNameError: For an unknown format.
     """
 
     def __init__(
-        self,
-        argument: str,
-        context: Context,
-        *,
-        input_format: str | None = None,
-        stdin_name: str = "-",
-        stdin: BinaryIO | None = None,
+        self, given: Input | str, context: Context, *, input_format: str | None = None
     ) -> None:
         if input_format is not None and input_format not in formats():
             raise unknown("input format", input_format, formats())
-        self.argument, self.context, self.input_format = argument, context, input_format
-        self.path, self.pointer = split_pointer(argument)
-        self.name = self.path
-        if argument == "-":
-            self.name = STDIN if stdin_name == "-" else stdin_name
-        self._stdin = stdin
-        self.is_name = argument.startswith(beginnings()) and not os.path.lexists(argument)
-        if is_inline(argument):
-            self.name, self._stdin = INLINE, BytesIO(argument.encode(errors="replace"))
-        if argument == "-" or self.is_name or is_inline(argument):
-            self.path = ""
+        self.input = Input.of(given) if isinstance(given, str) else given
+        self.context, self.input_format = context, input_format
+        self.name, self.path, self.pointer = self.input.name, self.input.path, self.input.pointer
         self.format = ""
         self.suppressions: Suppressions | None = None
 
@@ -132,14 +164,16 @@ class Reading:
             yield Problem(Place(self.name), f"no configuration {self.pointer}{tail}")
 
     def _whole(self) -> Iterator[Item]:
-        if self.is_name:
-            yield entry_from_name(self.argument, self.context, Place(self.argument))
-            return
-        if not self.argument:  # as of a variable of the shell that is not set
+        argument = self.input.argument
+        if not argument:  # as of a variable of the shell that is not set
             yield Problem(Place("''"), "an empty argument, expected a file or a kernel's name")
             return
+        if self.input.text is not None or argument == "-":
+            text = self.input.text
+            yield from self._read(sys.stdin.buffer if text is None else BytesIO(text))
+            return
         if not self.path:
-            yield from self._read(self._stdin or sys.stdin.buffer)
+            yield entry_from_name(argument, self.context, Place(argument))
             return
         try:
             if Path(self.path).is_dir():
@@ -173,14 +207,14 @@ class Reading:
 
 
 def read_input(
-    argument: str, context: Context, *, input_format: str | None = None, stdin_name: str = "-"
+    argument: str, context: Context, *, input_format: str | None = None
 ) -> Iterator[Entry | Problem]:
     """Every configuration that an argument names; what cannot be read is a `Problem`.
 
     Raises:
         UnknownNameError: For an unknown format.
     """
-    for item in Reading(argument, context, input_format=input_format, stdin_name=stdin_name):
+    for item in Reading(argument, context, input_format=input_format):
         if not isinstance(item, Remark):
             yield item
 

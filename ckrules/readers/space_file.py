@@ -26,7 +26,7 @@ from ckrules.engine.lang.python import parse_restriction
 from ckrules.engine.rules.restriction import restriction
 from ckrules.engine.rules.rule import Rule
 from ckrules.readers.json_places import Path, places
-from ckrules.readers.json_text import items
+from ckrules.readers.json_text import LISTS, items
 from ckrules.readers.source import Source, SourceError, Text
 from ckrules.readers.value_list import value_list
 from ckrules.support import opening
@@ -101,6 +101,21 @@ def read_space(path: str) -> Space:
     except SourceError as error:
         shown = [str(n) for n in (error.line, error.column) if n]
         raise UsageError(f"{':'.join([path, *shown])}: {error.message}") from None
+
+
+def is_space(path: str) -> bool:
+    """Whether a file has the keys of one of the forms, and not those of configurations."""
+    try:
+        with opening.binary(path) as stream:
+            value, _ = _decoded(Source(path, stream).text())
+    except (OSError, ValueError):
+        return False
+    if any(key in value for key in _FORMS):
+        return True
+    lists = not set(LISTS) & value.keys() and all(isinstance(v, list) for v in value.values())
+    return lists and not any(
+        isinstance(v, (dict, list)) for values in value.values() for v in values
+    )
 
 
 def _space(path: str, text: Text) -> Space:

@@ -24,7 +24,7 @@ _FORMS = ("variables", "constraints", "ConfigurationSpace", "tune_params")
 
 
 def spaces() -> JsonSchema:
-    """The schema of the forms that ``ckrules space`` reads.
+    """The schema of the forms that ``ckrules count FILE`` reads.
 
     >>> from jsonschema import Draft202012Validator as Validator
     >>> schema = Validator(spaces())

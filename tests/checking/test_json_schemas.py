@@ -89,7 +89,7 @@ SPACES = Validator(spaces())
 
 
 def _described(folder: Path, value: Any) -> bool:
-    """Whether `ckrules space` reads a file."""
+    """Whether `ckrules count` reads a file."""
     try:
         read_space(write(folder, "space.json", value))
     except UsageError:

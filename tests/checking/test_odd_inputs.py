@@ -37,6 +37,12 @@ def test_one_configuration_of_a_file(folder: Path) -> None:
     assert run("check", "a.json#/kernels/3").exit_code == 2
 
 
+def test_a_part_of_a_file_that_is_called_like_a_kernel(folder: Path) -> None:
+    write(folder, "gemm_list.json", {"kernels": [legal(), legal(tile_m=96)]})
+    assert run("check", "gemm_list.json#/kernels/0").exit_code == 0
+    assert run("check", "gemm_list.json#/kernels/1").stderr.startswith("1 configuration: 0 legal")
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.ck.toml"])
 def test_findings_show_the_pointer_that_is_read(folder: Path, name: str) -> None:
     text = json.dumps({"kernels": [legal(), legal(tile_m=96)]})

@@ -91,7 +91,8 @@ def space(folder: Path, word: str) -> str:
 
 
 def table(folder: Path, word: str, *more: str) -> str:
-    done = run("space", space(folder, word), *more)
+    action, *rest = more
+    done = run(action, space(folder, word), *rest)
     assert done.exit_code == 0
     assert harmless(done.stdout)
     return done.stdout

@@ -84,6 +84,7 @@ def test_what_is_shown_can_be_json_and_go_to_a_file() -> None:
     # Text alone, files, JSON alone, a protocol, or pages.
     plain = {"help", "build", "docs", "validate", "run", "train", "lsp", "gpu-helper"}
     plain |= {"explore", "report"}
+    plain.add("space")  # hands its options on
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     assert set(cli.list_commands(context)) - formats - plain - {"generate"} == set()
     assert formats - outputs == set()

@@ -1,4 +1,4 @@
-"""``ckrules space``: spaces that files describe."""
+"""Spaces that files describe, in the commands that take them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.readers.space_file import read_space
+from ckrules.readers.space_file import is_space, read_space
 from ckrules.support.errors import CkrulesError
 from tests.cli.run import run, write
 
@@ -35,21 +35,21 @@ POINTS = [
 
 def test_count_enumerate_and_sample(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", SPACE)
-    assert run("space", path, "count").stdout == f"{len(POINTS)}\n"
-    assert run("space", path, "count", "--where", "x == 4").stdout == "4\n"
-    by = run("space", path, "count", "--by", "y,mode", "--format", "csv").stdout.split()
+    assert run("count", path).stdout == f"{len(POINTS)}\n"
+    assert run("count", path, "--where", "x == 4").stdout == "4\n"
+    by = run("count", path, "--by", "y,mode", "--format", "csv").stdout.split()
     pairs = [f"{p['y']},{p['mode']}" for p in POINTS]
     assert by[0] == "y,mode,count"
     assert sorted(by[1:]) == sorted(f"{pair},{pairs.count(pair)}" for pair in set(pairs))
-    listed = [json.loads(x) for x in run("space", path, "enumerate").stdout.splitlines()]
+    listed = [json.loads(x) for x in run("enumerate", path).stdout.splitlines()]
     assert sorted(map(str, listed)) == sorted(map(str, POINTS))
-    parts = [run("space", path, "enumerate", "--shard", f"{i}/2").stdout for i in (1, 2)]
-    assert "".join(parts) == run("space", path, "enumerate").stdout
-    short = run("space", path, "enumerate", "--limit", "3", "--format", "csv", "--fields", "y,x")
+    parts = [run("enumerate", path, "--shard", f"{i}/2").stdout for i in (1, 2)]
+    assert "".join(parts) == run("enumerate", path).stdout
+    short = run("enumerate", path, "--limit", "3", "--format", "csv", "--fields", "y,x")
     assert short.stdout.splitlines()[0] == "y,x"
     assert len(short.stdout.splitlines()) == 4
-    drawn = run("space", path, "sample", "-n", "5", "--seed", "3")
-    assert drawn.stdout == run("space", path, "sample", "-n", "5", "--seed", "3").stdout
+    drawn = run("sample", path, "-n", "5", "--seed", "3")
+    assert drawn.stdout == run("sample", path, "-n", "5", "--seed", "3").stdout
     assert all(json.loads(line) in POINTS for line in drawn.stdout.splitlines())
 
 
@@ -63,7 +63,7 @@ def test_a_hard_space_is_streamed(tmp_path: Path) -> None:
             f"({' + '.join(f'{2 * i + 3} * {n}' for i, n in enumerate(names))}) % 101 == 5",
         ],
     }
-    result = run("space", write(tmp_path, "a.json", hard), "enumerate", "--limit", "2")
+    result = run("enumerate", write(tmp_path, "a.json", hard), "--limit", "2")
     assert result.exit_code == 0
     assert result.stderr.startswith("the space is too hard to compile as a whole")
     rows = [json.loads(x) for x in result.stdout.splitlines()]
@@ -74,16 +74,14 @@ def test_a_hard_space_is_streamed(tmp_path: Path) -> None:
 
 def test_counts_have_the_forms_of_count(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", SPACE)
-    assert json.loads(run("space", path, "count", "--format", "json").stdout) == {
-        "count": len(POINTS)
-    }
-    by = json.loads(run("space", path, "count", "--by", "mode", "--format", "json").stdout)
+    assert json.loads(run("count", path, "--format", "json").stdout) == {"count": len(POINTS)}
+    by = json.loads(run("count", path, "--by", "mode", "--format", "json").stdout)
     assert by["groups"] == [
         {"mode": m, "count": sum(p["mode"] == m for p in POINTS)} for m in ("fast", "small")
     ]
-    parts = [int(run("space", path, "count", "--shard", f"{i}/3").stdout) for i in (1, 2, 3)]
+    parts = [int(run("count", path, "--shard", f"{i}/3").stdout) for i in (1, 2, 3)]
     assert sum(parts) == len(POINTS)
-    spellings = [run("space", path, "enumerate", f"{w}", "2").stdout for w in ("-n", "--limit")]
+    spellings = [run("enumerate", path, f"{w}", "2").stdout for w in ("-n", "--limit")]
     assert spellings[0] == spellings[1] != ""
 
 
@@ -91,33 +89,33 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
     """The restriction is named with its place, in text and in JSON."""
     path = write(tmp_path, "a.json", {**SPACE, "constraints": [*SPACE["constraints"], "x >= 1"]})
     bad = {"x": 8, "y": 1, "mode": "small"}
-    why = run("space", path, "why", json.dumps(bad))
+    why = run("why", path, json.dumps(bad))
     assert why.exit_code == 1
     assert "R2 (mode == 'fast' or 1 < x <= 4)" in why.stdout
-    assert f"({path}:31:3)" in why.stdout
-    found = json.loads(run("space", path, "why", json.dumps(bad), "--format", "json").stdout)
+    assert f"    source: {path}:31:3\n" in why.stdout
+    found = json.loads(run("why", path, json.dumps(bad), "--format", "json").stdout)
     assert found["legal"] is False
     assert [c["code"] for c in found["violations"]] == ["R2"]
-    assert run("space", path, "why", json.dumps(POINTS[0])).exit_code == 0
-    empty = run("space", path, "why", "--where", "x == 8 and mode == 'small'")
+    assert run("why", path, json.dumps(POINTS[0])).exit_code == 0
+    empty = run("why", path, "--where", "x == 8 and mode == 'small'")
     assert (empty.exit_code, empty.stdout.splitlines()[0][:6]) == (1, "empty:")
-    assert run("space", path, "why").stdout.startswith("not empty: x=")
+    assert run("why", path).stdout.startswith("not empty: x=")
 
     point = write(tmp_path, "point.json", bad)
-    fixed = json.loads(run("space", path, "fix", point, "-n", "2", "--format", "json").stdout)
+    fixed = json.loads(run("fix", path, point, "-n", "2", "--format", "json").stdout)
     assert all(f["configuration"] in POINTS for f in fixed["fixes"])
     assert len(fixed["fixes"]) == 2
-    text = run("space", path, "fix", point, "--keep", "x")
-    assert text.stdout.splitlines()[1] == "   mode: 'small' -> 'fast'"
-    stuck = run("space", path, "fix", point, "--keep", "x,mode")
-    assert (stuck.exit_code, stuck.stdout.splitlines()[0]) == (1, "nothing legal keeps x, mode")
+    text = run("fix", path, point, "--keep", "x")
+    assert text.stdout.splitlines()[2:] == ["       - mode = 'small'", "       + mode = 'fast'"]
+    stuck = run("fix", path, point, "--keep", "x,mode")
+    assert (stuck.exit_code, stuck.stdout.splitlines()[1]) == (1, "  nothing legal keeps x, mode")
 
-    lint = run("space", path, "lint", "--format", "json")
+    lint = run("lint", path, "--format", "json")
     assert lint.exit_code == 1
     assert ("LINT003", "R3") in {
         (f["code"], f["subject"]) for f in json.loads(lint.stdout)["findings"]
     }
-    assert "(x >= 1) rejects no candidate" in run("space", path, "lint").stdout
+    assert "(x >= 1) rejects no candidate" in run("lint", path).stdout
 
 
 @pytest.mark.parametrize(
@@ -145,7 +143,7 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
 )
 def test_a_faulty_file_is_one_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     path = write(tmp_path, "a.json", {**SPACE, **change})
-    result = run("space", path, "count")
+    result = run("count", path)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"error: {path}:")
     assert said in result.stderr
@@ -157,8 +155,8 @@ def test_large_integers_are_exact_or_refused(tmp_path: Path) -> None:
     values = [0.5, 12345678901234567891, 3]
     space = {"variables": [{"name": "a", "values": values}], "constraints": ["a > 3"]}
     path = write(tmp_path, "a.json", space)
-    assert run("space", path, "enumerate").stdout == '{"a": 12345678901234567891}\n'
-    refused = run("space", path, "enumerate", "-o", str(tmp_path / "a.parquet"))
+    assert run("enumerate", path).stdout == '{"a": 12345678901234567891}\n'
+    refused = run("enumerate", path, "-o", str(tmp_path / "a.parquet"))
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert "parquet cannot hold these values" in refused.stderr
 
@@ -167,19 +165,18 @@ def test_large_integers_are_exact_or_refused(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["no-such.json", "count"], "No such file"),
-        (["a.json", "cuont"], "unknown action 'cuont': did you mean 'count'"),
         (["a.json", "enumerate", "--format", "names"], "no kernel names"),
         (["a.json", "count", "--by", "modes"], "unknown field 'modes': did you mean 'mode'"),
-        (["a.json", "sample", "--by", "mode"], "does not go with sample"),
-        (["a.json", "count", "--limit", "3"], "--limit does not go with count: it is for enumer"),
-        (["a.json", "count", "--fields", "x"], "--fields does not go with count"),
-        (["a.json", "count", '{"x": 1}'], "POINT does not go with count: it is for why or fix"),
-        (["a.json", "enumerate", "--seed", "3"], "--seed does not go with enumerate"),
-        (["a.json", "lint", "--shard", "1/2"], "--shard does not go with lint"),
+        (["a.json", "sample", "--by", "mode"], "no such option"),
+        (["a.json", "count", "--limit", "3"], "no such option"),
+        (["a.json", "count", "--fields", "x"], "no such option"),
+        (["a.json", "count", '{"x": 1}'], "unexpected extra argument"),
+        (["a.json", "enumerate", "--seed", "3"], "no such option"),
+        (["a.json", "lint", "--shard", "1/2"], "no such option"),
         (["a.json", "count", "--by", "x", "--shard", "1/2"], "--by counts the whole space"),
         (["a.json", "count", "--format", "jsno"], "unknown format 'jsno': did you mean 'json'"),
         (["a.json", "why", "--format", "csv"], "unknown format 'csv'"),
-        (["a.json", "fix"], "fix what?"),
+        (["a.json", "fix"], "missing POINT"),
         (["a.json", "why", "{3}"], "not a JSON object of values"),
         (["a.json", "why", "no.json"], "No such file"),
         (["a.json", "why", '{"x": 1, "y": 2, "mod": "fast"}'], "unknown field 'mod': did you mean"),
@@ -192,9 +189,58 @@ def test_mistakes(
 ) -> None:
     write(tmp_path, "a.json", SPACE)
     monkeypatch.chdir(tmp_path)
-    result = run("space", *words)
+    file, action, *more = words
+    result = run(action, file, *more)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert said in result.stderr
+
+
+def test_the_older_form_is_the_same_and_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", SPACE)
+    for action, *words in (
+        ["count", "--by", "mode", "--format", "csv"],
+        ["enumerate", "--limit", "3"],
+        ["why", json.dumps(POINTS[0])],
+        ["fix", "--keep", "x", json.dumps({"x": 8, "y": 1, "mode": "small"})],
+        ["lint"],
+    ):
+        new, old = run(action, path, *words), run("space", path, action, *words)
+        assert (old.exit_code, old.stdout) == (new.exit_code, new.stdout)
+        first = f"note: ckrules space FILE {action} is now ckrules {action} FILE\n"
+        assert old.stderr == first + new.stderr
+    wrong = run("space", path, "cuont")
+    assert wrong.exit_code == 2
+    assert "unknown action 'cuont': did you mean 'count'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["count", "--arch", "gfx942"], "--arch does not go with a file that describes a space"),
+        (["count", "--ck", "2025.11"], "--ck does not go with a file that describes a space"),
+        (["enumerate", "--distinct"], "--distinct"),
+        (["enumerate", "--best", "3"], "--best does not go with a file that describes a space"),
+        (["enumerate", "--summary"], "--summary does not go with a file that describes a space"),
+        (["sample", "--names", "aiter"], "no kernel names"),
+        (["why", '{"x": 1}', "{}"], "one point is needed, not 2"),
+        (["fix", '{"x": 1}', "--arch", "gfx942"], "--arch does not go with a file"),
+    ],
+)
+def test_options_about_kernels_do_not_go_with_a_file(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    action, *more = words
+    result = run(action, write(tmp_path, "a.json", SPACE), *more)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert said in result.stderr
+
+
+def test_lists_of_kernels_are_no_spaces(tmp_path: Path) -> None:
+    assert is_space(write(tmp_path, "a.json", SPACE))
+    assert is_space(write(tmp_path, "b.json", {"a": [1], "b": ["x", "y"]}))
+    assert not is_space(write(tmp_path, "c.json", {"kernels": ["grouped_conv_fwd_fp16"]}))
+    assert not is_space(write(tmp_path, "d.json", {"a": [{"b": 1}]}))
+    assert not is_space(str(tmp_path / "none.json"))
 
 
 @given(cut=st.integers(0, 600), extra=st.sampled_from(["", "]", "}", '"', "1e999", "\n"]))

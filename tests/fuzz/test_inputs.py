@@ -145,7 +145,7 @@ def test_settings(folder: Path, data: bytes) -> None:
         found = SettingsResolver({}, config=path, environment={}).of(folder)
         assert set(found.values) == set(KEYS)
         assert list(found.lines())
-        Checker(SettingsResolver({}, config=path, environment={})).context("a.json")
+        Checker(SettingsResolver({}, config=path, environment={})).context(Path("."))
     except CkrulesError as error:
         said = str(error)
     assert said

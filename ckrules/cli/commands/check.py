@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ckrules.checking.verdict import ItemVerdict, Tally
 from ckrules.cli.formats import by_suffix, format_option, output_option
 from ckrules.cli.group import session
 from ckrules.cli.options import (
+    ParamType,
     Words,
     arch_file_option,
     arch_option,
@@ -27,8 +29,7 @@ from ckrules.cli.options import (
 )
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
-from ckrules.readers import Entry, Problem, Remark
-from ckrules.readers.inputs import INLINE, STDIN, is_inline
+from ckrules.readers import Entry, Input, Problem, Remark
 from ckrules.readers.source import MAX_TEXT
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
@@ -44,6 +45,9 @@ _SUFFIXES = {
 }
 _FOR_READING = ("full", "concise")  # reports of people; others mark each repair
 _LINKING = (*_FOR_READING, "sarif")
+#: The formats of one object a configuration.
+_OBJECTS = ("json", "jsonl")
+_ONLY = ("variant", "dtype", "layout")
 _SHOWN = 20  # lines about unreadable entries; the rest is counted
 
 GROUP = "check"
@@ -68,6 +72,118 @@ GPU of those that name none. Settings: docs/check.md.
 Exit codes: 0 nothing of severity error was found, 1 something was, 2 something
 could not be read, 3 there was no configuration.
 """
+
+
+@dataclass(frozen=True)
+class CheckArguments:
+    """The options of ``ckrules check`` by name, as the help says them."""
+
+    inputs: tuple[str, ...]
+    archs: tuple[str, ...]
+    form: str | None
+    verdicts: bool
+    resources: bool
+    problem: str | None
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    select: tuple[str, ...] | None
+    extend_select: tuple[str, ...] | None
+    ignore: tuple[str, ...] | None
+    baseline: str | None
+    write_baseline: bool
+    prune_baseline: bool
+    config: str | None
+    isolated: bool
+    show_settings: bool
+    show_files: bool
+    force_exclude: bool
+    allow_empty: bool
+    exit_zero: bool
+    input_format: str | None
+    tile_reading: str | None
+    only: Mapping[str, str]
+    stdin_filename: str
+    output: str | None
+    quiet: bool
+    ck: str | None
+    profile: str | None
+    arch_files: tuple[str, ...]
+
+    @property
+    def report(self) -> str:
+        """The form of the report: as asked for, by the file's suffix, or the usual one.
+
+        Raises:
+            UsageError: For one that has no object a configuration, where these are asked for.
+        """
+        form = self.form or by_suffix(self.output, _SUFFIXES)
+        if self.verdicts:
+            form = form or "jsonl"
+            if form not in _OBJECTS:
+                raise UsageError(f"--verdicts writes {' or '.join(_OBJECTS)}, not {form}")
+        to_terminal = self.output is None and is_terminal(sys.stdout)
+        return form or ("full" if to_terminal else "concise")
+
+    @property
+    def for_baseline(self) -> bool:
+        """Whether findings go to the baseline, and not to a report."""
+        return self.write_baseline or self.prune_baseline
+
+    def resolver(self, arch: str | None) -> SettingsResolver:
+        """Where settings come from; ``arch`` is the GPU of configurations that name none."""
+        options = {
+            "arch": arch,
+            "arch-paths": self.arch_files or None,
+            "baseline": self.baseline,
+            "ck": self.ck,
+            "extend-select": self.extend_select,
+            "ignore": self.ignore,
+            "profile": self.profile,
+            "select": self.select,
+            "tile-reading": self.tile_reading,
+        }
+        config = Path(self.config) if self.config else None
+        return SettingsResolver(options, config=config, isolated=self.isolated)
+
+    def one_gpu(self) -> None:
+        """Refuses several GPUs for what changes files.
+
+        Raises:
+            UsageError: If there are several.
+        """
+        changing = {
+            "--fix": self.fix,
+            "--diff": self.diff,
+            "--write-baseline": self.write_baseline,
+            "--prune-baseline": self.prune_baseline,
+        }
+        if len(self.archs) > 1 and (asked := [name for name, said in changing.items() if said]):
+            raise UsageError(f"{asked[0]} takes one GPU: {', '.join(self.archs)}")
+
+
+class _Only(ParamType):
+    """``dtype=fp16,…``: fields of files of ranges, each with its value."""
+
+    name = "dtype=fp16,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, str]:
+        """The values by field."""
+        found: dict[str, str] = {}
+        for part in value.split(",") if value and isinstance(value, str) else ():
+            name, sign, word = part.strip().partition("=")
+            if name not in _ONLY:
+                raise UsageError(f"--only: {unknown('field', name, _ONLY)}")
+            if not sign or not word:
+                raise UsageError(f"--only: {name} has no value")
+            if name in found:
+                raise UsageError(f"--only: {name} is given twice, and takes one value")
+            if word not in (known := known_values(name)):
+                raise UsageError(f"--only: {unknown(name, word, known)}")
+            found[name] = word
+        return found
 
 
 @click.command(epilog=EPILOG)
@@ -105,6 +221,8 @@ could not be read, 3 there was no configuration.
 @option("--tile-reading", metavar="gmn|mnk", help="How .tile(a, b, c) of macros is read.")
 @option(
     "--only",
+    type=_Only(),
+    default="",
     metavar="dtype=fp16,…",
     help="Of files of ranges, only kernels of this variant, dtype or layout.",
 )
@@ -114,97 +232,50 @@ could not be read, 3 there was no configuration.
 @option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")
 @arch_file_option
-def command(inputs: tuple[str, ...], **given: Any) -> int:
+def command(**options: Any) -> int:
     """Say which rules configurations break, and where."""
-    archs: tuple[str, ...] = given["archs"]
-    resolver = _resolver(given, next(iter(archs), None))
-    if given["show_settings"]:
-        return _show_settings(resolver, inputs)
-    if not inputs:
+    asked = CheckArguments(**options)
+    arch = next(iter(asked.archs), None)
+    resolver = asked.resolver(arch)
+    if asked.show_settings:
+        return _show_settings(resolver, asked.inputs)
+    if not asked.inputs:
         raise click.UsageError("missing argument 'INPUTS...'", click.get_current_context())
-    form = _form(given)
-    several = len(archs) > 1
-    stdin = sys.stdin.buffer.read() if "-" in inputs and (several or form == "full") else None
+    form = asked.report
+    asked.one_gpu()
+    several = len(asked.archs) > 1
+    stdin = sys.stdin.buffer.read() if "-" in asked.inputs and (several or form == "full") else None
 
-    def checker_for(arch: str | None) -> Checker:
+    def checker_for(resolver: SettingsResolver) -> Checker:
         return Checker(
-            _resolver(given, arch) if several else resolver,
-            input_format=given["input_format"],
-            stdin_name=given["stdin_filename"],
-            stdin=stdin,
-            resources=given["resources"],
-            force_exclude=given["force_exclude"],
-            problem=given["problem"],
-            only=_only(given["only"]),
-        )
+            resolver, asked.input_format, asked.stdin_filename, stdin, asked.resources,
+            asked.force_exclude, asked.problem, asked.only,
+        )  # fmt: skip
 
-    if several:
-        for name in ("fix", "diff", "write_baseline", "prune_baseline"):
-            if given[name]:
-                raise UsageError(f"--{name.replace('_', '-')} takes one GPU: {', '.join(archs)}")
-    checker = checker_for(next(iter(archs), None))
-    if given["show_files"]:
-        for argument in checker.arguments(inputs):
-            say(argument)
+    checker = checker_for(resolver)
+    if asked.show_files:
+        for found in checker.inputs(asked.inputs):
+            say(found.argument)
         return 0
-    if given["fix"] or given["diff"]:
-        changed = _repair(checker, inputs, given)
-        if given["diff"]:
-            return int(changed > 0 and not given["exit_zero"])
-    checkers = {a: checker_for(a) for a in archs} if several else {"": checker}
-    _tell_unknown(checker, archs)
-    return _report(checkers, inputs, form, stdin, given)
+    if asked.fix or asked.diff:
+        changed = _repair(checker, asked)
+        if asked.diff:
+            return int(changed > 0 and not asked.exit_zero)
+    by_arch = {arch: checker_for(asked.resolver(arch)) for arch in asked.archs if several}
+    _tell_unknown(checker, asked.archs)
+    if asked.for_baseline:
+        return _baselines(checker, asked)
+    return _report(by_arch or {"": checker}, form, asked)
 
 
 def _tell_unknown(checker: Checker, archs: Sequence[str]) -> None:
     """Says which of the GPUs asked for the headers do not know, before every kernel is illegal."""
     if archs:
-        books = checker.context(".").books
+        books = checker.context(Path(".")).books
         asked = {books.plain_arch(a) for a in archs}
         for lacking in (g.lacking(books.ck) for g in books.gpus if g.name in asked):
             if lacking is not None:
                 note(f"note: {lacking}")
-
-
-def _only(text: str | None) -> dict[str, str]:
-    """The fields of ``--only`` with their values."""
-    found: dict[str, str] = {}
-    for part in (text or "").split(",") if text else ():
-        name, sign, value = part.strip().partition("=")
-        if name not in ("variant", "dtype", "layout"):
-            raise UsageError(f"--only: {unknown('field', name, ('variant', 'dtype', 'layout'))}")
-        if not sign or not value:
-            raise UsageError(f"--only: {name} has no value")
-        if name in found:
-            raise UsageError(f"--only: {name} is given twice, and takes one value")
-        if value not in (known := known_values(name)):
-            raise UsageError(f"--only: {unknown(name, value, known)}")
-        found[name] = value
-    return found
-
-
-def _resolver(given: dict[str, Any], arch: str | None) -> SettingsResolver:
-    options = {k: given[k] for k in ("ck", "profile", "select", "ignore", "baseline")}
-    options["arch"] = arch
-    options |= {"extend-select": given["extend_select"], "tile-reading": given["tile_reading"]}
-    options["arch-paths"] = given["arch_files"] or None
-    config = Path(given["config"]) if given["config"] else None
-    return SettingsResolver(options, config=config, isolated=given["isolated"])
-
-
-#: The formats of one object a configuration.
-_OBJECTS = ("json", "jsonl")
-
-
-def _form(given: dict[str, Any]) -> str:
-    form: str | None = given["form"] or by_suffix(given["output"], _SUFFIXES)
-    if given["verdicts"]:
-        form = form or "jsonl"
-        if form not in _OBJECTS:
-            raise UsageError(f"--verdicts writes {' or '.join(_OBJECTS)}, not {form}")
-    if form is None:
-        form = "full" if given["output"] is None and is_terminal(sys.stdout) else "concise"
-    return form
 
 
 def _show_settings(resolver: SettingsResolver, inputs: tuple[str, ...]) -> int:
@@ -214,66 +285,47 @@ def _show_settings(resolver: SettingsResolver, inputs: tuple[str, ...]) -> int:
     return 0
 
 
-def _report(
-    checkers: Mapping[str, Checker],
-    inputs: tuple[str, ...],
-    form: str,
-    stdin: bytes | None,
-    given: dict[str, Any],
-) -> int:
+def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -> int:
     """Writes the report of one GPU, or of several one after the other."""
     tallies, complaints = {arch: Tally() for arch in checkers}, _Complaints()
-    offers = Offers()
-    checker = next(iter(checkers.values()))
-    report, output = checks.report(form), given["output"]
-    baselines = given["write_baseline"] or given["prune_baseline"]
-    if baselines:
-        _need_baseline(checker, inputs)
+    offers, report = Offers(), checks.report(form)
+    offering = form in _FOR_READING and len(checkers) == 1 and not asked.quiet
 
     def seen() -> Iterator[ItemVerdict]:
-        for arch, verdict in _verdicts(checkers, inputs):
+        for arch, verdict in _verdicts(checkers, asked.inputs):
             tallies[arch].add(verdict)
             if isinstance(verdict.item, Problem) and not report.SHOWS_PROBLEMS:
                 complaints.add(verdict.item)
-            if form in _FOR_READING and len(checkers) == 1 and not (baselines or given["quiet"]):
+            if offering:
                 offers.add(verdict)
             yield verdict
 
-    if baselines:
-        for verdict in seen():
-            if isinstance(verdict.item, Problem) and report.SHOWS_PROBLEMS:
-                complaints.add(verdict.item)
-        complaints.finish()
-        return _write_baselines(checker, given["write_baseline"], tallies[""])
-    with text_output(output) as stream:
-        color = output is None and colored(session().color, sys.stdout)
+    checker = next(iter(checkers.values()))
+    with text_output(asked.output) as stream:
+        color = asked.output is None and colored(session().color, sys.stdout)
+        inputs = [Input.of(a, checker.stdin_name, checker.stdin) for a in asked.inputs]
+        settings = checker.context(inputs[0].folder).settings
         options = checks.ReportOptions(
-            verdicts=given["verdicts"],
+            verdicts=asked.verdicts,
             color=color,
             links=color and is_terminal(sys.stdout),
-            texts=_texts(inputs, stdin, given["stdin_filename"]),
-            docs_url=_docs_url(checker, inputs) if form in _LINKING else "",
+            texts=_texts(inputs),
+            docs_url=str(settings["docs-url"]) if form in _LINKING else "",
         )
         report.render(seen(), stream.write, options)
         stream.flush()
     complaints.finish()
-    return _finish(tallies, offers, given)
+    return _finish(tallies, offers, asked)
 
 
-def _texts(inputs: tuple[str, ...], stdin: bytes | None, stdin_name: str) -> dict[str, str]:
+def _texts(inputs: Sequence[Input]) -> dict[str, str]:
     """The texts of sources that are no files, for excerpts."""
-    texts: dict[str, str] = {}
-    if stdin is not None:
-        name = STDIN if stdin_name == "-" else stdin_name
-        texts[name] = stdin.decode("utf-8-sig", errors="replace")
-    inline = [i for i in inputs if is_inline(i)]
-    if len(inline) == 1:  # several have the same name
-        texts[INLINE] = inline[0]
-    return texts
-
-
-def _docs_url(checker: Checker, inputs: tuple[str, ...]) -> str:
-    return str(checker.context(inputs[0]).settings["docs-url"])
+    inline = sum(i.is_inline for i in inputs)  # several have the same name
+    return {
+        i.name: i.text.decode("utf-8-sig", errors="replace")
+        for i in inputs
+        if i.text is not None and not (i.is_inline and inline > 1)
+    }
 
 
 def _verdicts(
@@ -285,7 +337,7 @@ def _verdicts(
         yield from ((arch, verdict) for verdict in checker.verdicts(inputs))
         return
     told: set[str] = set()
-    plain = {a: checker.context(".").books.plain_arch(a) for a, checker in checkers.items()}
+    plain = {a: checker.context(Path(".")).books.plain_arch(a) for a, checker in checkers.items()}
     first = next(iter(checkers))
     for arch, checker in checkers.items():
         for verdict in checker.verdicts(inputs):
@@ -300,72 +352,72 @@ def _verdicts(
                 yield arch, verdict
 
 
-def _finish(tallies: Mapping[str, Tally], offers: Offers, given: dict[str, Any]) -> int:
+def _finish(tallies: Mapping[str, Tally], offers: Offers, asked: CheckArguments) -> int:
     """The summary, a line a GPU, what could be repaired, and the exit code."""
     seen = [t for t in tallies.values() if t.configurations or t.remarks or t.unreadable]
     for arch, tally in tallies.items():
-        if tally in seen and not given["quiet"]:
+        if tally in seen and not asked.quiet:
             note(f"{arch}: {tally.summary()}" if arch else tally.summary())
     if offered := offers.sentence():
         note(offered)
     if any(t.unreadable for t in tallies.values()):
         return 2
     if any(t.failing for t in tallies.values()):
-        return 0 if given["exit_zero"] else 1
-    if not any(t.configurations for t in tallies.values()) and not given["allow_empty"]:
+        return 0 if asked.exit_zero else 1
+    if not any(t.configurations for t in tallies.values()) and not asked.allow_empty:
         note("no configurations found")
         return 3
     return 0
 
 
-def _repair(checker: Checker, inputs: tuple[str, ...], given: dict[str, Any]) -> int:
+def _repair(checker: Checker, asked: CheckArguments) -> int:
     """Makes or shows the repairs; returns how many edits there are."""
     from ckrules.checking.edits import difference, edited
 
     changed = files = 0
-    only_show, unsafe = given["diff"], given["unsafe_fixes"]
-    for path, edits in checker.edits(inputs, unsafe=unsafe):
+    for path, edits in checker.edits(asked.inputs, unsafe=asked.unsafe_fixes):
         old = opening.read(path, MAX_TEXT)
         new = edited(old, edits)
         changed, files = changed + len(edits), files + 1
-        if only_show:
+        if asked.diff:
             click.echo(visible_source(difference(path, old, new)), nl=False)
         else:
             with binary_output(path) as stream:
                 stream.write(new)
     if changed:
-        done = "can be repaired" if only_show else "repaired"
+        done = "can be repaired" if asked.diff else "repaired"
         note(f"{count(changed, 'finding')} {done} in {count(files, 'file')}")
-    if only_show and not unsafe and not given["quiet"]:  # after --fix the report says it
-        more = sum(len(edits) for _, edits in checker.edits(inputs, unsafe=True)) - changed
+    if asked.diff and not asked.unsafe_fixes and not asked.quiet:  # after --fix the report says it
+        more = sum(len(edits) for _, edits in checker.edits(asked.inputs, unsafe=True)) - changed
         if more > 0:
             note(f"{count(more, 'repair')} more with --unsafe-fixes")
     return changed
 
 
-def _need_baseline(checker: Checker, inputs: tuple[str, ...]) -> None:
-    """Gives every context a baseline, beside the settings where none is named."""
+def _baselines(checker: Checker, asked: CheckArguments) -> int:
+    """Writes the findings to their baselines, beside the settings where none is named."""
     from ckrules.checking.baseline import NAME, Baseline
 
-    for argument in checker.arguments(inputs):
-        if argument == "-" or is_inline(argument):
+    for found in checker.inputs(asked.inputs):
+        if found.argument == "-" or found.is_inline:
             raise UsageError("standard input and JSON objects have no baseline")
-        context = checker.context(argument)
+        context = checker.context(found.folder)
         if context.baseline is None:
             context.baseline = Baseline.load(context.settings.root / NAME)
-
-
-def _write_baselines(checker: Checker, anew: bool, tally: Tally) -> int:
-    if tally.unreadable:
-        raise UsageError(f"no baseline written: {tally.unreadable:,} could not be read")
-    for context in checker.contexts:
-        if context.baseline is None:
-            continue
-        text = context.baseline.written() if anew else context.baseline.pruned()
-        with text_output(str(context.baseline.path)) as stream:
+    unreadable, complaints = 0, _Complaints()
+    for verdict in checker.verdicts(asked.inputs):
+        if isinstance(verdict.item, Problem):
+            complaints.add(verdict.item)
+            unreadable += 1
+    complaints.finish()
+    if unreadable:
+        raise UsageError(f"no baseline written: {unreadable:,} could not be read")
+    for baseline in [c.baseline for c in checker.contexts if c.baseline is not None]:
+        text = baseline.written() if asked.write_baseline else baseline.pruned()
+        with text_output(str(baseline.path)) as stream:
             stream.write(text)
         entries = text.count('"code"')
-        note(f"{context.baseline.path}: {count(entries, 'entry')}")
+        note(f"{baseline.path}: {count(entries, 'entry')}")
     return 0
 
 

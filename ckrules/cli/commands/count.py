@@ -7,15 +7,29 @@ import click
 from ckrules.cli.counts import FORMS, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import Shard, Words, known_columns, option
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
 
+EPILOG = """\b
+FILE describes a space of its own: {"variables": [{"name": ..., "values": [...]}, ...],
+"constraints": ["Python expressions over the names", ...]}, T1 ("ConfigurationSpace"),
+{"tune_params": ..., "restrictions": [...]}, a cache file of Kernel Tuner (its points
+are what was measured), or {"name": [values], ...}. Of the options that select,
+--where goes with it.
 
-@click.command()
+\b
+Examples:
+  ckrules count --variant forward --arch gfx942 --by pipeline,scheduler
+  ckrules count gemm.json --by MWG,NWG
+"""
+
+
+@click.command(epilog=EPILOG)
 @space_options
 @distinct_option
+@file_argument
 @option(
     "--by", type=Words(known_columns), help="Count for each combination of these fields' values."
 )

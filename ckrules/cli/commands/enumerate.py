@@ -22,7 +22,7 @@ from ckrules.cli.emit import (
 )
 from ckrules.cli.options import Shard, limit_option, option, quiet_option
 from ckrules.cli.removed import lines
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
@@ -38,6 +38,7 @@ A terminal gets a table: the recommended kernels of the space first, then
 configurations from everywhere in it. Elsewhere all are written, by default as
 upstream kernel names, one a line. They break no rule of either severity, and come
 in the same order on every machine. --best takes those that are predicted fastest.
+FILE describes a space of its own (ckrules help count), which is written as JSON Lines.
 
 \b
 Examples:
@@ -53,6 +54,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @space_options
 @distinct_option
+@file_argument
 @listing_options
 @limit_option
 @option(
@@ -86,8 +88,12 @@ def command(
     quiet: bool,
 ) -> int:
     """List the configurations that break no rule."""
+    if request.by_file:
+        asked = {"--best": best, "--problem": problem, "--summary": summary or None}
+        if given := [name for name, value in asked.items() if value is not None]:
+            raise UsageError(f"{given[0]} does not go with a file that describes a space")
     if not request.by_catalog:  # catalogs are of families with names
-        listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
+        listing = listing.for_kernels(request.variant)
     if best is not None:
         if (limit, spread, shard) != (None, None, None):
             raise UsageError(
@@ -99,9 +105,10 @@ def command(
     if spread is not None and (limit is not None or shard is not None):
         raise UsageError("--spread takes the whole space: leave out --limit and --shard")
     if listing.to_terminal and (limit, spread, shard) == (None, None, None):
-        if first := recommended(request)[:TABLE_ROWS]:
+        first = [] if request.by_file else recommended(request)[:TABLE_ROWS]
+        if first:
             return _recommended(request, listing, first, summary=summary, quiet=quiet)
-        spread = TABLE_ROWS
+        spread = None if request.by_file else TABLE_ROWS
     if (listed := request.listing) is not None:
         from ckrules.cli.catalog_list import CatalogList
 
@@ -113,16 +120,16 @@ def command(
 
     columns = Columns(request.region.book, wanted_fields(listing), listing.style)
     space = request.region.space
-    several_gpus(listing, space.domains["arch"])
+    several_gpus(listing, space.domains.get("arch", ()))
     limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
     tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
     made = columns.chunks(tables, space.domains)
-    chunks = with_version(made, listing, request.books.ck)
+    chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
     if listing.to_terminal:
-        shown = _table(chunks, space, listing)
+        shown = _table(chunks, request, listing)
     else:
         shown = emit(chunks, columns.fields, listing, limit)
-    if not quiet:
+    if not quiet and not request.by_file:
         note(_summary(request, space, shown))
         note(_founded(request))
         note(_run(request))
@@ -224,14 +231,16 @@ def _cut(tables: Iterator[Mapping[str, Any]], limit: int) -> Iterator[Mapping[st
             return
 
 
-def _table(chunks: Iterator[Mapping[str, Any]], space: Space, listing: Listing) -> int:
+def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: Listing) -> int:
     """The first rows as a table; returns how many there are."""
     chunk = next(chunks, None)
     if chunk is None:
         return 0
-    show_table(chunk, listing, "", str(space.domains["variant"][0]))
+    rows = len(next(iter(chunk.values())))
+    title = f"{rows:,} of {count(request.region.space.count(), 'point')}" if request.by_file else ""
+    show_table(chunk, listing, title, request.variant)
     sys.stdout.flush()  # before the summary
-    return len(next(iter(chunk.values())))
+    return rows
 
 
 def _founded(request: Request) -> str:

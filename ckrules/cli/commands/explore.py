@@ -9,14 +9,14 @@ from contextlib import suppress
 import click
 
 from ckrules.cli.options import option
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
 GROUP = "explore"
 
 EPILOG = """\b
-FILE is a file that describes a space, as for ckrules space; without it, the options
+FILE is a file that describes a space, as for ckrules count; without it, the options
 that select say which kernels are meant.
 
 \b
@@ -34,9 +34,9 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("file", metavar="[FILE]", required=False)
 @space_options
 @distinct_option
+@file_argument
 @option(
     "--results",
     metavar="WHERE",
@@ -46,7 +46,6 @@ Examples:
 @option("--token", metavar="WORD", help="What the address must have [a new random one].")
 @option("--open/--no-browser", "opens", default=False, help="Open the page in the browser [no].")
 def command(
-    file: str | None,
     request: Request,
     results: str | None,
     port: int,
@@ -63,7 +62,7 @@ def command(
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError("the page needs a web server: pip install 'ckrules[explore]'") from None
-    if file is not None and results is not None:
+    if request.by_file and results is not None:
         raise UsageError("--results does not go with a file that describes a space")
     database = None
     if results is not None:
@@ -72,14 +71,9 @@ def command(
 
         database = find(results)
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
-    if file is not None:
-        from ckrules.cli.space_questions import region_of
-
-        region, options = region_of(file, request), {"FILE": (file,), **request.wheres()}
-        subject = Subject(region, None, region.title, options)
-    else:
-        region, options = request.region, request.command_line()
-        subject = Subject(region, request.books, request.title(), options, database)
+    books = None if request.by_file else request.books
+    title, options = request.title(), request.command_line()
+    subject = Subject(request.region, books, title, options, database)
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)

@@ -8,20 +8,23 @@ from typing import Any
 import click
 
 from ckrules.cli.answers import (
+    PointOfBook,
     Writer,
     answer_options,
     configurations,
     name_or_text,
+    point_in,
     source_lines,
     timeout_option,
-    title_of,
 )
 from ckrules.cli.options import Words, arch_option, option, rule_options
+from ckrules.cli.request import Request, where_option
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
 from ckrules.kernels.books import Books
+from ckrules.readers.space_file import is_space
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import count
 
@@ -35,6 +38,10 @@ ndim and layout keep their values unless --free names them. No fix has all
 changes of another one, and none that is left out is nearer.
 
 \b
+FILE describes a space of its own (ckrules help count); POINT is a JSON object of values
+by name, or a file of one.
+
+\b
 Examples:
   ckrules fix --arch gfx1201 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
   ckrules fix kernel.json --keep pipeline,tile_m -n 5 --weight vector_c=3
@@ -45,8 +52,10 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 
 
 @click.command(epilog=EPILOG)
-@click.argument("config")
+@click.argument("config", metavar="CONFIG | FILE POINT")
+@click.argument("point", metavar="", required=False)
 @arch_option
+@where_option
 @option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
 @option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
 @option(
@@ -64,6 +73,8 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 @rule_options
 def command(
     config: str,
+    point: str | None,
+    where: tuple[str, ...],
     books: Books,
     archs: tuple[str, ...],
     keep: tuple[tuple[str, ...], ...],
@@ -76,22 +87,22 @@ def command(
     """Find the nearest legal configurations."""
     from ckrules.reasoning.nearest import fix
 
-    items = configurations([config], books, archs)
-    if len(items) != 1:
-        hint = ": FILE#/kernels/3 is one of a file" if len(items) > 1 else ""
-        raise UsageError(f"one configuration is needed, not {len(items)}{hint}")
-    item = items[0]
-    books = books.at(item.ck)
-    book = books.of(item.variant)
+    if point is not None or is_space(config):
+        item, purpose = _of_file(config, point, Request(books, _where=where), archs), []
+    elif where:
+        raise UsageError("--where goes with a file that describes a space")
+    else:
+        item = _configuration(config, books, archs)
+        purpose = _purpose(item.book, str(item.point["variant"]))
     freed = {f for words in free for f in words}
-    for name in sorted(freed - book.fields.keys()):
-        raise unknown("field", name, book.fields)
-    kept = [f for f in _purpose(book, item.variant) if f not in freed]
+    for name in sorted(freed - item.book.fields.keys()):
+        raise unknown("field", name, item.book.fields)
+    kept = [f for f in purpose if f not in freed]
     kept += [f for words in keep for f in words]
-    found = fix(book, item.point, n=n, keep=kept, weights=_weights(weights), timeout=timeout)
+    found = fix(item.book, item.point, n=n, keep=kept, weights=_weights(weights), timeout=timeout)
 
     def lines() -> Iterator[str]:
-        yield title_of(item)
+        yield item.title
         for number, one in enumerate(found.fixes, 1):
             what = "already legal" if not one.changes else count(len(one.changes), "change")
             yield f"  {number}. {what}: {name_or_text(one.point)}"
@@ -99,14 +110,30 @@ def command(
                 yield f"       - {c.field} = {literal(c.before)}"
                 yield f"       + {c.field} = {literal(c.after)}"
         if found.obstacle is not None:
-            yield f"  nothing legal keeps {', '.join(found.kept)}"
+            yield f"  nothing legal keeps {', '.join(found.kept) or 'anything'}"
             yield f"  {found.obstacle.sentence()}"
             yield from source_lines(found.obstacle.rules)
         elif found.complete and len(found.fixes) < n:
             yield f"  there are no more than {len(found.fixes)}"
 
-    write({"ck": books.ck, "name": item.name, **found.to_dict()}, lines())
+    write({**item.named, **found.to_dict()}, lines())
     return 0 if found.fixes else 1
+
+
+def _configuration(config: str, books: Books, archs: tuple[str, ...]) -> PointOfBook:
+    items = configurations([config], books, archs)
+    if len(items) != 1:
+        hint = ": FILE#/kernels/3 is one of a file" if len(items) > 1 else ""
+        raise UsageError(f"one configuration is needed, not {len(items)}{hint}")
+    return PointOfBook.of(items[0], books)
+
+
+def _of_file(file: str, point: str | None, request: Request, archs: tuple[str, ...]) -> PointOfBook:
+    if point is None:
+        raise UsageError("missing POINT: a JSON object, or a file with one")
+    if archs:
+        raise UsageError("--arch does not go with a file that describes a space")
+    return point_in(request.of_file(file), [point])
 
 
 def _purpose(book: RuleBook, variant: str) -> list[str]:

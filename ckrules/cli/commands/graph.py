@@ -10,6 +10,7 @@ import click
 from ckrules.cli.formats import output_options
 from ckrules.cli.options import elsewhere, option, rule_options, topic_option
 from ckrules.cli.output import text_output
+from ckrules.cli.request import Request
 from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
 from ckrules.support.tables import aligned
@@ -28,6 +29,9 @@ _FORMATS = {
 GROUP = "check"
 
 EPILOG = """\b
+FILE describes a space of its own (ckrules help count), whose restrictions are drawn.
+
+\b
 Examples:
   ckrules graph
   ckrules graph --topic WAVE,TILE --format mermaid
@@ -36,12 +40,14 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
+@click.argument("file", metavar="[FILE]", required=False)
 @option("--variant", metavar="NAME", help="A variant of the operator [forward].")
 @topic_option
 @output_options(_FORMATS)
 @rule_options
 def command(
     books: Books,
+    file: str | None,
     variant: str | None,
     chosen_topics: tuple[str, ...],
     form: str,
@@ -51,7 +57,7 @@ def command(
     from ckrules.reasoning import drawing
     from ckrules.reasoning.graph import ConstraintGraph
 
-    book = books.of(variant)
+    book = books.of(variant) if file is None else Request(books).of_file(file).region.book
     chosen = [r for r in book.rules if not chosen_topics or r.topic in chosen_topics]
     if chosen_topics and not chosen:
         note(elsewhere(chosen_topics))

@@ -9,7 +9,7 @@ import click
 
 from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
 from ckrules.cli.options import Words, option
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request, file_argument, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.engine.expr import ENUM
 from ckrules.engine.expr.variables import Role, domain_of
@@ -36,7 +36,8 @@ Codes
 \b
 --profile dispatcher and --profile builder are linted together with what they
 filter: the kernels that a catalog lists (--catalog, default full). The options
-select the part of the space that is looked at.
+select the part of the space that is looked at. FILE describes a space of its own
+(ckrules help count).
 
 \b
 Examples:
@@ -57,6 +58,7 @@ def _codes() -> Sequence[str]:
 
 @click.command(epilog=EPILOG)
 @space_options
+@file_argument
 @option("--select", "chosen", type=Words(_codes, "finding"), help="Only findings with these codes.")
 @option("--ignore", "ignored", type=Words(_codes, "finding"), help="No findings with these codes.")
 @timeout_option(20)
@@ -90,7 +92,7 @@ def command(
     def lines() -> Iterator[str]:
         for f in report.findings:
             yield f"{f.code} [{f.severity}] {f.message}"
-            if f.code in ("LINT001", "LINT002"):
+            if request.by_file or f.code in ("LINT001", "LINT002"):
                 yield from source_lines(f.rules)
 
     write({**asked, **report.to_dict()}, lines())
@@ -114,6 +116,8 @@ def _side(request: Request) -> tuple[Region, dict[str, Any]]:
     from ckrules.constraints.catalogs.stages import PROFILES
 
     filters = set(PROFILES.values()) - {"legal"}
+    if request.by_file:
+        return request.region, request.to_dict()
     listed = request.by_catalog or request.family != load(_FILTERED).family
     if request.books.profile in filters and not listed:
         request = request.changed(catalog=_FILTERED)

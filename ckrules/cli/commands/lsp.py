@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -71,5 +72,5 @@ def _editor(given: Mapping[str, str | None]) -> Editor:
         words = Glossary(books)
         return line_about(lambda word: words.find(word)[2].line)
 
-    checker().context(".")  # faulty options are said before a text is opened
+    checker().context(Path("."))  # faulty options are said before a text is opened
     return Editor(checker, about)

@@ -24,7 +24,7 @@ GROUP = "explore"
 EPILOG = """\b
 WHAT is one of
   space               the part that the options select (with --catalog: a catalog)
-  space FILE          a space that a file describes, as for ckrules space
+  space FILE          a space that a file describes, as for ckrules count
   catalog NAME|FILE   what a catalog or a file of kernels lists
   results WHERE       a folder that was built, or a results database
   certification FILE  what ckrules certify wrote with --format json or --record
@@ -92,10 +92,9 @@ def command(
         if problem or product or model:
             option = "--problem" if problem else "--product" if product else "--model"
             raise UsageError(f"{option} does not go with a file that describes a space")
-        from ckrules.cli.space_questions import region_of
         from ckrules.report.space import of_file as of_space_file
 
-        found = of_space_file(region_of(words[0], request), seed)
+        found = of_space_file(request.of_file(words[0]).region, seed)
     elif kind == "diff":
         found = _difference(words, request)
     else:

@@ -21,7 +21,7 @@ from ckrules.cli.emit import (
 )
 from ckrules.cli.options import limit_option, option, quiet_option
 from ckrules.cli.removed import number
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
@@ -35,6 +35,7 @@ GROUP = "explore"
 @click.command()
 @space_options
 @distinct_option
+@file_argument
 @listing_options
 @limit_option
 @option("--seed", type=int, help="The same seed draws the same configurations [a random one].")
@@ -54,7 +55,7 @@ def command(
 ) -> int:
     """Draw configurations uniformly, without repeats; 10 where no --limit says more."""
     if not request.by_catalog:  # catalogs are of families with names
-        listing = listing.for_kernels(str(request.region.space.domains["variant"][0]))
+        listing = listing.for_kernels(request.variant)
     n = 10 if limit is None else limit
     seed = secrets.randbelow(2**32) if seed is None else seed
     if (listed := request.listing) is not None:
@@ -67,7 +68,7 @@ def command(
 
     columns = Columns(request.region.book, wanted_fields(listing), listing.style)
     space = request.region.space
-    several_gpus(listing, space.domains["arch"])
+    several_gpus(listing, space.domains.get("arch", ()))
     met = ""
     if pairs:
         points, met = _pairs(request, limit, seed)
@@ -75,9 +76,9 @@ def command(
     else:
         shown = min(n, space.count())
         made = columns.chunks((table for table, _ in space.sample_tables(n, seed)), space.domains)
-    chunks = with_version(made, listing, request.books.ck)
+    chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
     if listing.to_terminal and 0 < shown <= TABLE_ROWS * 10:
-        show_table(next(iter(chunks)), listing, "", str(space.domains["variant"][0]))
+        show_table(next(iter(chunks)), listing, "", request.variant)
     else:
         emit(chunks, columns.fields, listing, shown)
     if not quiet:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckrules.cli.answers import (
+    PointOfBook,
     Writer,
     answer_options,
     configurations,
     name_or_text,
+    point_in,
     source_lines,
     timeout_option,
-    title_of,
 )
 from ckrules.cli.options import option
 from ckrules.cli.request import Request, space_options
+from ckrules.readers.space_file import is_space
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 GROUP = "check"
 
 EPILOG = """\b
-CONFIG is a kernel name, a file, - or a JSON object. Without it, the options
+CONFIG is a kernel name, a file, - or a JSON object. FILE describes a space of its own
+(ckrules help count); POINT is a JSON object of values by name, or a file of one; why
+without it says why the space is empty. Without both, the options
 describe a region: why no legal configuration is in it, or one that is. With
 --catalog: how many kernels each stage leaves, and which rules remove the rest.
 
@@ -42,7 +46,7 @@ Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
 
 
 @click.command(epilog=EPILOG)
-@click.argument("configs", nargs=-1, metavar="[CONFIG]...")
+@click.argument("configs", nargs=-1, metavar="[CONFIG]... | FILE [POINT]")
 @space_options
 @option(
     "--deep",
@@ -59,8 +63,12 @@ def command(
     write: Writer,
 ) -> int:
     """Say why a configuration is illegal, or why a region is empty."""
-    if configs:
-        return _points(configs, request, deep, timeout, write)
+    if configs and is_space(configs[0]):
+        request, configs = request.of_file(configs[0]), configs[1:]
+        if configs:
+            return _points([point_in(request, configs)], deep, timeout, write)
+    elif configs:
+        return _points(_configurations(configs, request), deep, timeout, write)
     if deep:
         raise UsageError("--deep needs a configuration")
     if request.whole:
@@ -71,13 +79,14 @@ def command(
 
     region = request.region
     found = why_region(region.book, region.fixed, region.where, timeout=timeout)
-    write({**request.to_dict(), **found.to_dict()}, _region_lines(found))
+    write({**request.to_dict(), **found.to_dict()}, _region_lines(found, request))
     return 1 if found.empty else 0
 
 
-def _region_lines(found: WhyRegion) -> Iterator[str]:
+def _region_lines(found: WhyRegion, request: Request) -> Iterator[str]:
     if found.witness is not None:
-        yield f"not empty: {name_or_text(found.witness)} on {found.witness.get('arch')}"
+        gpu = "" if request.by_file else f" on {found.witness.get('arch')}"
+        yield f"not empty: {name_or_text(found.witness)}{gpu}"
     elif found.conflict is not None:
         yield f"empty: {found.conflict.sentence()}"
         yield from (f"  {line}" for line in found.numbers)
@@ -114,27 +123,22 @@ def _listed(request: Request, write: Writer) -> int:
     return 0 if listing.points else 1
 
 
-def _points(
-    configs: tuple[str, ...],
-    request: Request,
-    deep: bool,
-    timeout: float,
-    write: Writer,
-) -> int:
+def _configurations(configs: Sequence[str], request: Request) -> list[PointOfBook]:
+    archs = request.only("arch", beside="a configuration").get("arch", ())
+    found = configurations(configs, request.books, archs)
+    if not found:
+        raise UsageError("no configurations found")
+    return [PointOfBook.of(config, request.books) for config in found]
+
+
+def _points(items: Sequence[PointOfBook], deep: bool, timeout: float, write: Writer) -> int:
     from ckrules.reasoning.why import why
 
-    archs = request.only("arch", beside="a configuration").get("arch", ())
-    items = configurations(configs, request.books, archs)
-    if not items:
-        raise UsageError("no configurations found")
-    answers = [
-        why(request.books.at(c.ck).of(c.variant), c.point, deep=deep, timeout=timeout)
-        for c in items
-    ]
+    answers = [why(item.book, item.point, deep=deep, timeout=timeout) for item in items]
 
     def lines() -> Iterator[str]:
-        for config, answer in zip(items, answers, strict=True):
-            yield title_of(config)
+        for item, answer in zip(items, answers, strict=True):
+            yield item.title
             if answer.legal:
                 yield "  legal: no rule is broken"
                 continue
@@ -148,6 +152,6 @@ def _points(
                 more = [r for r in answer.core.rules if r.code not in seen]
                 yield from source_lines(more)
 
-    shown = [{"name": c.name, **a.to_dict()} for c, a in zip(items, answers, strict=True)]
+    shown = [{**i.named, **a.to_dict()} for i, a in zip(items, answers, strict=True)]
     write(shown[0] if len(shown) == 1 else shown, lines())
     return 0 if all(a.legal for a in answers) else 1
