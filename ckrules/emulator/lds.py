@@ -24,10 +24,22 @@ _MANY = _WAVES - 1
 class Touch:
     """An access whose wait has not come: its parts belong to what comes after a barrier, too."""
 
-    rows: Numbers
+    rows: Numbers | None
+    """Of which block each row of parts is; None where all blocks touched the same parts."""
     units: Numbers
     writes: bool
     atomic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """An access at the same addresses of all blocks, as nearly all are."""
+
+    places: Numbers
+    """Byte offsets of active lanes."""
+    lanes: Numbers | None
+    """Which lanes these are; None for all of them."""
+    units: Numbers
 
 
 @dataclass
@@ -56,23 +68,36 @@ class Lds:
     _atomic: NDArray[np.int32] = field(init=False)
     """In which epoch parts were last written by atomics."""
     _atomics: bool = False
+    _alike: bool = True
+    """Whether all blocks touched the same parts so far: one row then stands for all."""
 
     def __post_init__(self) -> None:
         self._stride = -(-self.size // 16) * 16 + 16
         self.bytes = np.full((self.blocks, self._stride), self.fill, np.uint8)
+        self._words = self.bytes.view(np.uint32)
+        self._every = np.arange(self.blocks)
         parts = self._stride // self.unit
-        self._written = np.zeros((self.blocks, parts), np.int32)
-        self._read = np.zeros((self.blocks, parts), np.int32)
+        self._written = np.zeros((1, parts), np.int32)
+        self._read = np.zeros((1, parts), np.int32)
         self._atomic = np.zeros((self.blocks, parts), np.int32)
 
-    def load(self, c: Cohort, address: Numbers, size: int) -> NDArray[np.uint32]:
-        """What active lanes read: (block, lane, dword); zero for others and outside of the LDS."""
-        rows, places, where = self._active(c, address, size)
+    def load(
+        self, c: Cohort, address: Numbers, size: int
+    ) -> tuple[NDArray[np.uint32], list[Touch]]:
+        """What active lanes read, and what the access leaves behind until its wait.
+
+        Data are (block, lane, dword), zero for other lanes and outside of the LDS.
+        """
         self._watched(c, address, size, writes=False)
+        if (own := self._shared(c, address, size)) and (data := self._load_shared(c, own, size)):
+            return data
+        self._part()
+        rows, places, where = self._active(c, address, size)
         result = np.zeros((*c.exec.shape, max(1, size // 4)), np.uint32)
-        if not len(rows):
-            return result
         units = self._touched(places, size)
+        touched = [Touch(rows, units, writes=False)]
+        if not len(rows):
+            return result, touched
         stamps = self._written[rows[:, None], units]
         mine = self.epoch * _WAVES + c.wave
         if (stamps == 0).any():
@@ -84,21 +109,52 @@ class Lds:
         bad = self._by_others(stamps, mine) & ~alike
         if bad.any():
             self._tell(FaultKind.LDS_RACE, c, where, places, bad.any(axis=1), stamps, "reads")
-        self._note_read(rows, units, mine)
+        self._note_read((rows[:, None], units), mine)
         result[where] = self._gather(rows, places, size)
-        return result
+        return result, touched
 
-    def store(self, c: Cohort, address: Numbers, data: NDArray[np.uint32], size: int) -> None:
-        """Writes what active lanes give: (block, lane, dword).
+    def _load_shared(
+        self, c: Cohort, own: _Shared, size: int
+    ) -> tuple[NDArray[np.uint32], list[Touch]] | None:
+        """`load` of all blocks; None, and nothing done, where there may be a fault."""
+        stamps = self._written[0, own.units]
+        mine = self.epoch * _WAVES + c.wave
+        if not stamps.all() or (self._by_others(stamps, mine) & (stamps % _WAVES != _MANY)).any():
+            return None
+        self._note_read((0, own.units), mine)
+        if size >= 4:
+            at = (own.places >> 2) + np.arange(size // 4)[:, None]
+            found = self._words.take(at, axis=1).swapaxes(1, 2)
+        else:
+            found = self.bytes.take(own.places, axis=1).astype(np.uint32)
+            if size == 2:
+                upper = self.bytes.take(own.places + 1, axis=1).astype(np.uint32)
+                found |= upper << np.uint32(8)
+            found = found[..., None]
+        if own.lanes is not None:
+            result = np.zeros((*c.exec.shape, found.shape[-1]), np.uint32)
+            result[:, own.lanes] = found
+            found = result
+        return found, [Touch(None, own.units, writes=False)]
+
+    def store(
+        self, c: Cohort, address: Numbers, data: NDArray[np.uint32], size: int
+    ) -> list[Touch]:
+        """Writes what active lanes give, (block, lane, dword); what it leaves until its wait.
 
         What holds the same already may be written by several waves: tiles with fewer rows than
         threads are loaded and stored twice.
         """
-        rows, places, where = self._active(c, address, size)
         self._watched(c, address, size, writes=True)
-        if not len(rows):
-            return
+        own = self._shared(c, address, size)
+        if own and (touched := self._store_shared(c, own, data, size)):
+            return touched
+        self._part()
+        rows, places, where = self._active(c, address, size)
         units = self._touched(places, size)
+        touched = [Touch(rows, units, writes=True)]
+        if not len(rows):
+            return touched
         mine = self.epoch * _WAVES + c.wave
         at = rows[:, None], units
         if self._atomics:
@@ -121,6 +177,56 @@ class Lds:
             self.bytes.view(np.uint32)[rows[:, None], words] = values
         else:
             self.bytes[rows[:, None], places[:, None] + np.arange(size)] = each
+        return touched
+
+    def _store_shared(
+        self, c: Cohort, own: _Shared, data: NDArray[np.uint32], size: int
+    ) -> list[Touch] | None:
+        """`store` of all blocks; None, and nothing done, where there may be a fault."""
+        written, read = self._written[0, own.units], self._read[0, own.units]
+        mine = self.epoch * _WAVES + c.wave
+        alike = self._by_others(written, mine)
+        values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))
+        values = np.ascontiguousarray(values if own.lanes is None else values[:, own.lanes])
+        if size >= 4:
+            there, at = self._words, (own.places >> 2)[:, None] + np.arange(size // 4)
+        else:
+            there, at = self.bytes, own.places[:, None] + np.arange(size)
+            values = values.view(np.uint8)[..., :size]
+        others = alike | self._by_others(read, mine)
+        if others.any():
+            some = others.any(axis=1)
+            if (there[:, at[some]] != values[:, some]).any():
+                return None
+        self._written[0, own.units] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
+        there[:, at] = values
+        return [Touch(None, own.units, writes=True)]
+
+    def _shared(self, c: Cohort, address: Numbers, size: int) -> _Shared | None:
+        """An access as one of all blocks; otherwise each block has a row of its own from now on."""
+        if not self._alike:
+            return None
+        places, active = np.broadcast_to(address, c.exec.shape), c.exec[0]
+        if (
+            len(c.slots) == self.blocks
+            and (c.full or (active.any() and (c.exec == active).all()))
+            and (places == places[0]).all()
+            and (c.slots == self._every).all()
+        ):
+            lanes = None if c.full else active.nonzero()[0]
+            row = places[0].astype(np.int64) if lanes is None else places[0, lanes].astype(np.int64)
+            whole = size < 4 or not (row & 3).any()
+            if whole and row.min() >= 0 and row.max() + size <= self.size:
+                return _Shared(row, lanes, self._touched(row, size))
+        self._part()
+        return None
+
+    def _part(self) -> None:
+        """Gives each block a row of its own."""
+        if self._alike:
+            self._alike = False
+            self._written = np.repeat(self._written, self.blocks, axis=0)
+            self._read = np.repeat(self._read, self.blocks, axis=0)
 
     def _watched(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> None:
         if self.watch is not None:
@@ -151,6 +257,7 @@ class Lds:
         Atomics of several waves may follow each other in any order; with other accesses of other
         waves, and no barrier between, they are a race.
         """
+        self._part()
         rows, places, where = self._active(c, address, 4)
         old = np.zeros(c.exec.shape, np.uint32)
         if len(rows):
@@ -192,20 +299,28 @@ class Lds:
     def carry(self, c: Cohort, touches: list[Touch]) -> None:
         """Marks accesses that were not waited for before a barrier as made after it."""
         mine = self.epoch * _WAVES + c.wave
+        if len(c.slots) != self.blocks or any(t.rows is not None for t in touches):
+            self._part()
         for each in touches:
-            own = np.isin(each.rows, c.slots)
-            rows, units = each.rows[own], each.units[own]
-            if each.writes:
-                self._written[rows[:, None], units] = mine
-                if self._atomics:
-                    self._atomic[rows[:, None], units] = self.epoch if each.atomic else 0
+            at: tuple[Numbers | int, Numbers]
+            if each.rows is not None:
+                own = np.isin(each.rows, c.slots)
+                at = each.rows[own][:, None], each.units[own]
+            elif self._alike:
+                at = 0, each.units
             else:
-                self._note_read(rows, units, mine)
+                at = c.slots[:, None], each.units.ravel()
+            if each.writes:
+                self._written[at] = mine
+                if self._atomics:
+                    self._atomic[at] = self.epoch if each.atomic else 0
+            else:
+                self._note_read(at, mine)
 
     def _active(
         self, c: Cohort, address: Numbers, size: int, *, quiet: bool = False
     ) -> tuple[Numbers, Numbers, tuple[Numbers, ...]]:
-        places = np.broadcast_to(address, c.exec.shape)
+        places = np.broadcast_to(address, c.exec.shape).astype(np.int64)
         inside = c.exec & (places >= 0) & (places + size <= self.size)
         if not quiet and (inside != c.exec).any():
             lost = (c.exec & ~inside).nonzero()
@@ -217,8 +332,7 @@ class Lds:
         count = max(1, size // self.unit)
         return (places // self.unit)[:, None] + np.arange(count)
 
-    def _note_read(self, rows: Numbers, units: Numbers, mine: int) -> None:
-        at = rows[:, None], units
+    def _note_read(self, at: tuple[Numbers | int, Numbers], mine: int) -> None:
         before = self._read[at]
         several = (before // _WAVES == self.epoch) & (before != mine)
         self._read[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)

@@ -52,11 +52,11 @@ class Places:
 class LocalMemory(Protocol):
     """The LDS of a chunk, as instructions use it; see `ckrules.emulator.lds.Lds`."""
 
-    def load(self, c: Cohort, address: Values, size: int) -> Words:
-        """What active lanes read."""
+    def load(self, c: Cohort, address: Values, size: int) -> tuple[Words, list[Any]]:
+        """What active lanes read, and what the access leaves behind until its wait."""
 
-    def store(self, c: Cohort, address: Values, data: Words, size: int) -> None:
-        """Writes what active lanes give."""
+    def store(self, c: Cohort, address: Values, data: Words, size: int) -> list[Any]:
+        """Writes what active lanes give; what it leaves behind until its wait."""
 
     def combine(
         self, c: Cohort, address: Values, data: Words, compute: Callable[[Values, Values], Values]

@@ -95,7 +95,7 @@ def _in_order(d: Decoded, unit: str) -> bool:
 def read_parts(c: Cohort, places: Places, size: int) -> Values:
     """What is at places: (block, lane, dword), zero where nothing may be read."""
     if places.shared:
-        return c.chunk.lds.load(c, places.offsets[..., 0], size)
+        return c.chunk.lds.load(c, places.offsets[..., 0], size)[0]
     unit = 4 if size >= 4 else size
     result = np.zeros(places.offsets.shape, np.uint32)
     if places.private:
@@ -222,9 +222,7 @@ def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> R
         data = read_parts(c, where(c, size), size)
         start = c.s[Special.M0].astype(np.int64)[:, None] + step
         place = start + np.arange(c.lanes) * stride
-        lds = c.chunk.lds
-        lds.store(c, place, data, max(4, size))
-        touched = lds.touch(c, place, max(4, size), writes=True)
+        touched = c.chunk.lds.store(c, place, data, max(4, size))
         c.issue(counter, Outstanding(frozenset(), stamp=touched))
 
     return run

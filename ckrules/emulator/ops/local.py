@@ -70,7 +70,7 @@ def _address(op: Operand, offset: int) -> Callable[[Cohort], Values]:
     """
     get = vector_get(op, U32)
     step = np.uint32(offset)
-    return lambda c: (get(c) + step).astype(np.int64)
+    return lambda c: get(c) + step
 
 
 def _issued(c: Cohort, d: Decoded, loaded: frozenset[int], touched: list[Touch]) -> None:
@@ -86,9 +86,8 @@ def _load(d: Decoded, size: int, signed: bool, keeps: bool, high: bool) -> Run:
 
     def run(c: Cohort) -> None:
         place = address(c)
-        lds = c.chunk.lds
-        data = lds.load(c, place, size)
-        _issued(c, d, loaded, lds.touch(c, place, size, writes=False))
+        data, touched = c.chunk.lds.load(c, place, size)
+        _issued(c, d, loaded, touched)
         if size >= 4:
             put_dwords(c, target, data)
         else:
@@ -139,9 +138,8 @@ def _store(d: Decoded, size: int, high: bool) -> Run:
 
     def run(c: Cohort) -> None:
         place, values = address(c), data(c)
-        lds = c.chunk.lds
-        lds.store(c, place, values >> np.uint32(16) if high else values, size)
-        _issued(c, d, frozenset(), lds.touch(c, place, size, writes=True))
+        data_there = values >> np.uint32(16) if high else values
+        _issued(c, d, frozenset(), c.chunk.lds.store(c, place, data_there, size))
 
     return run
 
@@ -154,9 +152,9 @@ def _load_two(d: Decoded, size: int, stride: int) -> Run:
     def run(c: Cohort) -> None:
         lds, touched, both = c.chunk.lds, [], []
         for address in places:
-            place = address(c)
-            both.append(lds.load(c, place, size))
-            touched += lds.touch(c, place, size, writes=False)
+            data, own = lds.load(c, address(c), size)
+            both.append(data)
+            touched += own
         _issued(c, d, loaded, touched)
         for i, data in enumerate(both):
             put_dwords(c, Operand(target.file, target.index + i * words), data)
@@ -172,9 +170,7 @@ def _store_two(d: Decoded, size: int, stride: int) -> Run:
     def run(c: Cohort) -> None:
         lds, touched = c.chunk.lds, []
         for address, get in zip(places, data, strict=True):
-            place = address(c)
-            lds.store(c, place, get(c), size)
-            touched += lds.touch(c, place, size, writes=True)
+            touched += lds.store(c, address(c), get(c), size)
         _issued(c, d, frozenset(), touched)
 
     return run
@@ -189,10 +185,8 @@ def _load_transposed(d: Decoded, bits: int) -> Run:
     loaded = loaded_into(target)
 
     def run(c: Cohort) -> None:
-        place = address(c)
-        lds = c.chunk.lds
-        data = lds.load(c, place, 8)
-        _issued(c, d, loaded, lds.touch(c, place, 8, writes=False))
+        data, touched = c.chunk.lds.load(c, address(c), 8)
+        _issued(c, d, loaded, touched)
         put_dwords(c, target, transposed(data, bits))
 
     return run
