@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,8 +166,8 @@ class Lds:
         alike, seen = self._by_others(written, mine), self._by_others(read, mine)
         if alike.any() or seen.any():
             differs = self._differs(rows, places, each)
-            for touched, stamps in ((alike, written), (seen, read)):
-                bad = touched.any(axis=1) & differs
+            for others, stamps in ((alike, written), (seen, read)):
+                bad = others.any(axis=1) & differs
                 if bad.any():
                     self._tell(FaultKind.LDS_RACE, c, where, places, bad, stamps, "writes after")
             self._written[at] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
@@ -187,19 +188,22 @@ class Lds:
         mine = self.epoch * _WAVES + c.wave
         alike = self._by_others(written, mine)
         values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))
-        values = np.ascontiguousarray(values if own.lanes is None else values[:, own.lanes])
+        each: NDArray[Any] = np.ascontiguousarray(
+            values if own.lanes is None else values[:, own.lanes]
+        )
+        there: NDArray[Any]
         if size >= 4:
             there, at = self._words, (own.places >> 2)[:, None] + np.arange(size // 4)
         else:
             there, at = self.bytes, own.places[:, None] + np.arange(size)
-            values = values.view(np.uint8)[..., :size]
+            each = each.view(np.uint8)[..., :size]
         others = alike | self._by_others(read, mine)
         if others.any():
             some = others.any(axis=1)
-            if (there[:, at[some]] != values[:, some]).any():
+            if (there[:, at[some]] != each[:, some]).any():
                 return None
         self._written[0, own.units] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
-        there[:, at] = values
+        there[:, at] = each
         return [Touch(None, own.units, writes=True)]
 
     def _shared(self, c: Cohort, address: Numbers, size: int) -> _Shared | None:
