@@ -1,4 +1,4 @@
-"""Hold the facts of one GPU file against each other; a contradiction is an error with a place."""
+"""Check the facts of one GPU file against each other; a contradiction is an error with a place."""
 
 from __future__ import annotations
 

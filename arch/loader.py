@@ -62,7 +62,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
     """The GPU that the bytes of one file describe; ``name`` is the file's name in messages.
 
     Raises :class:`~ckrules.support.document.TomlFileError` with line and column if the bytes
-    are no UTF-8 TOML, break the schema above, or state facts that contradict each other.
+    are not UTF-8 TOML, break the schema above, or state facts that contradict each other.
 
     >>> read_gpu("my.toml", b"[gpu]\\nname = 'gfx999'\\n")
     Traceback (most recent call last):
@@ -80,7 +80,9 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
     )
     gpu = _section(top, "gpu", _GPU_KEYS)
     if not GPU_NAME.fullmatch(gpu.text("name")):
-        raise gpu.error("name", f"name {gpu.text('name')!r} is no GPU name, expected like 'gfx942'")
+        raise gpu.error(
+            "name", f"name {gpu.text('name')!r} is not a GPU name, expected like 'gfx942'"
+        )
     lds = _section(top, "lds", ("bytes", "banks", "smem_capacity", "source"))
     vgprs = _section(top, "vgprs", ("per_wave", "source"), ("per_simd",))
     load = _section(top, "load", ("global_bytes", "direct_to_lds_bytes", "source"))

@@ -121,7 +121,7 @@ class WarpTile:
     """One warp tile that computes the right product on one GPU.
 
     ``m``, ``n``, ``k`` are elements; ``a``, ``b``, ``acc`` are dtype names. ``kind`` is
-    ``native`` (one matrix instruction), ``iterated`` (a whole number of instructions of
+    ``native`` (one matrix instruction), ``iterated`` (several whole instructions of
     the same types) or ``emulated`` (instructions of another type, or padded operands).
     ``since`` is the first CK version whose header has the entry.
 
@@ -265,7 +265,7 @@ class Gpu:
         """The warp tiles that compute ``a * b`` into ``acc``, sorted by ``(m, n, k)``.
 
         ``ck`` keeps the tiles whose header entry that CK version has; ``None`` means the
-        newest. Types without a row give an empty tuple; a name that is no dtype, or no CK
+        newest. Types without a row give an empty tuple; a name that is not a dtype, or no CK
         version, raises :class:`~ckrules.support.errors.UnknownNameError`.
 
         >>> from ckrules.arch import load

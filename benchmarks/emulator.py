@@ -1,4 +1,4 @@
-"""Wave instructions a second of the CPU executor, kernel by kernel, on one process and on all.
+"""Wave instructions a second of the CPU emulator, kernel by kernel, on one process and on all.
 
     python benchmarks/emulator.py
     python benchmarks/emulator.py FOLDER [--problems 2] [--arch GPU] [--name PART]

@@ -108,7 +108,7 @@ def processor(pid: int) -> float:
 
 
 def clicked(client: Client, page: str, clicks: int) -> Iterator[float]:
-    """The seconds of each click; after four choices the walk begins anew."""
+    """The seconds of each click; after four choices the walk begins again."""
     dice = random.Random(1)
     here = page
     for number in range(clicks):

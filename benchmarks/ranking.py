@@ -6,7 +6,7 @@ First 1,000 kernels are ranked on a problem, everything being imported and a mod
 of the package's model, of which every one is learned, and kernels of which none was measured. Its
 trees are then evaluated by numpy and, where it is installed, by LightGBM on one thread. Then the
 legal space of a variant on a GPU is searched for each of some problems, and the predicted time
-of what is found is held against the best of so many uniform samples.
+of what is found is checked against the best of so many uniform samples.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rooms of the package and what imports what: checked, and drawn for docs/architecture.md.
 
     python scripts/architecture.py            lists imports that go up, and modules in a circle
-    python scripts/architecture.py --write    draws docs/architecture.svg anew
+    python scripts/architecture.py --write    draws docs/architecture.svg again
     python scripts/architecture.py --check    also fails if the drawing is stale
     python scripts/architecture.py --lines    also lists the lines of Python by room
 
@@ -152,7 +152,7 @@ def line_counts(known: Mapping[str, Path]) -> dict[str, int]:
 def main(argv: list[str] | None = None) -> int:
     """The command; see the module."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--write", action="store_true", help="draw the picture anew")
+    parser.add_argument("--write", action="store_true", help="draw the picture again")
     parser.add_argument("--check", action="store_true", help="fail if the picture is stale")
     parser.add_argument("--lines", action="store_true", help="list the lines of each room")
     options = parser.parse_args(argv)

@@ -31,7 +31,7 @@ HEADERS = "2025.11"
 _FILE = re.compile(r"[\w./*{},-]*[\w*}]\.hpp")
 #: Identifiers of C++: more than a word of prose, by a capital inside, a digit or an underscore.
 _SYMBOL = re.compile(r"\b(?:[A-Za-z]+[a-z0-9_]*[A-Z_0-9]\w*|static_assert)\b")
-#: What is said not to be there, or is no text of the file.
+#: What is said not to be there, or is not text of the file.
 _DENIED = re.compile(r"\b(?:no|not|nothing|without|only|seen with)\b")
 
 

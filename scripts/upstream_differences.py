@@ -270,7 +270,7 @@ def _listed() -> Iterator[Row]:
 
 
 def _production() -> Iterator[Row]:
-    """Tiles, waves and warp tiles of aiter's shuffled weights, as each rule set sees them."""
+    """Tiles, waves and warp tiles of aiter's pre-shuffled weights, as each rule set sees them."""
     for gpu, (profile, ck) in itertools.product(
         ("gfx942", "gfx950"),
         (("tile_engine", "2025.11"), ("dispatcher", "2026.06"),

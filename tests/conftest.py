@@ -47,7 +47,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write the files of tests/golden anew"
+        "--update-golden", action="store_true", help="write the files of tests/golden again"
     )
 
 

@@ -114,7 +114,7 @@ def read(function: Callable[..., Any], whole: str, parameters: Sequence[str]) ->
     for name, default in arguments_of(function).items():
         if name != whole and name not in parameters:
             if default is inspect.Parameter.empty:
-                raise UnreadError(f"{name_of(function)} takes {name!r}, which is no parameter")
+                raise UnreadError(f"{name_of(function)} takes {name!r}, which is not a parameter")
             known[name] = _value(inline.constant(name, plain(default)))
     try:
         if isinstance(tree, ast.Lambda):

@@ -71,7 +71,7 @@ class LegalSampler:
         return self.proposal([t.params for t in best[:_BEST]], seen)
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, distribution: Any) -> Any:
-        """Refuses a parameter that is no variable of the space.
+        """Refuses a parameter that is not a variable of the space.
 
         Raises:
             UsageError: Always.

@@ -1,1 +1,1 @@
-"""The rules held against the compiler: sample, predict, ask, compare."""
+"""The rules checked against the compiler: sample, predict, ask, compare."""

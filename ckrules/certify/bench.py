@@ -139,7 +139,7 @@ class Bench:
     ) -> list[Answer]:
         """The answers on configurations of different names, in their order.
 
-        After so many minutes no kernel is begun any more; those that are known need no time.
+        After this many minutes no new kernel is started; those that are known need no time.
 
         Raises:
             UsageError: If a configuration cannot be generated.

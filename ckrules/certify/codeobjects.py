@@ -38,7 +38,7 @@ _MATRIX = re.compile(r"^\tv_(?:s?mfma|s?wmma)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What became of one kernel; the numbers are None where there is no code object."""
+    """The result of one kernel; the numbers are None where there is no code object."""
 
     error: str | None
     """The first diagnostic; None if it compiled."""

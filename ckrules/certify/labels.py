@@ -44,7 +44,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Told:
-    """A label beside what the executor found."""
+    """A label beside what the emulator found."""
 
     label: Label
     trial: Trial
@@ -53,8 +53,8 @@ class Told:
     def agrees(self) -> bool:
         """Whether the numbers are the same: right, wrong or refused.
 
-        A fault that the label's device could not see, such as a race that came out right, is no
-        contradiction.
+        A fault that the label's device could not see, such as a race that came out right, is not
+        a contradiction.
         """
         if self.trial.refused or self.label.status == RunStatus.REFUSED:
             return self.trial.status == self.label.status
@@ -62,7 +62,7 @@ class Told:
 
     @property
     def sees_more(self) -> bool:
-        """Whether the executor reports what the label's numbers do not show.
+        """Whether the emulator reports what the label's numbers do not show.
 
         A label is of one order of waves and blocks; the numbers may be others in another.
         """

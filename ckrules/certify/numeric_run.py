@@ -120,7 +120,7 @@ class NumericRun:
             store: The database of trials.
             keep: The folder of the kernels; None: they are thrown away.
             jobs: Kernels at once.
-            minutes: After so many no kernel is begun any more; None: after any number.
+            minutes: After this many no new kernel is started; None: after any number.
             progress: Called with each answer.
         """
         with TrialStore(store) as kept, _folder(keep) as folder:

@@ -1,4 +1,4 @@
-"""Rules held against what kernels compute: cases, their verdicts, and scores of rules.
+"""Rules checked against what kernels compute: cases, their verdicts, and scores of rules.
 
 The rules of a configuration are judged by all runs of its kernel but those in which a problem rule
 says that they compute wrong; these are evidence for or against that problem rule.
@@ -60,7 +60,7 @@ class NumericCase:
     def right(self) -> bool | None:
         """Whether the kernel computes right; None: it gave no verdict.
 
-        What the kernel refuses is no wrong result, unless it refuses all that it should take.
+        What the kernel refuses is not a wrong result, unless it refuses all that it should take.
         """
         if any(t.miscomputed or t.unlaunched for t in self.own):
             return False

@@ -1,4 +1,4 @@
-"""Configurations that are said to make the same code, held against the compiler.
+"""Configurations that are said to make the same code, checked against the compiler.
 
 Both are generated and compiled to a code object; compared are the instructions and the kernel
 descriptor of every entry, byte by byte.

@@ -1,4 +1,4 @@
-"""Trials: what became of a kernel on a problem, kept so that nothing is run twice."""
+"""Trials: the result of a kernel on a problem, kept so that nothing is run twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXECUTOR = ("ckrules.emulator", "ckrules.device.cpu", "ckrules.device.execute",
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a kernel on a problem."""
+    """The result of a kernel on a problem."""
 
     problem: str
     status: str
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def is_verdict(self) -> bool:
-        """Whether it says something about the kernel, and not about the executor or the machine."""
+        """Whether it says something about the kernel, and not about the emulator or the machine."""
         return self.right or self.miscomputed or self.refused or self.unlaunched
 
     @property
@@ -142,7 +142,7 @@ _ALONE = Lock()
 
 
 def executor_digest() -> str:
-    """A hash of the executor's own code; comments and documentation do not count.
+    """A hash of the emulator's own code; comments and documentation do not count.
 
     What the references are is not in it: a problem's text stands for what it should give.
     """

@@ -132,13 +132,13 @@ class Diagnostic:
 
     @property
     def evidence(self) -> str:
-        """How well the rule is founded, in words; empty for what is no rule."""
+        """How well the rule is founded, in words; empty for what is not a rule."""
         found = self.standing
         return "" if found is None else str(found)
 
     @property
     def standing(self) -> Standing | None:
-        """How the rule stands for kernels such as the configuration; None for what is no rule."""
+        """How the rule stands for kernels such as the configuration; None for others."""
         return None
 
     def to_dict(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ FINDINGS = {
             "ignored-key",
             "warning",
             "Every key is one that the format's reader upstream uses.",
-            "Upstream passes over such keys without a word; the message names the nearest key.",
+            "Upstream silently skips such keys; the message names the nearest key.",
         ),
         FindingKind(
             "CFG005",
@@ -81,7 +81,7 @@ FINDINGS = {
             "warning",
             "No instance of a .conf file is hidden by '#' or ';' somewhere in its line.",
             (
-                "Upstream's generator skips every line with one of the two signs, not only "
+                "Upstream's generator skips every line with one of the two characters, not only "
                 "what follows."
             ),
         ),
@@ -112,7 +112,7 @@ FINDINGS = {
             "nothing-listed",
             "warning",
             "A file of ranges holds a kernel that its tool lists.",
-            "The tool passes over every combination; its own checks are a profile (`--profile`).",
+            "The tool skips every combination; its own checks are a profile (`--profile`).",
         ),
         FindingKind(
             "CFG010",

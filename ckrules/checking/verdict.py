@@ -94,7 +94,7 @@ def source_line(place: Place) -> str:
     return str(Place(place.source, place.line))
 
 
-#: What became of a configuration: what its broken rules, if any, were hidden by.
+#: The standing of a configuration: what its broken rules, if any, were hidden by.
 STANDINGS = ("legal", "illegal", "in the baseline", "suppressed", "ignored")
 
 

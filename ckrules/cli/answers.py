@@ -74,7 +74,7 @@ class PointOfBook:
         book: The rules.
         point: The point.
         title: The point in one line.
-        named: The kernel's name for JSON; nothing where the point is no kernel.
+        named: The kernel's name for JSON; nothing where the point is not a kernel.
     """
 
     book: RuleBook

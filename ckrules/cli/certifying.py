@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CertifySetup:
-    """The configurations, and what they are held against.
+    """The configurations, and what they are checked against.
 
     Args:
         choice: The configurations.
@@ -106,7 +106,7 @@ def certify_options(function: F) -> F:
         "count",
         default=100,
         type=click.IntRange(1, 100_000),
-        help="So many configurations at most [100].",
+        help="Maximum number of configurations [100].",
     )
     @option("--seed", default=0, help="The same seed draws the same configurations. [0]")
     @option("--timeout", default=600.0, type=Seconds(), help="Per configuration. [600]")

@@ -29,7 +29,7 @@ class Wanted:
     books: Books
     """Those of the configurations' CK version."""
     unreadable: int
-    """So many could not be read; they have been told."""
+    """The number that could not be read; they have been reported."""
     places: Mapping[int, str]
     """Where configurations are declared, by `id`; names and lines of streams have no place."""
 

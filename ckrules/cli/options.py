@@ -232,11 +232,11 @@ input_format = OneOf(_formats, "input format")
 
 #: ``-n``, given to the command as ``limit``.
 limit_option = option(
-    "-n", "--limit", type=click.IntRange(min=0), help="So many configurations or rows at most."
+    "-n", "--limit", type=click.IntRange(min=0), help="Maximum number of configurations or rows."
 )
 
 #: ``-q``, given to the command as ``quiet``.
-quiet_option = option("-q", "--quiet", is_flag=True, help="No summary on standard error.")
+quiet_option = option("-q", "--quiet", is_flag=True, help="Suppress the summary on standard error.")
 
 #: The GPUs of configurations that name none, given to the command as ``archs``.
 arch_option = option(

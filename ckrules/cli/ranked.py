@@ -30,7 +30,7 @@ draw_option = option(
     default=20_000,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Look at so many drawn ones where there are more [20000].",
+    help="Draw this many where there are more [20000].",
 )
 
 FORMS: Forms = {"table": (".txt",), "json": (".json",), "jsonl": (".jsonl",), "names": ()}

@@ -138,7 +138,7 @@ class ArchFilter:
             result.add_warning(f"nothing is known of {self.gpu_arch}")
             return result
         if config.operator not in _VARIANTS:
-            raise UsageError(f"{config.operator!r} is no OperatorType")
+            raise UsageError(f"{config.operator!r} is not an OperatorType")
         variant, further = _VARIANTS[config.operator]
         point = self._point(variant, further, config)
         rules = asked(variant, self.ck, self.profile, frozenset(point))

@@ -1,7 +1,7 @@
 """tile_engine's validation functions of November 2025 for ``gemm_preshuffle``.
 
 Names and arguments are those of ``tile_engine/ops/gemm_preshuffle/commons/validation_utils.py``,
-which name no layout: kernels with shuffled weights have ``rcr``.
+which name no layout: kernels with pre-shuffled weights have ``rcr``.
 
 >>> from ckrules.compat.tile_engine_preshuffle import is_tile_config_valid
 >>> is_tile_config_valid(48, 128, 256, 1, 4, 1, 16, 16, 32, "fp8", "fp8", "fp16",
@@ -15,7 +15,7 @@ from ckrules.compat import tile_engine
 
 
 class Validation(tile_engine.Validation):
-    """As `ckrules.compat.tile_engine.Validation`, for shuffled weights."""
+    """As `ckrules.compat.tile_engine.Validation`, for pre-shuffled weights."""
 
     def __init__(
         self, trait: tuple[object, ...] | None = None, *, ck: str = "2025.11",

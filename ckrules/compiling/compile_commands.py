@@ -86,7 +86,7 @@ def syntax_flags(recipe: Recipe, tools: Toolchain) -> list[str]:
 
 
 def code_object_flags(recipe: Recipe, tools: Toolchain) -> list[str]:
-    """The compiler's flags for a code object of a unit that is no device unit of a kernel."""
+    """The compiler's flags for a code object of a unit that is not a device unit of a kernel."""
     words = _common(recipe, tools)
     words += [word for option in taken(tools.compiler, recipe.ck) for word in option.words]
     if tools.traits.plain:

@@ -37,7 +37,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
         words: The command.
         folder: Where it runs, and where its output goes.
         timeout: Seconds of the processor that it may use, and seconds for which it may do nothing.
-            How long it takes is no matter: a machine may have much else to do.
+            How long it takes does not matter: a machine may have much else to do.
         used: Those that are used already.
     """
     log = folder / "compiler.log"

@@ -1,6 +1,6 @@
 """The manifest of a generated folder, read as what a stranger may have written.
 
-Its names become file names and words of a compiler's command line, so that every value is held
+Its names become file names and words of a compiler's command line, so that every value is checked
 against its grammar before anything is made of it.
 """
 

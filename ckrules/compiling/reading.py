@@ -22,7 +22,7 @@ class Reader:
     with the writer, or, in a folder that cannot be written to, as a copy.
 
     Raises:
-        OSError: If it is no regular file.
+        OSError: If it is not a regular file.
         sqlite3.Error: If it cannot be opened.
     """
 

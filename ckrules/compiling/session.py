@@ -378,7 +378,7 @@ def _text(folder: Path, name: str) -> str:
     """A source of a generated folder.
 
     Raises:
-        UsageError: If it is missing, leads out of the folder or is no text.
+        UsageError: If it is missing, leads out of the folder or is not text.
     """
     try:
         return opening.read(opening.inside(folder, name), _LARGEST_SOURCE).decode()
@@ -391,7 +391,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def _outcome(future: Future[work.BuildOutcome]) -> work.BuildOutcome:
-    """What became of a task; a worker that ended under it costs this task alone."""
+    """The result of a task; a worker that ended under it costs this task alone."""
     try:
         return future.result()
     except Exception as error:  # whatever the executor's own code raises

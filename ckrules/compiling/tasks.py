@@ -62,7 +62,7 @@ class Task:
 
 @dataclass(frozen=True)
 class BuildOutcome:
-    """What became of a task."""
+    """The result of a task."""
 
     failure: Failure | None
     seconds: float

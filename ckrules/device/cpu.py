@@ -51,7 +51,7 @@ class _Module:
 
 @dataclass
 class CpuDevice:
-    """Memory and an executor in this process."""
+    """Memory and an emulator in this process."""
 
     info: DeviceInfo
     plan: Plan = field(default_factory=Plan)
@@ -168,7 +168,7 @@ class CpuDevice:
         self._waiting = work.shared_out
 
     def observed(self) -> Sequence[Observation]:
-        """The faults of the launches since `announce`, gravest first."""
+        """The faults of the launches since `announce`, most severe first."""
         kinds = [kind for kind in FaultKind if kind in self._faults]
         return [Observation(kind.value, str(self._faults[kind])) for kind in kinds]
 
@@ -316,5 +316,5 @@ def _info(units: int = _UNITS) -> DeviceInfo:
     """What there is to say of it: it runs kernels of every GPU, and has no clock."""
     runtime = f"numpy {np.__version__}"
     return DeviceInfo(
-        0, "CPU executor", "", "ckrules", runtime, compute_units=units, has_clock=False
+        0, "CPU emulator", "", "ckrules", runtime, compute_units=units, has_clock=False
     )

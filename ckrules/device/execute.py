@@ -339,7 +339,7 @@ def _compared(
     again: Callable[[], None],
     blocks: int,
 ) -> tuple[Comparison, Pattern | None]:
-    """A result held against the reference, and what its wrong elements have in common."""
+    """A result compared with the reference, and what its wrong elements have in common."""
     import numpy as np
 
     from ckrules.device import small_floats

@@ -135,7 +135,7 @@ class Watchful(Protocol):
     """A device that sees more than results; members beside those of `Device`."""
 
     def observed(self) -> Sequence[Observation]:
-        """What was seen in the launches since `Device.announce`, gravest first."""
+        """What was seen in the launches since `Device.announce`, most severe first."""
 
     def written(self, address: int, size: int) -> NDArray[np.bool_] | None:
         """Which bytes were written by launches of which only some blocks ran; None if all ran."""
@@ -143,7 +143,7 @@ class Watchful(Protocol):
 
 @runtime_checkable
 class Telling(Protocol):
-    """A device that has something to say of launches that is no fault; beside those of `Device`."""
+    """A device that reports more of its launches than faults."""
 
     def remarks(self) -> Sequence[str]:
         """What there is to say of the launches since `Device.announce`, in lines."""

@@ -98,7 +98,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What became of a job. What does not apply is None."""
+    """The result of a job. What does not apply is None."""
 
     status: RunStatus
     detail: str = ""

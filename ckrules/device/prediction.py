@@ -1,4 +1,4 @@
-"""What the rule book says of a kernel on a problem, to be held against the kernel's own answer."""
+"""What the rule book says of a kernel on a problem, to be compared with the kernel's own answer."""
 
 from __future__ import annotations
 

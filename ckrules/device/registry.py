@@ -1,4 +1,4 @@
-"""The devices that there are: AMD GPUs that HIP shows, the CPU executor, and plug-ins."""
+"""The devices that there are: AMD GPUs that HIP shows, the CPU emulator, and plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation: built kernels on problems, each run stored as it comes and held against the rules."""
+"""Validation: built kernels on problems, each run stored at once and compared with the rules."""
 
 from __future__ import annotations
 

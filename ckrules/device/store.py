@@ -245,7 +245,9 @@ class Runs(DatabaseTable):
         except (ValueError, TypeError, RecursionError):
             found = None
         if not isinstance(found, dict) or any(isinstance(v, (dict, list)) for v in found.values()):
-            raise ResultsError(f"{self.path}: the {column} of {row['name']!r} is no plain object")
+            raise ResultsError(
+                f"{self.path}: the {column} of {row['name']!r} is not a plain object"
+            )
         return found
 
 

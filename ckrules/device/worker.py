@@ -1,6 +1,6 @@
 """The process that holds a device: it takes jobs from a pipe and sends phases and outcomes back.
 
-It is started anew and not forked, so that no state of a GPU runtime is ever inherited. What it and
+It is spawned and not forked, so that no state of a GPU runtime is ever inherited. What it and
 the runtime print goes to a file that the parent reads if the process ends unasked.
 """
 

@@ -42,7 +42,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """An edit that mends a finding."""
+    """An edit that fixes a finding."""
 
     title: str
     diagnostic: Diagnostic
@@ -170,7 +170,7 @@ def _domains(entry: Entry, books: Books) -> Mapping[str, Domain]:
 
 
 def repairs(document: Document, first: int, last: int) -> Iterator[Repair]:
-    """What mends the findings that begin on some lines: their edits, then comments that hide them.
+    """What fixes the findings that begin on some lines: their edits, then comments that hide them.
 
     Args:
         document: The text as it was last checked.

@@ -152,7 +152,7 @@ class Editor:
         ]
 
     def actions(self, text: TextDocument, where: lsp.Range) -> list[lsp.CodeAction]:
-        """What mends the findings of some lines."""
+        """What fixes the findings of some lines."""
         document = self._documents.get(text.uri)
         if document is None or document.text != text.source:
             return []

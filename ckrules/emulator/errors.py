@@ -17,7 +17,7 @@ class UnknownInstructionError(EmulatorError):
 
 
 class FaultKind(StrEnum):
-    """What the emulator sees and a GPU hides, gravest first."""
+    """What the emulator sees and a GPU hides, most severe first."""
 
     LDS_RACE = "lds-race"
     """Two waves touch a part of LDS, one of them writes, and no barrier is between."""

@@ -32,7 +32,7 @@ _SCHEDULES = 4
 
 @dataclass
 class GridOutcome:
-    """What became of a launch."""
+    """The result of a launch."""
 
     steps: int = 0
     """Wave instructions."""
@@ -73,7 +73,7 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
     """Runs a launch; memory holds the results of its first order.
 
     Returns:
-        What became of it, and who wrote each part of two bytes of memory.
+        The result, and who wrote each part of two bytes of memory.
 
     Raises:
         EmulatorError: If an instruction has no semantics or a wave does not end.
@@ -193,7 +193,7 @@ def _spread(
         with os.fdopen(pipe, "rb") as stream:
             data = stream.read()
         os.waitpid(pid, 0)
-        part = pickle.loads(data) if data else EmulatorError("a process of the executor ended")
+        part = pickle.loads(data) if data else EmulatorError("a process of the emulator ended")
         if isinstance(part, GridOutcome):
             outcome.add(part)
         else:

@@ -123,7 +123,7 @@ def _parsed(data: bytes) -> Image:
     flags = machine & 0xFF
     if flags in UNTRIED:
         raise CodeObjectError(
-            f"the CPU executor does not know the instructions of {UNTRIED[flags]}"
+            f"the CPU emulator does not know the instructions of {UNTRIED[flags]}"
         )
     if flags not in MACHINES:
         raise CodeObjectError(f"unknown GPU: machine 0x{flags:x} in the ELF header")

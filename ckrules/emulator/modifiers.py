@@ -1,4 +1,4 @@
-"""Which modifiers the instructions of each group take; any other is refused, never passed over."""
+"""Which modifiers the instructions of each group take; any other is refused, never skipped."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Operand:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is no register."""
+        """Whether it is not a register."""
         return self.file in "if"
 
     def registers(self) -> range:

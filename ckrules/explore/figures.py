@@ -77,7 +77,7 @@ def problem_of(subject: Subject, choice: Choice, line: str) -> object:
     """The problem that a line says; for "" the first of those that are usual for such kernels.
 
     Raises:
-        UsageError: For a line that is no problem of these kernels, and where nothing is usual.
+        UsageError: For a line that is not a problem of these kernels, and where nothing is usual.
     """
     from ckrules.ranking.kernels import timing
     from ckrules.support.errors import UsageError

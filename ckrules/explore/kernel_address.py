@@ -49,9 +49,9 @@ def read(text: str, books: Books, arch: str | None = None) -> Config:
         try:
             given = json.loads(text)
         except (ValueError, RecursionError):
-            raise UsageError("that is no JSON object") from None
+            raise UsageError("that is not a JSON object") from None
         if not isinstance(given, dict):
-            raise UsageError("that is no JSON object")
+            raise UsageError("that is not a JSON object")
         return config_from_mapping(given, books, arch=arch)
     name, _, gpu = text.partition("@")
     return config_from_name(name, books, arch=books.plain_arch(gpu) if gpu else arch)

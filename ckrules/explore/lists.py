@@ -36,7 +36,7 @@ class Listed:
 class KernelList:
     """Kernels under a choice, with what is shown beside their names.
 
-    Points that are no kernels have no address.
+    Points that are not kernels have no address.
     ``said`` is how they were found, or why there is none.
     """
 

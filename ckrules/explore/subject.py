@@ -50,7 +50,7 @@ class Subject:
 
     Args:
         region: The part.
-        books: The rule books that it comes from; None for a space whose points are no kernels.
+        books: The rule books that it comes from; None for a space whose points are not kernels.
         title: The part in words.
         options: The options of the command line that ask for it, each with its values.
         results: A results database, if there is one.
@@ -90,10 +90,10 @@ class Subject:
         """The rule books.
 
         Raises:
-            UsageError: For points that are no kernels.
+            UsageError: For points that are not kernels.
         """
         if self._books is None:
-            raise UsageError("the points of this space are no kernels")
+            raise UsageError("the points of this space are not kernels")
         return self._books
 
     @cached_property

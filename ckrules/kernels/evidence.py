@@ -28,7 +28,7 @@ FILE = "evidence.toml"
 
 COMPILER, BACKEND, NUMERICS = "compiler", "back end", "numerics"
 METHODS = (COMPILER, BACKEND, NUMERICS)
-"""What rules are held against: the compiler's front end, code objects, and kernels run on the
+"""What rules are checked against: the compiler's front end, code objects, and kernels run on the
 device cpu."""
 
 _HEAD = """\

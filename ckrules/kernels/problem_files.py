@@ -149,7 +149,7 @@ def _object(place: str, text: str) -> dict[str, Any]:
 
 
 def _once(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The values by key; the last of two would be taken without a word."""
+    """The values by key; the last of two would be taken silently."""
     for key, n in Counter(key for key, _ in pairs).items():
         if n > 1:
             raise UsageError(f"{place}: {key} is given twice")

@@ -211,7 +211,7 @@ class TunedTable:
     gpu: str
     """The column of the GPU."""
     mark: str
-    """What the names of the family's library have in them; other names are passed over."""
+    """What the names of the family's library have in them; other names are skipped."""
 
 
 class SaidError(Exception):

@@ -52,7 +52,7 @@ def _evidence(rule: Rule) -> str:
         own = standing(rule.code, condition, Scope(family, ck))
         where = f": {places(own.tallies)}" if own.tallies else ""
         lines.append(f"| {family} | {ck} | {own.word}{where} |")
-    lines += ["", "| held against | kernels | GPU | CK | confirmed | of these alone | refuted |"]
+    lines += ["", "| checked against | kernels | GPU | CK | confirmed | of these alone | refuted |"]
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     ordered = sorted(found.items(), key=lambda item: (item[0].method, item[0]))
     for g, t in ordered:

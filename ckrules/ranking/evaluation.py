@@ -35,7 +35,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One problem's ranking held against its times."""
+    """One problem's ranking compared with its times."""
 
     efficiency: float
     rank_of_best: int

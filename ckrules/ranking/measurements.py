@@ -5,7 +5,7 @@ Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``
 pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
 missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem`` of sizes, such as
 ``N=1,C=8,…``, is the problem itself); other columns mean nothing. Rows
-with a ``status`` other than ok, or without a time, are passed over: so runs that
+with a ``status`` other than ok, or without a time, are skipped: so runs that
 `ckrules results --runs` exports are measurements.
 """
 
@@ -61,7 +61,7 @@ def read(
         variant: The variant of rows that name none.
 
     Raises:
-        UsageError: For a row that is no measurement, with its line.
+        UsageError: For a row that is not a measurement, with its line.
     """
     books.of(variant)  # a fault in a GPU file is none of a row
     try:
@@ -109,7 +109,7 @@ def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[Measured]:
 
     Args:
         rows: Runs, as `ckrules.device.store.Runs.records` gives them; those that failed or were
-            not timed are passed over.
+            not timed are skipped.
         books: What the fields of kernels may be; measured kernels need not be legal.
 
     Raises:

@@ -2,7 +2,7 @@
 
 A file is gzipped JSON: a card, the reference kernels, the names of the numbers that the trees
 look at, and the trees in LightGBM's own text. Strangers write files: what is unpacked has a limit,
-and every part is held against what `ckrules train` can write.
+and every part is checked against what `ckrules train` can write.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _check_card(card: Mapping[str, Any], about: Mapping[str, Any], known: Timing
         except _FaultError:
             raise
         except ValueError as error:
-            raise _FaultError(f"card.{ROWS} is no fingerprint: {error}") from None
+            raise _FaultError(f"card.{ROWS} is not a fingerprint: {error}") from None
     if "figures" in card:
         _check_figures(_object(card["figures"], "card.figures"))
 
@@ -264,7 +264,7 @@ def _count(value: Any, where: str) -> None:
 
 
 def _odd(word: str) -> Any:
-    raise _FaultError(f"{word}, which is no number of JSON")
+    raise _FaultError(f"{word}, which is not a JSON number")
 
 
 def _said(value: Any) -> str:

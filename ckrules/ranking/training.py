@@ -63,7 +63,7 @@ def lightgbm() -> Any:
 
 @dataclass(frozen=True)
 class Samples:
-    """Measurements as numbers: what a model learns from and is held against."""
+    """Measurements as numbers: what a model learns from and is tested on."""
 
     measured: Sequence[Measured]
     tables: Sequence[KernelTable]

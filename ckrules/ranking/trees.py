@@ -32,7 +32,7 @@ _END = "\nend of trees\n"
 
 
 class TreeError(ValueError):
-    """A text that is no ensemble that can be evaluated; says where and what was expected."""
+    """A text that is not an ensemble that can be evaluated; says where and what was expected."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ def decoded(text: str) -> Any:
     """The value of a document; its objects with a key twice are `Repeats`.
 
     Raises:
-        ValueError: Where it is no JSON.
+        ValueError: Where it is not JSON.
         RecursionError: Where it is too deep.
 
     >>> decoded('{"a": 1, "a": 2}').twice
@@ -133,7 +133,7 @@ def items(text: Text) -> Iterator[Item]:
     """The configurations of a document: its object, or the elements of its list, one by one.
 
     Raises:
-        SourceError: Where the text is no JSON.
+        SourceError: Where the text is not JSON.
     """
     raw, start = text.text, _skip(text.text, 0)
     around = _ALONE
@@ -177,7 +177,7 @@ def _elements(text: Text, start: int, around: Around) -> Generator[Item, None, i
 
 
 def _around(text: Text, start: int) -> Around:
-    """The object at ``start`` without the elements of its list, which is passed over.
+    """The object at ``start`` without the elements of its list, which is skipped.
 
     Its other keys are fields of every element, wherever they stand. What is wrong behind a
     faulty list is not looked at: the list's own fault comes first.
@@ -233,7 +233,7 @@ def value_end(text: Text, start: int) -> int:
 
 
 def _passed(raw: str, start: int) -> int:
-    """The offset behind the value at ``start``, -1 where it is no JSON."""
+    """The offset behind the value at ``start``, -1 where it is not JSON."""
     try:
         return _PASSER.raw_decode(raw, start)[1]
     except (ValueError, RecursionError):
@@ -282,7 +282,7 @@ def _fail(text: Text, offset: int, what: str) -> SourceError:
 def key_places(raw: str, start: int) -> Spots:
     """The keys of the object at ``start``, repeats included; those of objects in it are not meant.
 
-    One pass over the object; what is no JSON ends it.
+    One pass over the object; what is not JSON ends it.
 
     >>> key_places('{"a": {"b": 1}, "b": 2, "a": [2]}', 0)["a"][1]
     Spot(key=24, value=29, key_end=27, end=32)

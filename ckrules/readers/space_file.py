@@ -168,7 +168,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(word: str) -> Any:
-    return {"word": word}  # NaN and Infinity are no values
+    return {"word": word}  # NaN and Infinity are not values
 
 
 def _read(value: dict[str, Any]) -> _Found:

@@ -139,7 +139,7 @@ def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepF
 
 
 def _once(value: Any, path: Path) -> None:
-    """Refuse objects that have a key twice; a tool takes the last without a word."""
+    """Refuse objects that have a key twice; a tool silently takes the last."""
     if isinstance(value, Repeats):
         raise _FaultError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
     inner = value.items() if isinstance(value, dict) else ()
@@ -259,7 +259,7 @@ class _Making:
         if isinstance(given, dict) and "values" in given:
             values = given["values"]
             if not isinstance(values, list):
-                raise _FaultError((*path, "values"), f"the values of {key} are no list")
+                raise _FaultError((*path, "values"), f"the values of {key} are not a list")
             return self._few(values, key, path)
         needed = set(_RANGE) - ({"step"} if table.step is not None else set())
         if not isinstance(given, dict) or key not in table.ranges or needed - given.keys():

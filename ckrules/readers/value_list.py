@@ -25,7 +25,7 @@ def value_list(text: str) -> list[Any]:
     """The values that a text lists.
 
     Raises:
-        UsageError: For a text that is no list of values, or one of too many.
+        UsageError: For a text that is not a list of values, or one of too many.
 
     >>> value_list("[2**i for i in range(3)]"), value_list("list(range(0, 10, 4))")
     ([1, 2, 4], [0, 4, 8])

@@ -5,7 +5,7 @@ search changes the fields of one broken condition in every way, looks at what is
 goes on, always with the cheapest points that it has: complete, and far smaller than all
 combinations of fields. All points of one cost are evaluated at once with numpy.
 
-Points that have all changes of a cheaper legal one are passed over: of the sets of changes that
+Points that have all changes of a cheaper legal one are skipped: of the sets of changes that
 make the start legal, these are the smallest.
 """
 

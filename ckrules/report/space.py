@@ -79,7 +79,7 @@ def of_space(
 
 
 def of_file(region: Region, seed: int) -> Report:
-    """The report of a space whose points are no kernels: counts, restrictions, points.
+    """The report of a space whose points are not kernels: counts, restrictions, points.
 
     Args:
         region: The space.

@@ -224,7 +224,7 @@ class Dispatcher:
         Raises:
             BuildError: For a kernel that breaks rules.
             MissingToolError: If the toolchain is not there.
-            UsageError: For what is no kernel of the GPU.
+            UsageError: For what is not a kernel of the GPU.
         """
         from ckrules.runtime import wishes
 
@@ -386,7 +386,7 @@ class Dispatcher:
         if self._engine is None:
             self._owner = os.getpid()
             return
-        if self._isolated:  # a worker of its own is no matter
+        if self._isolated:  # a worker of its own does not matter
             self._engine.forget()  # type: ignore[union-attr]
             self._owner = os.getpid()
         self._engine = None

@@ -74,7 +74,7 @@ def read(path: str | Path, most: int = SMALL) -> bytes:
 def own(path: str | Path) -> None:
     """Complains about what others made or may change, and about links, which are not followed.
 
-    What is kept for later is held against this before it is loaded or executed.
+    What is kept for later is checked against this before it is loaded or executed.
 
     Raises:
         OSError: If the file or folder is not this user's alone, or is not there.

@@ -60,7 +60,7 @@ class GemmGeneration:
         )
 
     def build_options(self, point: Mapping[str, Any]) -> Sequence[CkOption]:
-        """The hot loop of shuffled weights is scheduled wrong before LLVM 20."""
+        """The hot loop of pre-shuffled weights is scheduled wrong before LLVM 20."""
         return (REGISTERS_READ_EARLY,) if point.get("pipeline") == "preshufflev2" else ()
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:

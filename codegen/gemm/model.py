@@ -123,7 +123,7 @@ class GemmModel(TileGemmModel):
 
     @property
     def ds(self) -> int:
-        """How many tensors D there are."""
+        """How many D tensors there are."""
         return int(self.point["num_d"])
 
     @property

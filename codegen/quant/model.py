@@ -84,7 +84,7 @@ class QuantModel(GemmModel):
 
     @property
     def ds(self) -> int:
-        """There are no tensors D."""
+        """There are no D tensors."""
         return 0
 
     @property

@@ -58,7 +58,7 @@ def read_catalog(name: str, raw: bytes) -> CatalogData:
     """The catalog that the bytes of one file describe; ``name`` is the file's name in messages.
 
     Raises:
-        TomlFileError: With line and column, for bytes that are no UTF-8 TOML or break the schema.
+        TomlFileError: With line and column, for bytes that are not UTF-8 TOML or break the schema.
 
     >>> read_catalog("my.toml", b"[catalog]\\nname = 'mine'\\n")
     Traceback (most recent call last):

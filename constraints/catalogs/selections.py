@@ -1,6 +1,6 @@
 """Selections that depend on the order of another catalog's list: every n-th, and in turn.
 
-They are no rules over fields: which configuration is the fifth of its category depends on all the
+They are not rules over fields: which configuration is the fifth of its category depends on all the
 others, so a selected catalog is known only by listing the one it is cut from.
 """
 

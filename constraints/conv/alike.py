@@ -1,6 +1,6 @@
 """Configurations that make the same device code: ``--distinct`` keeps one of each set.
 
-What is alike was read in the headers named; that of CK 2025.11 was also held against the compiler
+What is alike was read in the headers named; that of CK 2025.11 was also checked against the compiler
 (`scripts/same_code.py`). The values that stay are the smallest: their kernels accept each problem
 that those of the others accept, since the argument check asks that vectors divide channels.
 """

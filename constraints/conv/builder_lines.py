@@ -208,7 +208,7 @@ def _whole(a: Arguments, whole: int, part: int, key: str, letter: str) -> int:
     if part and whole % part == 0 and whole >= part:
         return whole // part
     what = "the block" if letter == "k" else f"the tile's {letter.upper()}"
-    raise LineError(f"no whole number of waves along {letter.upper()}: {what} is {whole}, a step"
+    raise LineError(f"{what} is {whole}, not a multiple of a step of"
                     f" {part}", a.instance.at[key])  # fmt: skip
 
 

@@ -51,7 +51,7 @@ BASELINE: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-#: What changing a field costs in a repair: features that a kernel is made for are no mere flags.
+#: What changing a field costs in a repair: features that a kernel is made for are not mere flags.
 COSTS: Mapping[str, int] = {
     **shared.COSTS, "num_groups_to_merge": 2, "specialization": 2, "streamk": 2, "two_stage": 2,
     "explicit_gemm": 2, "block_per_cu": 3,

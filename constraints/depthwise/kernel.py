@@ -139,7 +139,7 @@ def columns_are_padded(c: Depthwise) -> BoolExpr:
     accepts=[{}], rejects=[{"sub_w": 7, "tile_w": 14, "sub_h": 2}],
 )  # fmt: skip
 def stores_cover_subtile(c: Depthwise) -> BoolExpr:
-    """A sub-tile's columns are a whole number of stored vectors.
+    """A sub-tile's columns are a multiple of the store width.
 
     Why: the number of stores is a truncating division, so the last columns are never written.
 
@@ -220,13 +220,12 @@ def batch_fills_block(c: Depthwise) -> BoolExpr:
 @rule(
     "DW013", "subtile-splits-input-vector", kind="launch",
     applies=lambda c: is_pow2(c.in_vec),
-    says=("a sub-tile's input is no whole number of loads: {sub_w * stride_w=} is not a "
-          "multiple of {min(in_vec, 4)}"),
+    says="a sub-tile's input {sub_w * stride_w=} is not a multiple of {min(in_vec, 4)}",
     source=f"{_ARGS}: SubTileW * StrideW % min(InVec, 4)",
     accepts=[{}], rejects=[{"sub_w": 2, "tile_w": 8}],
 )  # fmt: skip
 def subtile_holds_input_vectors(c: Depthwise) -> BoolExpr:
-    """A sub-tile's input columns are a whole number of loaded vectors.
+    """A sub-tile's input columns are a multiple of the load width.
 
     Why: otherwise the kernel accepts no problem.
 

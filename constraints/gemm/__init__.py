@@ -1,1 +1,1 @@
-"""Matrix multiplication: C = A B, with weights shuffled beforehand, and with further tensors D."""
+"""Matrix multiplication: C = A B, with pre-shuffled weights, and with further D tensors."""

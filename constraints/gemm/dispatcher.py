@@ -72,7 +72,7 @@ def purpose_is_generated(c: Quantities) -> BoolExpr:
     Why: the code that it writes names float as the type of sums for all, also for int8, which
     the C++ then refuses.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.dtype.isin(*OUTPUT),
@@ -90,11 +90,11 @@ def purpose_is_generated(c: Quantities) -> BoolExpr:
              {**_SMALL, "variant": "stream_k", "streamk": "atomic"}],
 )  # fmt: skip
 def variant_is_generated(c: Quantities) -> BoolExpr:
-    """The dispatcher of June 2026 makes plain kernels, those of shuffled weights and those of D.
+    """The dispatcher of June 2026 makes plain kernels, those of pre-shuffled weights and those of D.
 
     Why: its enumeration has no others. A later generator added batched, grouped and stream_k.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return c.variant.isin("standard", "preshuffle", "multi_d")
 
@@ -107,8 +107,8 @@ def variant_is_generated(c: Quantities) -> BoolExpr:
           "the dispatcher transposes no C: transpose_c = {transpose_c}",
           "the dispatcher permutes no columns: permute_n = {permute_n}",
           "the dispatcher has one block on a compute unit: k_block_per_cu = {k_block_per_cu}",
-          "the dispatcher has tensors D in multi_d only: {variant} with num_d = {num_d}",
-          "the dispatcher has no operation without tensors D: elementwise_op = {elementwise_op}",
+          "the dispatcher has D tensors in multi_d only: {variant} with num_d = {num_d}",
+          "the dispatcher has no operation without D tensors: elementwise_op = {elementwise_op}",
           "the dispatcher has four letters of layout in multi_d, else three: {layout}",
           "the dispatcher's {variant} shares out no steps: streamk = {streamk}"],
     source=_CODEGEN, accepts=[_SMALL, _D],
@@ -121,7 +121,7 @@ def features_are_generated(c: Quantities) -> BoolExpr:
 
     Why: the generated code says so for every kernel.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     with_d = c.variant == "multi_d"
     return all_of(
@@ -143,15 +143,15 @@ def features_are_generated(c: Quantities) -> BoolExpr:
     says=["the dispatcher wants a multiple of {ite(variant == 'preshuffle', 32, 16)}: tile_m = {tile_m}",
           "the dispatcher wants a multiple of {ite(variant == 'preshuffle', 32, 16)}: tile_n = {tile_n}",
           "the dispatcher wants a multiple of {ite(variant == 'preshuffle', 16, 8)}: tile_k = {tile_k}",
-          "the dispatcher wants 64x64x32 at least with shuffled weights: {tile_m}, {tile_n}, {tile_k}"],
+          "the dispatcher wants 64x64x32 at least with pre-shuffled weights: {tile_m}, {tile_n}, {tile_k}"],
     source=f"{_FILTER}: OPERATOR_TILE_CONSTRAINTS", accepts=[_SMALL, _WEIGHTS],
     rejects=[{"tile_m": 8}, {**_WEIGHTS, "tile_m": 48}],
 )  # fmt: skip
 def gemm_tile_is_aligned(c: Quantities) -> BoolExpr:
-    """Tiles are multiples of 16, 16 and 8; with shuffled weights of 32, 32 and 16, from 64x64x32.
+    """Tiles are multiples of 16, 16 and 8; with pre-shuffled weights of 32, 32 and 16, from 64x64x32.
 
     Why: minima and alignments stand in a table by operator. The C++ has none; production kernels
-    with shuffled weights have 16, 48 or 80 rows.
+    with pre-shuffled weights have 16, 48 or 80 rows.
 
     Fix: use another tile.
     """
@@ -185,7 +185,7 @@ def gemm_waves_are_listed(c: Quantities) -> BoolExpr:
 @rule(
     "GDSP005", "gemm-warp-tile-not-listed", kind="profile", profiles=_PROFILE,
     says=["the dispatcher does not list warp tile {warp_tile} for {dtype} on {arch}",
-          "the dispatcher does not list warp tile {warp_tile} with shuffled weights of {dtype} on {arch}"],
+          "the dispatcher does not list warp tile {warp_tile} with pre-shuffled weights of {dtype} on {arch}"],
     source=f"{_FILTER}: _validate_warp_tile_combo; arch_specs.json",
     accepts=[_SMALL, _WEIGHTS],
     rejects=[{**_SMALL, "warp_tile_k": 4},
@@ -194,7 +194,7 @@ def gemm_waves_are_listed(c: Quantities) -> BoolExpr:
 def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
     """The warp tile is in the table, or the table has no row for GPU and type.
 
-    Why: rows are by the types of A, B and sums; fp32 is looked up as fp16. With shuffled weights
+    Why: rows are by the types of A, B and sums; fp32 is looked up as fp16. With pre-shuffled weights
     a second table is asked as well, whose rows hold 64x4x16, which the C++ asserts against.
 
     Fix: use a warp tile of the GPU (`ckrules archs GPU`).
@@ -238,7 +238,7 @@ def gemm_trait_is_taken(c: Quantities) -> BoolExpr:
 def gemm_staging_fits(c: Quantities) -> BoolExpr:
     """A and B of a tile take 32768 bytes at most.
 
-    Why: every tile is asked for as compv4 first, which has two buffers in 64 KB; with shuffled
+    Why: every tile is asked for as compv4 first, which has two buffers in 64 KB; with pre-shuffled
     weights B counts, which is not staged, and an element of fp32 counts two bytes.
 
     Fix: use a smaller tile.
@@ -248,7 +248,7 @@ def gemm_staging_fits(c: Quantities) -> BoolExpr:
 
 @rule(
     "GDSP008", "gemm-tile-not-whole", kind="profile", profiles=_PROFILE,
-    says=[f"the tile is no whole number of warp tiles for each wave: tile_{d} = {{tile_{d}}}, "
+    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
           f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
     source=f"{_FILTER}: _validate_dimensions, _validate_dimension_alignment",
     accepts=[_SMALL], rejects=[{"tile_m": 96}, {"tile_k": 24}],
@@ -265,15 +265,15 @@ def gemm_tile_is_whole(c: Quantities) -> BoolExpr:
 
 @rule(
     "GDSP009", "gemm-weights-not-covered", kind="profile", profiles=_PROFILE, applies=_weights,
-    says=["a lane's reads of A are no multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
-          "a row of A is no multiple of 16 bytes: tile_k = {tile_k}",
+    says=["each lane's reads of A are not a multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
+          "a row of A is not a multiple of 16 bytes: tile_k = {tile_k}",
           "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
           "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
     source=_COMMON, accepts=[_WEIGHTS],
     rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
 )  # fmt: skip
 def gemm_weights_are_covered(c: Quantities) -> BoolExpr:
-    """A's loads beside shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
+    """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
 
     Why: as tile_engine checks them, with 64 lanes on every GPU.
 

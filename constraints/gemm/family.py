@@ -1,4 +1,4 @@
-"""GEMM: plain, with weights shuffled beforehand, and with further tensors D."""
+"""GEMM: plain, with pre-shuffled weights, and with further D tensors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Gemm(TileGemmFamily):
         return {**DEFAULTS, "streamk": "atomic"} if variant == "stream_k" else DEFAULTS
 
     def complete(self, full: dict[str, Any], spelling: dict[str, str]) -> None:
-        """Types, buffers and tensors D follow from the type, the pipeline and the variant."""
+        """Types, buffers and D tensors follow from the type, the pipeline and the variant."""
         super().complete(full, spelling)
         variant = full.get("variant")
         self._types(full)

@@ -18,7 +18,7 @@ OTHERWISE = ("PIPE016",)
 #: Since 2026.06 computed widths always meet these.
 MET_LATER = ("EPI001",)
 
-#: With weights shuffled beforehand B is not loaded through LDS, and A in a pattern of its own.
+#: With pre-shuffled weights B is not loaded through LDS, and A in a pattern of its own.
 PATTERNS = ("VEC002", "VEC003", "VEC004", "VEC005", "VEC007", "VEC009", "WAVE004")
 
 

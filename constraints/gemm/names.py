@@ -49,7 +49,7 @@ _ATOMIC = "atomic"
 
 
 def _said_kind(word: str, num_d: int) -> tuple[str, str]:
-    """Variant and strategy of a suffix; empty: neither, and the tensors D decide."""
+    """Variant and strategy of a suffix; empty: neither, and the D tensors decide."""
     stem, _, strategy = word.partition("_")
     if stem == "streamk":
         return "stream_k", strategy or _ATOMIC
@@ -126,7 +126,7 @@ def parse(text: str) -> ParsedName:
     preshuffle, buffers = said.pop("preshuffle"), said.pop("buffers")
     kind = str(said.pop("kind"))
     if preshuffle and kind:
-        raise UsageError(f"a kernel with shuffled weights is not {kind}: {text}")
+        raise UsageError(f"a kernel with pre-shuffled weights is not {kind}: {text}")
     variant, said["streamk"] = _said_kind(kind, int(said["num_d"]))
     said["variant"] = "preshuffle" if preshuffle else variant
     known = usual(said)

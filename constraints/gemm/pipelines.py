@@ -18,7 +18,7 @@ _WEIGHTS: Mapping[str, Any] = {
     "pipeline": "preshufflev2",
     "double_smem_buffer": True,
 }
-#: The window of shuffled weights has the lengths of a plain one.
+#: The window of pre-shuffled weights has the lengths of a plain one.
 _BY_CHANCE: Mapping[str, Any] = {
     "layout": "rrr", "tile_m": 32, "tile_n": 256, "tile_k": 16, "wave_m": 1, "wave_n": 16,
     "warp_tile_m": 16, "warp_tile_n": 16,
@@ -47,7 +47,7 @@ def pipeline_takes_gemm(c: Quantities) -> BoolExpr:
 
 
 def _plain_fits(c: Quantities) -> BoolExpr:
-    """Where the window of shuffled weights has the lengths of a plain one, by chance."""
+    """Where the window of pre-shuffled weights has the lengths of a plain one, by chance."""
     shuffled = (c.wave_n, c.warp_tile_k * c.warp_tile_n)
     plain = (ite(c.b_transposed, c.tile_k, c.tile_n), ite(c.b_transposed, c.tile_n, c.tile_k))
     return all_of(*(a == b for a, b in zip(shuffled, plain, strict=True)))
@@ -67,7 +67,7 @@ def _plain_fits(c: Quantities) -> BoolExpr:
 def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2.
 
-    Why: the kernel gives the pipeline a window of shuffled weights, and every other pipeline
+    Why: the kernel gives the pipeline a window of pre-shuffled weights, and every other pipeline
     asserts that its lengths are those of the tile.
 
     Fix: use preshufflev2, or the variant standard.
@@ -78,7 +78,7 @@ def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM021", "weights-and-pipeline-apart", kind="wrong-result",
     applies=lambda c: (c.variant != "preshuffle") | c.shuffled_b | _plain_fits(c),
-    says="{variant} with {pipeline}: preshufflev2 alone reads shuffled weights, and reads no others",
+    says="{variant} with {pipeline}: preshufflev2 alone reads pre-shuffled weights, and reads no others",
     source=[f"{_KERNEL}: MakeGemmTensorViews (GemmPipeline::Preshuffle)",
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: WeightPreshufflePipelineAGmemBGmemCRegV2"],
     accepts=[{}, _WEIGHTS],

@@ -112,7 +112,7 @@ class GemmProblem(Quantities):
 
     @quantity
     def length_narrow(self) -> IntExpr:
-        """Elements of the operand of 4 bits that lie side by side."""
+        """Elements of the int4 operand that lie side by side."""
         return ite(self.narrow_a, self.length_a, self.length_b)
 
     @quantity

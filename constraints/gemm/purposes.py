@@ -1,4 +1,4 @@
-"""GEMM: what a kernel computes: layouts, types of sums and results, and tensors D."""
+"""GEMM: what a kernel computes: layouts, types of sums and results, and D tensors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PARTS: Mapping[str, Any] = {
     rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
 def layout_has_its_letters(c: Quantities) -> BoolExpr:
-    """A layout has one letter for each of A, B and C, and with tensors D a fourth for these.
+    """A layout has one letter for each of A, B and C, and with D tensors a fourth for these.
 
     Why: the letters say what is contiguous in each tensor, and a kernel has no others.
 
@@ -54,14 +54,14 @@ def layout_has_its_letters(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM002", "number-of-d-tensors", kind="compile",
-    says=["{variant} has no tensor D: num_d = {num_d}, expected 0",
-          "{variant} needs a tensor D: num_d = {num_d}"],
+    says=["{variant} has no D tensor: num_d = {num_d}, expected 0",
+          "{variant} needs a D tensor: num_d = {num_d}"],
     source=f"{_MULTI_D}: static_assert on DsLayout::size() > 0",
     accepts=[{}, {"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
     rejects=[{"num_d": 1}, {"variant": "multi_d", "layout": "rcrr"}],
 )  # fmt: skip
 def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
-    """multi_d has at least one tensor D, grouped may have some, other kernels have none.
+    """multi_d has at least one D tensor, grouped may have some, other kernels have none.
 
     Why: GemmKernelMultiD asserts it, and other kernels take no pointers to D.
 
@@ -75,7 +75,7 @@ def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM003", "operation-of-other-arity", kind="compile",
-    says=["{elementwise_op} takes C alone, and no tensors D with it",
+    says=["{elementwise_op} takes C alone, and no D tensors with it",
           "{elementwise_op} has no form for results of {dtype_c}"],
     source=[_OPERATORS, f"{_EPILOGUES}: tile_elementwise_inout_unpack"],
     accepts=[{}, {"variant": "multi_d", "layout": "rcrr", "num_d": 2, "elementwise_op": "multiply"}],
@@ -83,10 +83,10 @@ def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
              {"elementwise_op": "relu", "dtype_c": "fp8"}],
 )  # fmt: skip
 def operation_takes_ds(c: Quantities) -> BoolExpr:
-    """The operation takes C and all tensors D, and relu by itself results of its types.
+    """The operation takes C and all D tensors, and relu by itself results of its types.
 
     Why: the epilogue calls it with the result, C and every D. Relu, Gelu and FastGelu take one
-    argument, so nothing matches the call. Without tensors D cshuffle calls them with C alone, for
+    argument, so nothing matches the call. Without D tensors cshuffle calls them with C alone, for
     which Relu asserts the type.
 
     Fix: use add, multiply or passthrough.
@@ -100,12 +100,12 @@ def operation_takes_ds(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM077", "operation-without-d", kind="profile",
-    says="{variant} with num_d = 0 has no operation on tensors D: elementwise_op = {elementwise_op}",
+    says="{variant} with num_d = 0 has no operation on D tensors: elementwise_op = {elementwise_op}",
     source=[_OPERATORS, f"{_EPILOGUES}: operator() (NumDTensor >= 1; compiled)"],
     accepts=[{}], rejects=[{"elementwise_op": "add"}, {"elementwise_op": "relu"}],
 )  # fmt: skip
 def operation_has_ds(c: Quantities) -> BoolExpr:
-    """Without tensors D the operation is passthrough.
+    """Without D tensors the operation is passthrough.
 
     Why: it compiles, and add, multiply and add_scale give passthrough's kernel another name: of
     no D there is nothing to add. The default epilogue calls no operation without a D, and
@@ -160,13 +160,13 @@ def sums_are_whole_before_d(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
     applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
-    says="{elementwise_op} gets tensors D transposed: layout {layout} has D with columns contiguous",
+    says="{elementwise_op} gets D tensors transposed: layout {layout} has D with columns contiguous",
     source=["ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTileWindows (the window of a D with columns is N by M)",
             f"{_EPILOGUES}: make_tile_window of ds_dram_windows with the distribution of C (run)"],
     accepts=[_ADD], rejects=[{**_ADD, "layout": "rccc", "epilogue": "default"}],
 )  # fmt: skip
 def ds_have_rows(c: Quantities) -> BoolExpr:
-    """Tensors D that are used have contiguous rows.
+    """D tensors that are used have contiguous rows.
 
     Why: where their columns are contiguous the kernel makes windows of N by M, and the epilogue
     reads them as it has C, M by N: each tile of D comes transposed.

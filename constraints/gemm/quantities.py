@@ -1,7 +1,7 @@
 """What a GEMM kernel is to the shared rules: layouts, types, and where it differs.
 
-The widths of loads and stores are no fields: every kernel computes them (``FixedVectorSize`` is
-false). With weights shuffled beforehand only A goes through LDS, in a load pattern of its own.
+The widths of loads and stores are not fields: every kernel computes them (``FixedVectorSize`` is
+false). With pre-shuffled weights only A goes through LDS, in a load pattern of its own.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Quantities(Fields):
 
     @property
     def reads_interwave(self) -> BoolExpr:
-        """Where the block GEMM is that of scheduler interwave; shuffled weights have their own."""
+        """Where the block GEMM is that of scheduler interwave; pre-shuffled weights have their own."""
         return super().reads_interwave & ~self.shuffled_b
 
     @cached_property
@@ -86,7 +86,7 @@ class Quantities(Fields):
 
     @cached_property
     def has_d(self) -> BoolExpr:
-        """True where the kernel applies tensors D: always in multi_d, in grouped if it has any."""
+        """True where the kernel applies D tensors: always in multi_d, in grouped if it has any."""
         return (self.variant == "multi_d") | ((self.variant == "grouped") & (self.num_d >= 1))
 
     @cached_property
@@ -126,7 +126,7 @@ class Quantities(Fields):
 
     @quantity_in("bytes")
     def b_element_bytes(self) -> IntExpr:
-        """Size of an element of B, of which 4-bit weights hold two."""
+        """Size of an element of B, of which int4 weights hold two."""
         return ite(self.narrow_b, 1, self.element_bytes)
 
     @property
@@ -150,7 +150,7 @@ class Quantities(Fields):
         return ite(self.narrow_b, self.narrow_width(extent, self.tile_n), plain)
 
     def narrow_width(self, extent: IntExpr, tile_mn: IntExpr) -> IntExpr:
-        """`computed_width` of 4-bit elements: 32, 16 and 8 bytes are tried, and one is taken."""
+        """`computed_width` of int4 elements: 32, 16 and 8 bytes are tried, and one is taken."""
         per_thread = tile_mn * self.tile_k // self.threads
         narrow: IntExpr = const(2)
         for width in (16, 32, 64):
@@ -228,14 +228,14 @@ class Quantities(Fields):
 
     @quantity
     def widened_b(self) -> IntExpr:
-        """Elements of 4-bit weights that a lane widens at once."""
+        """Elements of int4 weights that a lane widens at once."""
         warp_tiles = self.repeat_n * (self.tile_k // self.warp_tile_k)
         tile = warp_tiles * self._lane_b
         return tile if self.widens_tile else ite(self.shuffled_b, self._lane_b, tile)
 
     @property
     def widens_tile(self) -> bool:
-        """Whether shuffled weights, too, are widened by the block tile, not by the warp tile."""
+        """Whether pre-shuffled weights, too, are widened by the block tile, not by the warp tile."""
         return self.since("2026.06")
 
     @quantity
@@ -340,21 +340,21 @@ class Quantities(Fields):
         """The launch bound: k_block_per_cu."""
         return self.k_block_per_cu
 
-    # -- shuffled weights --------------------------------------------------------------------
+    # -- pre-shuffled weights --------------------------------------------------------------------
 
     @quantity
     def preshuffle_lanes_k(self) -> IntExpr:
-        """Lanes side by side along a row of A, which each load 16 bytes (shuffled weights)."""
+        """Lanes side by side along a row of A, which each load 16 bytes (pre-shuffled weights)."""
         return self.tile_k // (16 // self.element_bytes)
 
     @quantity
     def preshuffle_rows(self) -> IntExpr:
-        """Rows of A that a wave loads at once (shuffled weights)."""
+        """Rows of A that a wave loads at once (pre-shuffled weights)."""
         return self.wave_size // self.preshuffle_lanes_k
 
     @quantity
     def preshuffle_reads(self) -> IntExpr:
-        """Bytes of A that a lane reads from LDS for a step along K (shuffled weights)."""
+        """Bytes of A that a lane reads from LDS for a step along K (pre-shuffled weights)."""
         tile = self.warp_tile_m * self.warp_tile_k * self.element_bytes
         return tile * self.repeat_m // self.wave_size
 
@@ -367,7 +367,7 @@ class Quantities(Fields):
 
     @quantity_in("bytes")
     def pipeline_lds(self) -> IntExpr:
-        """LDS that the pipeline asks for; with shuffled weights B is not staged."""
+        """LDS that the pipeline asks for; with pre-shuffled weights B is not staged."""
         stage = self.stage_bytes
         double = self.pipeline.isin("compv4", "comp_async")
         alone = self.tile_m * self.tile_k * self.a_bytes

@@ -54,7 +54,7 @@ TILE_ENGINE = SweepTable(
 def _loaded(value: Mapping[str, Any]) -> dict[str, tuple[str, tuple[Any, ...]]]:
     """What a file of the loader says; what it lacks is fp16, rcr, gfx942 and standard."""
     if value.get("variant") == "multi_d":
-        raise SaidError("the loader's files do not say the tensors D of multi_d", "variant")
+        raise SaidError("the loader's files do not say the D tensors of multi_d", "variant")
     types = value.get("datatype", {})
     if not isinstance(types, dict):
         raise SaidError('datatype is not an object {"a", "b", "c", "acc"}', "datatype")
@@ -113,7 +113,7 @@ _TRAITS = ("pipeline", "epilogue", "scheduler", *PADS, "persistent")
 
 
 def _generated(variant: str, axes: Mapping[str, tuple[Any, ...]]) -> Mapping[str, tuple[Any, ...]]:
-    """The dispatcher's loops: with shuffled weights one kernel for compv3 and intrawave."""
+    """The dispatcher's loops: with pre-shuffled weights one kernel for compv3 and intrawave."""
     plain = {k: v for k, v in axes.items() if k not in _MULTI_D.values()}
     if variant == "multi_d":
         return {**plain, **{k: axes[k] for k in _MULTI_D.values()}}
@@ -168,7 +168,7 @@ _LETTERS = {"row": "r", "col": "c", "row_major": "r", "col_major": "c", "r": "r"
 
 
 def _layout(fields: dict[str, Any]) -> None:
-    """One word of the layouts of A, B and C; what is no layout is left for the report."""
+    """One word of the layouts of A, B and C; what is not a layout is left for the report."""
     parts = [fields.pop(f"layout_{x}", None) for x in "abc"]
     if all(p is None for p in parts):
         return
@@ -180,7 +180,7 @@ def _layout(fields: dict[str, Any]) -> None:
 
 
 def _variant(fields: dict[str, Any]) -> None:
-    """The variant, which upstream says with a switch and the number of tensors D."""
+    """The variant, which upstream says with a switch and the number of D tensors."""
     shuffled = fields.pop("preshuffle", False)
     if not isinstance(shuffled, bool):
         fields["preshuffle"] = shuffled  # left for the report
@@ -190,7 +190,7 @@ def _variant(fields: dict[str, Any]) -> None:
     )
     if fields["variant"] == "multi_d" and isinstance(fields.get("layout"), str):
         if len(fields["layout"]) == 3:
-            fields["layout"] += fields["layout"][2]  # tensors D lie as C does
+            fields["layout"] += fields["layout"][2]  # D tensors lie as C does
     else:
         fields.pop("num_d", None)
         if fields.get("elementwise_op") in ("PassThrough", "passthrough"):
@@ -265,7 +265,7 @@ def _types(fields: dict[str, Any]) -> None:
 
 
 def _registered(given: Mapping[str, Any], fields: dict[str, Any]) -> None:
-    """What an entry's identifier says beside its key: pads, and pipelines without a word there."""
+    """What an entry's identifier says beside its key: pads, and pipelines that it does not name."""
     _layout(fields)
     _types(fields)
     if fields.get("pipeline") == "preshufflev2":

@@ -56,7 +56,7 @@ WAVES = Table.relation(
     [(g, *w) for g in _GPUS for w in (_WMMA_WAVES if g == "gfx1201" else _MFMA_WAVES)],
     source=_CHECKS,
 )
-#: The copy for shuffled weights knows no other GPUs.
+#: The copy for pre-shuffled weights knows no other GPUs.
 WEIGHT_WAVES = Table.relation(
     "weight_waves", ("wave_m", "wave_n", "wave_k"), _MFMA_WAVES, source=_OLDER
 )
@@ -111,11 +111,11 @@ def listed_waves(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "fp32", "dtype_c": "fp32"}, {"layout": "rcc"}],
 )  # fmt: skip
 def purpose_is_known(c: Quantities) -> BoolExpr:
-    """tile_engine makes kernels of four types, and of four layouts, one with shuffled weights.
+    """tile_engine makes kernels of four types, and of four layouts, one with pre-shuffled weights.
 
-    Why: its command line takes these words; with tensors D it takes fp16 only.
+    Why: its command line takes these words; with D tensors it takes fp16 only.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         ite(c.variant == "multi_d", c.dtype == "fp16", c.dtype.isin(*DTYPES)),
@@ -130,7 +130,7 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
     says=["tile_engine derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",
           "tile_engine has one wave group: num_wave_groups = {num_wave_groups}",
           "tile_engine transposes no C: transpose_c = {transpose_c}",
-          "tile_engine has two tensors D: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}",
+          "tile_engine has two D tensors: num_d = {num_d}", "tile_engine has no {elementwise_op} in {variant}",
           "tile_engine's {variant} shares out no steps: streamk = {streamk}"],
     source=_BUILDERS, accepts=[_SMALL, _D],
     rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}, {**_SMALL, "streamk": "atomic"}],
@@ -140,7 +140,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
 
     Why: the generated code says so for every kernel.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.double_smem_buffer == c.pipeline.isin(*TILE_ENGINE_BUFFERS),
@@ -165,10 +165,10 @@ def features_are_known(c: Quantities) -> BoolExpr:
     rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "pipeline": "compv4"}],
 )  # fmt: skip
 def trait_is_taken(c: Quantities) -> BoolExpr:
-    """compv3 and compv4 are not combined with interwave, and shuffled weights have preshufflev2.
+    """compv3 and compv4 are not combined with interwave, and pre-shuffled weights have preshufflev2.
 
     Why: these combinations stand in a list; every other word passes, also unknown ones. With
-    shuffled weights another pipeline is an error, of which the whole list dies.
+    pre-shuffled weights another pipeline is an error that aborts the whole listing.
 
     Fix: use intrawave.
     """
@@ -186,7 +186,7 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
 
 @rule(
     "TENG004", "tile-not-whole", kind="profile", profiles=_PROFILE, until=_UNTIL,
-    says=[f"the tile is no whole number of warp tiles for each wave: tile_{d} = {{tile_{d}}}, "
+    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
           f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
     source=_CHECKS, accepts=[{}], rejects=[{"tile_m": 96}, {"tile_k": 24}],
 )  # fmt: skip
@@ -209,7 +209,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
     """The waves are among three maps of the GPU's table, four on gfx1201.
 
     Why: the table is short; the C++ takes any number of waves that a block can launch. A GPU
-    without a row passes, except with shuffled weights.
+    without a row passes, except with pre-shuffled weights.
 
     Fix: use 2x2x1, or 4x2x1 on gfx1201.
     """
@@ -225,7 +225,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
 def staged_bytes_fit(c: Quantities) -> BoolExpr:
     """A and B of a tile take 32768 bytes at most.
 
-    Why: the check takes every pipeline for compv4, which has two buffers in 64 KB; with shuffled
+    Why: the check takes every pipeline for compv4, which has two buffers in 64 KB; with pre-shuffled
     weights it counts B, which is not staged.
 
     Fix: use a smaller tile.
@@ -299,7 +299,7 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
 
 
 def rows_covered(c: Quantities) -> tuple[BoolExpr, ...]:
-    """The checks of A's loads beside shuffled weights, which divide as Python does."""
+    """The checks of A's loads beside pre-shuffled weights, which divide as Python does."""
     per_row = 16 // c.element_bytes
     lanes = c.tile_k // per_row
     reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m
@@ -314,14 +314,14 @@ def rows_covered(c: Quantities) -> tuple[BoolExpr, ...]:
 @rule(
     "TENG009", "weights-not-covered", kind="profile", profiles=_PROFILE, until=_UNTIL,
     applies=_weights,
-    says=["a lane's reads of A are no multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
-          "a row of A is no multiple of 16 bytes: tile_k = {tile_k}",
+    says=["each lane's reads of A are not a multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
+          "a row of A is not a multiple of 16 bytes: tile_k = {tile_k}",
           "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
           "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
     source=_OLDER, accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
 )  # fmt: skip
 def weights_are_covered(c: Quantities) -> BoolExpr:
-    """A's loads beside shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
+    """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
 
     Why: as the pipeline asserts, and beyond it that lanes divide the wave.
 
@@ -333,13 +333,13 @@ def weights_are_covered(c: Quantities) -> BoolExpr:
 @rule(
     "TENG010", "odd-permuted-columns", kind="profile", profiles=_PROFILE, until=_UNTIL,
     applies=lambda c: c.permute_n,
-    says=["tile_engine permutes columns of shuffled weights only, not of {variant}",
+    says=["tile_engine permutes columns of pre-shuffled weights only, not of {variant}",
           "tile_engine permutes an even number of warp tiles along N: {repeat_n=}"],
     source=_OLDER, accepts=[{**_WEIGHTS, "permute_n": True}],
     rejects=[{**_WEIGHTS, "permute_n": True, "tile_n": 64}, {"permute_n": True}],
 )  # fmt: skip
 def permuted_columns_are_even(c: Quantities) -> BoolExpr:
-    """Columns are permuted with shuffled weights, for an even number of warp tiles of a wave.
+    """Columns are permuted with pre-shuffled weights, for an even number of warp tiles of a wave.
 
     Why: asked of configurations whose file says permute_n.
 

@@ -111,7 +111,7 @@ class TileEngineNames(ToolNames):
         self.grammar = Grammar([one_of("variant", words), *body()])
 
     def meant(self, said: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Two tensors D that are multiplied, no permuted columns, one block on a compute unit."""
+        """Two D tensors that are multiplied, no permuted columns, one block on a compute unit."""
         ds = said["variant"] == "multi_d"
         point = {**said, **_LEFT_OUT, "elementwise_op": "multiply"}
         taken: dict[str, Any] = {"k_block_per_cu": 1}
@@ -255,7 +255,7 @@ class RegistryNames(ToolNames):
         return super().parse(text)
 
     def meant(self, said: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Types that follow from that of A, and tensors D that lie as C does."""
+        """Types that follow from that of A, and D tensors that lie as C does."""
         said = {k: v for k, v in said.items() if k not in ("sparse", "split_k")}
         return _of_key(said, said["layout"][2])
 
@@ -376,7 +376,7 @@ def of_text(text: str) -> ToolNames | None:
 
 
 def identified(text: object) -> dict[str, Any]:
-    """The fields that a registry's identifier says; none for what is no identifier.
+    """The fields that a registry's identifier says; none for what is not an identifier.
 
     >>> identified("fp16_rcr_mem_default_auto_True_True_True_False_16x32x32_1x1x1_16x16x16")["pad_m"]
     True

@@ -77,7 +77,7 @@ def pipeline_chooses_tail(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM062", "stream-k-and-strategy-apart", kind="compile",
-    says=["{variant} shares no tiles out: streamk = {streamk}, expected off",
+    says=["{variant} does not distribute work by stream-K: streamk = {streamk}, expected off",
           "{variant} needs a strategy to join the parts of a tile, not streamk = {streamk}"],
     source=f"{_STREAMK} (StreamKReductionStrategy is the partitioner's)",
     accepts=[{}, _SK], rejects=[{"streamk": "atomic"}, {"variant": "stream_k"}],
@@ -331,8 +331,7 @@ def parts_are_not_stored(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM071", "tails-of-eight-waves", kind="wrong-result", since="2026.06",
     applies=lambda c: (c.variant == "stream_k") & (c.pipeline == "compv3"),
-    says=("{pipeline} of {wave} waves sums parts wrong that have one, three or an even number of "
-          "block tiles, and {variant} shares out parts of any length"),
+    says="{pipeline} with {wave} waves gives wrong sums for K ranges of 1, 3 or an even number of K tiles; {variant} assigns ranges of any length",
     source=f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
     issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
     accepts=[_SK], rejects=[{**_SK, "wave_m": 4}],

@@ -43,7 +43,7 @@ BASELINE: Mapping[str, Value] = {
     "double_smem_buffer": False, "num_d": 0, "elementwise_op": "passthrough", **DEFAULTS,
 }  # fmt: skip
 
-#: What changing a field costs in a repair: what a kernel computes is no mere flag.
+#: What changing a field costs in a repair: what a kernel computes is not a mere flag.
 COSTS: Mapping[str, int] = {
     **shared.COSTS, "dtype_c": 60, "dtype_acc": 2, "num_d": 60, "elementwise_op": 60,
     "transpose_c": 3, "permute_n": 3, "k_block_per_cu": 2, "streamk": 10,
@@ -75,8 +75,8 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         *shared.pads(),
         Bool("persistent", doc="as many blocks as run at once, each computes several tiles"),
         Bool("transpose_c", doc="warp GEMMs compute the transposed product"),
-        Bool("permute_n", doc="columns of shuffled weights permuted, results stored from registers"),
-        Int("num_d", (0, 1, 2), lo=0, hi=64, doc="tensors D"),
+        Bool("permute_n", doc="columns of pre-shuffled weights permuted, results stored from registers"),
+        Int("num_d", (0, 1, 2), lo=0, hi=64, doc="D tensors"),
         Enum("elementwise_op", w.OPERATIONS, doc="operation on C and every D"),
         Enum("streamk", w.STREAMK, doc="how stream-K joins the parts of a tile"),
         Int("k_block_per_cu", (1, 2), lo=1, hi=16, doc="blocks on a compute unit (launch bound)"),

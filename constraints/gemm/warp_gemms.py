@@ -114,7 +114,7 @@ def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
 
 
 def tables(ck: str) -> dict[str, Table]:
-    """What rules look up, by name: 4-bit weights count as A's type, to which they are widened."""
+    """What rules look up, by name: int4 weights count as A's type, to which they are widened."""
     later = {False: _LATER, True: _LATER_TURNED} if ck >= "2026.06" else {}
     single = {
         (pair, turned): (*shapes, *later.get(turned, {}).get(pair, ()))

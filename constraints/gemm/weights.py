@@ -29,12 +29,12 @@ def _rows(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM040", "weights-of-other-width", kind="compile", applies=lambda c: c.shuffled_b,
-    says="shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
+    says="pre-shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
     source=f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
     accepts=[_OWN], rejects=[{**_OWN, "warp_tile_m": 64, "warp_tile_n": 4}],
 )  # fmt: skip
 def weights_have_16_or_32_columns(c: Quantities) -> BoolExpr:
-    """Shuffled weights are read in warp tiles of 16 or 32 columns.
+    """Pre-shuffled weights are read in warp tiles of 16 or 32 columns.
 
     Why: the order of the shuffled elements is written for these two.
 
@@ -45,13 +45,12 @@ def weights_have_16_or_32_columns(c: Quantities) -> BoolExpr:
 
 @rule(
     "GEMM041", "partial-reads-of-a", kind="compile", applies=lambda c: c.shuffled_b,
-    says=("a lane reads A from LDS 16 bytes at a time: {preshuffle_reads} bytes for a step along "
-          "K are no whole number of reads: {preshuffle_reads=}"),
+    says="a lane reads A from LDS 16 bytes at a time, and {preshuffle_reads=} bytes of a step along K are not a multiple of 16",
     source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) * MIterPerWarp",
     accepts=[_OWN], rejects=[{**_OWN, "tile_m": 64, "warp_tile_k": 8}],
 )  # fmt: skip
 def a_is_read_whole(c: Quantities) -> BoolExpr:
-    """What a lane reads of A for one step along K is a whole number of 16-byte reads.
+    """The bytes of A that a lane reads for one step along K are a multiple of 16.
 
     Why: the schedule counts the reads; asserted on the device.
 
@@ -122,7 +121,7 @@ def lanes_of_a_fill_wave(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM045", "columns-of-a-with-weights", kind="compile",
     applies=lambda c: c.shuffled_b & (c.tile_m != c.tile_k),
-    says="shuffled weights want K contiguous in A: layout {layout}",
+    says="pre-shuffled weights want K contiguous in A: layout {layout}",
     source=f"{_PIPELINE}: static_assert on the lengths of A's window",
     accepts=[_OWN], rejects=[{**_OWN, "layout": "ccr"}],
 )  # fmt: skip
@@ -171,7 +170,7 @@ def columns_of_a_are_shared(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM046", "transposed-operand-with-weights", kind="wrong-result",
     applies=lambda c: c.shuffled_b & (~c.a_transposed | (c.tile_m == c.tile_k)),
-    says=["shuffled weights want K contiguous in A: layout {layout}",
+    says=["pre-shuffled weights want K contiguous in A: layout {layout}",
           "weights are shuffled from a B with K contiguous: layout {layout}"],
     source=[f"{_PIPELINE}: the assertion on A's window holds for a square tile (run)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (a row-major B is viewed as it is)"],
@@ -179,7 +178,7 @@ def columns_of_a_are_shared(c: Quantities) -> BoolExpr:
     rejects=[{**_OWN, "layout": "ccr", "tile_k": 128}, {**_OWN, "layout": "rrr"}],
 )  # fmt: skip
 def operands_keep_k_contiguous(c: Quantities) -> BoolExpr:
-    """Kernels with shuffled weights have K contiguous in A and B.
+    """Kernels with pre-shuffled weights have K contiguous in A and B.
 
     Why: a transposed A of a square tile passes the assertions and is read with its axes swapped;
     a row-major B is viewed as plain rows, not in the shuffled order.
@@ -199,7 +198,7 @@ def operands_keep_k_contiguous(c: Quantities) -> BoolExpr:
     rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
 )  # fmt: skip
 def weights_cover_tile(c: Quantities) -> BoolExpr:
-    """The block tile is a whole number of warp tiles for each wave with the default epilogue, too.
+    """The block tile is a multiple of waves and warp tiles with the default epilogue, too.
 
     Why: the pipeline truncates, and only the CShuffle epilogue goes over the whole tile after it.
 
@@ -213,9 +212,9 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
 @rule(
     "GEMM048", "permuted-columns-elsewhere", kind="wrong-result",
     applies=lambda c: c.permute_n,
-    says=["only shuffled weights have permuted columns, not {variant}",
+    says=["only pre-shuffled weights have permuted columns, not {variant}",
           "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N",
-          "{variant} with permute_n leaves the tensors D out"],
+          "{variant} with permute_n leaves the D tensors out"],
     source=[f"{_CSHUFFLE} (weights with the default epilogue run)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel (other variants; read, not run)"],
     accepts=[{**_SMALL, "permute_n": True},
@@ -224,7 +223,7 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
              {**_SMALL, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
 def permutation_has_both_ends(c: Quantities) -> BoolExpr:
-    """permute_n goes with shuffled weights, no tensors D, and CShuffle where a wave has several tiles.
+    """permute_n goes with pre-shuffled weights, no D tensors, and CShuffle where a wave has several tiles.
 
     Why: the host shuffles the weights in another order then, and the epilogue stores results from
     registers in the order that undoes it; its form for that applies no D. With one warp tile along

@@ -1,6 +1,6 @@
 """Quantised kernels that make the same device code: ``--distinct`` keeps one of each set.
 
-What is alike was read in the headers of CK 2025.11 that are named, and held against the compiler
+What is alike was read in the headers of CK 2025.11 that are named, and checked against the compiler
 (`scripts/same_code.py`).
 """
 
@@ -37,7 +37,7 @@ def single_scales_have_one_order(c: Quantities) -> tuple[Expr, ...]:
     source=f"{_DIR}/pipeline/gemm_wp_bquant_pipeline_ag_bg_cr_v2.hpp: HotLoopScheduler, operator()",
 )  # fmt: skip
 def weights_have_one_schedule(c: Quantities) -> tuple[Expr, ...]:
-    """The pipeline for shuffled weights has a schedule of its own."""
+    """The pipeline for pre-shuffled weights has a schedule of its own."""
     return ()
 
 

@@ -62,7 +62,7 @@ class Quant(TileGemmFamily):
     def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
         """As other GEMMs', whose policy these pipelines take; 4 bits are not modelled."""
         if point["dtype"] in (*NARROW_A, *NARROW_B):
-            return "the way of operands of 4 bits through LDS is not modelled"
+            return "the way of int4 operands through LDS is not modelled"
         return super().lds_map(point, words, gpu)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

@@ -59,7 +59,7 @@ def pipeline_has_scales(c: Quantities) -> BoolExpr:
     rejects=[{"scheduler": "interwave"}, {"pipeline": "mem", "scheduler": "interwave"}],
 )  # fmt: skip
 def scheduler_is_intrawave(c: Quantities) -> BoolExpr:
-    """Kernels with groups have the scheduler intrawave; shuffled weights do not look at it.
+    """Kernels with groups have the scheduler intrawave; pre-shuffled weights do not look at it.
 
     Why: the block GEMMs that apply scales know no other, that of mem included, whose pipeline is
     written for interwave.
@@ -71,8 +71,8 @@ def scheduler_is_intrawave(c: Quantities) -> BoolExpr:
 
 @rule(
     "QUANT003", "operand-of-four-bits", kind="compile",
-    says=["aquant has no B of 4 bits: {dtype}",
-          "bquant has no A of 4 bits: {dtype}"],
+    says=["aquant has no int4 B: {dtype}",
+          "bquant has no int4 A: {dtype}"],
     source=f"{_BLOCK}: GemmTraits_ static_assert on the types of A, B and the scales",
     accepts=[{}, {"dtype": "i4_fp8"}, {**B, "dtype": "fp8_i4"}],
     rejects=[{"dtype": "fp8_i4"}, {**B, "dtype": "i4_fp8"}],
@@ -104,7 +104,7 @@ def groups_lie_along_k(c: Quantities) -> BoolExpr:
     """With groups of scales K is contiguous in A and B.
 
     Why: the code that would transpose an operand in registers calls functions that the headers do
-    not have; shuffled weights assert it.
+    not have; pre-shuffled weights assert it.
 
     Fix: use a layout that begins with rc.
     """
@@ -121,7 +121,7 @@ def groups_lie_along_k(c: Quantities) -> BoolExpr:
     rejects=[{**SHUFFLED, "@ck": "2026.06", "layout": "rrr"}],
 )  # fmt: skip
 def shuffled_groups_lie_along_k(c: Quantities) -> BoolExpr:
-    """With groups of scales and shuffled weights K is contiguous in A and B.
+    """With groups of scales and pre-shuffled weights K is contiguous in A and B.
 
     Why: asserted; only the other pipelines transpose an operand on its way to LDS since 2026.06.
 
@@ -151,13 +151,13 @@ def epilogue_applies_scales(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT011", "default-epilogue-of-four-bits", kind="compile",
     applies=lambda c: c.narrow_a,
-    says="epilogue {epilogue} asks for a warp GEMM of an A of 4 bits, which no header has: {dtype}",
+    says="epilogue {epilogue} asks for a warp GEMM of an int4 A, which no header has: {dtype}",
     source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::WG (ADataType as it is)",
             "ops/epilogue/cshuffle_epilogue.hpp: ATypeToUse (B's type where A is pk_int4_t)"],
     accepts=[{"dtype": "i4_fp8"}], rejects=[{"dtype": "i4_fp8", "epilogue": "default"}],
 )  # fmt: skip
 def epilogue_widens_a(c: Quantities) -> BoolExpr:
-    """An A of 4 bits is not used with the default epilogue.
+    """An int4 A is not used with the default epilogue.
 
     Why: it asks for the warp GEMM of A's own type; CShuffle takes B's instead.
 
@@ -169,8 +169,8 @@ def epilogue_widens_a(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile",
     applies=lambda c: c.narrow_a & ~c.grouped,
-    says=["{pipeline} does not widen an A of 4 bits: {dtype}",
-          "an A of 4 bits is not transposed on its way to LDS: layout {layout}"],
+    says=["{pipeline} does not widen an int4 A: {dtype}",
+          "an int4 A is not transposed on its way to LDS: layout {layout}"],
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: operator() for single inputs (the function of B takes A's type)",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (ADataType)",
             f"core/container/thread_buffer.hpp: get_as static_assert {BOTH}",
@@ -181,7 +181,7 @@ def epilogue_widens_a(c: Quantities) -> BoolExpr:
              {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
 )  # fmt: skip
 def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
-    """Without groups an A of 4 bits is used with compv3 or basic_v1, and compv3 reads its rows.
+    """Without groups an int4 A is used with compv3 or basic_v1, and compv3 reads its rows.
 
     Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
     the transposition in registers counts an element to a byte. Since 2026.06 mem has a function
@@ -203,7 +203,7 @@ def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
     accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
 )  # fmt: skip
 def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
-    """An A of 4 bits is not used with basic_v1.
+    """An int4 A is not used with basic_v1.
 
     Why: since 2026.06 it places B behind A in LDS as if A had bytes, and so beyond what it has of
     LDS. That of 2025.11 computes right.
@@ -225,7 +225,7 @@ def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
               "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
 )  # fmt: skip
 def narrow_rows_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
-    """A lane loads an even number of elements of an A of 4 bits of a block tile.
+    """A lane loads an even number of elements of an int4 A of a block tile.
 
     Why: a byte holds two of them, and loads go in steps of two.
 
@@ -244,7 +244,7 @@ def narrow_rows_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
     rejects=[{**B, "double_smem_buffer": True}, {**SHUFFLED, "double_smem_buffer": False}],
 )  # fmt: skip
 def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
-    """bquant has two LDS buffers with shuffled weights, and one with compv3.
+    """bquant has two LDS buffers with pre-shuffled weights, and one with compv3.
 
     Why: the kernel passes one LDS pointer or two, and each pipeline takes one of the forms.
 
@@ -308,7 +308,7 @@ def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT009", "permuted-columns-of-plain-weights", kind="wrong-result",
     applies=lambda c: c.permute_n,
-    says=["{epilogue} stores columns as those of shuffled weights, and {pipeline} reads plain ones: a wave has {repeat_n} warp tiles along N",
+    says=["{epilogue} stores columns as those of pre-shuffled weights, and {pipeline} reads plain ones: a wave has {repeat_n} warp tiles along N",
           "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N"],
     source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (run)",
     accepts=[{**SHUFFLED, "permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32},
@@ -316,7 +316,7 @@ def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
     rejects=[{"permute_n": True}, {**SHUFFLED, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
 def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
-    """permute_n has shuffled weights and CShuffle, or neither, where a wave has several tiles.
+    """permute_n has pre-shuffled weights and CShuffle, or neither, where a wave has several tiles.
 
     Why: the host shuffles such weights in another order then, and this epilogue undoes it. The
     default epilogue does not look at the switch, nor the host at plain weights. With one warp tile

@@ -153,7 +153,7 @@ class _Dispatched(_Form):
         self.grammar = Grammar([literal(self.begins), *head, *_shapes()], suffixes)
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
-        """Shuffled weights have a pipeline of their own here, and permuted columns a switch."""
+        """Pre-shuffled weights have a pipeline of their own here, and permuted columns a switch."""
         if said.pop("preshuffle_b", False):
             said["pipeline"] = "preshufflev2"
         said["permute_n"] = said["epilogue"] == "permute_n"
@@ -195,7 +195,7 @@ class _Listed(_Form):
         self.grammar = Grammar([literal(self.begins), *head, *switches, *_shapes()])
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
-        """Shuffled weights have a pipeline of their own here."""
+        """Pre-shuffled weights have a pipeline of their own here."""
         if said.pop("preshuffle_b", False):
             said["pipeline"] = "preshufflev2"
         return said

@@ -28,7 +28,7 @@ class Quantities(Gemm):
 
     @property
     def has_d(self) -> BoolExpr:
-        """Never: there are no tensors D."""
+        """Never: there are no D tensors."""
         return FALSE
 
     @property
@@ -97,7 +97,7 @@ class Quantities(Gemm):
 
     @property
     def widens_tile(self) -> bool:
-        """Shuffled weights with groups are widened by the warp tile."""
+        """Pre-shuffled weights with groups are widened by the warp tile."""
         return False
 
     # -- scales ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def _other_rows(c: Quantities) -> BoolExpr:
 
 
 def _whole(c: Quantities) -> BoolExpr:
-    """The tile is a whole number of groups along K."""
+    """tile_k is a multiple of group_k."""
     whole: BoolExpr = c.tile_k % c.group_k == 0
     return c.grouped & whole
 
@@ -45,12 +45,12 @@ def groups_have_one_row(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT032", "blocks-of-shuffled-weights", kind="compile", until="2026.06",
     applies=lambda c: c.shuffled_b & (c.variant == "bquant"),
-    says="groups of shuffled weights have one column: group_n = {group_n}, expected 1",
+    says="groups of pre-shuffled weights have one column: group_n = {group_n}, expected 1",
     source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: static_assert on QuantGroupSize::kN",
     accepts=[SHUFFLED], rejects=[{**SHUFFLED, "group_n": 32}],
 )  # fmt: skip
 def shuffled_groups_have_one_column(c: Quantities) -> BoolExpr:
-    """With shuffled weights a group has one column.
+    """With pre-shuffled weights a group has one column.
 
     Why: asserted until 2026.06; since then the pipeline counts blocks along N.
 
@@ -62,15 +62,15 @@ def shuffled_groups_have_one_column(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT021", "tile-of-partial-groups", kind="compile",
     applies=lambda c: c.grouped,
-    says=["tile_n = {tile_n} is no whole number of groups of group_n = {group_n}",
-          "tile_k = {tile_k} is no whole number of groups of group_k = {group_k}"],
+    says=["tile_n = {tile_n} is not a multiple of group_n = {group_n}",
+          "tile_k = {tile_k} is not a multiple of group_k = {group_k}"],
     source=[f"{_PROBLEM} static_assert BlockGemmShape::kN, kK % QuantGroupSize",
             f"{_DIR}/pipeline/gemm_{{a,b}}quant_pipeline_ag_bg_cr_base.hpp: static_assert KPerBlock % QuantGroupSize::kK"],
     accepts=[{}, {**B, "group_n": 128}],
     rejects=[{"tile_k": 64}, {**B, "group_n": 256}],
 )  # fmt: skip
 def tile_has_whole_groups(c: Quantities) -> BoolExpr:
-    """The block tile is a whole number of groups along N and K.
+    """The block tile is a multiple of the groups along N and K.
 
     Why: asserted; a tile has scales of its own.
 
@@ -82,13 +82,12 @@ def tile_has_whole_groups(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT022", "group-of-partial-warp-tiles", kind="compile",
     applies=lambda c: c.grouped & ~c.shuffled_b,
-    says=("a sum of group_k = {group_k} elements is no whole number of warp tiles: "
-          "warp_tile_k = {warp_tile_k}"),
+    says="group_k = {group_k} is not a multiple of warp_tile_k = {warp_tile_k}",
     source=f"{_DIR}/pipeline/gemm_{{a,b}}quant_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm static_assert QuantGroupSize::kK % WarpTile::at(I2)",
     accepts=[{}, {"group_k": 32}], rejects=[{"group_k": 8}, {**B, "group_k": 8}],
 )  # fmt: skip
 def group_has_whole_warp_tiles(c: Quantities) -> BoolExpr:
-    """A group is a whole number of warp tiles along K.
+    """A group's K is a multiple of the warp tile's K.
 
     Why: asserted; a scale is applied to the sums of whole matrix instructions.
 
@@ -100,13 +99,12 @@ def group_has_whole_warp_tiles(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT023", "weights-in-partial-groups", kind="wrong-result",
     applies=lambda c: c.shuffled_b & c.grouped,
-    says=("a sum of group_k = {group_k} elements is no whole number of warp tiles: "
-          "warp_tile_k = {warp_tile_k}"),
+    says="group_k = {group_k} is not a multiple of warp_tile_k = {warp_tile_k}",
     source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: KIterPerQScale (truncating division, not asserted; run)",
     accepts=[SHUFFLED], rejects=[{**SHUFFLED, "group_k": 8}],
 )  # fmt: skip
 def shuffled_groups_have_whole_warp_tiles(c: Quantities) -> BoolExpr:
-    """With shuffled weights, too, a group is a whole number of warp tiles along K.
+    """With pre-shuffled weights, too, a group's K is a multiple of the warp tile's K.
 
     Why: the number of warp tiles of a group is a truncating division here; what is left over is
     not summed.
@@ -136,8 +134,7 @@ def scales_have_one_wave(c: Quantities) -> BoolExpr:
 @rule(
     "QUANT025", "columns-of-partial-groups", kind="compile",
     applies=lambda c: (c.variant == "bquant") & (c.group_n < c.warp_tile_n),
-    says=("a warp tile is no whole number of groups along N: warp_tile_n = {warp_tile_n}, "
-          "group_n = {group_n}"),
+    says="warp_tile_n = {warp_tile_n} is not a multiple of group_n = {group_n}",
     source=f"{_UTILS}: tile_distribution_encoding_pattern_bq static_assert X0 * X1 * X2 == XPerTile",
     accepts=[B, {**B, "group_n": 8}], rejects=[{**B, "group_n": 6, "tile_n": 192}],
 )  # fmt: skip

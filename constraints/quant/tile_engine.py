@@ -44,7 +44,7 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
 
     Why: its command line takes these types and layouts, and the generated code says the rest.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.dtype.isin(*DTYPES),
@@ -68,7 +68,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
 
     Why: the generated code says so for every kernel.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     return all_of(~c.double_smem_buffer, ~c.transpose_c, ~c.permute_n)
 
@@ -107,7 +107,7 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
 
 @rule(
     "QTEN004", "quant-tile-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
-    says=[f"the tile is no whole number of warp tiles for each wave: tile_{d} = {{tile_{d}}}, "
+    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
           f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
     source=f"{_CHECKS}: validate_dimension_alignment",
     accepts=[{}], rejects=[{"tile_m": 96}, {"tile_k": 24}],
@@ -212,7 +212,7 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
     accepts=[{}], rejects=[{"tile_k": 64}, {"group_k": 24, "tile_k": 96}],
 )  # fmt: skip
 def groups_are_whole(c: Quantities) -> BoolExpr:
-    """A tile is a whole number of groups along K, and a group of warp tiles.
+    """tile_k is a multiple of group_k, and group_k of warp_tile_k.
 
     Why: as the pipelines assert.
 

@@ -68,7 +68,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         Bool("double_smem_buffer", doc="two LDS buffers, used in turn"),
         *shared.pads(),
         Bool("transpose_c", doc="warp GEMMs compute the transposed product"),
-        Bool("permute_n", doc="columns of shuffled weights permuted, results stored from registers"),
+        Bool("permute_n", doc="columns of pre-shuffled weights permuted, results stored from registers"),
         Bool("preshuffle_quant", doc="scales of A shuffled beforehand"),
         Int("k_block_per_cu", (1, 2), lo=1, hi=16, doc="blocks on a compute unit (launch bound)"),
     ]  # fmt: skip

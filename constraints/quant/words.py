@@ -30,7 +30,7 @@ SCALES = ("fp32", "fp8", "bf8")
 LAYOUTS = gemm.PLAIN_LAYOUTS
 #: Pipelines of other GEMMs that take a window each of A and B.
 PLAIN = ("compv3", "mem", "basic_v1", "compv5")
-#: Pipelines of these kernels; that for shuffled weights is bquant's.
+#: Pipelines of these kernels; that for pre-shuffled weights is bquant's.
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "aquant": ("compv3", "mem"),
     "bquant": ("compv3", "preshufflev2"),

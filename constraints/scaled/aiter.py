@@ -34,8 +34,8 @@ _BLOCKS: Mapping[str, Any] = {
     "AITR001", "types-beyond-aiter", kind="profile", profiles=_PROFILE,
     says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
           "aiter's {variant} takes fp8, not {dtype}",
-          "aiter's experts take fp8, or weights of 4 bits, not {dtype}",
-          "aiter has fp8 with weights of 4 bits for gfx950, not {arch}"],
+          "aiter's experts take fp8, or 4-bit weights, not {dtype}",
+          "aiter has fp8 with 4-bit weights for gfx950, not {arch}"],
     source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
     rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"}],
 )  # fmt: skip
@@ -44,7 +44,7 @@ def types_are_aiters(c: Quantities) -> BoolExpr:
 
     Why: its lists are by these types and GPUs.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     experts = c.variant == "moe_flatmm"
     return all_of(
@@ -72,7 +72,7 @@ def fixed_fields_are_aiters(c: Quantities) -> BoolExpr:
 
     Why: their lists have no field for it.
 
-    Fix: nothing to fix; another generator has to make the kernel.
+    Fix: none; another generator has to make the kernel.
     """
     flat, experts, blocks = (c.variant == v for v in ("flatmm", "moe_flatmm", "abquant"))
     return all_of(

@@ -95,7 +95,7 @@ def flatmm_waves_lie_along_n(c: Quantities) -> BoolExpr:
 
 @rule(
     "SCAL004", "weights-of-other-shape", kind="compile", applies=_flat,
-    says=["shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
+    says=["pre-shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
           "4-bit weights take warp tiles of 16x16, not {warp_tile_m}x{warp_tile_n}"],
     source=[f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
             f"{_MIXED}: static_assert MPerXdl == 16 && NPerXdl == 16"],
@@ -104,7 +104,7 @@ def flatmm_waves_lie_along_n(c: Quantities) -> BoolExpr:
              {**_FOUR_BITS, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16}],
 )  # fmt: skip
 def weights_have_known_shape(c: Quantities) -> BoolExpr:
-    """Shuffled weights are read in warp tiles of 16 or 32 columns, 4-bit ones of 16x16.
+    """Pre-shuffled weights are read in warp tiles of 16 or 32 columns, 4-bit ones of 16x16.
 
     Why: the order of the shuffled elements is written for these.
 
@@ -121,7 +121,7 @@ def weights_have_known_shape(c: Quantities) -> BoolExpr:
     accepts=[{}], rejects=[{"warp_tile_k": 32}],
 )  # fmt: skip
 def flat_a_is_read_whole(c: Quantities) -> BoolExpr:
-    """A lane's part of A's warp tile is a whole number of 16-byte reads.
+    """A lane's part of A's warp tile is a multiple of 16 bytes.
 
     Why: asserted. Unlike preshufflev2, flatmm counts one warp tile and not all of a wave's.
 
@@ -158,7 +158,7 @@ def rows_of_flat_a_are_covered(c: Quantities) -> BoolExpr:
 @rule(
     "SCAL007", "odd-gate-and-up", kind="compile",
     applies=lambda c: (c.stage == 1) & ~c.narrow_b,
-    says=("gate and up share a wave's warp tiles along N: {repeat_n=}, expected an even number"),
+    says="gate and up share a wave's warp tiles along N: {repeat_n=}, expected an even number",
     source=f"{_MOE}: static_assert NIterPerWarp % 2 == 0 (IsGateUpMode)",
     accepts=[_EXPERTS], rejects=[{**_EXPERTS, "tile_n": 64}],
 )  # fmt: skip
@@ -214,16 +214,16 @@ def scales_have_one_group(c: Quantities) -> BoolExpr:
 @rule(
     "SCAL020", "groups-not-whole", kind="compile", since="2026.06",
     applies=lambda c: c.variant == "abquant",
-    says=[f"tile_k = {{tile_k}} is no whole number of groups of {w.GROUP}",
-          f"tile_n = {{tile_n}} is no whole number of groups of {w.GROUP}",
-          f"a group of {w.GROUP} is no whole number of warp tiles: warp_tile_k = {{warp_tile_k}}",
+    says=[f"tile_k = {{tile_k}} is not a multiple of {w.GROUP}",
+          f"tile_n = {{tile_n}} is not a multiple of {w.GROUP}",
+          f"the group's length {w.GROUP} is not a multiple of warp_tile_k = {{warp_tile_k}}",
           "block scales want one wave along K: wave_k = {wave_k}"],
     source=[f"{_PROBLEM}: static_assert kN, kK % QuantGroupSize",
             "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: static_assert KWarps == 1"],
     accepts=[_BLOCKS], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 64}],
 )  # fmt: skip
 def groups_are_whole(c: Quantities) -> BoolExpr:
-    """The tile is a whole number of groups that share a scale, and a group of warp tiles.
+    """The tile is a multiple of the groups that share a scale, and a group of the warp tile.
 
     Why: asserted; scales are 1x128 of A and 128x128 of B.
 

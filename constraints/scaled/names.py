@@ -112,7 +112,7 @@ class _Form(Form):
 
 
 class _Preshuffled(_Form):
-    """Weights shuffled beforehand, scales by row and column."""
+    """Pre-shuffled weights, scales by row and column."""
 
     variant, begins = "flatmm", "a8w8_bpreshuffle_cktile_"
     taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16"}
@@ -196,7 +196,7 @@ class _Experts(_Form):
             raise KernelNameError(text, at + 1, f"{threads} threads, as the waves say")
 
     def guessed(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
-        """fp8, or weights of 4 bits beside bf16 where the K of the warp tile is bf16's."""
+        """fp8, or 4-bit weights beside bf16 where the K of the warp tile is bf16's."""
         return {"dtype": "bf16_fp4" if said["warp_tile_k"] <= 32 else "fp8"}
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         *shared.pads(),
         Bool("persistent", doc="as many blocks as run at once, each computes several tiles"),
         Bool("transpose_c", doc="warp GEMMs compute the transposed product"),
-        Bool("permute_n", doc="columns of shuffled weights permuted"),
+        Bool("permute_n", doc="columns of pre-shuffled weights permuted"),
         Int("k_block_per_cu", (1, 2), lo=1, hi=16, doc="blocks on a compute unit (launch bound)"),
         Int("partition_groups", (1, 8), lo=1, hi=64, doc="groups of the tile partitioner"),
         Int("partition_m01", (1, 4), lo=1, hi=64, doc="rows of tiles of the partitioner"),

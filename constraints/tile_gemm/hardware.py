@@ -11,8 +11,7 @@ from ckrules.engine.rules import rule
 
 @rule(
     "HW001", "too-many-threads", kind="launch",
-    says=("a block of {launch_threads} threads is more than the {table max_threads} that "
-          "{arch} launches: {launch_threads=} with pipeline {pipeline}"),
+    says="a block has {launch_threads=} threads with pipeline {pipeline}, more than the {table max_threads} that {arch} launches",
     source=["include/ck_tile/host/kernel_launch.hpp: kentry __launch_bounds__(Kernel::kBlockSize)",
             "HIP API reference, hipDeviceProp_t::maxThreadsPerBlock"],
     accepts=[{"wave_m": 4, "wave_n": 4, "tile_m": 256, "tile_n": 256}],
@@ -139,7 +138,7 @@ def folds_are_exact(c: TileGemm) -> BoolExpr:
     """Transposed operands of compv4, compv5 and compv6 fold into LDS without remainder.
 
     Why: on wave64 their rows are folded and paired as often as the banks are wide. The lengths
-    are truncating divisions: with a K or with waves that are no powers of two rows may share
+    are truncating divisions: with a K or with waves that are not powers of two rows may share
     their place in LDS. Nothing asserts it. (Where a length is zero, VEC007 says so.)
 
     Fix: use powers of two for tile_k and the waves.

@@ -21,7 +21,7 @@ _BLOCK = "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: GemmTraits_"
 def waves_cover_m(c: TileGemm) -> BoolExpr:
     """The block tile's M is a multiple of the waves and warp tiles along M.
 
-    Why: every wave computes the same whole number of warp tiles.
+    Why: every wave computes the same number of warp tiles.
 
     Fix: use fewer waves along M, a smaller warp tile or another tile_m.
     """
@@ -40,7 +40,7 @@ def waves_cover_m(c: TileGemm) -> BoolExpr:
 def waves_cover_n(c: TileGemm) -> BoolExpr:
     """The block tile's N is a multiple of the waves and warp tiles along N.
 
-    Why: every wave computes the same whole number of warp tiles.
+    Why: every wave computes the same number of warp tiles.
 
     Fix: use fewer waves along N, a smaller warp tile or another tile_n.
     """
@@ -69,18 +69,17 @@ def tile_k_holds_warp_tile(c: TileGemm) -> BoolExpr:
 @rule(
     "TILE004", "partial-warp-tile-in-k", kind="wrong-result",
     applies=lambda c: (c.tile_k >= c.warp_tile_k) | c.reads_interwave,
-    says=("the tile's K is no whole number of warp tiles: tile_k = {tile_k} is not a "
-          "multiple of warp_tile_k = {warp_tile_k}"),
+    says="tile_k = {tile_k} is not a multiple of warp_tile_k = {warp_tile_k}",
     source=[f"{_BLOCK} KIterPerWarp (truncating division, not asserted)",
             "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: KPerInnerLoop and KRepeat of BlockGemmImpl for Interwave"],
     accepts=[{"tile_k": 32}],
     rejects=[{"tile_k": 24}, {"pipeline": "mem", "scheduler": "interwave", "tile_k": 8}],
 )  # fmt: skip
 def tile_k_is_whole(c: TileGemm) -> BoolExpr:
-    """The block tile's K is a whole number of warp tiles.
+    """The block tile's K is a multiple of the warp tile's K.
 
     Why: the number of iterations is a truncating division, so the rest of K, or all of it, is
-    left out of the sum without a word.
+    silently dropped from the sum.
 
     Fix: make tile_k a multiple of warp_tile_k.
     """
@@ -103,7 +102,7 @@ def waves_cover_tile(c: TileGemm) -> BoolExpr:
     """The block tile is a multiple of waves and warp tiles with the default epilogue, too.
 
     Why: the block GEMM of these pipelines does not assert it, and nothing goes over the whole tile
-    after it. The rows and columns that are left over are never computed nor stored.
+    after it. The remaining rows and columns are neither computed nor stored.
 
     Fix: use fewer waves, a smaller warp tile or another tile.
     """

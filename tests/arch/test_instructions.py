@@ -102,7 +102,7 @@ def test_int8_keeps_floating_point_bits_in_its_accumulators(gpu: str) -> None:
 
 
 def write_table(gpus: Sequence[str], jobs_at_once: int | None) -> None:
-    """Compile every entry for some GPUs, or those of the stored table, and write them anew."""
+    """Compile every entry for some GPUs, or those of the stored table, and write them again."""
     table = json.loads(TABLE.read_text())
     gpus = gpus or list(table["gpus"])
     jobs = [(gpu, entry) for gpu in gpus for entry in table["entries"]]

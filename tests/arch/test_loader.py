@@ -82,7 +82,7 @@ FAULTS = [
      "wave_size is a date or time, expected an integer"),
     ('name = "gfx999"', "name = [1]", "[1]", "name is an array, expected a string"),
     ('name = "gfx999"', 'name = "GFX 9"', '"GFX 9"',
-     "name 'GFX 9' is no GPU name, expected like 'gfx942'"),
+     "name 'GFX 9' is not a GPU name, expected like 'gfx942'"),
     ('family = "TEST1"', 'family = "  "', '"  "', "family is blank, expected a string"),
     ("products = []", "products = {}", "{}", "products is a table, expected an array"),
     ("products = []", 'products = ["A", "A"]', '"A"]', "products: 'A' is listed twice"),

@@ -36,7 +36,7 @@ def test_the_sets_are_upstreams() -> None:
 
 @pytest.mark.parametrize("ck", ["2025.11", "2026.06"])
 def test_two_of_the_essential_six_cannot_compile(ck: str) -> None:
-    """Unary operations have no form for tensors D; int8 has no sums in floats."""
+    """Unary operations have no form for D tensors; int8 has no sums in floats."""
     catalog = load("fp16_rcr_essential", ck=ck)
     legal = catalog.stage(every(catalog, "gfx942"), "legal")
     assert (len(legal.points), legal.removed) == (4, {"GEMM003": 2})

@@ -81,8 +81,11 @@ def test_places_of_what_is_at_fault() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("kernels.hpp",), "kernels.hpp is no folder: give one that ckrules generate wrote, or -o"),
-        (("outt", "--library"), "outt is no folder"),
+        (
+            ("kernels.hpp",),
+            "kernels.hpp is not a folder: give one that ckrules generate wrote, or -o",
+        ),
+        (("outt", "--library"), "outt is not a folder"),
         ((".", "kernels.hpp"), ". is a folder: it is built alone"),
         ((".", "--ck", "2025.11"), ". is a folder: -o, --arch, --ck, --profile and --arch-file"),
         ((".", "-o", "out"), ". is a folder: -o"),

@@ -110,7 +110,7 @@ def test_probe_names_pipelines_that_the_headers_lack(pipeline: str) -> None:
 def test_probe_has_a_layout_of_d_where_the_fourth_letter_is(
     changes: dict[str, Any], types: str, layouts: str
 ) -> None:
-    """Headers assert that there are as many tensors D as layouts of them (GEMM001)."""
+    """Headers assert that there are as many D tensors as layouts of them (GEMM001)."""
     point = config_from_name(PLAIN, Books("2025.11"), arch="gfx942").point
     source = probe.render({**point, **changes})
     assert f"using Ds       = ct::tuple{types};" in source

@@ -133,7 +133,7 @@ def test_somebody_elses_file_is_left_alone(
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_damaged_file_is_refused_in_one_line(kind: type[DatabaseTable], tmp_path: Path) -> None:
-    """What SQLite says of it quotes bytes that are no text."""
+    """What SQLite says of it quotes bytes that are not text."""
     path = tmp_path / FILE
     with kind(path):
         pass

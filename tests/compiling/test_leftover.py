@@ -15,7 +15,7 @@ from tests.compiling import fake
 
 
 def again(folder: Path, count: int, *more: str) -> str:
-    """Generates the first kernels of a folder's manifest anew; what was said last."""
+    """Generates the first kernels of a folder's manifest again; what was said last."""
     lines = (folder / MANIFEST).read_text().splitlines()[:count]
     points = "".join(f"{json.dumps(json.loads(line)['config'])}\n" for line in lines)
     words = ["generate", "-", "-o", str(folder), "--ck", "2025.11", "--force", *more]

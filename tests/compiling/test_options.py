@@ -190,7 +190,7 @@ def test_generated_build_files_know_what_some_kernels_need(
     include: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Shuffled weights are read across barriers without an option of theirs (clang before 20)."""
+    """Pre-shuffled weights are read across barriers without their option (clang before 20)."""
     out = tmp_path / "out"
     words = ["--dtype", "fp16", "--arch", "gfx942", "--ck", "2025.11", "--limit", "1"]
     words += ["--format", "jsonl", "--where"]

@@ -53,7 +53,7 @@ def _not_modelled(kernel: Kernel) -> str:
     point = _configuration(kernel).point
     if point["pipeline"] == "preshufflev2":
         return "pipeline preshufflev2"
-    return "operands of 4 bits" if point["dtype"] == "fp8_i4" else ""
+    return "int4 operands" if point["dtype"] == "fp8_i4" else ""
 
 
 MAPPED = [k for k in RUN if not _not_modelled(k)]

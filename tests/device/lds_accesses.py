@@ -1,4 +1,4 @@
-"""Accesses of kernels to LDS on the device ``cpu``, held against the way that is drawn of them."""
+"""Accesses of kernels to LDS on the device ``cpu``, compared with the way that is drawn."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def made(folder: Path, name: str, when: float) -> None:
 
 @pytest.fixture
 def old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels were built long ago, though the tests' files are made anew."""
+    """Kernels were built long ago, though the tests' files are made again."""
     monkeypatch.setattr("ckrules.device.bench._made", lambda folder, name: 0.0)
 
 

@@ -1,4 +1,4 @@
-"""A TEST DOUBLE of a GPU with a clock: the CPU executor computes, and times are made up.
+"""A TEST DOUBLE of a GPU with a clock: the CPU emulator computes, and times are made up.
 
 Of each kernel and problem the first launch is executed; those that are timed only move the clock,
 by `tests.device.reference_device.simulated_ms`. It is registered as the plug-in ``timed-cpu``.
@@ -31,7 +31,7 @@ def registered(folder: Path) -> Path:
 
 
 class TimedCpu(CpuDevice):
-    """The CPU executor with a clock."""
+    """The CPU emulator with a clock."""
 
     _clock = 0.0
 

@@ -1,4 +1,4 @@
-"""The ```console blocks of Markdown files: read, run, compared and, on request, written anew.
+"""The ```console blocks of Markdown files: read, run, compared and, on request, written again.
 
 A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
 follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for

@@ -27,7 +27,7 @@ _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 
 @pytest.mark.parametrize("console", COMMANDS)
 def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
-    """Where a rule changed on purpose, `make docs` writes the outputs anew."""
+    """Where a rule changed on purpose, `make docs` writes the outputs again."""
     output = consoles.run(console.command, console.files)
 
     if not consoles.matches(console.shown, output):
@@ -139,7 +139,7 @@ def test_titled_blocks_are_files(tmp_path: Path) -> None:
 
 
 def test_blocks_are_read_with_their_lines() -> None:
-    """Continued commands are one command; other blocks are no consoles."""
+    """Continued commands are one command; other blocks are not consoles."""
     text = "x\n```console\n$ ckrules a \\\n    b\nout\n$ make run\n```\n```sh\n$ ckrules c\n```\n"
 
     assert list(consoles.consoles(text)) == [

@@ -1,4 +1,4 @@
-"""The pages of the rules: all are made, and one is held against a golden file."""
+"""The pages of the rules: all are made, and one is checked against a golden file."""
 
 from __future__ import annotations
 

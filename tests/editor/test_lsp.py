@@ -191,7 +191,7 @@ def test_hover_and_completion(tmp_path: Path) -> None:
         edit = found.items[0].text_edit
         assert isinstance(edit, lsp.TextEdit)
         assert within(text, edit.range) == "compv4"
-        # the value is typed anew: the text is no JSON for a while
+        # the value is typed again: the text is not JSON for a while
         broken = text.replace('"compv4"', '"comp')
         await changed(client, path, broken)
         found = await client.text_document_completion_async(
@@ -320,7 +320,7 @@ def test_faulty_options_are_said(tmp_path: Path) -> None:
 def test_every_format_has_the_findings_of_check() -> None:
     """Code and place of every finding, for a file of each format that ckrules reads.
 
-    What cannot be read is no finding of ``check --format json``; it goes to the standard error.
+    What cannot be read is not a finding of ``check --format json``; it goes to the standard error.
     """
     files = sorted(p for p in (DATA / "formats").iterdir() if p.is_file())
     words = ["check", "--arch", "gfx942", "--format", "json", *map(str, files)]

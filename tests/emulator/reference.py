@@ -1,4 +1,4 @@
-"""Arithmetic of the ISA manuals in Python's exact numbers, apart from the executor's numpy."""
+"""Arithmetic of the ISA manuals in Python's exact numbers, apart from the emulator's numpy."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ v_div_fixup_{k} {q}, {q}, {b}, {a}
 
 
 def special(dtype: type) -> NDArray[np.floating]:
-    """Numbers of all sizes and signs, and what is no number."""
+    """Numbers of all sizes and signs, and what is not a number."""
     dice = np.random.default_rng(3)
     info = np.finfo(dtype)
     sizes = np.exp2(dice.uniform(info.minexp - info.nmant, info.maxexp, 2048))

@@ -1,4 +1,4 @@
-"""Accesses to LDS that the executor counts by the turns of its banks."""
+"""Accesses to LDS that the emulator counts by the turns of its banks."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_what_lies_outside_of_the_code_object() -> None:
 
 
 def test_a_kernel_that_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its entry is no instruction; and one without any memory for its lanes."""
+    """Its entry is not an instruction; and one without any memory for its lanes."""
     whole = image.parse(made())
     kernel = whole.kernels["k"]
     many = replace(kernel.descriptor, scratch_bytes=0xFFFFFFFF, entry=8)

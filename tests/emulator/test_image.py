@@ -1,4 +1,4 @@
-"""Code objects: which GPUs' the executor takes, and what it says of others."""
+"""Code objects: which GPUs' the emulator takes, and what it says of others."""
 
 from __future__ import annotations
 

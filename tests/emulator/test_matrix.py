@@ -1,7 +1,7 @@
 """Matrix instructions against products of matrices that are placed element by element.
 
 Places are those of AMD's matrix instruction calculator and of the ISA manuals, written down here
-as the lane and the register of each element, where the executor goes the other way.
+as the lane and the register of each element, where the emulator goes the other way.
 """
 
 from __future__ import annotations

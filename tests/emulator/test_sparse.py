@@ -1,7 +1,7 @@
 """Products with a sparse A against products of matrices that are placed element by element.
 
 Places of elements and indices are those that ROCm/hip-fpsan found on an MI350 and on an RX 9070
-(``amdgcn_smfmac.hpp``, ``amdgcn_swmmac_gfx12.hpp``), where the executor knows only which element of
+(``amdgcn_smfmac.hpp``, ``amdgcn_swmmac_gfx12.hpp``), where the emulator knows only which element of
 A meets which of B.
 """
 

@@ -312,7 +312,7 @@ _COUNT = 512
 
 
 def _run(name: str, spec: Spec) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Operands, and what the executor makes of them."""
+    """Operands, and what the emulator makes of them."""
     result, kinds, _ = spec
     operands = inputs(tuple(kinds.split()), _COUNT, seed=len(name))
     accumulates = ROWS[name].accumulates

@@ -1,4 +1,4 @@
-"""Random small spaces for property tests, and the brute force that they are held against."""
+"""Random small spaces for property tests, and the brute force that they are checked against."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ckrules.kernels.books import Books
 
 
 def points(book: RuleBook, number: int, seed: int) -> list[dict[str, Any]]:
-    """Points of few sorts, with values of whole ranges, many of which are no candidates."""
+    """Points of few sorts, with values of whole ranges, many of which are not candidates."""
     draw = random.Random(seed)
     out = []
     for _ in range(number):

@@ -332,7 +332,7 @@ def test_collect_finds_every_module() -> None:
 
 
 def test_violations_check_the_names_of_fields() -> None:
-    """A misspelt field is no answer, and a missing one an error that names it."""
+    """A misspelt field is not an answer, and a missing one an error that names it."""
     m, k = Int("tile_m", [16, 32]), Int("tile_k", [8, 16])
     fits = Rule("TILE001", "too-large", Kind.COMPILE, m * k <= 256)
     book = RuleBook("toy", Vocabulary([m, k]), [fits], check=False)

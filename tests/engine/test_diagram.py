@@ -85,7 +85,7 @@ def test_relations_equal_truth_tables(data: Any) -> None:
 
 
 def _outside(variable: Any) -> Any:
-    """A value that is no candidate, if the variable's sort has one."""
+    """A value that is not a candidate, if the variable's sort has one."""
     return {"int": 99, "enum": "other", "bool": True}[domain_of(variable).sort]
 
 

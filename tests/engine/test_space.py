@@ -242,7 +242,7 @@ def test_words_get_near_matches() -> None:
 
 
 def test_bad_points_are_errors() -> None:
-    """Missing and unknown fields are errors; values that are no candidates are not."""
+    """Missing and unknown fields are errors; values that are not candidates are not."""
     space = Space([Int("m", [1, 2]), Bool("b")])
     assert {"m": 3, "b": True} not in space
     assert {"m": True, "b": True} not in space
@@ -335,7 +335,7 @@ def test_arrow_batches() -> None:
 
 
 def test_columns_of_words() -> None:
-    """Columns of words are found exactly, whatever their width; others are no members."""
+    """Columns of words are found exactly, whatever their width; others are not members."""
     words = ["mem", "compv3", "compv4", "basic_async_v1"]
     space = Space([Enum("p", words), Int("m", [16, 32]), Bool("b")])
     given = ["mem", "compv", "basic_async_v1", "", "compv4", "basic_async_v1_long"]

@@ -112,7 +112,7 @@ def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.Monke
 
 
 def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its kernels are listed: a relation over all fields is no space that compiles as a whole."""
+    """Its kernels are listed: a relation over all fields does not compile as a whole."""
     seen: list[Subject] = []
     monkeypatch.setattr(serving, "serve", lambda subject, *_: seen.append(subject))
     words = ("--catalog", "recommended", "--arch", "gfx942", "--variant", "bwd_weight")

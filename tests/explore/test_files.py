@@ -78,8 +78,8 @@ def test_the_command_selects_the_same(page: TestClient) -> None:
     ("path", "said"),
     [
         ("/file?form=names", "the points of this space have no names"),
-        ("/kernel?k={}", "the points of this space are no kernels"),
-        ("/kernels?list=best", "the points of this space are no kernels"),
+        ("/kernel?k={}", "the points of this space are not kernels"),
+        ("/kernels?list=best", "the points of this space are not kernels"),
     ],
 )
 def test_what_only_kernels_have_is_refused(page: TestClient, path: str, said: str) -> None:

@@ -135,7 +135,7 @@ def test_the_filter_answers_by_the_book() -> None:
 
 
 def test_the_filter_takes_upstreams_production_tiles() -> None:
-    """Upstream's own rules refuse 48 rows with shuffled weights."""
+    """Upstream's own rules refuse 48 rows with pre-shuffled weights."""
     asked: dict[str, Any] = {
         "datatype_a": "fp8", "datatype_b": "fp8", "tile_m": 48, "tile_n": 64, "tile_k": 256,
         "warp_m": 1, "warp_n": 4, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 64,

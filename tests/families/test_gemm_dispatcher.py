@@ -39,7 +39,7 @@ def test_lists_are_the_dispatchers(config: str, variant: str) -> None:
 
 
 def test_it_generates_what_no_header_compiles() -> None:
-    """int8 sums in float, and unary operations have tensors D."""
+    """int8 sums in float, and unary operations have D tensors."""
     catalog = load_catalog(str(DATA / "default_config.json"), Books())
     rules = book("standard")
     int8 = catalog.listed("standard", "gfx942", "rcr", "int8")

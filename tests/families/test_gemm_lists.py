@@ -115,7 +115,7 @@ FAULTS: list[tuple[Any, str]] = [
      "step at least 1"),
     ({"tile_config": {"tile_m": {"values": ["a"]}}, "trait_config": {}}, "tile_m = 'a'"),
     ({"tile_config": {"tile_m": {"values": [16]}, "tile_n": {"values": 3}}, "trait_config": {}},
-     "values of tile_n are no list"),
+     "values of tile_n are not a list"),
 ]  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def test_keys_that_the_tool_ignores_are_told() -> None:
 
 
 def test_a_list_of_values_goes_before_a_range(tmp_path: Path) -> None:
-    """As tile_engine's own reader does; what is passed over is told."""
+    """As tile_engine's own reader does; what is skipped is told."""
     config = json.loads(Path(_config("gemm/test_simple_test_config")).read_text())
     config["tile_config"]["tile_m"] = {"values": [64], "min": 128, "max": 256, "step": 64}
     catalog = load_catalog(write(tmp_path, "x.json", json.dumps(config)), Books("2025.11"))

@@ -1,4 +1,4 @@
-"""Operands of 4 bits: their order in memory against the headers', references and sizes."""
+"""int4 operands: their order in memory against the headers', references and sizes."""
 
 from __future__ import annotations
 

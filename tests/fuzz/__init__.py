@@ -1,1 +1,1 @@
-"""Random inputs by the thousand, held against an independent answer."""
+"""Random inputs by the thousand, checked against an independent answer."""

@@ -231,7 +231,7 @@ def test_pipeline_aliases(alias: str) -> None:
     assert format_name(parsed.point) == name.replace("comp", "basic_")
 
 
-# -- texts that are no names --------------------------------------------------------------------
+# -- texts that are not names --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

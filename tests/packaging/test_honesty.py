@@ -1,4 +1,4 @@
-"""Every test states something, and none ends early without a word."""
+"""Every test states something, and none ends early unseen."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _state(root: Path) -> dict[str, tuple[float, bytes]]:
 def test_what_only_tells_changes_nothing(
     checkout: Path, tmp_path: Path, fault: str, words: list[str]
 ) -> None:
-    """An environment that has to be made anew is so by the rule that makes it."""
+    """An environment that has to be made again is so by the rule that makes it."""
     python = _python(checkout)
     _make(checkout, "run", f"PYTHON={python}")
     if fault == "copied":

@@ -1,4 +1,4 @@
-"""What pictures of spaces and predictions show, held against the spaces and rankings themselves."""
+"""What pictures of spaces and predictions show, compared with the spaces and rankings."""
 
 from __future__ import annotations
 

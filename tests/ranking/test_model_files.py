@@ -84,7 +84,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         tree("left_child", first("0")), "left_child of node 0 is 0, expected a later node"),
     "a leaf that is reached twice": (
         tree("right_child", lambda w: [*w[:-1], "-1"]), "leaf 0 is reached 2 times"),
-    "a child that is no number": (tree("left_child", first("x")), "what is not a number"),
+    "a child that is not a number": (tree("left_child", first("x")), "what is not a number"),
     "a child of many digits": (tree("left_child", first("9" * 5000)), "what is not a number"),
     "unknown feature": (tree("split_feature", first("52")), "'52', expected 0 to 51"),
     "negative feature": (tree("split_feature", first("-1")), "split_feature has '-1'"),
@@ -122,14 +122,14 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "ranges of words": (
         put("card", "about", "ranges", "tile_m", value=["a", "b"]), "tile_m is 'a', expected a"),
     "a range of one": (put("card", "about", "ranges", "waves", value=[4]), "waves is a list of 1"),
-    "errors nan": (put("card", "errors", "level", value=float("nan")), "NaN, which is no number"),
+    "errors nan": (put("card", "errors", "level", value=float("nan")), "NaN, which is not a"),
     "errors far off": (
         put("card", "errors", "level", value=1e308), "card.errors.level is 1e+308, expected a"),
     "errors below 0": (put("card", "errors", "outside", value=-1.0), "card.errors.outside is -1.0"),
     "errors 0": (put("card", "errors", "relative", value=0), "card.errors.relative is 0, expected"),
     "errors of words": (put("card", "errors", "level", value="x"), "card.errors.level is 'x'"),
     "figures": (put("card", "figures", "mean", value=200), "card.figures.mean is 200"),
-    "rows of words": (put("card", "rows", value="x!"), "card.rows is no fingerprint: not base64"),
+    "rows of words": (put("card", "rows", value="x!"), "rows is not a fingerprint: not base64"),
     "half a row": (put("card", "rows", value="AAAA"), "no fingerprint: not 8 bytes for each row"),
     "rows a number": (put("card", "rows", value=3), "card.rows is 3, expected a text"),
     "a version of it": (put("format", value=2), "format is 2, expected 1"),

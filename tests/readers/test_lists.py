@@ -44,7 +44,7 @@ def test_the_loader_s_stream_k_adds_to_c(tmp_path: Path) -> None:
 def test_the_loader_says_no_tensors_d(tmp_path: Path) -> None:
     found = _checked(tmp_path, "gemm_loader.json", variant="multi_d")
     assert found.exit_code == 2
-    assert "the loader's files do not say the tensors D of multi_d" in found.stderr
+    assert "the loader's files do not say the D tensors of multi_d" in found.stderr
 
 
 @pytest.mark.parametrize(

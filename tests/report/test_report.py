@@ -1,4 +1,4 @@
-"""`ckrules report`: what its pages say, held against the commands that say the same."""
+"""`ckrules report`: what its pages say, checked against the commands that say the same."""
 
 from __future__ import annotations
 

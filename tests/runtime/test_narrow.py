@@ -1,4 +1,4 @@
-"""Operands of 4 bits at run time: bytes of two elements, as the host packs them."""
+"""int4 operands at run time: bytes of two elements, as the host packs them."""
 
 from __future__ import annotations
 

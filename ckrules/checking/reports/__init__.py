@@ -19,7 +19,7 @@ from ckrules.support.submodules import submodule, submodules
 class ReportOptions:
     """How a report is written: one object a configuration (``verdicts``), and colours.
 
-    ``texts`` are those of sources that are no files, by name, for excerpts; ``docs_url`` goes
+    ``texts`` are those of sources that are not files, by name, for excerpts; ``docs_url`` goes
     before the pages of rules. ``links``: codes are links of a terminal to these pages.
     """
 

@@ -35,7 +35,7 @@ workers, which get the kernels' files. Results are compared, too: a wrong kernel
 no time.
 Every measurement goes to the builds' database the moment it is there; a sweep that
 was killed goes on where it stopped, and what was measured is not measured again
-unless the kernel was built anew or more timed runs are asked for.
+unless the kernel was built again or more timed runs are asked for.
 A FILE of problems is as for ckrules validate; benchmark files of upstream's work as
 they are, each problem once. With -o times.csv the measurements have their columns,
 and ckrules train, evaluate and plot read them.

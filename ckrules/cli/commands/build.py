@@ -1,4 +1,4 @@
-"""Compile kernels and remember what came out."""
+"""Compile kernels and remember the results."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command(
     library: bool,
     quiet: bool,
 ) -> int:
-    """Compile kernels and remember what came out."""
+    """Compile kernels and remember the results."""
     from ckrules.compiling import executors
     from ckrules.compiling.artifacts import RUNNABLE, Artifact
     from ckrules.compiling.compile_commands import LEVELS
@@ -144,7 +144,7 @@ def _generated(
         return folder, 0
     if not output:
         raise UsageError(
-            f"{what[0]} is no folder: give one that ckrules generate wrote, or -o DIR for what "
+            f"{what[0]} is not a folder: give one that ckrules generate wrote, or -o DIR for what "
             "is declared"
         )
     from ckrules.cli.generating import Asked, made

@@ -319,7 +319,7 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
 
 
 def _texts(inputs: Sequence[Input]) -> dict[str, str]:
-    """The texts of sources that are no files, for excerpts."""
+    """The texts of sources that are not files, for excerpts."""
     inline = sum(i.is_inline for i in inputs)  # several have the same name
     return {
         i.name: i.text.decode("utf-8-sig", errors="replace")

@@ -60,7 +60,7 @@ Examples:
 @option(
     "--spread",
     type=click.IntRange(min=1),
-    help="So many configurations, at equal distances in the whole order [20 on a terminal].",
+    help="Number of configurations, evenly spaced in the whole order [20 on a terminal].",
 )
 @option(
     "--best",

@@ -1,4 +1,4 @@
-"""Hold predicted times against measured ones."""
+"""Compare predicted times with measured ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def command(
     output: str | None,
     quiet: bool,
 ) -> int:
-    """Hold predicted times against measured ones."""
+    """Compare predicted times with measured ones."""
     from ckrules.ranking.measurements import read
     from ckrules.ranking.ranker import Ranker, chosen
     from ckrules.ranking.remembered import Remembered, remembered

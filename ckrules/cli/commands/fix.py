@@ -59,7 +59,7 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 @option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
 @option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
 @option(
-    "-n", "--limit", "n", type=click.IntRange(min=1), default=1, help="So many fixes at most [1]."
+    "-n", "--limit", "n", type=click.IntRange(min=1), default=1, help="Maximum number of fixes [1]."
 )
 @option(
     "--weight",

@@ -82,7 +82,7 @@ def command(
         return 1
     found = pool.discover(device.name)
     if not any(d.index == index and d.arch in ("", dispatcher.arch) for d in found.devices):
-        why = found.reason() if not found.devices else f"number {index} is no {dispatcher.arch}"
+        why = found.reason() if not found.devices else f"number {index} is not a {dispatcher.arch}"
         note(f"no GPU for --device {device.name}: {why}")
         return 3
     file = choice.kernel.file

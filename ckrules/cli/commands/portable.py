@@ -40,7 +40,7 @@ Exit codes: 0 there are some, 1 there are none, 2 bad input.
 @click.command(epilog=EPILOG)
 @space_options
 @limit_option
-@option("--sample", "sampled", type=click.IntRange(min=0), help="Draw so many configurations.")
+@option("--sample", "sampled", type=click.IntRange(min=0), help="Number of configurations to draw.")
 @option("--seed", type=int, default=0, help="Seed of --sample [0].")
 @output_options(_FORMATS)
 def command(

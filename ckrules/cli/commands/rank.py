@@ -25,7 +25,7 @@ GROUP = "explore"
 
 EPILOG = """\b
 The kernels are those named, or those that the options select and whose argument
-check accepts the problem. Of more than --draw, so many are drawn uniformly.
+check accepts the problem. Of more than --draw, that many are drawn uniformly.
 Times come from a model where one was trained on such kernels, else they are
 estimated from the facts of the GPU; the last line says which.
 

@@ -1,4 +1,4 @@
-"""Run one built kernel on one problem and print what came out as JSON."""
+"""Run one built kernel on one problem and print the result as JSON."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def command(
     warmup: int,
     repeat: int,
 ) -> int:
-    """Run one built kernel on one problem and print what came out as JSON."""
+    """Run one built kernel on one problem and print the result as JSON."""
     from ckrules.compiling import folder
     from ckrules.device import pool, registry
     from ckrules.device.asked import fits

@@ -45,7 +45,12 @@ Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad in
 @model_option
 @product_option
 @draw_option
-@option("--kernels", type=click.IntRange(min=1), metavar="N", help="Look at so many at most.")
+@option(
+    "--kernels",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum number of kernels to look at.",
+)
 @option("--seconds", type=Seconds(), help="Go on for so long at most.")
 @option("--seed", type=int, default=1, help="Of the sample [1].")
 @option("--device", metavar="NAME", help="Measure there: hip or a plug-in's name.")
@@ -54,7 +59,9 @@ Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad in
     help="What the device is opened with. Repeatable.",
 )  # fmt: skip
 @option("--dir", "home", metavar="DIR", help="Folder of kernels that are measured.")
-@option("--measure", type=click.IntRange(min=1), metavar="N", help="Try so many kernels [32].")
+@option(
+    "--measure", type=click.IntRange(min=1), metavar="N", help="Number of kernels to measure [32]."
+)
 @option("--explain", is_flag=True, help="What each time is made of.")
 @limit_option
 @output_options(FORMS)

@@ -132,7 +132,7 @@ _HALVES = (("op_sel", (0, 0, 0)), ("op_sel_hi", (1, 1, 1)))
 def _half(index: int, part: str, file: str) -> Parts:
     """The lower half of a register as a number."""
     if file != "v":
-        raise UnknownInstructionError("an addend of 16 bits that is no vector register")
+        raise UnknownInstructionError("an addend of 16 bits that is not a vector register")
 
     def read(c: Cohort) -> Values:
         found: Values = unpack(np.ascontiguousarray(c.v[index])[..., None], part)[..., 0]

@@ -258,7 +258,7 @@ def _block(
 def _check(
     names: Sequence[str], layers: Sequence[Layer], empty: bool, sizes: Mapping[str, int]
 ) -> None:
-    """Complains about layers that are no diagram: whatever walks along them relies on it.
+    """Complains about layers that are not a diagram: whatever walks along them relies on it.
 
     Raises:
         ValueError: If edges lead nowhere, or do not rise from a state's first to its last.

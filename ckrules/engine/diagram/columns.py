@@ -93,7 +93,7 @@ class _Coder:
         return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
 
     def array(self, column: Sequence[Any]) -> Array:
-        """A column as an array; labels as objects, since a tuple is no row of a matrix."""
+        """A column as an array; labels as objects, since a tuple is not a row of a matrix."""
         if isinstance(column, np.ndarray) or not self.labels:
             return np.asarray(column)
         return _objects(tuple(column))

@@ -26,7 +26,7 @@ _TRY = 14.0  # log2 of the estimated combinations from which orders are built an
 _BUDGET = Budget()
 #: Work that compiling a space part by part may take before a question is given up.
 SEARCH = 800_000_000
-_CLAUSE = 30_000  # work that a clause of a part is taken for: it is simplified anew
+_CLAUSE = 30_000  # work that a clause of a part is taken for: it is simplified again
 _VALUE = 20  # and a value of a variable: clauses are evaluated at each, and bounds looked for
 
 

@@ -30,7 +30,7 @@ def cut(
 ) -> Compiled | None:
     """The compiled points with the candidates ``after`` at which ``added`` holds too.
 
-    None if they must be compiled anew: a candidate is not among those of ``before``, or the
+    None if they must be compiled again: a candidate is not among those of ``before``, or the
     result would pass the budget.
     """
     recode: dict[str, dict[int, int]] = {}

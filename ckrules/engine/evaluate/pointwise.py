@@ -1,6 +1,6 @@
 """Pointwise back end: plain Python values, one point at a time; imports nothing else.
 
-This is the reference that the other back ends are held against, and the one that single
+This is the reference that the other back ends are checked against, and the one that single
 configurations, messages and rule examples use.
 """
 

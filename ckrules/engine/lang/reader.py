@@ -111,7 +111,7 @@ class Reader:
         """Python's syntax tree of the text.
 
         Raises:
-            ExpressionError: Where it is no expression.
+            ExpressionError: Where it is not an expression.
         """
         try:
             return _tree(self.source.strip() or " ").body

@@ -26,7 +26,7 @@ _TITLE = 80
 
 
 class UnexpressedError(Exception):
-    """A term that is no number within 62 bits at some point; conditions over it may be known."""
+    """A term that is not a number within 62 bits at some point; conditions over it may be known."""
 
 
 class Tabulator:
@@ -61,7 +61,7 @@ class Tabulator:
         """A part that is a number: undefined where Python raises, and beside the candidates.
 
         Raises:
-            UnexpressedError: If it is no number somewhere, or none that the nodes can hold.
+            UnexpressedError: If it is not a number somewhere, or none that the nodes can hold.
             UnreadableError: For a form that is not known, or too many combinations.
             TooLargeError: For numbers beyond the limits.
         """

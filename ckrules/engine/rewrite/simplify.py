@@ -6,7 +6,7 @@ values. Floats underflow, overflow to infinity, round, and make NaN of infinitie
 says for which numbers it is exact:
 
 ===========================================  ==================================================
-constants folded by Python's own operations  all; a result that is no finite number stays
+constants folded by Python's own operations  all; a result that is not a finite number stays
 ``ite(c, x, y) op z`` to both branches       all: the same operations on the same numbers
 ``x + 0``, ``x * 1``, ``x * 0``, ``x // 1``  integers (`_neutral`)
 ``x * y != 0`` to ``x != 0 & y != 0``        integers: products of floats underflow to zero

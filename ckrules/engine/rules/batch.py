@@ -33,7 +33,7 @@ _MANY = 300  # points of a sort, before its conditions are made smaller
 _SORTS = 256
 _WORDS = 4  # that make a sort
 _NEXT, _FOUND = object(), object()
-_QUESTIONS = 200  # a rule that asks more has its messages made anew
+_QUESTIONS = 200  # a rule that asks more has its messages made again
 
 
 class BatchChecker:

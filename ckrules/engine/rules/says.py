@@ -119,7 +119,7 @@ class Sentences:
         names: Mapping[str, Expr] = self._vocabulary.names()
         node = parse(text.removesuffix("="), names)
         if not isinstance(node, Expr):
-            raise RuleBookError(f"rule {self._code}: sentence: {{{text}}} is no expression")
+            raise RuleBookError(f"rule {self._code}: sentence: {{{text}}} is not an expression")
         if text.endswith("="):
             return (lambda at: worked(node, at)), node.support
         if node.sort == BOOL:

@@ -29,7 +29,7 @@ from ckrules.readers.source import Head, Source, SourceError
 SUFFIXES = (".py",)
 ORDER = 7
 COMMENT = "#"
-#: Longer code is no list of kernels.
+#: Longer code is not a list of kernels.
 _LONGEST = 4 << 20
 
 
@@ -181,7 +181,7 @@ class _Code:
         for key, node in given.items():
             said[key] = _constant(node)
             if said[key] is None:
-                return Problem(self.place(node), f"{key} is no number, text or truth value")
+                return Problem(self.place(node), f"{key} is not a number, text or truth value")
         lacks = [n for n in record.names if n not in said]
         if lacks:
             return Problem(place, f"no argument {lacks[0]}")

@@ -1,7 +1,7 @@
 """Tables of measured kernels in CSV: a row a problem, with the names of the best kernels.
 
 Which columns hold names, and whose, a family says under ``tuned`` of its readers
-(`ckrules.kernels.reader_tables.TunedTable`). Names of other libraries are passed over; how many
+(`ckrules.kernels.reader_tables.TunedTable`). Names of other libraries are skipped; how many
 there are is said once.
 """
 
@@ -68,7 +68,7 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
                     yield item
     first = Place(source.name, 1, 1)
     if others:
-        said = f"{count(others, 'name')} of other libraries passed over"
+        said = f"{count(others, 'name')} of other libraries skipped"
         yield Remark(first, "CFG006", said)
     if tags:
         yield Remark(first, "CFG006", f"{count(tags, 'name')} of which no configuration is known")

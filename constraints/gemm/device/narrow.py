@@ -1,4 +1,4 @@
-"""Operands of 4 bits in memory: eight elements side by side, in the order that kernels widen them.
+"""int4 operands in memory: eight elements side by side, in the order that kernels widen them.
 
 Kernels widen the 4 bytes of eight elements at once: ``PassThroughPack8`` gives the half bytes 0, 4,
 1, 5, 2, 6, 3 and 7, the lowest first, as elements 0 to 7 (ops/elementwise/
@@ -17,7 +17,7 @@ TYPE = "int4"
 
 
 def in_eights(tensor: Tensor) -> Tensor:
-    """A tensor of 4 bits with its contiguous axis in eights of four pairs, which memory turns.
+    """An int4 tensor with its contiguous axis in eights of four pairs, which memory turns.
 
     One of another type, or whose axis is not divisible, stays as it is: no kernel takes the latter.
 

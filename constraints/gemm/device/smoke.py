@@ -13,7 +13,7 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     """The built-in problems for a configuration.
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
-    beginning and end of the pipelines, a long one, and split sums; then sizes that are no multiple
+    beginning and end of the pipelines, a long one, and split sums; then sizes that are not a multiple
     of a tile, which are padded or refused, a single row, a sum shorter than a tile, and rows that
     lie apart, by an odd number of elements too. Batched and grouped kernels have several products,
     and blocks that go from tile to tile have more of them than there are blocks.

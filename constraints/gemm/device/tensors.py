@@ -1,8 +1,8 @@
 """Tensors of a matrix product: shapes and orders in memory, the reference, and how C is divided.
 
 Canonical are A (M, K), C and every D (M, N), and B (N, K), with the batch in front where there is
-one. Shuffled weights are B with N and K divided: the order of memory is the shuffle. So it is with
-elements of 4 bits, in eights (`ckrules.constraints.gemm.device.narrow`). The groups of
+one. Pre-shuffled weights are B with N and K divided: the order of memory is the shuffle. So it is with
+int4 elements, in eights (`ckrules.constraints.gemm.device.narrow`). The groups of
 a grouped product have different shapes, so that their tensors are what lies in memory: one row of
 elements, group behind group.
 """

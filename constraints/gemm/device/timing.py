@@ -30,7 +30,7 @@ USUAL = (
     (4096, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336),
     (64, 4096, 4096), (64, 14336, 4096), (64, 4096, 14336),
 )  # fmt: skip
-#: Vector operations that widen an element of 4 bits; the table of bf16 is looked up in memory.
+#: Vector operations that widen an int4 element; the table of bf16 is looked up in memory.
 #: (ops/elementwise/unary_element_wise_operation.hpp, CK 2025.11: i4_to_half4,
 #: amd_assembly_i4_to_fp8x8, amd_assembly_i4_to_bf8x8, i4_to_bhalf4)
 WIDENING: Mapping[str, float] = {"fp16": 9 / 8, "fp8": 15 / 8, "bf8": 15 / 8, "bf16": 0.0}
@@ -92,7 +92,7 @@ class GemmTiming:
         row, column = self.vectors(kernels)
         read = rows * (p.k * (e.a + e.scales_a) + row)
         read = read + columns * (p.k * (e.b + e.scales_b) + column)
-        # parts of a sum are added up in memory; tensors D are as large as C
+        # parts of a sum are added up in memory; D tensors are as large as C
         written = area * e.c * (p.k_batch + self.ds(kernels))
         count = float(p.batch * len(p.groups) * p.k_batch)
         return Work(m, n, math.ceil(p.k / p.k_batch), count, read, written, float(p.flops), e)
@@ -114,7 +114,7 @@ class GemmTiming:
         return self.words[word][0]
 
     def ds(self, kernels: Mapping[str, Any]) -> Any:
-        """Tensors D of each kernel."""
+        """D tensors of each kernel."""
         return numbers(kernels).num_d
 
     def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""GPROB: where elements of 4 bits begin, of which a byte holds two and a word eight."""
+"""GPROB: where int4 elements begin, of which a byte holds two and a word eight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PADDED: Mapping[str, Any] = {**_NARROW, "pad_k": True}
 @rule(
     "GPROB040", "four-bits-not-in-eights", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_a | c.narrow_b,
-    says="{length_narrow} elements of 4 bits side by side are no multiple of the 8 that are widened together",
+    says="{length_narrow} contiguous int4 elements are not a multiple of the 8 that are widened together",
     source=["host/permute_pk_int4.hpp: permute_vectors_i4x4_b (4 bytes at a time, of the whole tensor)",
             "ops/elementwise/unary_element_wise_operation.hpp: PassThroughPack8 (run)"],
     accepts=[_NARROW, {**_PADDED, "K": 520}],
@@ -36,8 +36,8 @@ def narrow_rows_are_in_eights(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB041", "four-bit-weights-in-parts", kind="wrong-result", until="2026.06",
     applies=lambda c: c.narrow_b,
-    says=["a part of a sum begins in B a byte for each of the 4-bit weights of {dtype} behind: k_batch = {k_batch}",
-          "a product of a batch begins in B a byte for each of the 4-bit weights of {dtype} behind: batch = {batch}"],
+    says=["a part of a sum begins in B a byte for each of the int4 weights of {dtype} behind: k_batch = {k_batch}",
+          "a product of a batch begins in B a byte for each of the int4 weights of {dtype} behind: batch = {batch}"],
     source=["ops/gemm/kernel/universal_gemm_kernel.hpp: SplitKBatchOffset (bs_k_split_offset without PackedSize; run)",
             "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel::operator() (batch_offset_B; run)"],
     accepts=[_NARROW, {**_NARROW, "variant": "batched"},
@@ -45,7 +45,7 @@ def narrow_rows_are_in_eights(c: GemmProblem) -> BoolExpr:
     rejects=[{**_NARROW, "k_batch": 2}, {**_NARROW, "variant": "batched", "batch": 2}],
 )  # fmt: skip
 def narrow_weights_are_whole(c: GemmProblem) -> BoolExpr:
-    """4-bit weights are multiplied in one part and one product; groups have addresses of their own.
+    """int4 weights are multiplied in one part and one product; groups have addresses of their own.
 
     Why: the offset of a part, or of a product of a batch, is one of elements and is added to a
     pointer to bytes that hold two: each begins twice as far behind as it lies.

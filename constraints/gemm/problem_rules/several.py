@@ -59,17 +59,17 @@ def groups_fit_arguments(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB023", "steps-not-whole-when-shared-out", kind="wrong-result",
     applies=lambda c: c.variant == "stream_k",
-    says="K = {K} is no whole number of steps of tile_k = {tile_k}, and {variant} shares steps out",
-    source=f"{_STREAMK}::StreamKGemm (k_size of a part is a whole number of steps)",
+    says="K = {K} is not a multiple of tile_k = {tile_k}, and {variant} assigns whole steps to blocks",
+    source=f"{_STREAMK}::StreamKGemm (k_size of a part is a multiple of the step)",
     accepts=[_SK, {**_SK, "pad_k": True, "M": 128, "N": 128, "K": 40}],
     rejects=[{**_SK, "pad_k": True, "K": 520}, {**_SK, "pad_k": True, "K": 40}],
 )  # fmt: skip
 def shared_steps_are_whole(c: GemmProblem) -> BoolExpr:
     """K is a multiple of the step for stream-K, or the whole product is one step.
 
-    Why: a part of a tile has a whole number of steps, and its views end with the last of them, so
-    that padding does not begin where K ends. What lies behind K is added to the sum, wherever a
-    GPU shares tiles out. Fewer steps than blocks are not shared out
+    Why: a part of a tile has whole steps, and its views end with the last of them, so
+    that padding does not begin where K ends. What lies behind K is added to the sum, wherever
+    a tile is split. Fewer steps than blocks are not shared out
     (ops/gemm/kernel/streamk_gemm_tile_partitioner_impl.hpp: total_sk_iters_), and how many blocks
     there are depends on the GPU: but a single step never is.
 

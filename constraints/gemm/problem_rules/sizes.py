@@ -29,8 +29,7 @@ _PAIRS: Mapping[str, Any] = {
 @rule(
     "GPROB001", "k-not-whole-tiles", kind="launch",
     applies=lambda c: ~c.pad_k & (~c.a_transposed | ~c.b_transposed),
-    says=("K = {K} is no whole number of tiles in {k_batch} parts: {tile_k * k_batch=}, and K is "
-          "not padded"),
+    says="K = {K} is not a multiple of {tile_k * k_batch=}, and the kernel does not pad K",
     source=_CHECK, accepts=[{}, {"k_batch": 2}], rejects=[{"K": 520}, {"K": 576, "k_batch": 2}],
 )  # fmt: skip
 def k_is_whole(c: GemmProblem) -> BoolExpr:
@@ -46,7 +45,7 @@ def k_is_whole(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB002", "m-not-whole-tiles", kind="launch",
     applies=lambda c: ~c.pad_m & (c.a_transposed | ~c.c_row | c.d_column),
-    says="M = {M} is not a multiple of tile_m = {tile_m}, and M is not padded",
+    says="M = {M} is not a multiple of tile_m = {tile_m}, and the kernel does not pad M",
     source=_CHECK, accepts=[{"layout": "ccr"}], rejects=[{"layout": "ccr", "M": 520}],
 )  # fmt: skip
 def m_is_whole(c: GemmProblem) -> BoolExpr:
@@ -62,7 +61,7 @@ def m_is_whole(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB003", "n-not-whole-tiles", kind="launch",
     applies=lambda c: ~c.pad_n & (c.b_transposed | c.c_row | c.d_row),
-    says="N = {N} is not a multiple of tile_n = {tile_n}, and N is not padded",
+    says="N = {N} is not a multiple of tile_n = {tile_n}, and the kernel does not pad N",
     source=_CHECK, accepts=[{}], rejects=[{"N": 520}],
 )  # fmt: skip
 def n_is_whole(c: GemmProblem) -> BoolExpr:
@@ -77,8 +76,8 @@ def n_is_whole(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB004", "rows-not-whole-loads-of-a", kind="launch",
-    says=["K = {K} is no multiple of the {checked_vector_a} elements of A that are loaded at once",
-          "M = {M} is no multiple of the {checked_vector_a} elements of A that are loaded at once"],
+    says=["K = {K} is not a multiple of A's vector width {checked_vector_a}",
+          "M = {M} is not a multiple of A's vector width {checked_vector_a}"],
     source=_CHECK, accepts=[{}, {"layout": "ccr"}],
     rejects=[{**_PADDED, "K": 516}, {**_PADDED, "layout": "ccr", "M": 516}],
 )  # fmt: skip
@@ -97,8 +96,8 @@ def a_is_loaded_whole(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB005", "rows-not-whole-loads-of-b", kind="launch",
-    says=["K = {K} is no multiple of the {checked_vector_b} elements of B that are loaded at once",
-          "N = {N} is no multiple of the {checked_vector_b} elements of B that are loaded at once"],
+    says=["K = {K} is not a multiple of B's vector width {checked_vector_b}",
+          "N = {N} is not a multiple of B's vector width {checked_vector_b}"],
     source=_CHECK, accepts=[{}, {"layout": "rrr"}],
     rejects=[{**_PADDED, "K": 516}, {**_PADDED, "layout": "rrr", "N": 516}],
 )  # fmt: skip
@@ -117,8 +116,8 @@ def b_is_loaded_whole(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB006", "rows-not-whole-stores", kind="launch",
-    says=["N = {N} is no multiple of the {store_width} elements of C that are stored at once",
-          "M = {M} is no multiple of the {store_width} elements of C that are stored at once"],
+    says=["N = {N} is not a multiple of C's store width {store_width}",
+          "M = {M} is not a multiple of C's store width {store_width}"],
     source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeC"],
     accepts=[{}], rejects=[{**_PADDED, "N": 516},
                            {**_PADDED, "layout": "rcc", "epilogue": "default", "M": 514}],
@@ -138,8 +137,8 @@ def c_is_stored_whole(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB007", "rows-not-whole-loads-of-d", kind="launch",
     applies=lambda c: c.has_d,
-    says=["N = {N} is no multiple of the {checked_vector_d} elements of a D that are loaded at once",
-          "M = {M} is no multiple of the {checked_vector_d} elements of a D that are loaded at once"],
+    says=["N = {N} is not a multiple of D's vector width {checked_vector_d}",
+          "M = {M} is not a multiple of D's vector width {checked_vector_d}"],
     source=[_CHECK, "ops/epilogue/{cshuffle,default_2d}_epilogue.hpp: GetVectorSizeD"],
     accepts=[_D], rejects=[{**_D, **_PADDED, "N": 516}],
 )  # fmt: skip
@@ -166,7 +165,7 @@ def d_is_loaded_whole(c: GemmProblem) -> BoolExpr:
     rejects=[{**_D, "k_batch": 2}, {"epilogue": "default", "k_batch": 2}],
 )  # fmt: skip
 def sums_can_be_split(c: GemmProblem) -> BoolExpr:
-    """Sums are split by kernels without tensors D that store an even number of 16-bit results.
+    """Sums are split by kernels without D tensors that store an even number of 16-bit results.
 
     Why: the parts are added atomically, 16-bit results in pairs; D would be added by every part.
 
@@ -190,8 +189,8 @@ def kernels_have_split(c: GemmProblem) -> BoolExpr:
     """The kernel is built with parts of sums that are added atomically.
 
     Why: `ckrules generate` leaves them out where nothing of the results' type and width can be
-    added, for shuffled weights and tensors D of groups, whose parts would be wrong, and for
-    stream-K, which shares sums out itself. Since 2026.06 kernels hold both forms (GPROB027 and
+    added, for pre-shuffled weights and D tensors of groups, whose parts would be wrong, and for
+    stream-K, which splits sums itself. Since 2026.06 kernels hold both forms (GPROB027 and
     GPROB029).
 
     Fix: use k_batch = 1.
@@ -351,14 +350,14 @@ def compv3_of_eight_waves_has_its_tiles(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB029", "d-in-every-part", kind="wrong-result", since="2026.06",
     applies=lambda c: (c.k_batch > 1) & (c.variant == "grouped"),
-    says="each of {k_batch} parts of a sum applies the tensors D: num_d = {num_d}, expected 0",
+    says="each of {k_batch} parts of a sum applies the D tensors: num_d = {num_d}, expected 0",
     source=f"ops/gemm/kernel/grouped_gemm_kernel.hpp: IsSupportedArgument, RunGemm (d_block_window of every part) {LATER}",
     accepts=[{"variant": "grouped", "k_batch": 2}],
     rejects=[{"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
               "k_batch": 2}],
 )  # fmt: skip
 def d_is_applied_once(c: GemmProblem) -> BoolExpr:
-    """Sums of groups with tensors D are not split.
+    """Sums of groups with D tensors are not split.
 
     Why: every part would add or multiply D. The kernel for multi_d refuses it.
 
@@ -372,7 +371,7 @@ def d_is_applied_once(c: GemmProblem) -> BoolExpr:
     applies=lambda c: c.shuffled_b,
     says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
           "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}",
-          "shuffled weights are not split along K: k_batch = {k_batch}",
+          "pre-shuffled weights are not split along K: k_batch = {k_batch}",
           "columns are permuted within whole tiles: N = {N}, tile_n = {tile_n}"],
     source=["host/tensor_shuffle_utils.hpp: shuffle_b_permuteN (n_ / N_Tile)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of a part, kFlatN; read, not run)",
@@ -382,7 +381,7 @@ def d_is_applied_once(c: GemmProblem) -> BoolExpr:
              {**_WEIGHTS, **_PADDED, "permute_n": True, "N": 576}],
 )  # fmt: skip
 def weights_are_whole(c: GemmProblem) -> BoolExpr:
-    """Shuffled weights have whole warp tiles along N and K, and are not split along K.
+    """Pre-shuffled weights have whole warp tiles along N and K, and are not split along K.
 
     Why: B is viewed as rows of whole warp tiles, whose length follows from the K of a part: with
     parts it is not that of the shuffled tensor. Permuted columns have whole block tiles along N.

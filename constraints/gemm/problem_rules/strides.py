@@ -47,17 +47,17 @@ def rows_lie_apart(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB014", "strides-where-none-are", kind="launch", until="2026.06",
     says=["tensors of these kernels are packed: stride_a = {stride_a}, stride_b = {stride_b}, stride_c = {stride_c}",
-          "shuffled weights are packed: stride_b = {stride_b}",
-          "operands of 4 bits are packed: stride_b = {stride_b}",
-          "operands of 4 bits are packed: stride_a = {stride_a}"],
-    source=[_LIBRARY, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of shuffled weights)"],
+          "pre-shuffled weights are packed: stride_b = {stride_b}",
+          "int4 operands are packed: stride_b = {stride_b}",
+          "int4 operands are packed: stride_a = {stride_a}"],
+    source=[_LIBRARY, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (kFlatK of pre-shuffled weights)"],
     accepts=[{}, {**_WEIGHTS, "stride_a": 520}],
     rejects=[{**_WEIGHTS, "stride_b": 520}, {"variant": "batched", "stride_a": 520}],
 )  # fmt: skip
 def strides_have_their_kernel(c: GemmProblem) -> BoolExpr:
-    """Plain kernels and those with tensors D take strides of A, B and C, shuffled weights of A and C.
+    """Plain kernels and those with D tensors take strides of A, B and C, pre-shuffled weights of A and C.
 
-    Why: shuffled weights are viewed as whole warp tiles, whatever stride is given. Host libraries
+    Why: pre-shuffled weights are viewed as whole warp tiles, whatever stride is given. Host libraries
     of `ckrules generate` pack the products of a batch, groups and what stream-K adds to.
 
     Fix: pack the tensor.

@@ -58,7 +58,7 @@ class QuantTiming(GemmTiming):
         return TYPES[word][2]
 
     def ds(self, kernels: Mapping[str, Any]) -> Any:
-        """There are no tensors D."""
+        """There are no D tensors."""
         return 0.0
 
     def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:

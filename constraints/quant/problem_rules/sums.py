@@ -32,8 +32,7 @@ def sums_are_whole(c: QuantProblem) -> BoolExpr:
 @rule(
     "QPROB002", "scales-not-whole-loads", kind="launch",
     applies=lambda c: c.grouped,
-    says=("{sum_scales} scales of K = {K} are no multiple of the {vector_scale} that are loaded at "
-          "once"),
+    says="K = {K} has {sum_scales} scales, not a multiple of the vector width {vector_scale}",
     source=[_CHECK, "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: GetABQGlobalVectorLoadSize"],
     accepts=[{}, {"group_k": 32}, B], rejects=[{"group_k": 32, "pad_k": True, "K": 528}],
 )  # fmt: skip
@@ -50,7 +49,7 @@ def scales_are_loaded_whole(c: QuantProblem) -> BoolExpr:
 @rule(
     "QPROB003", "tiles-left-out-by-mem", kind="wrong-result", until="2026.06",
     applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
-    says=("{pipeline} has {mem_stages} tiles under way and sums {summed_tiles} of {sum_tiles}"),
+    says="{pipeline} has {mem_stages} tiles under way and sums {summed_tiles} of {sum_tiles}",
     source=[f"{_MEM}: the hot loop goes on by PrefetchStages, and the tail has one tile or two",
             f"{_MEM}: GetBlockLoopTailNum (run)"],
     accepts=[{"pipeline": "mem", "K": 256}], rejects=[{"pipeline": "mem", "tile_k": 32,

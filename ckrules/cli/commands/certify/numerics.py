@@ -37,7 +37,10 @@ Exit codes: 0 rules and kernels agree, 1 they differ somewhere, 2 usage or no to
     "--order", default="forward,reversed,random", metavar="LIST", help="Of waves and blocks. [all]"
 )
 @option(
-    "--problems", type=click.IntRange(min=1), metavar="N", help="So many a kernel. [built-in set]"
+    "--problems",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Problems per kernel. [built-in set]",
 )
 @option(
     "--minutes", type=click.FloatRange(min=0), metavar="M", help="Begin no kernel after M. [no end]"

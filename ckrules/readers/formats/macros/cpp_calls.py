@@ -70,7 +70,7 @@ class Call:
 def blank(text: str) -> str:
     """The text with comments, preprocessor lines and what they take out as blanks.
 
-    Texts in quotes stay, and so does what a condition takes out that is no number.
+    Texts in quotes stay, and so does what a condition takes out that is not a number.
 
     >>> blank('a // b\\n"//" c')
     'a     \\n"//" c'
