@@ -139,8 +139,16 @@ def test_golden_headers(ck: str, golden: Callable[[str, str], None]) -> None:
 def test_differences_say_every_text() -> None:
     """Also where a file is new or gone, or a line has no end."""
     old = {"a": "1\n2\n", "gone": "x\n"}
-    said = {differences(old, new) for new in (old, {**old, "a": "1\n2"}, {"a": "1\n2\n"},
-                                              {**old, "new": "x\n"}, {**old, "a": "1\n2\n2\n"})}  # fmt: skip
+    said = {
+        differences(old, new)
+        for new in (
+            old,
+            {**old, "a": "1\n2"},
+            {"a": "1\n2\n"},
+            {**old, "new": "x\n"},
+            {**old, "a": "1\n2\n2\n"},
+        )
+    }
     assert len(said) == 5
     assert doctest.testmod(inspect.getmodule(differences)).failed == 0
 
