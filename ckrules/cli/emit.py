@@ -53,7 +53,8 @@ class Listing:
     def for_kernels(self, variant: str | None) -> Listing:
         """The same; csv where names are not asked for by name and such kernels have none.
 
-        Without a variant points are not kernels: they are JSON Lines unless something else is asked.
+        Without a variant points are not kernels: they are JSON Lines unless something else is
+        asked.
 
         Raises:
             UsageError: For names of what has none.
