@@ -311,6 +311,25 @@ def test_generic_addresses_reach_lds(arch: str) -> None:
     assert not b.faults
 
 
+@pytest.mark.parametrize(("wait", "bad"), [
+    ("lgkmcnt(0)", False), ("vmcnt(0) lgkmcnt(0)", False), ("vmcnt(0)", True),
+])  # fmt: skip
+def test_generic_loads_of_lds_have_ended_when_its_counter_says_so(wait: str, bad: bool) -> None:
+    """A stream-K kernel of gfx942 that reads LDS by pointers waits for the LDS counter alone."""
+    b = Bench(
+        f"""s_mov_b64 s[4:5], src_shared_base
+        v_mov_b32_e32 v1, s5
+        ds_write_b32 v0, v0
+        s_waitcnt lgkmcnt(0)
+        flat_load_dword v2, v[0:1]
+        s_waitcnt {wait}
+        v_mov_b32_e32 v3, v2""",
+        lds=256,
+    )
+    b.v(0, 4 * np.arange(64, dtype=np.uint32)).run()
+    assert (FaultKind.NOT_WAITED in b.faults) is bad
+
+
 def test_generic_stores_race_like_others() -> None:
     b = Bench(
         """s_mov_b64 s[4:5], src_shared_base

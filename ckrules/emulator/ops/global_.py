@@ -196,11 +196,13 @@ def _issue(
     """Counts an access; what a flat one does in LDS is done when the last counter, LDS's, says so.
 
     Source: LLVM, SIInsertWaitcnts.cpp, updateEventWaitcntAfter (a flat access is an event of
-    memory's counter and one of LDS's).
+    memory's counter and one of LDS's) and mayAccessVMEMThroughFlat (for what lies in LDS the
+    latter alone is waited for).
     """
     for counter in counters:
         at_lds = counter == counters[-1]
-        c.issue(counter, Outstanding(loaded, ordered, stamp if at_lds else None))
+        awaited = loaded if at_lds or stamp is None else frozenset[int]()
+        c.issue(counter, Outstanding(awaited, ordered, stamp if at_lds else None))
 
 
 def _stamp(c: Cohort, places: Places, size: int, *, writes: bool) -> Any:
