@@ -15,7 +15,7 @@ from ckrules.kernels.families import families
 from ckrules.kernels.library import profiles, topics
 from tests.engine import backends
 
-from .books import BOOKS, examples
+from .books import BOOKS, WIDEST, examples
 
 #: Every rule once: families share those of tile GEMMs, which are declared in one place.
 DECLARED = list(
@@ -23,6 +23,7 @@ DECLARED = list(
 )
 BACKENDS = backends.names()
 each_book = pytest.mark.parametrize("name", list(BOOKS))
+enough = pytest.mark.parametrize("name", list(WIDEST))
 each_declared = pytest.mark.parametrize("declared", DECLARED, ids=lambda r: r.code)
 
 
@@ -42,7 +43,20 @@ def test_books_exist() -> None:
     assert all(b.rules for n, b in BOOKS.items() if n.endswith("-legal"))
 
 
-@each_book
+def test_the_widest_books_hold_every_rule_and_example() -> None:
+    held: dict[tuple[str, str, Any], list[Any]] = {}
+    for name, wide in WIDEST.items():
+        kind = name.rpartition("-")[0]
+        for r in wide.rules:
+            held[kind, r.code, r.condition] = [examples(name, r.code, a) for a in (True, False)]
+    for name, b in BOOKS.items():
+        for r in b.rules:
+            expected = held[name.rpartition("-")[0], r.code, r.condition]
+            assert expected == [examples(name, r.code, a) for a in (True, False)], (name, r.code)
+    assert not any(name.endswith("-legal") for name in WIDEST)
+
+
+@enough
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_examples_are_decided_alike(name: str, backend: str) -> None:
     evaluate = backends.evaluate(backend)
@@ -53,7 +67,7 @@ def test_examples_are_decided_alike(name: str, backend: str) -> None:
             assert found == [[True, accepted, accepted]] * len(points), r.code
 
 
-@each_book
+@enough
 @pytest.mark.parametrize("backend", [n for n in BACKENDS if n != "pointwise"])
 def test_every_rule_is_decided_alike_at_every_example(name: str, backend: str) -> None:
     """Examples of one rule meet the other rules too, often where these are undefined."""
@@ -79,7 +93,7 @@ def test_examples_are_points(name: str) -> None:
         assert book.point(point) == point
 
 
-@each_book
+@enough
 def test_messages_of_rejected_examples(name: str) -> None:
     book = BOOKS[name]
     for r, accepted, point in _examples(name):

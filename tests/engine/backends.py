@@ -44,8 +44,10 @@ def bits(roots: Sequence[BoolExpr], points: Points) -> list[list[bool]]:
     out = []
     for p in points:
         known = encoder.terms.variables.items()
-        pairs = [(v, _constant(encoder, v, p[n], sorts[n])) for n, v in known]
-        out.append([_truth(z3.simplify(z3.substitute(t, *pairs))) for t in terms])
+        pairs = {n: (v, _constant(encoder, v, p[n], sorts[n])) for n, v in known}
+        own = [[pairs[n] for n in r.support if n in pairs] for r in roots]
+        put = (z3.substitute(t, *some) for t, some in zip(terms, own, strict=True))
+        out.append([_truth(z3.simplify(term)) for term in put])
     return out
 
 
