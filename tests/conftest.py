@@ -49,6 +49,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the files of tests/golden again"
     )
+    parser.addoption(
+        "--certify", action="store_true", help="run what is marked certify, too (make certify)"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the rest of the compiler's proof to `make certify`."""
+    if not config.getoption("--certify"):
+        rest = [item for item in items if item.get_closest_marker("certify")]
+        config.hook.pytest_deselected(items=rest)
+        items[:] = [item for item in items if not item.get_closest_marker("certify")]
 
 
 @pytest.fixture

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.device.cpu import CpuPlugin
@@ -26,10 +29,14 @@ class Kernels:
 
     Args:
         family: The beginning of the file's name, and of the folder's.
+        fields: Each of their values has a kernel among those that `make test` compiles.
+        preferred: Those that have it, where some of them do.
     """
 
-    def __init__(self, family: str) -> None:
-        self.family = family
+    def __init__(
+        self, family: str, fields: tuple[str, ...], preferred: Iterable[Kernel] = ()
+    ) -> None:
+        self.family, self.fields, self.preferred = family, fields, tuple(preferred)
         self.file = Path(__file__).resolve().parents[1] / "data" / f"{family}_kernels.txt"
 
     @cached_property
@@ -53,7 +60,14 @@ class Kernels:
 
     @cached_property
     def _set(self) -> KernelSet:
-        return KernelSet(self.family, self.points)
+        preferred = tuple(map(self.point, self.preferred))
+        return KernelSet(self.family, self.points, self.fields, preferred)
+
+    def params(self, kernels: Iterable[Kernel]) -> list[Any]:
+        """Kernels as parameters of tests, named by GPU and name."""
+        return [
+            pytest.param(k, id="-".join(k), marks=self._set.marks(self.point(k))) for k in kernels
+        ]
 
     def point(self, kernel: Kernel) -> dict[str, Any]:
         """The configuration of a kernel."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 import fcntl
 import json
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.stamp import Stamp
@@ -79,10 +81,14 @@ class KernelSet:
     Args:
         name: Of the folder, beside the CK trees.
         points: All configurations.
+        fields: Each of their values has a kernel among `few`.
+        preferred: Those that have it, where some of them do.
     """
 
     name: str
     points: tuple[dict[str, Any], ...] = field(repr=False)
+    fields: tuple[str, ...] = ()
+    preferred: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         self._built: dict[tuple[Path, tuple[Artifact, ...]], Kernel] = {}
@@ -92,6 +98,21 @@ class KernelSet:
         """Where each is built, so that a second run compiles nothing."""
         home = toolchain.root() / "tests" / f"{self.name}-2025.11"
         return tuple(home / p["arch"] / str(Config(p).name) for p in self.points)
+
+    @cached_property
+    def few(self) -> tuple[dict[str, Any], ...]:
+        """The kernels that `make test` compiles; `make certify` compiles the others."""
+        return covering(self.points, self.fields, self.preferred)
+
+    def marks(self, point: Mapping[str, Any]) -> tuple[pytest.MarkDecorator, ...]:
+        """What a test of a kernel is marked with."""
+        return () if dict(point) in self.few else (pytest.mark.certify,)
+
+    def params(self) -> list[Any]:
+        """Every configuration as a parameter of tests, by its GPU and name."""
+        names = (f"{p['arch']}-{Config(p).name}" for p in self.points)
+        pairs = zip(self.points, names, strict=True)
+        return [pytest.param(p, id=name, marks=self.marks(p)) for p, name in pairs]
 
     def build(self, point: Mapping[str, Any], artifacts: tuple[Artifact, ...] = RUNNABLE) -> Kernel:
         """A kernel with these artifacts; what has been compiled before is not compiled again.
@@ -118,11 +139,32 @@ class KernelSet:
         return Kernel(config, place, results)
 
 
+def covering(
+    points: Sequence[dict[str, Any]],
+    fields: Sequence[str],
+    preferred: Sequence[dict[str, Any]] = (),
+) -> tuple[dict[str, Any], ...]:
+    """Few points that have every value of the fields, preferred ones where these have it.
+
+    >>> covering([{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}], ["a", "b"])
+    ({'a': 1, 'b': 1}, {'a': 2, 'b': 2})
+    """
+    has = [{(name, p[name]) for name in fields} for p in points]
+    missing, kept = set[Any]().union(*has), list[int]()
+    first = [i for i, p in enumerate(points) if p in preferred]
+    for candidates in (first, range(len(points))):
+        while gains := {i: len(has[i] & missing) for i in candidates if has[i] & missing}:
+            kept.append(max(gains, key=lambda i: (gains[i], -i)))
+            missing -= has[kept[-1]]
+    return tuple(points[i] for i in sorted(kept))
+
+
 @cache
 def convolutions() -> KernelSet:
     """The kernels of `POINTS`."""
     lines = POINTS.read_text("utf-8").splitlines()
-    return KernelSet("conv", tuple(map(json.loads, lines)))
+    fields = ("arch", "variant", "dtype", "ndim", "pipeline", "two_stage", "split_image")
+    return KernelSet("conv", tuple(map(json.loads, lines)), fields)
 
 
 def compiled(

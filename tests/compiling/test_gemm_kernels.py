@@ -8,7 +8,6 @@ from tests.compiling.gemm_kernels import Kernel, Kernels
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
-KERNELS = Kernels("gemm")
 _16 = "False_False_False_False_32x32x32_1x2x1_16x16x16"
 #: What is run: GPU, kernel and problems, in several orders of waves and blocks.
 RUN: dict[tuple[str, str], tuple[str, ...]] = {
@@ -100,7 +99,7 @@ RUN: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("gfx90a", "gemm_fp16_ccr_compv3_default_intrawave_" + _16): ("M=32,N=32,K=64",),
 }
-IDS = [f"{arch}-{name.removeprefix('gemm_')}" for arch, name in KERNELS.names]
+KERNELS = Kernels("gemm", ("arch", "variant", "pipeline"), preferred=RUN)
 
 
 def test_the_kernels_cover_what_they_should() -> None:
@@ -117,17 +116,17 @@ def test_the_kernels_cover_what_they_should() -> None:
     assert len(RUN) >= 12
 
 
-@pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
+@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
 def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
     KERNELS.compiled(kernel)
 
 
-@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
 def test_it_computes_right(kernel: Kernel) -> None:
     KERNELS.computes(kernel, RUN[kernel])
 
 
-@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
 def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
     """What IsSupportedArgument refuses is what rules of kind launch refuse."""
     KERNELS.refuses(kernel)

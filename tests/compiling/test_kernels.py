@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
 CONVOLUTIONS = kernels.convolutions()
 POINTS = CONVOLUTIONS.points
-IDS = [f"{p['arch']}-{p['variant']}-{p['pipeline']}-{p['dtype']}-{i}" for i, p in enumerate(POINTS)]
+PARAMS = CONVOLUTIONS.params()
 #: Backward weight without split-K: there are no atomic additions of such results.
 DEFAULT_WEIGHT = [p for p in POINTS if (p["variant"], p["epilogue"]) == ("bwd_weight", "default")]
 WIDE_FLOATS = [p for p in POINTS if p["two_stage"] and p["vector_c"] == 8]
@@ -63,7 +63,7 @@ def test_the_points_cover_what_they_should() -> None:
     assert any(p["num_groups_to_merge"] > 1 for p in POINTS)
 
 
-@pytest.mark.parametrize("point", POINTS, ids=IDS)
+@pytest.mark.parametrize("point", PARAMS)
 def test_it_compiles_and_has_the_predicted_lds(point: dict[str, Any]) -> None:
     kernel = CONVOLUTIONS.build(point)
     device, host = kernel.results["device"], kernel.results["host"]
@@ -83,7 +83,7 @@ def test_it_compiles_and_has_the_predicted_lds(point: dict[str, Any]) -> None:
         assert entry.max_threads == info.block_size
 
 
-@pytest.mark.parametrize("point", POINTS, ids=IDS)
+@pytest.mark.parametrize("point", PARAMS)
 def test_plans_fit_the_code_object(point: dict[str, Any]) -> None:
     kernel = CONVOLUTIONS.build(point)
     lib = kernel.library
@@ -183,7 +183,7 @@ def supported(point: dict[str, Any], p: Convolution) -> bool:
     return fits and splits and p.groups % point["num_groups_to_merge"] == 0
 
 
-@pytest.mark.parametrize("point", POINTS, ids=IDS)
+@pytest.mark.parametrize("point", PARAMS)
 def test_support_is_as_sources_and_rules_say(point: dict[str, Any]) -> None:
     lib = library(point)
     judge = BatchChecker(problem_books.book(point["variant"], ck="2025.11"))
@@ -223,7 +223,7 @@ def test_problems_of_another_layout_are_errors(monkeypatch: pytest.MonkeyPatch) 
         lib.is_supported(SMALL)
 
 
-@pytest.mark.parametrize("point", POINTS, ids=IDS)
+@pytest.mark.parametrize("point", PARAMS)
 def test_tensors_are_those_of_the_family(point: dict[str, Any]) -> None:
     info = library(point).info
     assert (info.family, info.variant) == ("conv", point["variant"])

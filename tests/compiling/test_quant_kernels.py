@@ -12,7 +12,7 @@ from tests.device.lds_accesses import held
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
-KERNELS = Kernels("quant")
+KERNELS = Kernels("quant", ("variant",))
 _PROBLEMS = (
     ("M=33,N=32,K=256", "M=1,N=64,K=368"),
     ("M=17,N=32,K=384", "M=16,N=16,K=256"),
@@ -24,7 +24,6 @@ _PROBLEMS = (
 )
 #: What is run: kernel and problems.
 RUN = dict(zip(KERNELS.names, _PROBLEMS, strict=True))
-IDS = [f"{arch}-{name.removeprefix('quant_')}" for arch, name in KERNELS.names]
 
 
 def test_the_kernels_cover_what_they_should() -> None:
@@ -34,12 +33,12 @@ def test_the_kernels_cover_what_they_should() -> None:
     assert "fp8_i4" in {p["dtype"] for p in KERNELS.points}
 
 
-@pytest.mark.parametrize("kernel", KERNELS.names, ids=IDS)
+@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
 def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
     KERNELS.compiled(kernel)
 
 
-@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
 def test_it_computes_right(kernel: Kernel) -> None:
     KERNELS.computes(kernel, RUN[kernel])
 
@@ -59,7 +58,7 @@ def _not_modelled(kernel: Kernel) -> str:
 MAPPED = [k for k in RUN if not _not_modelled(k)]
 
 
-@pytest.mark.parametrize("kernel", MAPPED)
+@pytest.mark.parametrize("kernel", KERNELS.params(MAPPED))
 def test_accesses_to_lds_are_those_of_the_model(kernel: Kernel) -> None:
     built = KERNELS.build(kernel)
     held(built.config, built.folder, RUN[kernel][1])
@@ -73,7 +72,7 @@ def test_other_ways_through_lds_are_said_not_to_be_modelled(kernel: Kernel) -> N
     assert said == f"the way of {_not_modelled(kernel)} through LDS is not modelled"
 
 
-@pytest.mark.parametrize("kernel", RUN)
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
 def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
     """What IsSupportedArgument and the host library refuse is what rules of kind launch refuse."""
     k = KERNELS.point(kernel)["tile_k"]

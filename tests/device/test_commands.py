@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ckrules.kernels.names import format_name
 from tests.cli.run import process, run
 from tests.compiling import kernels
 from tests.device import reference_device, whole_path
 from tests.helpers.toolchain import require_toolchain
 
+PARAMS = kernels.convolutions().params()
 Double = Callable[..., str]
 
 
@@ -174,7 +174,7 @@ def test_the_double_is_found_from_another_process(built: Path, tmp_path: Path) -
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-@pytest.mark.parametrize("point", kernels.convolutions().points, ids=format_name)
+@pytest.mark.parametrize("point", PARAMS)
 def test_every_built_kernel_answers_as_predicted(
     point: dict[str, Any], tmp_path: Path, double: Double
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,11 +60,22 @@ def outcome(arch: str, part: str, problem: str, **options: str) -> RunOutcome:
     return Runner(device).run(Job(kernel.folder, kernel.name, parsed, 0, 0))
 
 
-def built(arch: str, part: str) -> kernels.Kernel:
+def point_of(arch: str, part: str) -> Mapping[str, Any]:
     """The first kernel of the tests for a GPU whose name has the part."""
     configs = (Config(p) for p in kernels.convolutions().points if p["arch"] == arch)
     fit = (c for c in configs if f"grouped_conv_{part}" in str(c.name))
-    return kernels.convolutions().build(min(fit, key=lambda c: str(c.name)).point)
+    return min(fit, key=lambda c: str(c.name)).point
+
+
+def built(arch: str, part: str) -> kernels.Kernel:
+    """That kernel, compiled."""
+    return kernels.convolutions().build(point_of(arch, part))
+
+
+def params(cases: Iterable[tuple[str, str, str]]) -> list[Any]:
+    """Cases as parameters of tests, marked as their kernels are."""
+    marks = kernels.convolutions().marks
+    return [pytest.param(*each, marks=marks(point_of(*each[:2]))) for each in cases]
 
 
 def test_what_a_gpu_would_not_start_is_refused() -> None:
@@ -104,7 +117,7 @@ def test_memory_is_given_out_and_taken_back() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-@pytest.mark.parametrize(("arch", "part", "problem"), RIGHT)
+@pytest.mark.parametrize(("arch", "part", "problem"), params(RIGHT))
 def test_right_kernels_are_right(arch: str, part: str, problem: str) -> None:
     found = outcome(arch, part, problem, jobs="1")
     assert (found.status, found.detail, found.wrong) == ("ok", "", 0)
@@ -112,7 +125,7 @@ def test_right_kernels_are_right(arch: str, part: str, problem: str) -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-@pytest.mark.parametrize(("arch", "part", "problem"), SEEN)
+@pytest.mark.parametrize(("arch", "part", "problem"), params(SEEN))
 def test_accesses_to_lds_are_those_of_the_model(arch: str, part: str, problem: str) -> None:
     """What is drawn of kernels is what they do: each kind of access, so often a block tile.
 

@@ -12,10 +12,10 @@ from ckrules.constraints import book
 from ckrules.constraints.conv.device.short_k import short_sums
 from ckrules.constraints.conv.device.smoke import smoke
 from ckrules.device.hostlib import Launch
-from ckrules.kernels.names import format_name
 from tests.compiling import kernels
 
 BASE: dict[str, Any] = dict(book("forward").vocabulary.baseline)
+PARAMS = kernels.convolutions().params()
 LAYOUTS = {1: "nwgc", 2: "nhwgc", 3: "ndhwgc"}
 
 
@@ -69,7 +69,7 @@ def test_three_stages_have_sub_gemms_too() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-@pytest.mark.parametrize("point", kernels.convolutions().points, ids=format_name)
+@pytest.mark.parametrize("point", PARAMS)
 def test_every_entry_of_every_kernel_is_reached(point: dict[str, Any]) -> None:
     library = kernels.convolutions().build(point, (Artifact.HOST,)).library
     problems = [p for p in smoke(point) if library.is_supported(p)]
