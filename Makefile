@@ -3,8 +3,9 @@
 #   make run         list configurations         make run RUN_ARGS='--dtype fp16 --limit 5'
 #   make test        run the tests               make test TEST_ARGS='-k wheel'
 #   make lint        ruff and mypy               make docs   write the pages that are generated
-#   make toolchain   compiler and CK headers     make site   docs/ as a site, in build/site
-#   make clean       remove what make made       make bench  run the benchmarks
+#   make certify     more compiler proofs        make site   docs/ as a site, in build/site
+#   make toolchain   compiler and CK headers     make bench  run the benchmarks
+#   make dist        sdist and wheel             make clean  remove what make made
 #
 # PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
 
@@ -34,7 +35,7 @@ UNFIT := $(shell $(PY) -c '$(NEW_ENOUGH)' 2>/dev/null \
   && $(SAME) || echo anew)
 
 .NOTPARALLEL:
-.PHONY: help run test lint docs site bench toolchain clean anew
+.PHONY: help run test certify lint docs site dist bench toolchain clean anew
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//; p' Makefile
@@ -43,7 +44,11 @@ run: $(VENV)/.run
 	@$(PY) -m ckrules enumerate --variant bwd_weight --arch gfx1201 $(RUN_ARGS)
 
 test: $(VENV)/.test
-	@$(PYTEST) -n $(TEST_JOBS) $(TEST_ARGS)
+	@$(PYTEST) -n $(TEST_JOBS) --dist loadgroup $(TEST_ARGS)
+
+certify: $(VENV)/.test
+	@CKRULES_REQUIRE_TOOLCHAIN=1 $(PYTEST) -n $(TEST_JOBS) --dist loadgroup --certify -m certify \
+	  $(TEST_ARGS)
 
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
@@ -59,6 +64,10 @@ docs: $(VENV)/.test
 site: $(VENV)/.docs
 	@start=$$(date +%s); NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict \
 	  && echo "make: the site is build/site/index.html ($$(($$(date +%s) - start)) s)"
+
+dist: $(VENV)/.test
+	@rm -rf dist
+	@$(PY) -m build --outdir dist .
 
 bench: $(VENV)/.test
 	@set -e; for script in benchmarks/[a-z]*.py; do \

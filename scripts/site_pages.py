@@ -14,7 +14,7 @@ from ckrules.output import rule_docs
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Files at the top of the tree that become pages beside those of docs/.
-TOP = ("SECURITY.md", "CHANGELOG.md")
+TOP = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 #: What the reference has besides the names of `ckrules`: packages that programs import.
 MODULES = {
     "Kernels": ("ckrules.kernels.books", "ckrules.kernels.selection", "ckrules.kernels.config",

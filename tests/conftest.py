@@ -54,12 +54,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+#: Modules whose tests use the same compiled kernels, and stay with one worker.
+_SHARING = ("compiling/test_kernels.py", "device/test_cpu.py", "device/test_sums.py",
+            "device/test_commands.py")  # fmt: skip
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the rest of the compiler's proof to `make certify`."""
+    """Leaves the rest of the compiler's proof to `make certify`, and begins with what compiles.
+
+    With ``--dist loadgroup`` a module's tests that compile go to one worker, so that the other
+    does not wait for the same kernel.
+    """
     if not config.getoption("--certify"):
         rest = [item for item in items if item.get_closest_marker("certify")]
         config.hook.pytest_deselected(items=rest)
         items[:] = [item for item in items if not item.get_closest_marker("certify")]
+    if getattr(config.option, "loadgroup", False):  # in a worker of xdist
+        compiles = [item for item in items if item.get_closest_marker("toolchain")]
+        for item in compiles:
+            place = item.path.as_posix()
+            group = "kernels" if place.endswith(_SHARING) else place
+            item.add_marker(pytest.mark.xdist_group(group))
+        items.sort(key=lambda item: item.get_closest_marker("toolchain") is None)
 
 
 @pytest.fixture

@@ -71,12 +71,17 @@ def instructions(text: str | None) -> list[Any]:
     ("gpu", "entry"),
     [
         ("gfx942", ["fp16", "fp16", "fp32", 32, 32, 16]),
-        ("gfx908", ["bf16", "bf16", "fp32", 32, 32, 8]),
-        ("gfx90a", ["fp8", "fp8", "fp32", 32, 32, 16]),
-        ("gfx90a", ["int8", "int8", "int32", 16, 16, 32]),
-        ("gfx1201", ["fp16", "fp16", "fp32", 16, 16, 16]),
         ("gfx1201", ["fp16", "fp16", "fp32", 16, 16, 32]),
-        ("gfx950", ["fp16", "fp16", "fp32", 16, 16, 32]),
+        *(
+            pytest.param(*each, marks=pytest.mark.certify)
+            for each in (
+                ("gfx908", ["bf16", "bf16", "fp32", 32, 32, 8]),
+                ("gfx90a", ["fp8", "fp8", "fp32", 32, 32, 16]),
+                ("gfx90a", ["int8", "int8", "int32", 16, 16, 32]),
+                ("gfx1201", ["fp16", "fp16", "fp32", 16, 16, 16]),
+                ("gfx950", ["fp16", "fp16", "fp32", 16, 16, 32]),
+            )
+        ),
     ],
 )
 def test_the_stored_table(gpu: str, entry: Entry) -> None:
@@ -89,6 +94,7 @@ def test_the_stored_table(gpu: str, entry: Entry) -> None:
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 @pytest.mark.parametrize("gpu", ["gfx908", "gfx90a"])
 def test_int8_keeps_floating_point_bits_in_its_accumulators(gpu: str) -> None:
     """Why these GPUs have no int8 warp tile although the header has a body for 32x32x16."""

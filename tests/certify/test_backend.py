@@ -112,6 +112,7 @@ def test_draws_break_rules_of_the_back_end_alone() -> None:
     assert {"LDS001", "HW001", "OP009"} <= {code for codes in broken for code in codes}
 
 
+@pytest.mark.toolchain
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
@@ -164,6 +165,7 @@ def test_signs_are_evidence() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_real_code_objects() -> None:
     """A kernel computes with matrix instructions; one whose warp tile the GPU lacks has none."""
     tools = require_toolchain()

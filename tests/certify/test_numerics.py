@@ -374,6 +374,7 @@ def test_bad_words_of_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) -> None:
     require_toolchain()
     config = write(tmp_path, "c.json", rules.example(SMALL))

@@ -97,6 +97,7 @@ def test_lds_of_a_compiled_kernel_is_the_staged_tiles(tmp_path: Path) -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 @pytest.mark.parametrize("number", [2, 5])
 def test_lds_is_the_formula_where_o1_has_more(number: int, tmp_path: Path) -> None:
     """The lines of lds.jsonl that tests/constraints/test_truth.py expects to differ, at -O3."""

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import termios
 import time
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = ["archs", "check", "count", "enumerate", "explain", "rules", "sample"]
 
 
-def test_version_is_the_projects() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert ckrules.__version__ == project["version"]
+def test_version_is_the_packages() -> None:
     assert run("--version").stdout == f"ckrules, version {ckrules.__version__}\n"
 
 

@@ -323,6 +323,7 @@ def test_a_product_is_computed_through_it(home: Path) -> None:
     assert standin.library.standin_left() == 0
 
 
+@pytest.mark.toolchain
 def test_the_same_kernels_make_the_same_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

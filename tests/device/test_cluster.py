@@ -47,13 +47,17 @@ def shipped(folder: Path, name: str) -> Any:
 
 @pytest.fixture
 def cluster(double: Double) -> Iterator[Any]:
-    """Two workers of one thread that both see the machine's two devices."""
+    """Two workers of one thread that both see the machine's two devices.
+
+    They are threads of this process, which start sooner; a crash has a cluster of processes.
+    """
     from distributed import LocalCluster
 
     double(count=2)
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as found:
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp://",
+        dashboard_address=":0",
+    ) as found:  # fmt: skip
         yield found
 
 
@@ -155,6 +159,8 @@ def test_a_result_that_went_with_its_worker_is_not_waited_for(
         list(pool.run([job]))
 
 
+@pytest.mark.toolchain
+@pytest.mark.slow
 def test_the_command_on_the_cpu(cluster: Any, tmp_path: Path) -> None:
     require_toolchain()
     assert whole_path.build().returncode == 0

@@ -77,13 +77,3 @@ def test_every_public_name_can_be_imported() -> None:
     done = _python("-c", program)
 
     assert (done.stdout, done.stderr) == ("all\n", "")
-
-
-def test_the_version_is_said_once() -> None:
-    """``ckrules.__version__`` is pyproject.toml's."""
-    import tomllib
-
-    import ckrules
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert ckrules.__version__ == project["version"]

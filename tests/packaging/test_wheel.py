@@ -17,11 +17,20 @@ from pathlib import Path
 
 import pytest
 
+import ckrules
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-_VERSION = PROJECT["project"]["version"]
+_VERSION = ckrules.__version__
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 MAPPED = {"ckrules": "ckrules", **{f"ckrules/{d}": d for d in ("arch", "constraints", "codegen")}}
 """Folders of the wheel and where they are in the tree."""
+
+_FIRST = (
+    "grouped_conv_bwd_weight_fp16_nhwgc_2d_basic_v1_cshuffle_intrawave"
+    "_16x16x16_1x1x1_16x16x16_vec1_1_1\n"
+)
+"""The first kernel of the question below."""
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.py[co]", "*.egg-info")
 
@@ -48,9 +57,8 @@ def _sub_packages(root: Path) -> set[str]:
 def _copy_of_tree(target: Path) -> Path:
     """The parts of the tree that a build reads, where it may leave its files."""
     target.mkdir()
-    for entry in ("pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE"):
+    for entry in ("pyproject.toml", "MANIFEST.in", "LICENSE", "Makefile", *DOCUMENTS):
         shutil.copy(ROOT / entry, target / entry)
-    shutil.copy(ROOT / "Makefile", target)
     for entry in ("ckrules", "arch", "constraints", "codegen", "docs", "scripts"):
         shutil.copytree(ROOT / entry, target / entry, symlinks=True, ignore=_LEFT_OUT)
     return target
@@ -64,6 +72,12 @@ def _build(source: Path, out: Path, *kinds: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=source.parent)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return out
+
+
+def test_the_version_comes_from_one_place() -> None:
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    dynamic = PROJECT["tool"]["setuptools"]["dynamic"]
+    assert dynamic == {"version": {"attr": "ckrules.__version__"}}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +143,7 @@ def test_the_wheel_installs_no_generic_names(built: Path) -> None:
     names = _wheel_names(built)
     tops = {n.split("/")[0] for n in names}
 
-    assert tops == {"ckrules", f"ckrules-{PROJECT['project']['version']}.dist-info"}
+    assert tops == {"ckrules", f"ckrules-{_VERSION}.dist-info"}
     assert any(n.endswith("licenses/LICENSE") for n in names)
 
 
@@ -139,7 +153,7 @@ def test_the_sdist_has_the_documentation(built: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
 
-    wanted = {"README.md", "CHANGELOG.md", "LICENSE", "arch/__init__.py", "docs/index.md"}
+    wanted = {*DOCUMENTS, "LICENSE", "arch/__init__.py", "docs/index.md"}
     assert sorted(wanted - names) == []
 
 
@@ -163,7 +177,7 @@ def test_the_wheel_works_outside_the_tree(built: Path, tmp_path: Path) -> None:
 
 
 def test_a_clean_environment_gets_the_commands(built: Path, tmp_path: Path) -> None:
-    """pip installs the wheel, and the command of the package's name is there for `pipx run`.
+    """pip installs the wheel of the sdist, and the command of the package's name is there.
 
     The packages that it needs are those of this environment, since there may be no index.
     """
@@ -182,6 +196,7 @@ def test_a_clean_environment_gets_the_commands(built: Path, tmp_path: Path) -> N
     for command, said in (
         ([place / "bin" / "ckrules", "--version"], f"ckrules, version {_VERSION}\n"),
         ([place / "bin" / "ckrules", *words], "538339752\n"),
+        ([place / "bin" / "ckrules", "enumerate", *words[1:], "--limit", "1", "-q"], _FIRST),
         ([python, *asked], f"{home / 'ckrules' / '__init__.py'}\n"),
     ):
         done = subprocess.run(

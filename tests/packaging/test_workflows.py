@@ -1,0 +1,101 @@
+"""Workflows and issue forms: they parse, and call what exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+_TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
+TARGETS = frozenset(_TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
+
+
+def _load(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def _jobs(path: Path) -> dict[str, Any]:
+    jobs: dict[str, Any] = _load(path)["jobs"]
+    return jobs
+
+
+def _commands(path: Path) -> list[str]:
+    steps = (step for job in _jobs(path).values() for step in job.get("steps", ()))
+    return [line.strip() for s in steps for line in s.get("run", "").splitlines()]
+
+
+def absent(command: str) -> list[str]:
+    """The targets of make and the scripts that a command calls and that do not exist.
+
+    >>> absent("make lint"), absent("make tset X=1 lint"), absent(".ci/run"), absent(".ci/walk")
+    ([], ['tset'], [], ['.ci/walk'])
+    """
+    first, *words = shlex.split(command)
+    if first == "make":
+        return [w for w in words if re.fullmatch("[a-z]+", w) and w not in TARGETS]
+    return [first] if "/" in first and not (ROOT / first).is_file() else []
+
+
+def test_there_is_one_for_each_task() -> None:
+    assert {p.stem for p in WORKFLOWS} == {"tests", "nightly", "release", "site"}
+    assert {p.stem for p in FORMS} == {"rule", "fault", "feature", "config"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
+def test_workflows_call_what_exists(path: Path) -> None:
+    data = _load(path)
+    assert data["name"] == path.stem
+    assert data["permissions"] == {"contents": "read"}  # jobs ask for more by themselves
+    for job in _jobs(path).values():
+        if used := job.get("uses"):
+            assert (ROOT / used).is_file()
+        assert job.get("needs", job) in (job, *_jobs(path))
+    assert [a for command in _commands(path) for a in absent(command)] == []
+
+
+@pytest.mark.parametrize("command", ["make tset", "make test lnit", ".ci/walk", "scripts/no.sh x"])
+def test_what_does_not_exist_is_found(command: str) -> None:
+    assert absent(command) != []
+
+
+def test_each_proof_has_its_workflow() -> None:
+    """Every Python without the toolchain, the whole on one, the rest at night, and releases."""
+    tests = _jobs(ROOT / ".github/workflows/tests.yml")
+    assert tests["python"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert any("not toolchain" in s.get("run", "") for s in tests["python"]["steps"])
+    assert ".ci/run" in _commands(ROOT / ".github/workflows/tests.yml")
+    assert "make certify" in _commands(ROOT / ".github/workflows/nightly.yml")
+    publish = _jobs(ROOT / ".github/workflows/release.yml")["publish"]
+    assert publish["permissions"] == {"id-token": "write"}  # no token is kept
+    assert "make site" in _commands(ROOT / ".github/workflows/site.yml")
+
+
+@pytest.mark.parametrize("path", [p for p in FORMS if p.stem != "config"], ids=lambda p: p.stem)
+def test_forms_ask_what_is_needed(path: Path) -> None:
+    form = _load(path)
+    assert form.keys() >= {"name", "description", "body"}
+    ids = [part["id"] for part in form["body"]]
+    assert len(set(ids)) == len(ids)
+    assert all(part["attributes"]["label"] for part in form["body"])
+    if path.stem == "rule":
+        assert set(ids) >= {"configuration", "gpu", "release", "happened"}
+
+
+def test_make_certify_runs_what_make_test_leaves_out() -> None:
+    """Each test that is marked certify needs the toolchain, which its target demands."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--certify -m certify" in text
+    assert "CKRULES_REQUIRE_TOOLCHAIN=1" in text
+
+
+@pytest.mark.parametrize("script", [".ci/run", "scripts/toolchain.sh", "scripts/action.sh"])
+def test_scripts_are_programs_of_bash(script: str) -> None:
+    assert subprocess.run(["bash", "-n", script], cwd=ROOT, check=False).returncode == 0
