@@ -203,12 +203,10 @@ class _Broken(Diagnostic):
 
     @property
     def fields(self) -> Mapping[str, Value]:
-        """See `Diagnostic.fields`."""
         return self._violation.values
 
     @property
     def related(self) -> list[tuple[Place, str]]:
-        """See `Diagnostic.related`."""
         assert self._entry is not None
         values, written = self._violation.values, self._entry.written
         return [
@@ -219,7 +217,6 @@ class _Broken(Diagnostic):
 
     @property
     def standing(self) -> Standing:
-        """See `Diagnostic.standing`."""
         assert self._entry is not None
         family = self._entry.config.family.name
         return of_rule(self._violation.rule, Scope(family, self._ck, (self.arch,)))

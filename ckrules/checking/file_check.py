@@ -123,7 +123,6 @@ class _Owners:
         self._lines, self._identities = Sightings(), Sightings()
 
     def other(self, word: str, line: int, identity: int) -> int:
-        """The line of the other configuration that the word belongs to; 0 if there is none."""
         key = hash(word)
         first = self._lines.first(key, line)
         return first if self._identities.first(key, identity) != identity else 0

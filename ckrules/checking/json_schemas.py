@@ -67,7 +67,6 @@ def configurations(books: Books) -> JsonSchema:
 
 
 def _family(book: RuleBook, books: Books) -> JsonSchema:
-    """The schema of the configurations of one family."""
     domains = {n: domain_of(v) for n, v in book.fields.items()}
     family = family_of(str(domains["variant"].values[0]))
     schema = books.schema(family.variants[0])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds, option
+from ckrules.cli.options import F, Seconds, gathered, option
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.session import ValidationSession
     from ckrules.kernels.parts import Problem
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,9 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
         least: Timed runs at the least.
     """
     none = "" if least else "; 0: none"
-    options = (
+    return gathered(
+        "runs",
+        RunChoice,
         click.argument("where", nargs=-1, required=True, metavar=metavar),
         option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable."),
         option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
@@ -65,19 +64,6 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
         ),
         option("--results", "database", metavar="FILE", help="Another results database."),
     )  # fmt: skip
-
-    def given(function: F) -> F:
-        @functools.wraps(function)
-        def wrapped(*args: Any, **rest: Any) -> Any:
-            own = {name: rest.pop(name) for name in RunChoice.__dataclass_fields__}
-            return function(*args, runs=RunChoice(**own), **rest)
-
-        found: Any = wrapped
-        for each in reversed(options):
-            found = each(found)
-        return found  # type: ignore[no-any-return]
-
-    return given
 
 
 def problems_asked(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import option
+from ckrules.cli.options import gathered, option
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.pool import Listener
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -67,26 +64,28 @@ def options_of(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def device_options(function: F) -> F:
-    """``--device`` and what belongs to it, given to the command as one `DeviceChoice`."""
+def _device(device: str, words: tuple[str, ...], log: str | None) -> DeviceChoice:
+    return DeviceChoice(device, options_of(words), log)
 
-    @option(
+
+#: What a device is opened with.
+device_words_option = option(
+    "--device-option",
+    "words",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What the device is opened with. Repeatable.",
+)
+
+#: ``--device`` and what belongs to it, given to the command as one `DeviceChoice`.
+device_options = gathered(
+    "device",
+    _device,
+    option(
         "--device", default="hip", metavar="NAME", help="hip (default), cpu or a plug-in's name."
-    )
-    @option(
-        "--device-option",
-        "words",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="What the device is opened with. Repeatable.",
-    )
-    @option(
+    ),
+    device_words_option,
+    option(
         "--device-log", "log", metavar="FILE|-", help="Where what the device prints goes; -: here."
-    )
-    @functools.wraps(function)
-    def wrapped(
-        *args: Any, device: str, words: tuple[str, ...], log: str | None, **rest: Any
-    ) -> Any:
-        return function(*args, device=DeviceChoice(device, options_of(words), log), **rest)
-
-    return wrapped  # type: ignore[return-value]
+    ),
+)

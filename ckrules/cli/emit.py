@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
-from ckrules.cli.options import OneOf, Words, known_columns, option
+from ckrules.cli.options import OneOf, Words, gathered, known_columns, option
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
 from ckrules.kernels import library, names
@@ -20,8 +19,6 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.output.terminal_table import Brief
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 NO_COLUMNS = "--fields needs a format with columns: table, json, jsonl, csv or parquet"
 #: Rows of the table that a terminal gets.
@@ -69,32 +66,28 @@ class Listing:
         return replace(self, form="csv")
 
 
-def listing_options(function: F) -> F:
-    """The options of a list of points, given to the command as one `Listing`."""
-
-    @option(
+#: The options of a list of points, given to the command as one `Listing`.
+listing_options = gathered(
+    "listing",
+    Listing,
+    option(
         "--format",
         "form",
         type=OneOf(forms.available()),
         help="Form of the output [by the suffix of -o, else a table on a terminal, else names; csv "
         "of kernels that have none].",
-    )
-    @option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name.")
-    @option(
+    ),
+    option("--fields", type=Words(known_columns), help="Columns: fields, quantities, name."),
+    option(
         "--names",
         "style",
         type=OneOf(names.styles, "names"),
         metavar="TOOL",
         help="Whose names to write, where a tool of upstream has its own [usual ones].",
-    )
-    @option("--wide", is_flag=True, help="A table as wide as it needs to be.")
-    @output_option
-    @functools.wraps(function)
-    def wrapped(*args: Any, **rest: Any) -> Any:
-        asked = (rest.pop(name) for name in ("form", "fields", "output", "wide", "style"))
-        return function(*args, listing=Listing(*asked), **rest)
-
-    return wrapped  # type: ignore[return-value]
+    ),
+    option("--wide", is_flag=True, help="A table as wide as it needs to be."),
+    output_option,
+)
 
 
 def several_gpus(listing: Listing, archs: Iterable[Any]) -> None:

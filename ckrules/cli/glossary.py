@@ -103,7 +103,6 @@ class Glossary:
 
     @cached_property
     def _rules(self) -> dict[str, tuple[Family, Rule]]:
-        """Every rule of every version and profile by code, without its expressions."""
         found: dict[str, tuple[Family, Rule]] = {}
         for family in families().values():
             found.update({d.code: (family, d.template) for d in declared(family)})

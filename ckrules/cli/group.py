@@ -88,7 +88,6 @@ def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], None]
 
 
 def _common() -> list[click.Parameter]:
-    """Options that the root and every command take."""
     return [
         Once(
             ["--color"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.device_options import options_of
 from ckrules.cli.output import text_output
-from ckrules.cli.ranked import name, named_object
+from ckrules.cli.ranked import RankingChoice, name, named_object
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
@@ -63,16 +63,7 @@ def asked(
     return Asked(device, options_of(words), Path(home), measure or _USUAL)
 
 
-def run(
-    search: Search,
-    asked: Asked,
-    draw: int,
-    seconds: float | None,
-    limit: int,
-    form: str,
-    output: str | None,
-    quiet: bool,
-) -> int:
+def run(search: Search, asked: Asked, choice: RankingChoice, seconds: float | None) -> int:
     """Searches, measures and shows; returns the exit code."""
     from ckrules.compiling.database import FILE
     from ckrules.device import pool, registry, workshop
@@ -103,11 +94,11 @@ def run(
             builder=workshop.build,
         )  # fmt: skip
         answer = MeasuredSearch(search, shop).run(
-            asked.measure, draw, seconds, lambda _: bar.advance(1)
+            asked.measure, choice.draw, seconds, lambda _: bar.advance(1)
         )
-    with text_output(output) as stream:
-        stream.write(_render(answer.tried[:limit], form))
-    if not quiet:
+    with text_output(choice.output) as stream:
+        stream.write(_render(answer.tried[: choice.shown], choice.form))
+    if not choice.quiet:
         note(_said(answer))
     return 0 if any(t.microseconds is not None for t in answer.tried) else 1
 

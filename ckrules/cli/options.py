@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -255,6 +256,30 @@ arch_file_option = option(
     metavar="PATH",
     help="A GPU file, or a folder of them, that adds to the known GPUs. Repeatable.",
 )
+
+
+def gathered(name: str, make: Callable[..., Any], *options: Callable[[F], F]) -> Callable[[F], F]:
+    """Options that a command gets as one argument.
+
+    Args:
+        name: The command's argument.
+        make: Makes it of the options' values, which have the names of its parameters.
+        options: The options, in the order of the help.
+    """
+    names = list(inspect.signature(make).parameters)
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **rest: Any) -> Any:
+            made = make(**{n: rest.pop(n) for n in names})
+            return function(*args, **{name: made}, **rest)
+
+        out: Any = wrapped
+        for each in reversed(options):
+            out = each(out)
+        return out  # type: ignore[no-any-return]
+
+    return decorate
 
 
 def rule_options(function: F) -> F:

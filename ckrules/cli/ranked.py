@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.formats import Forms
-from ckrules.cli.options import option
-from ckrules.support.errors import CkrulesError
+from ckrules.cli.formats import Forms, output_options
+from ckrules.cli.options import F, gathered, limit_option, option, quiet_option, rule_options
+from ckrules.cli.output import text_output
+from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.terminal import note
+from ckrules.kernels.books import Books
+from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.tables import aligned
 from ckrules.support.visible import json_text
 
 if TYPE_CHECKING:
-    from ckrules.ranking.ranker import Ranked, Ranking
+    from ckrules.ranking.ranker import Ranked, Ranker, Ranking
+    from ckrules.ranking.training import Samples
 
 model_option = option(
     "--model",
@@ -25,15 +31,121 @@ model_option = option(
 product_option = option(
     "--product", metavar="NAME", help="Product of the GPU, such as MI355X [its first]."
 )
-draw_option = option(
-    "--draw",
-    default=20_000,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Draw this many where there are more [20000].",
-)
-
 FORMS: Forms = {"table": (".txt",), "json": (".json",), "jsonl": (".jsonl",), "names": ()}
+
+
+@dataclass(frozen=True)
+class RankingChoice:
+    """What the commands that rank kernels are asked: of which, on which problem, shown how."""
+
+    request: Request
+    line: str
+    model: str | None
+    product: str | None
+    draw: int
+    seed: int
+    explain: bool
+    limit: int | None
+    form: str
+    output: str | None
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"--limit {self.limit}: nothing would be shown")
+
+    @property
+    def shown(self) -> int:
+        """How many kernels are shown."""
+        return self.limit or 10
+
+    def ranker(self) -> Ranker:
+        """What predicts times.
+
+        Raises:
+            UsageError: For a model that cannot be read.
+        """
+        from ckrules.ranking.ranker import Ranker, chosen
+
+        return Ranker(chosen(self.model))
+
+    def problem(self, variants: Iterable[Any]) -> Any:
+        """The problem, as kernels of these variants read it."""
+        from ckrules.kernels import problem_files
+
+        return problem_files.parse(self.line, problem_files.kinds(map(str, variants)))[0]
+
+    def show(self, ranking: Ranking, summary: str, *notes: str) -> int:
+        """Writes the kernels and says how they were found; the exit code."""
+        with text_output(self.output) as stream:
+            stream.write(render(ranking, self.form, explain=self.explain))
+        if not self.quiet:
+            unknown = (f"never measured: {a} (assumed: {b})" for a, b in ranking.assumed.items())
+            for text in (summary, *notes, mixed(ranking.kernels), *unknown):
+                if text:
+                    note(text)
+        return 0
+
+
+def ranking_options(function: F) -> F:
+    """The options of a command that ranks kernels, given to it as one `RankingChoice`."""
+    options = gathered(
+        "asked",
+        RankingChoice,
+        option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,…."),
+        space_options,
+        distinct_option,
+        model_option,
+        product_option,
+        option(
+            "--draw",
+            default=20_000,
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Draw this many where there are more [20000].",
+        ),
+        option("--seed", type=int, default=1, help="Of the sample [1]."),
+        option("--explain", is_flag=True, help="What each time is made of."),
+        limit_option,
+        output_options(FORMS),
+        quiet_option,
+    )
+    return options(function)
+
+
+@dataclass(frozen=True)
+class MeasuredTimes:
+    """A file of measured times, and how its rows are read."""
+
+    books: Books
+    file: str
+    arch: str
+    product: str | None
+
+    def samples(self) -> Samples:
+        """The kernels with their times.
+
+        Raises:
+            UsageError: For a file that cannot be read, or has none.
+        """
+        from ckrules.ranking.measurements import read
+        from ckrules.ranking.training import Samples
+
+        rows = read(self.file, self.books, self.arch)
+        if not rows:
+            raise UsageError(f"{self.file}: no measurements")
+        return Samples.of(rows, self.books, self.product)
+
+
+#: ``--measurements`` and how it is read, given to the command as one `MeasuredTimes`.
+measurement_options: Callable[[F], F] = gathered(
+    "times",
+    MeasuredTimes,
+    option("--measurements", "file", metavar="FILE", required=True, help="Measured times."),
+    option("--arch", default="gfx950", help="GPU of rows that name none [gfx950]."),
+    product_option,
+    rule_options,
+)
 
 
 def render(ranking: Ranking, form: str, *, explain: bool) -> str:

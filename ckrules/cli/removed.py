@@ -34,7 +34,6 @@ def removed(region: Region) -> tuple[int, list[tuple[str, int]]]:
 
 
 def _counts(region: Region, steps: Sequence[tuple[str, Sequence[BoolExpr]]]) -> list[int]:
-    """The candidates, and how many of them each step removes."""
     space = region.candidates()
     left = space.count()
     found = [left]

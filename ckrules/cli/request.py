@@ -450,7 +450,6 @@ def distinct_option(function: F) -> F:
 
 
 def _request(options: dict[str, Any]) -> Request:
-    """The request of a command's options, which are taken out."""
     where, catalog = options.pop("where"), options.pop("catalog")
     stage = options.pop("stage") or ""
     if stage and not catalog:

@@ -160,7 +160,6 @@ def _any(key: str, place: Place, books: Books) -> list[Proposal]:
 
 
 def _shown(value: Value) -> str:
-    """A value as words of JSON and TOML, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -178,7 +178,6 @@ class _Places:
         self.uri, self._lines, self._codec = text.uri, text.lines, text.position_codec
 
     def range(self, place: Place) -> lsp.Range:
-        """The range of a span; of a place without an end, the rest of its line."""
         line = max(place.line, 1)
         start = lsp.Position(line - 1, max(place.column, 1) - 1)
         end = lsp.Position(max(place.end_line, 1) - 1, max(place.end_column, 1) - 1)
@@ -188,7 +187,6 @@ class _Places:
         return lsp.Range(self._to(start), self._to(end))
 
     def edit(self, edit: Edit) -> lsp.TextEdit:
-        """An edit whose span may be empty."""
         place = edit.place
         start = lsp.Position(place.line - 1, place.column - 1)
         end = lsp.Position(place.end_line - 1, place.end_column - 1)
@@ -198,6 +196,5 @@ class _Places:
         return self._codec.position_to_client_units(self._lines, at)
 
     def of(self, at: lsp.Position) -> tuple[int, int]:
-        """Line and column of a position."""
         own = self._codec.position_from_client_units(self._lines, at)
         return own.line + 1, own.character + 1

@@ -189,7 +189,6 @@ def kernel(asked: Asked) -> Response:
 
 
 def _named(asked: Asked) -> list[KernelPage]:
-    """The kernels of an address, three at most."""
     arch = asked.subject.fixed.get("arch")
     usual = str(arch) if arch is not None else None
     named = [text for text in asked.lists.get("k", []) if text.strip()]

@@ -127,8 +127,6 @@ class _Pieces:
 
 
 class _Sink:
-    """What a form writes to."""
-
     closed = False
 
     def __init__(self, put: Any, *, binary: bool) -> None:
@@ -136,7 +134,6 @@ class _Sink:
         self._at = 0
 
     def write(self, text: Any) -> int:
-        """Keeps text or bytes until there is enough for a piece."""
         data = bytes(text) if self._binary else text.encode()
         self._held += data
         self._at += len(data)
@@ -145,34 +142,27 @@ class _Sink:
         return len(text)
 
     def writelines(self, texts: Any) -> None:
-        """Writes each text."""
         for text in texts:
             self.write(text)
 
     def tell(self) -> int:
-        """How much has been written."""
         return self._at
 
     def flush(self) -> None:
-        """Hands on what is kept."""
         if self._held:
             self._put(bytes(self._held))
             self._held.clear()
 
     def writable(self) -> bool:
-        """It is, and nothing else."""
         return True
 
     def readable(self) -> bool:
-        """It is not."""
         return False
 
     def seekable(self) -> bool:
-        """It is not."""
         return False
 
     def close(self) -> None:
-        """Hands on what is kept."""
         self.flush()
 
 

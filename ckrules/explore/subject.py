@@ -38,8 +38,6 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Part:
-    """What a condition leaves of the space."""
-
     space: Space
     facets: Facets | ListedFacets
     remarks: tuple[str, ...]

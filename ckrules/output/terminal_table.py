@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from ckrules.engine.expr import Value
 from ckrules.output.columns import Column
 from ckrules.output.points.table import cell
+from ckrules.support.ansi import BOLD, DIM, painted
 from ckrules.support.tables import line
 from ckrules.support.visible import visible
 
@@ -52,11 +54,7 @@ def show(
             stands above. Without it every column is shown as it is.
         wide: Whether lines may be longer than the terminal is wide.
     """
-    from rich.console import Console
-
-    console = Console(
-        color_system="auto" if color else None, highlight=False, soft_wrap=True, emoji=False
-    )
+    width = shutil.get_terminal_size().columns
     if brief is None:
         shown = {name: column.texts(cell) for name, column in chunk.items()}
         same: dict[str, str] = {}
@@ -66,19 +64,18 @@ def show(
         same = {} if len(same) == len(shown) else same
     words = ", ".join(f"{name} {value}" for name, value in same.items() if value != NOTHING)
     for text in textwrap.wrap(
-        visible(f"In all rows: {words}") if words else "", max(console.width - 1, 40)
+        visible(f"In all rows: {words}") if words else "", max(width - 1, 40)
     ):
-        console.print(text, style="dim", markup=False)
+        print(painted(text, DIM, color))
     vary = {visible(n): r for n, r in shown.items() if n not in same}
-    fitted, left_out = (vary, []) if wide else fit(vary, console.width)
+    fitted, left_out = (vary, []) if wide else fit(vary, width)
     widths = [max(len(n), *map(len, r)) for n, r in fitted.items()]
     for row in [list(fitted), *zip(*fitted.values(), strict=True)]:
-        style = "bold" if row == list(fitted) else None
-        console.print(line(row, widths), style=style, markup=False)
+        print(painted(line(row, widths), BOLD, color and row == list(fitted)))
     if left_out:
-        console.print(f"not shown: {', '.join(left_out)} (--wide)", style="dim", markup=False)
+        print(painted(f"not shown: {', '.join(left_out)} (--wide)", DIM, color))
     if title:
-        console.print(title, markup=False)
+        print(title)
 
 
 def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:

@@ -99,7 +99,6 @@ class _File:
         self.points |= found
 
     def data(self) -> CatalogData:
-        """What the file says, in the form of a catalog's tables."""
         by_family: dict[str, list[Point]] = {}
         for point in self.points.values():
             by_family.setdefault(family_of(str(point["variant"])).name, []).append(point)

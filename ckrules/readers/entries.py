@@ -196,24 +196,20 @@ class _Named(Entry):
         self.place = _part(place, 0, len(text), spread) if place.line else place
 
     def written(self, field: str) -> Place | None:
-        """See `Entry.written`."""
         span = None if self._naming is None else self._naming.span(self.label, field)
         return None if span is None else _part(self._place, span[0], span[1], self._spread)
 
     def rewrite(self, field: str, value: Value) -> Edit | None:
-        """See `Entry.rewrite`."""
         found = self.written(field)
         plain = isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
         return Edit(found, str(value)) if found is not None and plain else None
 
 
 def _column(place: Place, column: int, spread: bool) -> Place:
-    """The place of a column, from 1, of the name at a place."""
     return Place(place.source, place.line, place.column + column - 1) if spread else place
 
 
 def _part(place: Place, start: int, end: int, spread: bool) -> Place:
-    """The place of a part of the name at a place."""
     source, line, column, _, _ = place
     if not spread:
         return Place(source, line, column, line, column)

@@ -341,7 +341,6 @@ class Members:
 
     @cached_property
     def _at(self) -> int:
-        """Where the object begins."""
         start = self._item.offset
         for key in self._inner:
             start = key_places(self._text.text, start)[key][-1].value

@@ -41,8 +41,6 @@ _FORMS = (*_OWN, _T1, "tune_params")
 
 
 class _FaultError(UsageError):
-    """What is wrong with the value at a path."""
-
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
         self.path = path
@@ -59,7 +57,6 @@ class _Found:
     """The configurations that a cache lists; None for a file that is none."""
 
     def add(self, name: Any, values: Any, path: Path) -> None:
-        """Add a variable."""
         if not isinstance(name, str):
             raise _FaultError(path, f"a variable needs a name and values, not {str(name)[:60]}")
         if not isinstance(values, list):
@@ -72,7 +69,6 @@ class _Found:
         self.values[name], self.where[name] = values, path
 
     def restrict(self, text: Any, path: Path) -> None:
-        """Add a restriction."""
         if not isinstance(text, str):
             raise _FaultError(path, f"constraint {text!r} is not a text")
         self.texts.append((text, path))
@@ -154,8 +150,6 @@ def _decoded(text: Text) -> tuple[dict[str, Any], str]:
 
 
 class _Repeats(dict[str, Any]):
-    """An object that has a key twice."""
-
     twice = ""
 
 
@@ -187,14 +181,12 @@ def _read(value: dict[str, Any]) -> _Found:
 
 
 def _once(value: Any, path: Path) -> None:
-    """Refuse an object that has a key twice."""
     repeated = getattr(value, "twice", "")
     if repeated:
         raise _FaultError((*path, repeated), f"duplicate key {repeated!r}")
 
 
 def _inside(value: Mapping[str, Any], key: str, kind: type, path: Path) -> Any:
-    """The list or object under a key."""
     said = "list" if kind is list else "object"
     if isinstance(value.get(key), kind):
         _once(value[key], (*path, key))

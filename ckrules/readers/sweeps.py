@@ -38,8 +38,6 @@ PURPOSES = ("variant", "arch", "dtype", "layout")
 
 
 class _FaultError(UsageError):
-    """What is wrong with the value at a path."""
-
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
         self.path = path
@@ -156,8 +154,6 @@ def _unread(given: Any) -> list[str]:
 
 
 class _Making:
-    """Makes one file's ranges."""
-
     def __init__(
         self, name: str, value: Mapping[str, Any], table: SweepTable, family: Family, books: Books
     ) -> None:
@@ -168,7 +164,6 @@ class _Making:
         self._ignored: list[str] = []
 
     def file(self) -> SweepFile:
-        """The whole."""
         table, value = self._table, self._value
         axes: dict[str, tuple[Value, ...]] = {}
         for section in table.sections:
@@ -250,7 +245,6 @@ class _Making:
             raise _FaultError(path, str(error)) from None
 
     def _values(self, given: Any, key: str, path: Path) -> list[Any]:
-        """The values of one key, in the file's order."""
         table = self._table
         if table.plain:
             if not isinstance(given, list):
@@ -273,7 +267,6 @@ class _Making:
         return list(self._few(range(low, high + 1, step), key, path))
 
     def _few(self, values: Values, key: str, path: Path) -> Values:
-        """The values, if they are not too many."""
         if len(values[: _MOST + 1]) > _MOST:
             raise _FaultError(path, f"{key} has more than {_MOST:,} values")
         return values

@@ -9,11 +9,10 @@ from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers.entries import Entry
+from ckrules.support.ansi import BOLD, TINTS, painted
 from ckrules.support.visible import hyperlink, visible
 
 SHOWS_PROBLEMS = False
-_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
-TINTS = {"error": "\x1b[31m", "warning": "\x1b[33m", "note": "\x1b[36m"}
 
 
 def render(
@@ -33,9 +32,7 @@ def render(
 
 def line(d: Diagnostic, color: bool, address: str = "") -> str:
     """The line of one diagnostic; its code leads to an address on terminals that have links."""
-    place = visible(str(d.place))
-    if color:
-        place = f"{_BOLD}{place}{_RESET}"
+    place = painted(visible(str(d.place)), BOLD, color)
     return place + _said(d.code, d.kind, d.severity, d.message, color, address)
 
 
@@ -51,6 +48,5 @@ def _said(code: str, kind: str, severity: str, message: str, color: bool, addres
         kind = f"{kind} ({severity})"
     if address:
         code = hyperlink(code, address)
-    if color:
-        code = f"{TINTS[severity]}{code}{_RESET}"
+    code = painted(code, TINTS[severity], color)
     return f": {code} {kind}: {visible(message)}"

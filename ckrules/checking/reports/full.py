@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.reports import ReportOptions
-from ckrules.checking.reports.concise import TINTS
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.standing import READ_ONLY, REFUTED, Standing, places
 from ckrules.readers.entries import Entry, Place
 from ckrules.support import opening
+from ckrules.support.ansi import BLUE, BOLD, GREEN, TINTS, painted
 from ckrules.support.visible import hyperlink, visible
 
 SHOWS_PROBLEMS = True
-_BOLD, _BLUE, _GREEN, _RESET = "\x1b[1m", "\x1b[34m", "\x1b[32m", "\x1b[0m"
+Paint = Callable[[str, str], str]
 _WIDTH = 100
 _LARGEST = 64 << 20
 _SHOWN = 200  # problems; the rest is counted
@@ -27,7 +28,7 @@ def render(
 ) -> None:
     """Writes each finding as it is found."""
     sources = Sources(options.texts)
-    paint = _Paint(options.color)
+    paint = partial(painted, color=options.color)
     problems = hidden = 0
     for verdict in verdicts:
         for diagnostic in verdict.shown:
@@ -76,34 +77,26 @@ class Sources:
         return text.split("\n")
 
 
-class _Paint:
-    def __init__(self, color: bool) -> None:
-        self._color = color
-
-    def __call__(self, text: str, tint: str) -> str:
-        return f"{tint}{text}{_RESET}" if self._color and text else text
-
-
-def _text(d: Diagnostic, sources: Sources, paint: _Paint, options: ReportOptions) -> str:
+def _text(d: Diagnostic, sources: Sources, paint: Paint, options: ReportOptions) -> str:
     tint = TINTS[d.severity]
     see = linked(options.docs_url, d.url) if options.docs_url else f"ckrules explain {d.code}"
     code = hyperlink(d.code, see) if options.links and options.docs_url else d.code
     head = f"{d.severity}[{code}]"
     what = "" if d.kind == "file" else f" ({d.kind})"
-    message = paint(visible(d.message), _BOLD)
-    out = [f"{paint(head, _BOLD + tint)}{paint(':', _BOLD)} {message}{what}"]
+    message = paint(visible(d.message), BOLD)
+    out = [f"{paint(head, BOLD + tint)}{paint(':', BOLD)} {message}{what}"]
     marks = [(d.place, d.name, True)]
     marks += [(at, text, False) for at, text in d.related if at.source == d.place.source]
     gutter = len(str(max(at.line for at, _, _ in marks)))
-    out.append(f"{' ' * gutter}{paint('-->', _BLUE)} {visible(str(d.place))}")
+    out.append(f"{' ' * gutter}{paint('-->', BLUE)} {visible(str(d.place))}")
     out += _excerpt(marks, gutter, sources, paint, tint)
-    tail = paint("=", _BLUE)
+    tail = paint("=", BLUE)
     if d.configuration and not d.place.source.startswith(beginnings()):
         part = f"{d.place.source}#{d.pointer}: " if d.pointer else ""
         said = f"{part}{d.configuration} on {d.arch}"
         out.append(f"{' ' * gutter} {tail} note: {visible(said)}")
     if d.help:
-        out.append(f"{' ' * gutter} {tail} {paint('help', _GREEN)}: {visible(d.help)}")
+        out.append(f"{' ' * gutter} {tail} {paint('help', GREEN)}: {visible(d.help)}")
     if d.severity == "error" and (said := _doubt(d.standing)):
         out.append(f"{' ' * gutter} {tail} note: {said}")
     out.append(f"{' ' * gutter} {tail} see: {visible(see)}")
@@ -120,13 +113,17 @@ def _doubt(standing: Standing | None) -> str:
 
 
 def _excerpt(
-    marks: list[tuple[Place, str, bool]], gutter: int, sources: Sources, paint: _Paint, tint: str
+    marks: list[tuple[Place, str, bool]],
+    gutter: int,
+    sources: Sources,
+    paint: Paint,
+    tint: str,
 ) -> list[str]:
     by_line: dict[int, list[tuple[Place, str, bool]]] = {}
     for mark in marks:
         if mark[0].line:
             by_line.setdefault(mark[0].line, []).append(mark)
-    bar = paint("|", _BLUE)
+    bar = paint("|", BLUE)
     out: list[str] = []
     last = 0
     for number, group in sorted(by_line.items()):
@@ -139,13 +136,13 @@ def _excerpt(
         if not out:
             out.append(f"{' ' * gutter} {bar}")
         elif number > last + 1:
-            out.append(paint("." * 3, _BLUE))
+            out.append(paint("." * 3, BLUE))
         last = number
         previous = None
         for place, label, primary in sorted(group, key=lambda m: (m[0].column, not m[2])):
             start, shown = _window(text, place)
             if shown != previous:
-                out.append(f"{paint(str(number).rjust(gutter), _BLUE)} {bar} {shown}")
+                out.append(f"{paint(str(number).rjust(gutter), BLUE)} {bar} {shown}")
                 previous = shown
             here = place.column - 1 - start
             width = place.end_column - place.column if place.end_line == place.line else 1
@@ -153,7 +150,7 @@ def _excerpt(
                 width = len(shown) - here
             width = max(1, min(width, len(shown) - here))
             under = paint(
-                ("^" if primary else "-") * width + " " + visible(label), tint if primary else _BLUE
+                ("^" if primary else "-") * width + " " + visible(label), tint if primary else BLUE
             )
             out.append(f"{' ' * gutter} {bar} {' ' * here}{under}")
     if out:

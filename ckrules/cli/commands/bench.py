@@ -121,7 +121,6 @@ def command(
 
 @contextmanager
 def _devices(executor: str, device: str) -> Iterator[tuple[Discovery, Opened]]:
-    """The devices of this machine or of a cluster, and what opens them."""
     from ckrules.device import pool
 
     if executor == "local":

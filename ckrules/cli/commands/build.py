@@ -157,7 +157,6 @@ def _generated(
 
 
 def _make_library(home: Path, compiler: str | None, database: str | None, quiet: bool) -> None:
-    """Makes the folder's dispatcher library, with the times that its results know."""
     from ckrules.compiling.database import FILE
     from ckrules.compiling.folder import manifests
     from ckrules.compiling.library import build

@@ -170,7 +170,6 @@ class _Only(ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> dict[str, str]:
-        """The values by field."""
         found: dict[str, str] = {}
         for part in value.split(",") if value and isinstance(value, str) else ():
             name, sign, word = part.strip().partition("=")
@@ -428,7 +427,6 @@ class _Complaints:
         self.lines = self.hidden = 0
 
     def add(self, problem: Problem) -> None:
-        """Says what is wrong, unless enough has been said."""
         if self.lines >= _SHOWN:
             self.hidden += 1
             return
@@ -439,6 +437,5 @@ class _Complaints:
         self.hidden += len(found[_SHOWN:])
 
     def finish(self) -> None:
-        """Says how many more there were."""
         if self.hidden:
             note(f"… and {self.hidden:,} more that cannot be read")

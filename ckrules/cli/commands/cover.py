@@ -87,8 +87,6 @@ def command(
 
 @dataclass(frozen=True)
 class _Asked:
-    """The kernels that are asked about."""
-
     kind: Problems
     """What they compute."""
     group: Kernels

@@ -142,7 +142,6 @@ def command(
 def _best(
     request: Request, listing: Listing, n: int, problem: str | None, *, summary: bool, quiet: bool
 ) -> int:
-    """Lists the kernels that are predicted fastest."""
     points, said = fastest(request, n, problem)
     if not points:
         note(said)
@@ -173,7 +172,6 @@ def _listed(
     summary: bool,
     quiet: bool,
 ) -> int:
-    """Writes points in the order given, and what the order is."""
     from ckrules.output.columns import Columns
 
     book = request.books.of(str(points[0]["variant"]))

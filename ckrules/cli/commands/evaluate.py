@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import option, quiet_option, rule_options
+from ckrules.cli.options import option, quiet_option
 from ckrules.cli.output import text_output
-from ckrules.cli.ranked import model_option, product_option
+from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note
 from ckrules.support.tables import aligned
-
-if TYPE_CHECKING:
-    from ckrules.kernels.books import Books
 
 GROUP = "build"
 
@@ -37,42 +34,35 @@ Exit codes: 0 done, 2 usage or bad input.
 
 
 @click.command(epilog=EPILOG)
-@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@measurement_options
 @model_option
 @option(
     "--folds", type=click.IntRange(2, 100), metavar="N",
     help="Train on these measurements instead, N times without a part of the problems.",
 )  # fmt: skip
 @option("--seed", type=int, default=1, help="Of the folds [1].")
-@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
-@product_option
 @output_options({"table": (".txt",), "json": (".json",)})
 @quiet_option
-@rule_options
 def command(
-    books: Books,
-    file: str,
+    times: MeasuredTimes,
     model: str | None,
     folds: int | None,
     seed: int,
-    arch: str,
-    product: str | None,
     form: str,
     output: str | None,
     quiet: bool,
 ) -> int:
     """Compare predicted times with measured ones."""
-    from ckrules.ranking.measurements import read
     from ckrules.ranking.ranker import Ranker, chosen
     from ckrules.ranking.remembered import Remembered, remembered
-    from ckrules.ranking.training import Samples, cross_validated
+    from ckrules.ranking.training import cross_validated
     from ckrules.support.errors import UsageError
 
     if folds and model:
         raise UsageError("--folds trains models of its own: leave out --model")
-    samples = Samples.of(read(file, books, arch), books, product)
+    samples = times.samples()
     if folds:
-        found, source = cross_validated(samples, books, folds, seed), f"{folds} folds"
+        found, source = cross_validated(samples, times.books, folds, seed), f"{folds} folds"
         known = Remembered(len(samples), 0, None)
     else:
         ranker = Ranker(chosen(model))
@@ -88,7 +78,7 @@ def command(
             if known.said():
                 stream.write(known.said() + "\n")
     if not quiet:
-        note(f"{found.problems:,} problems of {file}: {source}")
+        note(f"{found.problems:,} problems of {times.file}: {source}")
     return 0
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ckrules.cli.formats import by_suffix, format_option
-from ckrules.cli.options import OneOf, option, quiet_option, rule_options
+from ckrules.cli.options import OneOf, option, quiet_option
 from ckrules.cli.output import binary_output
-from ckrules.cli.ranked import model_option, product_option
+from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
-
-if TYPE_CHECKING:
-    from ckrules.kernels.books import Books
 
 GROUP = "build"
 
@@ -41,21 +36,15 @@ _FORMS = {"png": (".png",), "svg": (".svg",), "html": (".html", ".htm")}
 
 @click.command(epilog=EPILOG)
 @click.argument("kind", type=OneOf(list(_KINDS)), metavar="KIND")
-@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@measurement_options
 @model_option
-@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
-@product_option
 @format_option(_FORMS)
 @option("-o", "--output", metavar="FILE", required=True, help="Where the picture goes; -: output.")
 @quiet_option
-@rule_options
 def command(
-    books: Books,
+    times: MeasuredTimes,
     kind: str,
-    file: str,
     model: str | None,
-    arch: str,
-    product: str | None,
     form: str | None,
     output: str,
     quiet: bool,
@@ -65,16 +54,10 @@ def command(
     if form is None:
         raise UsageError(f"-o {output}: give it a suffix (.png, .svg, .html) or --format")
     from ckrules.pictures import drawing, measured
-    from ckrules.ranking.measurements import read
     from ckrules.ranking.ranker import Ranker, chosen
-    from ckrules.ranking.training import Samples
 
     drawing.require()
-    found = read(file, books, arch)
-    if not found:
-        raise UsageError(f"{file}: no measurements")
-    samples = Samples.of(found, books, product)
-    points = measured.KINDS[kind](samples, Ranker(chosen(model)))
+    points = measured.KINDS[kind](times.samples(), Ranker(chosen(model)))
     picture = drawing.drawn(points, form)
     with binary_output(output) as stream:
         stream.write(picture)

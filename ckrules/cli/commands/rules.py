@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,7 @@ from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal, note
 from ckrules.engine.rules import KINDS, Severity
 from ckrules.kernels.books import Books
+from ckrules.support.ansi import BOLD, painted
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
@@ -67,7 +70,7 @@ def command(
 def _write(listed: list[tuple[RuleBook, Rule]], form: str, stream: IO[str]) -> None:
     if form == "table":
         if stream is sys.stdout and is_terminal(sys.stdout):
-            _rich(listed)
+            _for_terminal(listed)
         elif listed:
             rows = [[r.code, r.severity, r.kind, r.name, r.summary] for _, r in listed]
             stream.write(aligned(rows))
@@ -82,17 +85,15 @@ def _write(listed: list[tuple[RuleBook, Rule]], form: str, stream: IO[str]) -> N
         stream.writelines(json.dumps(d, ensure_ascii=False) + "\n" for d in dicts)
 
 
-def _rich(listed: list[tuple[RuleBook, Rule]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    color = colored(session().color, sys.stdout)
-    console = Console(color_system="auto" if color else None, highlight=False)
-    wide = console.width >= _ROOM
-    titles = ("code", *(("severity", "kind") if wide else ()), "what every configuration meets")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title, no_wrap=title != titles[-1])
-    for _, r in listed:
-        table.add_row(r.code, *((r.severity, r.kind) if wide else ()), r.summary)
-    console.print(table, markup=False)
+def _for_terminal(listed: list[tuple[RuleBook, Rule]]) -> None:
+    color, width = colored(session().color, sys.stdout), shutil.get_terminal_size().columns
+    wide = width >= _ROOM
+    rows = [("code", "severity", "kind"), *((r.code, r.severity, r.kind) for _, r in listed)]
+    heads = aligned([row if wide else row[:1] for row in rows]).splitlines()
+    indent = max(map(len, heads)) + 2
+    texts = ["what every configuration meets", *(r.summary for _, r in listed)]
+    for number, (head, text) in enumerate(zip(heads, texts, strict=True)):
+        lines = textwrap.wrap(text, max(width - indent, 16)) or [""]
+        print(painted(f"{head:<{indent}}{lines[0]}", BOLD, color and not number))
+        for more in lines[1:]:
+            print(" " * indent + more)

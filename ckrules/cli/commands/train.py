@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ckrules.cli.options import option, quiet_option, rule_options
-from ckrules.cli.ranked import product_option
+from ckrules.cli.options import option, quiet_option
+from ckrules.cli.ranked import MeasuredTimes, measurement_options
 from ckrules.cli.terminal import note
-
-if TYPE_CHECKING:
-    from ckrules.kernels.books import Books
 
 GROUP = "build"
 
@@ -33,35 +30,28 @@ Exit codes: 0 done, 2 usage or bad input.
 
 
 @click.command(epilog=EPILOG)
-@option("--measurements", "file", metavar="FILE", required=True, help="Measured times.")
+@measurement_options
 @option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
 @option("--seed", type=int, default=1, help="Of the random parts [1].")
-@option("--arch", default="gfx950", help="GPU of rows that name none [gfx950].")
-@product_option
 @option("--note", "remark", metavar="TEXT", default="", help="A line for the model's card.")
 @option(
     "--folds", type=click.IntRange(2, 100), metavar="N",
     help="Also write figures to the card: N models without a part of the problems each.",
 )  # fmt: skip
 @quiet_option
-@rule_options
 def command(
-    books: Books,
-    file: str,
+    times: MeasuredTimes,
     output: str,
     seed: int,
-    arch: str,
-    product: str | None,
     remark: str,
     folds: int | None,
     quiet: bool,
 ) -> int:
     """Learn a model of times from measurements."""
-    from ckrules.ranking.measurements import read
     from ckrules.ranking.model_file import save
-    from ckrules.ranking.training import Samples, cross_validated, train
+    from ckrules.ranking.training import cross_validated, train
 
-    samples = Samples.of(read(file, books, arch), books, product)
+    samples, books = times.samples(), times.books
     card: dict[str, Any] = {"note": remark, "ck": books.ck} if remark else {"ck": books.ck}
     if folds:
         card["figures"] = {"folds": folds, **cross_validated(samples, books, folds, seed).as_dict()}

@@ -116,7 +116,6 @@ def _at(members: Members, key: str, text: Text, source: str, at_key: bool = Fals
 
 
 def _fields(given: Mapping[str, Any], table: KeyTable) -> tuple[dict[str, Any], dict[str, str]]:
-    """The fields that the keys mean, and the field of each key."""
     fields: dict[str, Any] = {}
     spelt: dict[str, str] = {}
     for key, value in given.items():

@@ -113,8 +113,6 @@ def _constant(node: ast.expr) -> Any:
 
 @dataclass
 class _Code:
-    """The code of one file."""
-
     name: str
     lines: list[str]
     records: Mapping[str, _Record]
@@ -122,7 +120,6 @@ class _Code:
     _read: set[ast.expr] = field(default_factory=set)
 
     def place(self, node: ast.expr) -> Place:
-        """Where a node stands; Python counts columns in bytes."""
         line, end = node.lineno, node.end_lineno or node.lineno
         return Place(
             self.name, line, self._column(line, node.col_offset),
@@ -160,7 +157,6 @@ class _Code:
                 yield Remark(self.place(node), "CFG006", said)
 
     def _record(self, node: ast.expr) -> _Record | None:
-        """The dataclass that an expression makes one of."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self.records.get(node.func.id)
         return None

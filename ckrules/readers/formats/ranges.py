@@ -58,8 +58,6 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
 
 
 class _Listing:
-    """The kernels of one file."""
-
     def __init__(self, file: SweepFile, text: Text, source: str, context: Context) -> None:
         self._file, self._text, self._source, self._context = file, text, source, context
         self._several = False

@@ -117,8 +117,6 @@ def _table(value: Mapping[str, Any]) -> KeyTable:
 
 
 class _Reader:
-    """Reads one entry and knows where its fields stand."""
-
     def __init__(self, item: Item, text: Any, source: str, place: Place) -> None:
         self.item, self.text, self.source, self.place = item, text, source, place
         self.members = {part: Members(text, item, (part,) if part else ()) for part in ("", *PARTS)}
@@ -126,7 +124,6 @@ class _Reader:
         self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
 
     def entry(self, context: Context) -> Entry | Problem | Remark:
-        """The configuration."""
         value = self.item.value
         fields: dict[str, Any] = {}
         gpu = self.table.gpu

@@ -105,7 +105,6 @@ def _entry(
 
 
 def _places(found: Locator, at: TomlPath, table: dict[str, Any], source: str) -> Places:
-    """Places of key and value of everything in a table."""
     spans = {key: (found.key_span((*at, key)), found.value_span((*at, key))) for key in table}
     return {
         key: (Place(source, *name), Place(source, *value))

@@ -7,15 +7,15 @@ there are is said once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from ckrules.kernels.families import reader_tables
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.reader_tables import TunedTable
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
-from ckrules.readers.formats.csv import cells_of, sign_of
-from ckrules.readers.source import Head, Line, Source
+from ckrules.readers.source import Head, Source
+from ckrules.readers.table_rows import TableRow, header_words, table_rows
 from ckrules.support.errors import CkrulesError
 from ckrules.support.tables import count
 
@@ -26,14 +26,10 @@ COMMENT = ""
 
 def sniff(head: Head) -> bool:
     """Whether the first line is a header with a column of names."""
-    return bool(head) and _table(_words(head[0])) is not None
+    return bool(head) and _table(header_words(head[0])) is not None
 
 
-def _words(line: str) -> list[str]:
-    return [word.strip().strip('"') for word in line.split(sign_of(line))]
-
-
-def _table(header: Sequence[str]) -> TunedTable | None:
+def _table(header: Collection[str]) -> TunedTable | None:
     tables: list[TunedTable] = list(reader_tables("tuned").values())
     return next(
         (t for t in tables if t.gpu in header and any(c in header for c in t.columns)), None
@@ -42,30 +38,29 @@ def _table(header: Sequence[str]) -> TunedTable | None:
 
 def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
     """Every named kernel of the rows below the header."""
-    header: list[str] = []
     table: TunedTable | None = None
-    sign, others, tags = ",", 0, 0
-    for line in source.lines():
-        place = Place(source.name, line.number, line.column)
-        if line.fault:
-            yield Problem(place, line.fault)
-        elif not line.text.strip():
-            continue
-        elif not header:
-            sign = sign_of(line.text)
-            header = [word for word, _ in cells_of(line.text, sign)]
-            table = _table(header)
+    others = tags = 0
+    for row in table_rows(source):
+        if isinstance(row, Problem):
+            yield row
+        elif table is None:
+            table = _table(row.cells)
             if table is None:
+                place = Place(source.name, row.number, 1)
                 yield Problem(place, "no header with a GPU and the names of kernels")
                 return
-        elif table is not None:
-            for item in _row(line, header, sign, source.name, context, table):
-                if item is None:
+        else:
+            columns: dict[str, str] = {}
+            for column in table.columns:
+                columns.setdefault(row.word(column), column)
+            columns.pop("", None)
+            for word, column in columns.items():
+                if table.mark not in word:
                     others += 1
-                elif isinstance(item, str):
+                elif not word.startswith(beginnings()):
                     tags += 1
                 else:
-                    yield item
+                    yield _entry(row, column, context, table)
     first = Place(source.name, 1, 1)
     if others:
         said = f"{count(others, 'name')} of other libraries skipped"
@@ -74,37 +69,12 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
         yield Remark(first, "CFG006", f"{count(tags, 'name')} of which no configuration is known")
 
 
-def _row(
-    line: Line, header: Sequence[str], sign: str, source: str, context: Context, table: TunedTable
-) -> Iterator[Entry | Problem | str | None]:
-    """The kernels of one row; None for a name of another library, a word for one of ours that
-    says no configuration.
-    """
-    cells = cells_of(line.text, sign)
-    if len(cells) != len(header):
-        yield Problem(
-            Place(source, line.number, 1, line.number, len(line.text) + 1),
-            f"{len(cells)} cells below a header of {len(header)}",
-        )
-        return
-    found = dict(zip(header, cells, strict=True))
-    seen: set[str] = set()
-    for column in table.columns:
-        word, (start, _) = found.get(column, ("", (0, 0)))
-        if not word or word in seen:
-            continue
-        seen.add(word)
-        if table.mark not in word:
-            yield None
-        elif not word.startswith(beginnings()):
-            yield word
-        else:
-            gpu, span = found[table.gpu]
-            try:
-                own = replace(context, arch=context.books.plain_arch(gpu) if gpu else context.arch)
-            except CkrulesError as error:
-                yield Problem(Place(source, line.number, span[0] + 1), str(error))
-                continue
-            plain = line.text.startswith(word, start)
-            place = Place(source, line.number, start + 1)
-            yield entry_from_name(word, own, place, spread=plain)
+def _entry(row: TableRow, column: str, context: Context, table: TunedTable) -> Entry | Problem:
+    word, gpu, start = row.word(column), row.word(table.gpu), row.cells[column].start
+    place = Place(row.source, row.number, start + 1)
+    try:
+        arch = context.books.plain_arch(gpu) if gpu else context.arch
+    except CkrulesError as error:
+        return Problem(Place(row.source, row.number, row.cells[table.gpu].start + 1), str(error))
+    plain = row.text.startswith(word, start)
+    return entry_from_name(word, replace(context, arch=arch), place, spread=plain)

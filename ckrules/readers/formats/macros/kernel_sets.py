@@ -62,7 +62,6 @@ def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Rema
 def _single(
     macro: Call, code: Code, text: Text, source: str, context: Context, table: MacroTable
 ) -> Iterator[Entry | Problem | Remark]:
-    """The kernel of a macro that declares one."""
     place = span_place(text, source, macro.start, macro.end)
     if macro.name != table.alone:
         yield _Declared(text, source, table, "mnk").short(
@@ -122,8 +121,6 @@ def _said(argument: Argument, bare: bool) -> int | bool | str | None:
 
 @dataclass
 class _Declared:
-    """One kernel being read: its fields and the arguments that say them."""
-
     text: Text
     source: str
     table: MacroTable
@@ -133,7 +130,6 @@ class _Declared:
     remarks: list[Remark] = field(default_factory=list)
 
     def place(self, part: Argument | Call) -> Place:
-        """Where an argument or the name of a call stands."""
         end = part.end if isinstance(part, Argument) else part.start + len(part.name)
         return span_place(self.text, self.source, part.start, end)
 
