@@ -15,7 +15,7 @@ _CELLS = {sign: re.compile(_CELL.format(sign)) for sign in (",", "\t", ";")}
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CsvCell:
     """The word of a cell, and its columns in the line from 0."""
 
     word: str
@@ -37,7 +37,7 @@ class TableRow:
     source: str
     number: int
     text: str
-    cells: dict[str, Cell]
+    cells: dict[str, CsvCell]
 
     @property
     def place(self) -> Place:
@@ -112,7 +112,7 @@ def header_words(line: str) -> list[str]:
     return [word.strip().strip('"') for word in line.split(delimiter_of(line))]
 
 
-def _cells(text: str, delimiter: str) -> list[Cell]:
+def _cells(text: str, delimiter: str) -> list[CsvCell]:
     cells, pos = [], 0
     while True:
         match = _CELLS[delimiter].match(text, pos)
@@ -121,7 +121,7 @@ def _cells(text: str, delimiter: str) -> list[Cell]:
         body = raw.removesuffix(delimiter) if match and end > pos else raw
         start = pos + len(body) - len(body.lstrip())
         stop = max(start, pos + len(body.rstrip()))
-        cells.append(Cell(_word(text[start:stop]), start, stop))
+        cells.append(CsvCell(_word(text[start:stop]), start, stop))
         if not raw.endswith(delimiter) or end == pos:
             return cells
         pos = end
