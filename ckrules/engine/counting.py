@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.slices import Asked
+from ckrules.engine.slices import Listing
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 
 
-def counts_by(space: Asked, fields: Sequence[str]) -> dict[Any, int]:
-    """The number of points for each combination of the fields' values (see `Space.counts_by`)."""
+def counts_by(space: Listing, fields: Sequence[str], bind: Callable[..., Any]) -> dict[Any, int]:
+    """The number of points for each combination of the fields' values (see `Space.counts_by`).
+
+    Args:
+        space: The points.
+        fields: What they are counted by.
+        bind: `Space.bind` of the space.
+    """
     known = {**space.vocabulary, **space.codec.variables}
     for name in fields:
         if name not in known:
@@ -33,11 +39,11 @@ def counts_by(space: Asked, fields: Sequence[str]) -> dict[Any, int]:
         return _pairs(space, *fields)
     from ckrules.engine.diagram.tally import in_order
 
-    found = in_order(_tallied(space, fields), [_candidates(space, name) for name in fields])
+    found = in_order(_tallied(space, fields, bind), [_candidates(space, name) for name in fields])
     return {v[0]: n for v, n in found.items()} if len(fields) == 1 else dict(found)
 
 
-def _pairs(space: Asked, a: str, b: str) -> dict[Any, int]:
+def _pairs(space: Listing, a: str, b: str) -> dict[Any, int]:
     rows = space.compile().histogram2(a, b)
     return {
         (x, y): n
@@ -46,13 +52,13 @@ def _pairs(space: Asked, a: str, b: str) -> dict[Any, int]:
     }
 
 
-def _candidates(space: Asked, name: str) -> Sequence[Any] | None:
+def _candidates(space: Listing, name: str) -> Sequence[Any] | None:
     """What orders the values of a field; those of a derived quantity are ordered as they are."""
     variable = space.codec.variables.get(name)
     return None if variable is None else (*space.domains[name], *domain_of(variable).values)
 
 
-def _tallied(space: Asked, fields: Sequence[str]) -> Counts:
+def _tallied(space: Listing, fields: Sequence[str], bind: Callable[..., Any]) -> Counts:
     """The counts; where that is too much at once, value by value of the first plain field."""
     from ckrules.engine.diagram.errors import BudgetExceededError
     from ckrules.engine.diagram.tally import tally
@@ -66,7 +72,8 @@ def _tallied(space: Asked, fields: Sequence[str]) -> Counts:
             raise UsageError(f"{_said(fields)}: {error}: count a part of the space") from None
         found = {}
         for value in space.domains[plain[0]]:
-            found |= _tallied(space.bind(**{plain[0]: value}), fields)
+            part = bind(**{plain[0]: value})
+            found |= _tallied(part, fields, part.bind)
     if len(found) > MOST:
         raise UsageError(
             f"{_said(fields)}: more than {MOST:,} groups: count a part of the space or fewer fields"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ckrules.engine.codec import Codec, Point
@@ -21,6 +21,21 @@ class Listing(ABC):
     """Points that can be gone through: a space, or a slice of one."""
 
     codec: Codec
+
+    @abstractmethod
+    def compile(self) -> Compiled:
+        """The compiled form of the whole space (made once); it answers in codes."""
+
+    @property
+    def domains(self) -> dict[str, tuple[Any, ...]]:
+        """The candidate values of each variable; a code is a position in this list.
+
+        >>> from ckrules.engine.space import Space
+        >>> from ckrules.engine.expr.variables import Int
+        >>> Space([Int("tile_m", [16, 32, 64])]).bind(tile_m=[64, 16]).domains
+        {'tile_m': (16, 64)}
+        """
+        return dict(self.codec.domains)
 
     @abstractmethod
     def tables(self, chunk: int) -> Iterator[tuple[dict[str, Any], int]]:
@@ -135,28 +150,6 @@ class Listing(ABC):
         return self.to_arrow(derived=derived).to_pandas()
 
 
-class Asked(Listing):
-    """A space, as far as answers are made from it."""
-
-    @abstractmethod
-    def compile(self) -> Compiled:
-        """The compiled form (made once); it answers in codes instead of values."""
-
-    @property
-    @abstractmethod
-    def domains(self) -> dict[str, tuple[Any, ...]]:
-        """The candidate values of each variable; a code is a position in this list."""
-
-    @property
-    @abstractmethod
-    def holds(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]]:
-        """For a point of candidate values, whether each rule's condition holds; compiled once."""
-
-    @abstractmethod
-    def bind(self, **values: Any) -> Asked:
-        """The points of this space at which variables have the given values."""
-
-
 class SpaceSlice(Listing, Sequence[Point]):
     """Consecutive (or every ``step``-th) points of a compiled space.
 
@@ -167,7 +160,7 @@ class SpaceSlice(Listing, Sequence[Point]):
     (2, {'tile_m': 32}, {'tile_m': 64})
     """
 
-    def __init__(self, space: Asked, start: int, stop: int, step: int = 1) -> None:
+    def __init__(self, space: Listing, start: int, stop: int, step: int = 1) -> None:
         self.space, self.codec = space, space.codec
         self.start, self.step = start, step
         sign = 1 if step > 0 else -1
@@ -178,8 +171,7 @@ class SpaceSlice(Listing, Sequence[Point]):
         """The vocabulary of the space."""
         return self.space.vocabulary
 
-    @property
-    def compiled(self) -> Compiled:
+    def compile(self) -> Compiled:
         """The compiled form of the whole space, which a pickled slice makes again."""
         return self.space.compile()
 
@@ -197,21 +189,23 @@ class SpaceSlice(Listing, Sequence[Point]):
             return SpaceSlice(self.space, first, last, step * self.step)
         if not -self.size <= at < self.size:
             raise IndexError(f"index {at} is outside the {self.size:,} points")
-        found = self.compiled.unrank(self.start + (at % self.size) * self.step)
-        return self.codec.point(dict(zip(self.compiled.order, found, strict=True)))
+        compiled = self.compile()
+        found = compiled.unrank(self.start + (at % self.size) * self.step)
+        return self.codec.point(dict(zip(compiled.order, found, strict=True)))
 
     def __repr__(self) -> str:
-        return f"SpaceSlice({self.size:,} of {self.compiled.count:,} points)"
+        return f"SpaceSlice({self.size:,} of {self.compile().count:,} points)"
 
     def tables(self, chunk: int) -> Iterator[tuple[dict[str, Any], int]]:
         """Tables of codes in compiled order with their numbers of rows, at most ``chunk`` each."""
+        compiled = self.compile()
         for first in range(0, self.size, chunk):
             count = min(chunk, self.size - first)
             start, stop = (self.start + k * self.step for k in (first, first + count))
             if self.step == 1:
-                yield self.compiled.table(start, stop), count
+                yield compiled.table(start, stop), count
             else:
-                yield self.compiled.unrank_many(range(start, stop, self.step)), count
+                yield compiled.unrank_many(range(start, stop, self.step)), count
 
 
 def _checked(chunk: int) -> int:
