@@ -28,7 +28,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.reasoning.difference import diff
 from ckrules.reasoning.lint import lint
 from ckrules.reasoning.nearest import fix
-from ckrules.reasoning.sides import Side
+from ckrules.engine.rules.region import Region
 from ckrules.reasoning.why import why, why_region
 
 PURPOSE = ("variant", "arch", "dtype", "ndim", "layout")
@@ -90,10 +90,10 @@ def one_diff(which: int) -> Taken:
     """One of `DIFFS`, in a process of its own."""
     first, second, variant = DIFFS[which]
 
-    def side(gpu: str, ck: str) -> Side:
+    def side(gpu: str, ck: str) -> Region:
         held = {"arch": gpu, "variant": variant}
         values = {n: (v,) for n, v in held.items() if v}
-        return Side(f"{gpu} {ck}".strip(), constraints.book("forward", ck=ck), values)
+        return Region(f"{gpu} {ck}".strip(), constraints.book("forward", ck=ck), values)
 
     sides = side(*first), side(*second)
     return taken(lambda: diff(*sides))

@@ -180,12 +180,12 @@ def work(pipe: Pipe, region: Region) -> None:
 
 
 def _excluding(region: Region, question: Question, seen: Sequence[Point]) -> Excluding:
-    from ckrules.reasoning.why import why_empty
+    from ckrules.reasoning.why import why_region
 
     asked = conditions(region.book, [question.where]) if question.where else ()
     held = {**region.fixed, **question.held}
     given = (*region.where, *region.first, *asked)
-    found = why_empty(region.book, held, given, seen=seen, timeout=SECONDS)
+    found = why_region(region.book, held, given, empty=True, seen=seen, timeout=SECONDS)
     assert found.conflict is not None
     rules = tuple((r.code, r.summary, tuple(r.sources)) for r in found.conflict.rules)
     return Excluding(found.conflict.sentence(), rules, found.numbers)

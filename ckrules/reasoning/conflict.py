@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import prod
 from typing import Any
 
-from ckrules.engine.evaluate.compiled import compile_function
-from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr, Value, isin
 from ckrules.engine.expr.printer import literal, to_text
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules import Rule
-from ckrules.reasoning.cheap_checks import Test
-from ckrules.reasoning.oracle import Oracle, shrink
+from ckrules.reasoning.decider import Decider, proved
+from ckrules.reasoning.oracle import shrink
 from ckrules.support.errors import UndecidedError
 
 _NEAR = 4  # fields beside the held ones that a rule may read to be tried on its own
 #: What proves a conflict, the plainest first.
 PROOFS = ("listing", "compiled", "solver")
-_LISTED = 20_000  # value combinations up to which a conflict is proved by listing them
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,100 +130,74 @@ class Assumptions:
         """Fixed fields, conditions, then rules."""
         return [*self.facts, *self.conditions.values(), *(r.condition for r in self.rules.values())]
 
-    def conflict(self, chosen: Iterable[BoolExpr], test: Test) -> Conflict:
+    def conflict(self, chosen: Iterable[BoolExpr], decider: Decider) -> Conflict:
         """The conflict of the chosen conditions, with its proof."""
         ids = {c.id for c in chosen}
         found = Conflict(
             tuple(sorted((r for k, r in self.rules.items() if k in ids), key=lambda r: r.code)),
             tuple(h for k, h in self.held.items() if k in ids),
             tuple(c for k, c in self.conditions.items() if k in ids),
-            test.proof,
+            decider.proof,
         )
-        listed = listing(list(chosen), test.oracle.domains)
+        listed = proved(list(chosen), decider.domains)
         if listed is False:
             raise UndecidedError(f"listing contradicts the solver: {found.sentence()}")
         return found if listed is None else replace(found, proof="listing")
 
 
-def minimal(parts: Assumptions, asked: Oracle | Test) -> Conflict:
+def minimal(parts: Assumptions, decider: Decider) -> Conflict:
     """A conflict among the parts, which together are impossible; few rules rather than few fields.
 
     Rules that read few fields beside the held ones are preferred, and a single rule that does.
 
     Args:
         parts: What conflicts.
-        asked: What decides whether conditions can hold: a solver, or a test of its own.
+        decider: What decides whether conditions can hold.
 
     Raises:
-        UndecidedError: When the oracle is undecided.
+        UndecidedError: When nothing decides in time.
     """
-    test = Test(asked) if isinstance(asked, Oracle) else asked
+    test = decider.impossible
     facts = [*parts.facts, *parts.conditions.values()]
     given: set[str] = set().union(*(c.support for c in facts))
     outside = {k: len(r.condition.support - given) for k, r in parts.rules.items()}
     ordered = sorted(parts.rules.items(), key=lambda kr: (outside[kr[0]], kr[1].code))
     rules = [r.condition for _, r in ordered]
     if test(facts) is not None:
-        return parts.conflict(_take(facts, shrink(facts, test)), test)
+        return parts.conflict(_take(facts, shrink(facts, test)), decider)
     for condition in rules:
         if outside[condition.id] <= _NEAR and test([*facts, condition]) is not None:
             items = [condition, *facts]
-            return parts.conflict(_take(items, shrink(items, test)), test)
+            return parts.conflict(_take(items, shrink(items, test)), decider)
     items = [*facts, *rules]
-    return parts.conflict(_take(items, shrink(items, test)), test)
+    return parts.conflict(_take(items, shrink(items, test)), decider)
 
 
-def fewest_values(parts: Assumptions, oracle: Oracle) -> Conflict | None:
+def fewest_values(parts: Assumptions, decider: Decider) -> Conflict | None:
     """A conflict among the parts in which no held field can be spared, whatever rules it takes.
 
     None if the parts can hold together.
 
     Raises:
-        UndecidedError: When the oracle is undecided.
+        UndecidedError: When nothing decides in time.
     """
-    test = Test(oracle)
     rules = [r.condition for r in parts.rules.values()]
     facts = [*parts.facts, *parts.conditions.values()]
 
     def given_rules(some: Sequence[BoolExpr]) -> frozenset[int] | None:
-        return test([*rules, *some])
+        return decider.impossible([*rules, *some])
 
     if given_rules(facts) is None:
         return None
     kept = _take(facts, shrink(facts, given_rules))
     fewer = Assumptions(
-        oracle.variables,
+        decider.variables,
         rules=parts.rules.values(),
         held=[parts.held[c.id] for c in kept if c.id in parts.held],
         conditions=[c for c in kept if c.id in parts.conditions],
     )
-    return minimal(fewer, oracle)
+    return minimal(fewer, decider)
 
 
 def _take(items: Sequence[BoolExpr], positions: Iterable[int]) -> list[BoolExpr]:
     return [items[k] for k in positions]
-
-
-def listing(
-    conditions: Sequence[BoolExpr], domains: Mapping[str, Sequence[Any]], limit: int = _LISTED
-) -> bool | None:
-    """True if evaluating every combination of values proves that the conditions conflict.
-
-    False if a combination meets them all; None if there are more than ``limit`` combinations.
-
-    >>> from ckrules.engine.expr.variables import Int
-    >>> x = Int("x", range(4))
-    >>> listing([x > 1, x < 2], {"x": range(4)}), listing([x > 1], {"x": range(4)})
-    (True, False)
-    """
-    names = sorted(frozenset().union(*(c.support for c in conditions))) if conditions else []
-    left: dict[str, list[Any]] = {}
-    for name in names:
-        own = [c for c in conditions if c.support == {name}]
-        left[name] = [v for v in domains[name] if all(At({name: v}).holds(c) for c in own)]
-    if prod(len(v) for v in left.values()) > limit:
-        return None
-    joint = [c for c in conditions if len(c.support) != 1]
-    holds = compile_function(joint)
-    rows = product(*(left[n] for n in names))
-    return not any(all(holds(dict(zip(names, row, strict=True)))) for row in rows)

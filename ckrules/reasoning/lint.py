@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -32,9 +31,7 @@ from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
-from ckrules.reasoning.cheap_checks import Test
 from ckrules.reasoning.codes import CODES
-from ckrules.reasoning.compiled_test import CompiledTest, Pool
 from ckrules.reasoning.conflict import (
     PROOFS,
     Assumptions,
@@ -43,14 +40,16 @@ from ckrules.reasoning.conflict import (
     held_condition,
     minimal,
 )
-from ckrules.reasoning.evidence import Evidence
-from ckrules.reasoning.exact import Decider, point_of, whole
+from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.findings import Finding, Report
-from ckrules.reasoning.oracle import TIMEOUT, Oracle, shrink
+from ckrules.reasoning.near import NEAR, NearPoints
+from ckrules.reasoning.oracle import TIMEOUT, shrink
 from ckrules.reasoning.reduce import reduced
-from ckrules.support.errors import UndecidedError
+from ckrules.reasoning.whole import point_of, whole
+from ckrules.support.errors import CkrulesError, UndecidedError
 
 _SAMPLED = 500  # legal points drawn from a compiled space
+_RANDOM = 20_000  # candidates beside the points near them
 
 
 def lint(
@@ -112,8 +111,7 @@ class _Lint:
 
     def __init__(self, book: RuleBook, region: list[BoolExpr], timeout: float) -> None:
         self.book, self.region, self.timeout = book, region, timeout
-        self.oracle = Oracle(book.fields, timeout=timeout)
-        self.small = Oracle(book.fields, timeout=timeout)  # meets few rules, so it stays quick
+        self.domains = {n: domain_of(v).values for n, v in book.fields.items()}
         self.undecided: list[str] = []
         self.idle: set[str] = set()
         self.seen: list[Point] = []
@@ -137,37 +135,48 @@ class _Lint:
         return space
 
     @cached_property
-    def compiled(self) -> CompiledTest:
-        """For questions about few rules, asked first."""
-        return CompiledTest(self.within, self.book.vocabulary.order)
-
-    @cached_property
     def within(self) -> Mapping[str, Sequence[Any]]:
         """The values that the region leaves each field, all of them where it leaves a field none.
 
         For questions that are asked within the region: those of a narrow one are small then.
         """
-        narrowed = reduced(self.oracle.domains, self.region)
-        return self.oracle.domains if narrowed is None else narrowed[0]
+        narrowed = reduced(self.domains, self.region)
+        return self.domains if narrowed is None else narrowed[0]
 
     @cached_property
-    def decider(self) -> Decider:
-        """For questions about few rules."""
-        fields, order = self.book.fields, self.book.vocabulary.order
-        return Decider(fields, self.within, order=order, timeout=self.timeout)
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """What points near legal ones show; asked before anything else."""
+    def near(self) -> NearPoints:
+        """Points of the region near legal ones, and random ones."""
         if self.legal is None and not self.seen:
             found = self._ask([r.condition for r in self.book.rules], "any point")
             self.seen += [found] if isinstance(found, dict) else []
-        return Evidence(self.book, self.region, self.seen)
+        seeds = [*_examples(self.book), *self.seen]
+        return NearPoints(self.within, seeds, drawn=_RANDOM, within=self.region)
 
-    def _ask(self, conditions: Sequence[BoolExpr], what: str) -> Point | bool | None:
-        """A point, None if there is none, False if undecided (which is noted)."""
+    @cached_property
+    def broken(self) -> tuple[set[str], set[str]]:
+        """The codes of rules that one of these points breaks, and that one breaks alone."""
+        return self.near.broken(self.book.rules)
+
+    @cached_property
+    def about_all(self) -> Decider:
+        """For questions about most of the rules, within the region."""
+        order = self.book.vocabulary.order
+        return Decider(self.book.fields, self.within, order=order, timeout=self.timeout)
+
+    @cached_property
+    def about_few(self) -> Decider:
+        """For questions about few rules, which are best compiled."""
+        fields, order, near = self.book.fields, self.book.vocabulary.order, self.near
+        return Decider(
+            fields, self.within, order=order, near=near, compiled=True, timeout=self.timeout
+        )
+
+    def _ask(
+        self, conditions: Sequence[BoolExpr], what: str, decider: Decider | None = None
+    ) -> Point | bool | None:
+        """A point of the region, None if there is none, False if undecided (which is noted)."""
         try:
-            return self.oracle.find([*self.region, *conditions])
+            return (decider or self.about_all).find([*self.region, *conditions])
         except UndecidedError as error:
             self.undecided.append(f"{what}: {error}")
             return False
@@ -222,7 +231,7 @@ class _Lint:
     def _neighbours(self, point: Point) -> list[Point]:
         """The legal points of the region that differ from one in a field at most."""
         near = [point]
-        for name, values in self.oracle.domains.items():
+        for name, values in self.domains.items():
             near += [{**point, name: v} for v in values if v != point[name]]
         return [p for p in near if all(self._holds(p))]
 
@@ -234,8 +243,14 @@ class _Lint:
         self, region: Mapping[str, Value], conflicts: Sequence[Conflict]
     ) -> Conflict | None:
         held = [FixedField(n, (v,)) for n, v in region.items()]
-        domains, order = self.oracle.domains, self.book.vocabulary.order
-        test = Test(self.small, CompiledTest(domains, order, Pool(domains, self.seen, region)))
+        single = {n: (v,) for n, v in region.items()}
+        decider = Decider(
+            self.book.fields,
+            order=self.book.vocabulary.order,
+            near=NearPoints(self.domains | single, self.seen, most=NEAR),
+            compiled=True,
+            timeout=self.timeout,
+        )
         rules: Sequence[Rule] = self.book.rules
         try:
             for known in conflicts:  # neighbours are often empty for the same reason
@@ -245,13 +260,13 @@ class _Lint:
                 parts = Assumptions(
                     self.book.fields, rules=known.rules, held=same, conditions=known.conditions
                 )
-                if test(parts.items) is not None:
-                    if _each_needed(parts.items, test):
-                        return parts.conflict(parts.items, test)
+                if decider.impossible(parts.items) is not None:
+                    if _each_needed(parts.items, decider):
+                        return parts.conflict(parts.items, decider)
                     rules = known.rules
                     break
             parts = Assumptions(self.book.fields, rules=rules, held=held, conditions=self.region)
-            return minimal(parts, test)
+            return minimal(parts, decider)
         except UndecidedError as error:
             self.undecided.append(f"why {region} has no points: {error}")
             return None
@@ -262,33 +277,26 @@ class _Lint:
         """Rules that reject no candidate, and guards that hold for none."""
         for r in self.book.rules:
             if r.applies is not TRUE:
-                holds = r.code in self.evidence.broken or self.evidence.points_with([r.applies])[0]
+                holds = r.code in self.broken[0]
                 if not holds and self._witness(r.applies, f"the guard of {r.code}") is None:
                     self.idle.add(r.code)
                     text = f"{r.code} ({r.name}) never applies: `{to_text(r.applies)}` cannot hold"
                     yield Finding("LINT005", r.code, text, (r,))
                     continue
-            fires = r.code in self.evidence.broken
+            fires = r.code in self.broken[0]
             if not fires and self._witness(~r.condition, f"whether {r.code} fires") is None:
                 self.idle.add(r.code)
                 yield Finding("LINT003", r.code, f"{r.code} ({r.name}) rejects no candidate", (r,))
 
     def _witness(self, condition: BoolExpr, what: str) -> Point | bool | None:
         """A candidate that meets the condition, None if there is none, False if undecided."""
-        asked = [*self.region, condition]
-        with contextlib.suppress(BudgetExceededError):
-            return next(iter(self.compiled.points(asked)), None)
-        try:
-            return self.decider.find(asked)
-        except UndecidedError as error:
-            self.undecided.append(f"{what}: {error}")
-            return False
+        return self._ask([condition], what, self.about_few)
 
     def implied_rules(self) -> Iterator[Finding]:
         """Rules that reject nothing which the others do not reject."""
         left = [r for r in self.book.rules if r.code not in self.idle]
-        needed = [r for r in left if r.code in self.evidence.alone]
-        unsure = [r for r in left if r.code not in self.evidence.alone]
+        needed = [r for r in left if r.code in self.broken[1]]
+        unsure = [r for r in left if r.code not in self.broken[1]]
         base = self._space(needed) if unsure else None
         for r in list(unsure):
             others = [x for x in unsure if x is not r]
@@ -318,11 +326,12 @@ class _Lint:
         own = r.condition.support
         ordered = sorted(others, key=lambda x: (len(x.condition.support - own), x.code))
         conditions = [x.condition for x in ordered]
-        fixed, impossible = [*self.region, ~r.condition], self.decider.impossible()
+        fixed = [*self.region, ~r.condition]
 
         def asked(some: Sequence[BoolExpr]) -> frozenset[int] | None:
-            (known,) = self.evidence.points_with([all_of(~r.condition, *some)])
-            return impossible([*fixed, *some]) if known is None else None
+            if self.near.find([~r.condition, *some]) is not None:
+                return None
+            return self.about_all.impossible([*fixed, *some])
 
         try:
             kept = shrink(conditions, asked)
@@ -345,13 +354,9 @@ class _Lint:
                 if not bounds.never_zero(divisor):
                     zero: BoolExpr = divisor == 0  # type: ignore[assignment, comparison-overlap]
                     asked.append((r, divisor, all_of(r.applies, zero)))
-        known = self.evidence.points_with([c for _, _, c in asked])
-        for (r, divisor, condition), point in zip(asked, known, strict=True):
-            if point is None:
-                what = f"whether {to_text(divisor)} is 0 in {r.code}"
-                answer = self._witness(condition, what)
-                point = answer if isinstance(answer, dict) else None
-            if point is not None:
+        for r, divisor, condition in asked:
+            point = self._witness(condition, f"whether {to_text(divisor)} is 0 in {r.code}")
+            if isinstance(point, dict):
                 text = (
                     f"{r.code} ({r.name}) divides by `{to_text(divisor)}`, which can be 0; "
                     "the rule counts as broken there"
@@ -392,9 +397,10 @@ def _merged(conflicts: Sequence[Conflict]) -> list[Conflict]:
     return out
 
 
-def _each_needed(items: Sequence[BoolExpr], test: Test) -> bool:
+def _each_needed(items: Sequence[BoolExpr], decider: Decider) -> bool:
     """True if leaving out any one of the conditions makes the others possible."""
-    return all(test([*items[:k], *items[k + 1 :]]) is None for k in range(len(items)))
+    rests = ([*items[:k], *items[k + 1 :]] for k in range(len(items)))
+    return all(decider.impossible(rest) is None for rest in rests)
 
 
 def _covers(conflict: Conflict, region: Mapping[str, Value]) -> bool:
@@ -410,3 +416,15 @@ def _divisors(root: Expr) -> list[Expr]:
             if divisor.op != "const":
                 found.setdefault(divisor.id, divisor)
     return list(found.values())
+
+
+def _examples(book: RuleBook) -> list[Point]:
+    """The accepted and rejected examples of all rules that make full points."""
+    found: list[Point] = []
+    for r in book.rules:
+        for accepted in (True, False):
+            try:
+                found += book.examples(r, accepted=accepted)
+            except CkrulesError:
+                continue
+    return found

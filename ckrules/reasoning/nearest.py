@@ -24,6 +24,7 @@ from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
 from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, minimal
+from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.neighbourhood import Neighbourhood
 from ckrules.reasoning.oracle import TIMEOUT, Oracle
 from ckrules.reasoning.reduce import reduced
@@ -232,8 +233,8 @@ def _obstacle(
 ) -> Conflict:
     """Why no legal point keeps the fields."""
     held = [FixedField(n, (full[n],)) for n in kept]
-    oracle = Oracle(book.fields, widened(book, full), timeout=timeout)
-    return minimal(Assumptions(book.fields, rules=book.rules, held=held), oracle)
+    decider = Decider(book.fields, widened(book, full), timeout=timeout)
+    return minimal(Assumptions(book.fields, rules=book.rules, held=held), decider)
 
 
 def _searched(

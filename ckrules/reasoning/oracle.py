@@ -9,7 +9,6 @@ it is returned, and "unknown" or a time-out raises `UndecidedError`.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,6 @@ from ckrules.engine.rewrite.bounds import Bounds
 from ckrules.support.errors import UndecidedError, unknown
 
 TIMEOUT = 60.0
-_KEPT = 100  # points that are tried before the solver is asked again
 
 
 class Oracle:
@@ -213,7 +211,7 @@ def shrink(
     >>> from ckrules.engine.expr.variables import Int
     >>> x = Int("x", range(8))
     >>> oracle = Oracle({"x": x})
-    >>> shrink([x > 1, x < 6, x > 3, x < 2], oracle_test(oracle))
+    >>> shrink([x > 1, x < 6, x > 3, x < 2], lambda c: None if oracle.find(c) else oracle.core)
     [0, 3]
     """
     kept: list[int] = []
@@ -237,22 +235,3 @@ def shrink(
                 high = max(high, low + 1)
         kept.append(high - 1)
         top = high - 1
-
-
-def oracle_test(oracle: Oracle) -> Callable[[Sequence[BoolExpr]], frozenset[int] | None]:
-    """The question that `shrink` asks, put to an oracle.
-
-    Points that it gave before are tried first: what they meet is possible.
-    """
-    known: deque[At] = deque(maxlen=_KEPT)
-
-    def impossible(conditions: Sequence[BoolExpr]) -> frozenset[int] | None:
-        if any(all(at.holds(c) for c in conditions) for at in known):
-            return None
-        point = oracle.find(conditions)
-        if point is None:
-            return oracle.core
-        known.appendleft(At(point))
-        return None
-
-    return impossible

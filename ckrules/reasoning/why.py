@@ -11,21 +11,18 @@ from math import prod
 from typing import Any
 
 from ckrules.engine.codec import Point
-from ckrules.engine.evaluate.pointwise import At
-from ckrules.engine.expr import BoolExpr, Expr, Value
+from ckrules.engine.expr import BoolExpr, Value
 from ckrules.engine.expr.traversal import children
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules import Rule, Violation
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
-from ckrules.reasoning.cheap_checks import Test
-from ckrules.reasoning.compiled_test import CompiledTest, Pool
 from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, fewest_values, minimal
+from ckrules.reasoning.decider import Decider
+from ckrules.reasoning.near import NEAR, NearPoints
 from ckrules.reasoning.numbers import numbers_of
-from ckrules.reasoning.oracle import TIMEOUT, Oracle
-from ckrules.reasoning.reduce import reduced
-from ckrules.support.errors import UndecidedError
+from ckrules.reasoning.oracle import TIMEOUT
 
 _NUMBERS = 4.0  # seconds for what the rules of a conflict say; it is left out where that is long
 _SMALL = 200_000  # value combinations of a rule's fields up to which its conflict is sharpened
@@ -121,40 +118,40 @@ def why(
     violations = tuple(book.violations(full))
     if not violations:
         return WhyPoint(full, (), (), None)
-    oracle = Oracle(book.fields, widened(book, full), timeout=timeout)
-    conflicts = tuple(_one_rule(v.rule, full, oracle) for v in violations)
-    found = [_sharper(v.rule, book.rules, full, oracle) for v in violations]
+    decider = Decider(book.fields, widened(book, full), timeout=timeout)
+    conflicts = tuple(_one_rule(v.rule, full, decider) for v in violations)
+    found = [_sharper(v.rule, book.rules, full, decider) for v in violations]
     if deep:
-        found.append(_deepest([v.rule for v in violations], book.rules, full, oracle))
+        found.append(_deepest([v.rule for v in violations], book.rules, full, decider))
     sharp = [c for c in found if c is not None]
     return WhyPoint(full, violations, conflicts, _best([*conflicts, *sharp]))
 
 
 def _sharper(
-    r: Rule, rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
+    r: Rule, rules: Iterable[Rule], point: Mapping[str, Value], decider: Decider
 ) -> Conflict | None:
     """The conflict of fewest values among the rules that read no other fields than ``r``."""
     support = r.condition.support
-    if prod(len(oracle.domains[n]) for n in support) > _SMALL:
+    if prod(len(decider.domains[n]) for n in support) > _SMALL:
         return None
     near = [x for x in rules if x.condition.support <= support]
     held = [FixedField(n, (point[n],)) for n in r.fields()]
-    return fewest_values(Assumptions(oracle.variables, rules=near, held=held), oracle)
+    return fewest_values(Assumptions(decider.variables, rules=near, held=held), decider)
 
 
 def _deepest(
-    violated: Sequence[Rule], rules: Iterable[Rule], point: Mapping[str, Value], oracle: Oracle
+    violated: Sequence[Rule], rules: Iterable[Rule], point: Mapping[str, Value], decider: Decider
 ) -> Conflict | None:
     first = dict.fromkeys(name for r in violated for name in r.fields())
     held = [FixedField(n, (point[n],)) for n in [*first, *(n for n in point if n not in first)]]
     return fewest_values(
-        Assumptions(oracle.variables, rules=related(rules, first), held=held), oracle
+        Assumptions(decider.variables, rules=related(rules, first), held=held), decider
     )
 
 
-def _one_rule(r: Rule, point: Mapping[str, Value], oracle: Oracle) -> Conflict:
+def _one_rule(r: Rule, point: Mapping[str, Value], decider: Decider) -> Conflict:
     held = [FixedField(n, (point[n],)) for n in r.fields()]
-    return minimal(Assumptions(oracle.variables, rules=[r], held=held), oracle)
+    return minimal(Assumptions(decider.variables, rules=[r], held=held), decider)
 
 
 def _best(found: Sequence[Conflict]) -> Conflict:
@@ -197,6 +194,8 @@ def why_region(
     held: Mapping[str, Sequence[Value]] | None = None,
     conditions: Sequence[BoolExpr] = (),
     *,
+    empty: bool = False,
+    seen: Sequence[Point] = (),
     timeout: float = TIMEOUT,
 ) -> WhyRegion:
     """Why no legal point has the held values and meets the conditions, or a point that does.
@@ -205,10 +204,14 @@ def why_region(
         book: The rules, or a space.
         held: Values that fields are held to.
         conditions: Further conditions over fields and derived quantities.
+        empty: Whether the region is known to be empty, as exact counts say: that is not proved
+            again, and parts of the rules are compiled before a solver is asked, which decides in
+            seconds what may take a solver minutes.
+        seen: Some legal points, which show at once what is possible.
         timeout: Seconds for each question to the solver.
 
     Raises:
-        UndecidedError: When the solver does not decide in time.
+        UndecidedError: When nothing decides in time.
 
     >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.expr.variables import Int
@@ -222,85 +225,23 @@ def why_region(
     """
     book = book_of(book)
     facts = [FixedField(n, tuple(v)) for n, v in (held or {}).items()]
-    domains = {n: domain_of(v).values for n, v in book.fields.items()}
+    domains = {n: tuple(domain_of(v).values) for n, v in book.fields.items()}
     for fact in facts:  # values outside the candidates are asked about too
         domains[fact.field] = tuple(dict.fromkeys((*domains[fact.field], *fact.values)))
     split = list(children(conditions, "and"))
     parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
-    witness = witness_of(parts.items, book.fields, domains, timeout)
+    single = {f.field: f.values for f in facts if len(f.values) == 1}
+    decider = Decider(
+        book.fields,
+        domains,
+        order=book.vocabulary.order,
+        near=NearPoints(domains | single, seen, most=NEAR) if seen else None,
+        compiled=empty,
+        timeout=timeout,
+    )
+    witness = None if empty else decider.find(parts.items)
     if witness is not None:
         return WhyRegion(witness, None)
-    found = minimal(parts, Oracle(book.fields, domains, timeout=timeout))
-    return WhyRegion(None, found, numbers_of(found, parts, domains, timeout))
-
-
-def why_empty(
-    book: RuleBook | Space,
-    held: Mapping[str, Sequence[Value]],
-    conditions: Sequence[BoolExpr] = (),
-    *,
-    seen: Sequence[Point] = (),
-    timeout: float = TIMEOUT,
-) -> WhyRegion:
-    """Why a part of the space is empty that is known to be, as `why_region` says it.
-
-    Parts of the rules are compiled before a solver is asked, which decides in seconds what may
-    take a solver minutes. That the part is empty is not proved again: exact counts say so.
-
-    Args:
-        book: The rules, or a space.
-        held: Values that fields are held to, of their candidates.
-        conditions: Further conditions over fields and derived quantities.
-        seen: Some legal points, which show at once what is possible.
-        timeout: Seconds for each question to the solver.
-
-    Raises:
-        UndecidedError: When neither decides.
-
-    >>> from ckrules.engine.rules.book import Vocabulary
-    >>> from ckrules.engine.expr.variables import Int
-    >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
-    >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
-    >>> book = RuleBook("toy", words, [fits], check=False)
-    >>> why_empty(book, {"w": [4]}).conflict.sentence()
-    'w = 4 cannot hold under TILE001 (not-covered)'
-    """
-    book = book_of(book)
-    facts = [FixedField(n, tuple(v)) for n, v in held.items()]
-    domains = {n: tuple(domain_of(v).values) for n, v in book.fields.items()}
-    split = list(children(conditions, "and"))
-    parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
-    single = {f.field: f.values[0] for f in facts if len(f.values) == 1}
-    compiled = CompiledTest(domains, book.vocabulary.order, Pool(domains, seen, single))
-    test = Test(Oracle(book.fields, domains, timeout=timeout), compiled)
-    found = minimal(parts, test)
-    each = min(timeout, _NUMBERS / max(len(found.rules), 1))
+    found = minimal(parts, decider)
+    each = min(timeout, _NUMBERS / max(len(found.rules), 1)) if empty else timeout
     return WhyRegion(None, found, numbers_of(found, parts, domains, each))
-
-
-def witness_of(
-    conditions: Sequence[BoolExpr],
-    variables: Mapping[str, Expr],
-    domains: Mapping[str, Sequence[Any]],
-    timeout: float = TIMEOUT,
-) -> Point | None:
-    """A point that meets all conditions, or None; they are simplified together first.
-
-    Raises:
-        UndecidedError: When the solver does not decide in time.
-
-    >>> from ckrules.engine.expr.variables import Int
-    >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
-    >>> witness_of([m % (w * 16) == 0, w == 2], {"m": m, "w": w}, {"m": (16, 32), "w": (1, 2, 4)})
-    {'m': 32, 'w': 2}
-    """
-    smaller = reduced(domains, conditions)
-    if smaller is None:
-        return None
-    kept, rest = smaller
-    point = Oracle(variables, kept, timeout=timeout).find(rest)
-    if point is not None:
-        at = At(point)
-        if not all(at.holds(c) for c in conditions):
-            raise UndecidedError("the solver's point does not meet every condition")
-    return point

@@ -15,7 +15,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from ckrules.reasoning.conflict import Conflict, held_condition
 from ckrules.reasoning.oracle import Oracle
-from ckrules.reasoning.why import why, why_empty, why_region
+from ckrules.reasoning.why import why, why_region
 from ckrules.support.errors import UndecidedError
 from tests.engine.strategies import VARIABLES as EVERY_SORT
 from tests.engine.strategies import Strategies
@@ -78,7 +78,7 @@ class TestWhyRegion:
             assert found.witness in inside
         if found.conflict is not None:
             _assert_minimal(found.conflict, book, everything)
-            again = why_empty(book, held, where, seen=everything[:3]).conflict
+            again = why_region(book, held, where, empty=True, seen=everything[:3]).conflict
             assert again is not None
             assert again.sentence() == found.conflict.sentence()
             split = {c.id for c in children(where, "and")}
@@ -90,7 +90,8 @@ def test_a_core_that_a_solver_does_not_find_in_time() -> None:
     region = select(Books("2026.06"), {"variant": "forward", "arch": "gfx942"})
     assert region.space.bind(tile_k=96).count() == 0
     held = {**region.fixed, "tile_k": (96,)}
-    found = why_empty(region.book, held, seen=region.space.sample(500, seed=0)).conflict
+    seen = region.space.sample(500, seed=0)
+    found = why_region(region.book, held, empty=True, seen=seen).conflict
     assert found is not None
     assert found.proof == "compiled"
     assert "tile_k" in [h.field for h in found.held]

@@ -13,11 +13,12 @@ from ckrules.engine.expr.variables import Enum, Int, domain_of
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.space import Space
-from ckrules.reasoning import exact
 from ckrules.reasoning import lint as lint_module
-from ckrules.reasoning.compiled_test import CompiledTest, Pool
+from ckrules.reasoning import whole as whole_module
+from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.findings import CODES, Report
 from ckrules.reasoning.lint import lint
+from ckrules.reasoning.near import NearPoints
 from ckrules.reasoning.oracle import Oracle
 from ckrules.support.errors import UndecidedError
 from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, conditions, meets
@@ -131,8 +132,10 @@ class TestRandomBooks:
             raise BudgetExceededError("for a test")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact, "whole", refuse)
+            patch.setattr(whole_module, "whole", refuse)
             patch.setattr(lint_module, "whole", refuse)
+            patch.setattr(Decider, "_listed", _not_listed)
+            patch.setattr(Decider, "_compiled", _too_hard)
             _check(book, lint(book))
 
     @settings(max_examples=30)
@@ -144,11 +147,10 @@ class TestRandomBooks:
         wanted = [condition, *(r.condition for r in book.rules)]
         domains = {n: domain_of(v).values for n, v in book.fields.items()}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact, "witness_of", _give_up)
+            patch.setattr(Decider, "_listed", _not_listed)
             patch.setattr(Oracle, "find", _give_up)
-            decider = exact.Decider(book.fields, domains, timeout=600)
-            found = decider.find(wanted)
-            core = decider.impossible()(wanted)
+            found = Decider(book.fields, domains, timeout=600).find(wanted)
+            core = Decider(book.fields, domains, timeout=600).impossible(wanted)
         assert (found is not None) == any(meets(p, wanted) for p in candidates())
         assert found is None or meets(found, wanted)
         assert (core is None) == (found is not None)
@@ -161,9 +163,9 @@ def _give_up(*words: object) -> None:
 def test_nothing_decides() -> None:
     """Where neither the solver nor a compiled space answers, the question stays open."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "witness_of", _give_up)
-        patch.setattr(exact, "_by_parts", _too_hard)
-        patch.setattr(CompiledTest, "points", _too_hard)
+        patch.setattr(Decider, "_listed", _not_listed)
+        patch.setattr(Decider, "_compiled", _too_hard)
+        patch.setattr(Oracle, "find", _give_up)
         report = lint(book_of([*SOUND, A * B % 11 != 7]), codes=["LINT003"])
     assert not report.findings
     assert [q.split(":")[0] for q in report.undecided] == ["whether RULE004 fires"]
@@ -171,6 +173,10 @@ def test_nothing_decides() -> None:
 
 def _too_hard(*words: object) -> None:
     raise BudgetExceededError("for a test")
+
+
+def _not_listed(*words: object) -> tuple[bool, None]:
+    return False, None
 
 
 @settings(max_examples=30)
@@ -181,7 +187,6 @@ def test_a_region_needs_no_solver(book: RuleBook, condition: BoolExpr) -> None:
         expected = lint(book, conditions=region)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Oracle, "find", _give_up)
-            patch.setattr(exact, "witness_of", _give_up)
             found = lint(book, conditions=region)
         assert not found.undecided
         assert [(f.code, f.subject) for f in found.findings] == [
@@ -196,11 +201,18 @@ def test_compiling_decides_what_can_hold(book: RuleBook, condition: BoolExpr) ->
     wanted = [condition, *(r.condition for r in book.rules)]
     domains = {n: domain_of(v).values for n, v in book.fields.items()}
     legal = [p for p in candidates() if meets(p, wanted[1:])]
-    pool = Pool(domains, legal[:3], {"a": domains["a"][0]})
+    near = NearPoints(domains | {"a": domains["a"][:1]}, legal[:3])
     truth = any(meets(p, wanted) for p in candidates())
-    assert CompiledTest(domains).possible(wanted) == truth
-    assert CompiledTest(domains, pool=pool).possible(wanted) == truth
-    assert not pool.meets(wanted) or truth
+    for listed, pool in ((True, None), (False, None), (False, near)):
+        with pytest.MonkeyPatch.context() as patch:
+            if not listed:
+                patch.setattr(Decider, "_listed", _not_listed)
+            decider = Decider(book.fields, domains, near=pool, compiled=True)
+            assert (decider.impossible(wanted) is None) == truth
+            assert (decider.find(wanted) is not None) == truth
+        assert decider.proof == "compiled"
+    shown = near.find(wanted)
+    assert shown is None or meets(shown, wanted)
 
 
 def test_a_narrow_region_asks_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.expr.variables import Enum, Int
 from ckrules.engine.space import Space
-from ckrules.reasoning import exact
-from ckrules.reasoning.exact import Decider, whole
+from ckrules.reasoning import decider as decider_module
+from ckrules.reasoning.decider import Decider
+from ckrules.reasoning.whole import whole
 
 
 def test_a_hard_space_is_declined_in_silence() -> None:
@@ -37,14 +38,14 @@ def test_values_that_a_condition_excludes_are_not_told_apart(
     domains = {"gpu": tuple("abc"), "m": tuple(range(8)), "n": tuple(range(8))}
     decider = Decider({"gpu": gpu, "m": m, "n": n}, domains, timeout=600)
     told: list[dict[str, int]] = []
-    classes = exact.equivalence_classes
+    classes = decider_module.equivalence_classes
 
     def noted(domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr]) -> Any:
         found = classes(domains, conditions)
         told.append({name: len(values) for name, values in found.items()})
         return found
 
-    monkeypatch.setattr(exact, "equivalence_classes", noted)
+    monkeypatch.setattr(decider_module, "equivalence_classes", noted)
     region = [gpu == "a", (gpu == "a") | (m * n % 7 == 3)]
     assert decider._slowly([*region, m > 5]) is not None
     assert decider._slowly([*region, gpu == "b"]) is None
