@@ -127,11 +127,7 @@ def read(function: Callable[..., Any], whole: str, parameters: Sequence[str]) ->
 
 
 def _around(function: Callable[..., Any], parameters: Sequence[str]) -> dict[str, Any]:
-    """What the function reads from around it, by name.
-
-    Raises:
-        UnreadError: If a name that means a function to us means another one there.
-    """
+    """What the function reads from around it, by name."""
     found = inspect.getclosurevars(function)
     known = {**found.globals, **found.nonlocals}
     for name, value in known.items():

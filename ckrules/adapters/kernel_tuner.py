@@ -134,11 +134,7 @@ def _is_indexed(function: Callable[..., Any], name: str) -> bool:
 def _called(
     function: Callable[..., Any], whole: str, nodes: Mapping[str, Any], reason: UsageError
 ) -> BoolExpr:
-    """The points at which a function returns something true, found by calling it.
-
-    Raises:
-        UsageError: ``reason``, if there are too many points or it raises at every one.
-    """
+    """The points at which a function returns something true, found by calling it."""
     names = _read_keys(function, whole, nodes) if whole else _taken(function, nodes)
     variables = [nodes[n] for n in names]
     domains = [v.data.values for v in variables]

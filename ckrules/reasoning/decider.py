@@ -186,11 +186,7 @@ class Decider:
         return Oracle(self.variables, left, timeout=timeout).find(rest)
 
     def _compiled(self, conditions: Sequence[BoolExpr], values: Domains, work: int) -> list[Point]:
-        """Some points that meet the conditions, over the variables that they read.
-
-        Raises:
-            BudgetExceededError: When they are too hard to compile.
-        """
+        """Some points that meet the conditions, over the variables that they read."""
         read = frozenset().union(*(c.support for c in conditions))
         domains = {n: tuple(values[n]) for n in values if n in read}
         try:

@@ -156,11 +156,7 @@ def _new(condition: BoolExpr, known: Mapping[int, BoolExpr]) -> list[BoolExpr]:
 
 
 def _check(point: Point, own: Aligned, other: Aligned, refused: BoolExpr) -> None:
-    """The pointwise back end's word on a witness.
-
-    Raises:
-        UndecidedError: If it disagrees.
-    """
+    """The pointwise back end's word on a witness."""
     at = At(point)
     if not all(at.holds(c) for c in own.conditions) or at.holds(refused):
         raise UndecidedError(f"the witness against {other.title} does not hold")

@@ -106,11 +106,7 @@ def load(key: str) -> Compiled | None:
 
 
 def _read(path: Path) -> bytes:
-    """A file of this user's that nobody else may change: what others wrote is as good as absent.
-
-    Raises:
-        OSError: If it is none.
-    """
+    """A file of this user's that nobody else may change: what others wrote is as good as absent."""
     opening.own(path)
     return opening.read(path, _LARGEST)
 
@@ -258,11 +254,7 @@ def _block(
 def _check(
     names: Sequence[str], layers: Sequence[Layer], empty: bool, sizes: Mapping[str, int]
 ) -> None:
-    """Complains about layers that are not a diagram: whatever walks along them relies on it.
-
-    Raises:
-        ValueError: If edges lead nowhere, or do not rise from a state's first to its last.
-    """
+    """Complains about layers that are not a diagram: whatever walks along them relies on it."""
     states = [len(layer.starts) - 1 for layer in layers]
     for name, layer, here, after in zip(names, layers, states, [*states[1:], 1], strict=True):
         edges = len(layer.positions)

@@ -12,12 +12,11 @@ from typing import Any
 
 from ckrules.engine.evaluate.pointwise import is_pow2
 from ckrules.engine.expr import BoolExpr, Expr, Value
+from ckrules.engine.expr.operators import SIGNS
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.rewrite.lower import Lowering
 
-_SIGN = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "truediv": "/"}
-_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _INLINE = 90  # longer source text gets a name of its own, so that nesting stays shallow
 
 
@@ -55,8 +54,8 @@ class Source:
         return self._vars[name]
 
     def arith(self, op: str, a: str, b: str, node: Expr) -> str:
-        if op in _SIGN:
-            text = f"({a} {_SIGN[op]} {b})"
+        if op in SIGNS:
+            text = f"({a} {SIGNS[op]} {b})"
         elif op == "ceil_div":
             text = f"(-(-{a} // {b}))"
         else:
@@ -66,7 +65,7 @@ class Source:
         return self._keep(text, node)
 
     def compare(self, op: str, a: str, b: str, node: Expr) -> str:
-        return self._keep(f"({a} {_COMPARE[op]} {b})", node)
+        return self._keep(f"({a} {SIGNS[op]} {b})", node)
 
     def isin(self, a: str, values: tuple[Any, ...], node: Expr) -> str:
         return self._keep(f"({a} in {self._global('s', frozenset(values))})", node)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.engine.expr import Expr, Value
+from ckrules.engine.expr.operators import ARITH, COMPARE
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.rewrite.lower import Lowering
 
@@ -84,28 +85,6 @@ def is_pow2(a: Any) -> bool:
             return False
         a = int(a)
     return bool(a > 0 and a & (a - 1) == 0)
-
-
-ARITH: dict[str, Any] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "truediv": lambda a, b: a / b,
-    "ceil_div": lambda a, b: -(-a // b),
-    "min": lambda a, b: b if b < a else a,
-    "max": lambda a, b: b if b > a else a,
-}
-
-COMPARE: dict[str, Any] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 
 
 class At:

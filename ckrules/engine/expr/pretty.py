@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ckrules.engine.expr.nodes import Expr
-from ckrules.engine.expr.printer import level_of, rounded_up, to_text
+from ckrules.engine.expr.printer import INFIX, level_of, rounded_up, to_text
 
 WIDTH = 84
 _STEP = "  "
-_CHAINS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|"}
-_PAIRS = {
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "iff": "==",
-    "floordiv": "//", "mod": "%", "truediv": "/",
-}  # fmt: skip
+_CHAINS = ("add", "sub", "mul", "and", "or")
 _CALLS = ("min", "max", "ceil_div", "implies", "is_pow2")
 #: What needs no parentheses as an operand.
 _ATOMS = ("var", "named", "const", "lookup", "rel", "ite", *_CALLS)
@@ -35,10 +31,9 @@ def pretty(node: Expr, width: int = WIDTH) -> list[str]:
         return _choice(node, width)
     if inner := rounded_up(node):
         return _call("round_up", inner, width)
-    if node.op in _CHAINS:
-        return _joined(_CHAINS[node.op], _chain(node), level_of(node), width)
-    if node.op in _PAIRS:
-        return _joined(_PAIRS[node.op], node.args, level_of(node), width)
+    if node.op in INFIX:
+        parts = _chain(node) if node.op in _CHAINS else node.args
+        return _joined(INFIX[node.op], parts, level_of(node), width)
     if node.op == "not":
         first, *rest = _operand(node.args[0], level_of(node), width)
         return [f"~{first}", *rest]

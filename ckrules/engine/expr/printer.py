@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ckrules.engine.expr.nodes import Expr
+from ckrules.engine.expr.operators import SIGNS
 
-_SIGN = {
-    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "truediv": "/",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "and": "&", "or": "|", "iff": "==",
-}  # fmt: skip
+#: How operators are written between their operands.
+INFIX = {**SIGNS, "and": "&", "or": "|", "iff": "=="}
 _LEVEL = {
     "or": 1, "and": 2, "not": 3, "eq": 4, "ne": 4, "lt": 4, "le": 4, "gt": 4, "ge": 4, "iff": 4,
     "isin": 4, "add": 5, "sub": 5, "mul": 6, "floordiv": 6, "mod": 6, "truediv": 6,
@@ -78,7 +76,7 @@ def _body(node: Expr, texts: dict[int, str]) -> str:
     if op == "undef":
         return "undefined"
     if op in ("and", "or"):
-        return f" {_SIGN[op]} ".join(_place(a, mine + 1, texts) for a in node.args)
+        return f" {INFIX[op]} ".join(_place(a, mine + 1, texts) for a in node.args)
     if op == "not":
         return "~" + _place(node.args[0], 3, texts)
     if op == "isin":
@@ -89,10 +87,10 @@ def _body(node: Expr, texts: dict[int, str]) -> str:
         return f"({then} if {cond} else {other})"
     if inner := rounded_up(node):
         return f"round_up({', '.join(_place(a, 0, texts) for a in inner)})"
-    if op in _SIGN:
+    if op in INFIX:
         a, b = node.args
         left, right = _place(a, mine if mine > 4 else 5, texts), _place(b, mine + 1, texts)
-        return f"{left} {_SIGN[op]} {right}"
+        return f"{left} {INFIX[op]} {right}"
     listed = ", ".join(_place(a, 0, texts) for a in node.args)
     if op in ("rel", "lookup"):
         return f"{node.data.name.replace(' ', '_')}[{listed}]"

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ckrules.engine.expr.operators import ARITH, OF_PYTHON
+
 #: Bits of the largest integer that a restriction may reach on its way.
 BITS = 4096
 _DIGITS = 400  # places that `round` is asked for
@@ -137,10 +139,9 @@ def _product(values: Any, start: Any = 1) -> Any:
 
 #: The operators of two numbers, by the name of their node in Python's syntax trees.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mult": _times, "Div": operator.truediv,
-    "FloorDiv": operator.floordiv, "Mod": _mod, "Pow": _power, "LShift": _shift,
-    "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_,
-    "BitXor": operator.xor,
+    **{name: ARITH[op] for name, op in OF_PYTHON.items() if op in ARITH},
+    "Mult": _times, "Mod": _mod, "Pow": _power, "LShift": _shift, "RShift": operator.rshift,
+    "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
 }  # fmt: skip
 
 _BUILTINS: dict[str, Callable[..., Any]] = {

@@ -14,12 +14,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckrules.engine.lang.calls import (
-    CONSTANTS,
-    FUNCTIONS,
-    OPERATORS,
-    Meter,
-)
+from ckrules.engine.expr.operators import COMPARE, OF_PYTHON
+from ckrules.engine.lang.calls import CONSTANTS, FUNCTIONS, OPERATORS, Meter
 
 #: Operations for all parts of a text.
 WORK = 10_000_000
@@ -29,11 +25,13 @@ Step = Callable[[Names], Any]
 #: What Python raises where an expression has no value.
 RAISED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-}  # fmt: skip
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: COMPARE[op] for name, op in OF_PYTHON.items() if op in COMPARE},
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+}
 
 
 class UnreadableError(Exception):
@@ -169,7 +167,7 @@ class Interpreter:
             none = isinstance(side, ast.Constant) and side.value is None
             if isinstance(op, (ast.Is, ast.IsNot)) and not none:
                 raise UnreadableError(node, "`is` compares objects: write ==")
-        signs = [_COMPARE[type(op)] for op in node.ops]
+        signs = [_COMPARE[type(op).__name__] for op in node.ops]
 
         def holds(names: Names) -> bool:
             try:

@@ -201,11 +201,7 @@ class PythonReader(Reader):
             return self._made(self._tables.condition, ast.copy_location(pair, node))
 
     def _denied(self, found: e.BoolExpr, before: int) -> e.BoolExpr:
-        """Where a condition is defined and does not hold.
-
-        Raises:
-            UnexpressedError: If where it is defined is not simply said, or a table has hidden it.
-        """
+        """Where a condition is defined and does not hold."""
         listed = found.op == "isin"
         whole = all(n.op not in _PARTIAL for n in walk(found))
         if whole and (listed or self._made_so_far == before):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ckrules.engine import expr as e
+from ckrules.engine.expr.operators import ARITH, COMPARE, OF_PYTHON
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.functions import CALLS
 from ckrules.support.errors import UsageError, nearest
@@ -71,14 +71,10 @@ def _original(origin: Origin | None, offset: int) -> int:
     return old + offset - new
 
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Div: operator.truediv,
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
+def _function(op: ast.AST) -> Callable[[Any, Any], Any] | None:
+    """What an operator makes of two numbers or nodes, None for one that has no node."""
+    name = OF_PYTHON.get(type(op).__name__, "")
+    return ARITH.get(name) or COMPARE.get(name)
 
 
 def _tree(source: str) -> ast.Expression:
@@ -174,11 +170,12 @@ class Reader:
         """An operation on two numbers that have been read."""
         if isinstance(node.op, ast.Pow) and isinstance(b, int) and 0 <= b <= 64:
             return self.power(node, a, b)
-        if type(node.op) not in _BINARY:
+        function = _function(node.op)
+        if function is None:
             raise self.fail(node, f"the operator {type(node.op).__name__} is not allowed")
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
             a = e.const(a)
-        return _BINARY[type(node.op)](a, b)
+        return function(a, b)
 
     def power(self, node: ast.AST, base: Any, exponent: int) -> Any:
         """A product of equal factors; its size is limited, since powers nest."""
@@ -227,7 +224,8 @@ class Reader:
         if isinstance(op, (ast.In, ast.NotIn)):
             found = e.isin(a if isinstance(a, e.Expr) else e.const(a), self.values(right))
             return found if isinstance(op, ast.In) else ~found
-        if type(op) not in _COMPARE:
+        function = _function(op)
+        if function is None:
             raise self.fail(node, "`is` compares objects: write ==")
         a, b = self.sides(op, left, right, a, self.read(right))
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
@@ -239,7 +237,7 @@ class Reader:
             if not isinstance(op, (ast.Eq, ast.NotEq)):
                 raise self.fail(node, "conditions have no order: use == or !=")
             a, b = self.as_flag(a, b), self.as_flag(b, a)
-        return _COMPARE[type(op)](a, b)
+        return function(a, b)
 
     def sides(self, op: ast.cmpop, left: ast.AST, right: ast.AST, a: Any, b: Any) -> Any:
         """Both sides of a comparison, as they are compared."""

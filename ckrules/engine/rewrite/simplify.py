@@ -30,8 +30,9 @@ from math import prod
 from typing import Any
 
 from ckrules.engine import expr as e
-from ckrules.engine.evaluate.pointwise import ARITH, COMPARE, At, is_pow2
+from ckrules.engine.evaluate.pointwise import At, is_pow2
 from ckrules.engine.expr import BOOL, FALSE, TRUE, BoolExpr, Expr, Value, make
+from ckrules.engine.expr.operators import ARITH, COMPARE
 from ckrules.engine.expr.traversal import annotate
 from ckrules.engine.rewrite.bounds import bounds_of
 from ckrules.engine.rewrite.connectives import CONNECTIVES, choice, condition, nary

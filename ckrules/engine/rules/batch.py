@@ -113,7 +113,6 @@ class _Sort:
         self._answered = [_Answered(m, simple) for m, _ in left]
 
     def __call__(self, point: Mapping[str, Value]) -> list[Violation]:
-        """See `BatchChecker.__call__`."""
         broken = map(not_, self._function(point))
         found = [answered(point) for answered in compress(self._answered, broken)]
         return [v for v in found if v is not None]
@@ -215,12 +214,10 @@ class _Asked(At):
         self.answers: list[tuple[Expr, Any]] = []
 
     def value(self, node: Expr) -> Any:
-        """See `At.value`."""
         if node.id not in self._known:
             self._known[node.id] = super().value(node)
             self.answers.append((node, self._known[node.id]))
         return self._known[node.id]
 
     def holds(self, node: Expr) -> bool:
-        """See `At.holds`; a condition is always defined."""
         return bool(self.value(node))
