@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ckrules.readers.source import SourceError, Text
+from ckrules.support.json_values import DECODER, TOKEN
 
 #: Keys of an object that holds a list of configurations.
 LISTS = ("kernels", "instances")
@@ -24,71 +24,11 @@ MOST_AROUND = 200
 TOO_MANY = f"more than {MOST_AROUND} keys beside the list of configurations"
 _HOLDS_LIST = re.compile(r'"(?:kernels|instances)"\s*+:\s*+\[')
 _BLANK = re.compile(r"[ \t\n\r]*+")
-#: No quantifier can give back what it took, so every text is gone through once.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
-_DIGITS = 18
 
-
-class Odd(str):
-    """A JSON number that is none: NaN or Infinity. It reads as itself in messages."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class Huge(int):
-    """A number of more digits than any field has; only its sign and length are kept."""
-
-    def __new__(cls, text: str) -> Huge:
-        made = super().__new__(cls, -(10**30) if text.startswith("-") else 10**30)
-        made.text = f"{text[:16]}… ({len(text.lstrip('-'))} digits)"
-        return made
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class Repeats(dict[str, Any]):
-    """An object that has a key twice."""
-
-    twice: tuple[str, ...] = ()
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
-    repeats = Repeats(made)
-    repeats.twice = tuple(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
-    return repeats
-
-
-def _int(text: str) -> int:
-    return int(text) if len(text) <= _DIGITS else Huge(text)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Odd, parse_int=_int)
 #: Finds the end of a value and keeps nothing of it.
 _PASSER = json.JSONDecoder(
     object_pairs_hook=len, parse_int=len, parse_float=len, parse_constant=len
 )
-
-
-def decoded(text: str) -> Any:
-    """The value of a document; its objects with a key twice are `Repeats`.
-
-    Raises:
-        ValueError: Where it is not JSON.
-        RecursionError: Where it is too deep.
-
-    >>> decoded('{"a": 1, "a": 2}').twice
-    ('a',)
-    """
-    return json.loads(text, object_pairs_hook=_object, parse_constant=Odd, parse_int=_int)
 
 
 class Spot(NamedTuple):
@@ -243,7 +183,7 @@ def _passed(raw: str, start: int) -> int:
 def _closed(text: Text, start: int) -> int:
     """The offset behind the list or object at ``start``, found by its brackets."""
     depth = 0
-    for match in _TOKEN.finditer(text.text, start):
+    for match in TOKEN.finditer(text.text, start):
         sign = match.group()
         depth += sign in ("[", "{")
         depth -= sign in ("]", "}")
@@ -259,7 +199,7 @@ def _skip(raw: str, pos: int) -> int:
 
 def _decode(text: Text, pos: int) -> tuple[Any, int]:
     try:
-        return _DECODER.raw_decode(text.text, pos)
+        return DECODER.raw_decode(text.text, pos)
     except json.JSONDecodeError as error:
         raise _fail(text, error.pos, _wording(error.msg)) from None
     except RecursionError:
@@ -293,7 +233,7 @@ def key_places(raw: str, start: int) -> Spots:
     depth = 0
     key: tuple[int, int] | None = None
     value_at = -1  # -1: before the colon, -2: behind it
-    for token in _TOKEN.finditer(raw, start):
+    for token in TOKEN.finditer(raw, start):
         begin, end = token.span()
         sign = raw[begin]
         if sign in "[{":

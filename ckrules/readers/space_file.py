@@ -25,12 +25,12 @@ from ckrules.engine.expr.variables import variable
 from ckrules.engine.lang.python import parse_restriction
 from ckrules.engine.rules.restriction import restriction
 from ckrules.engine.rules.rule import Rule
-from ckrules.readers.json_places import Path, places
 from ckrules.readers.json_text import LISTS, items
 from ckrules.readers.source import Source, SourceError, Text
 from ckrules.readers.value_list import value_list
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, nearest
+from ckrules.support.json_values import Odd, Path, Repeats, places, with_repeats
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
@@ -76,7 +76,7 @@ class _Found:
 
 def _unfit(value: Any) -> str:
     """Why a value of a file is none of a variable; empty if it is one."""
-    if not isinstance(value, (bool, int, float, str)):
+    if not isinstance(value, (bool, int, float, str)) or isinstance(value, Odd):
         return "values are numbers, words or Booleans"
     if isinstance(value, float) and not math.isfinite(value):
         return "a number is too large"
@@ -138,7 +138,7 @@ def _decoded(text: Text) -> tuple[dict[str, Any], str]:
     """
     for raw in (text.text, text.text.rstrip().rstrip(",") + "}\n}"):
         try:
-            value = json.loads(raw, object_pairs_hook=_object, parse_constant=_constant)
+            value = json.loads(raw, object_pairs_hook=with_repeats, parse_constant=Odd)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and (raw is text.text or "cache" in value):
@@ -147,22 +147,6 @@ def _decoded(text: Text) -> tuple[dict[str, Any], str]:
             raise SourceError("expected an object that describes a space", 1, 1)
     list(items(text))  # says what is wrong, and where
     raise SourceError("not JSON that describes a space", 1, 1)
-
-
-class _Repeats(dict[str, Any]):
-    twice = ""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = _Repeats(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        made.twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-    return made
-
-
-def _constant(word: str) -> Any:
-    return {"word": word}  # NaN and Infinity are not values
 
 
 def _read(value: dict[str, Any]) -> _Found:
@@ -181,9 +165,8 @@ def _read(value: dict[str, Any]) -> _Found:
 
 
 def _once(value: Any, path: Path) -> None:
-    repeated = getattr(value, "twice", "")
-    if repeated:
-        raise _FaultError((*path, repeated), f"duplicate key {repeated!r}")
+    if isinstance(value, Repeats):
+        raise _FaultError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
 
 
 def _inside(value: Mapping[str, Any], key: str, kind: type, path: Path) -> Any:

@@ -21,11 +21,11 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.families import named, reader_tables
 from ckrules.kernels.family import Family
 from ckrules.kernels.reader_tables import SaidError, SweepTable
-from ckrules.readers.json_places import Path, places
-from ckrules.readers.json_text import Repeats, decoded, items
+from ckrules.readers.json_text import items
 from ckrules.readers.source import Source, SourceError, Text
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.json_values import Path, Repeats, decoded, places
 
 Values = TypeVar("Values", list[Any], range)
 _RANGE = ("min", "max", "step")

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckrules.engine.expr.variables import variable
-from ckrules.readers.json_places import places
 from ckrules.readers.space_file import read_space
 from ckrules.readers.value_list import value_list
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.json_values import places
 from tests.cli.run import write
 
 T1: dict[str, Any] = {

@@ -16,9 +16,10 @@ from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_mapping
 from ckrules.readers.formats import jsonl
-from ckrules.readers.json_text import LISTS, Item, Members, Repeats, items
+from ckrules.readers.json_text import LISTS, Item, Members, items
 from ckrules.readers.source import Head, Source, SourceError, Text
 from ckrules.support.errors import nearest
+from ckrules.support.json_values import Repeats
 
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 1

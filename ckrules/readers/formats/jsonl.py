@@ -17,8 +17,9 @@ from ckrules.readers.entries import (
     entry_from_mapping,
     entry_from_name,
 )
-from ckrules.readers.json_text import Item, Members, Repeats, items
+from ckrules.readers.json_text import Item, Members, items
 from ckrules.readers.source import Source, SourceError, Text
+from ckrules.support.json_values import Repeats
 
 SUFFIXES = (".jsonl", ".ndjson")
 ORDER = 3

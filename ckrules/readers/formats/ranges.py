@@ -18,11 +18,11 @@ from ckrules.kernels.config import Config
 from ckrules.kernels.names import styled_name
 from ckrules.readers.entries import Context, Entry, Place, Problem, Remark
 from ckrules.readers.formats.jsonl import span_place
-from ckrules.readers.json_places import places
 from ckrules.readers.json_text import value_end
 from ckrules.readers.source import Head, Source, Text
 from ckrules.readers.sweeps import SweepFile, sweep_file, tables
 from ckrules.support.errors import CkrulesError
+from ckrules.support.json_values import places
 
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 0

@@ -29,9 +29,10 @@ from ckrules.readers.entries import (
     entry_from_name,
 )
 from ckrules.readers.formats import jsonl
-from ckrules.readers.json_text import Item, Members, Repeats, items
+from ckrules.readers.json_text import Item, Members, items
 from ckrules.readers.source import Head, Source, Text
 from ckrules.support.errors import nearest
+from ckrules.support.json_values import Repeats
 
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
