@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.expr import BOOL, FALSE, BoolExpr, isin
+from ckrules.engine.expr import BOOL, FALSE, BoolExpr, Expr, Value, isin
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.rules.rule import Kind, Rule
@@ -56,15 +56,26 @@ def bindings(space: Space) -> list[Rule]:
         if values != domain_of(node).values:
             shown = values if len(values) < 9 else (*values[:8], "…")
             text = f"{name} in [{', '.join(map(str, shown))}]"
-            bound = _bound(node, values)
+            bound = held_condition(node, values)
             out.append(Rule(f"BIND{len(out) + 1}", text, Kind.PROFILE, bound, doc=text))
     return out
 
 
-def _bound(node: Any, values: Sequence[Any]) -> BoolExpr:
-    """The condition that a variable has one of fewer values than it was declared with."""
+def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
+    """The condition that a variable has one of the values.
+
+    >>> from ckrules.engine.expr.variables import Bool, Int
+    >>> held_condition(Int("m", [1, 2]), [2]), held_condition(Bool("p"), [False])
+    (m == 2, ~p)
+    """
     if not values:
         return FALSE
     if domain_of(node).sort == BOOL:
-        return node if values[0] else ~node  # type: ignore[no-any-return]
+        either: Any = node
+        both = len(set(values)) > 1
+        condition: BoolExpr = (either == either) if both else either if values[0] else ~either
+        return condition
+    if len(values) == 1:
+        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]
+        return single
     return isin(node, list(values))

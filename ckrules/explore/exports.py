@@ -12,11 +12,11 @@ from itertools import chain
 from typing import Any
 
 from ckrules.engine.expr.printer import to_text
+from ckrules.engine.restrictions import held_condition
 from ckrules.explore.choice import Choice, word
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
 from ckrules.output.columns import NAME, Columns, factor
-from ckrules.reasoning.conflict import held_condition
 from ckrules.support.errors import UsageError, unknown
 
 FORMS = {"names": "txt", "jsonl": "jsonl", "parquet": "parquet"}

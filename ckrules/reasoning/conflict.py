@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ckrules.engine.expr import BoolExpr, Expr, Value, isin
+from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.expr.printer import literal, to_text
-from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules import Rule
 from ckrules.reasoning.decider import Decider, proved
 from ckrules.reasoning.oracle import shrink
@@ -30,24 +30,6 @@ class FixedField:
         if len(self.values) == 1:
             return f"{self.field} = {literal(self.values[0])}"
         return f"{self.field} in [{', '.join(literal(v) for v in self.values)}]"
-
-
-def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
-    """The condition that a variable has one of the values.
-
-    >>> from ckrules.engine.expr.variables import Bool, Int
-    >>> held_condition(Int("m", [1, 2]), [2]), held_condition(Bool("p"), [False])
-    (m == 2, ~p)
-    """
-    if domain_of(node).sort == "bool":
-        either: Any = node
-        both = len(set(values)) > 1
-        condition: BoolExpr = (either == either) if both else either if values[0] else ~either
-        return condition
-    if len(values) == 1:
-        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]
-        return single
-    return isin(node, list(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.restrictions import bindings, book_of
+from ckrules.engine.restrictions import bindings, book_of, held_condition
 from ckrules.engine.rewrite.bounds import Bounds
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
@@ -37,7 +37,6 @@ from ckrules.reasoning.conflict import (
     Assumptions,
     Conflict,
     FixedField,
-    held_condition,
     minimal,
 )
 from ckrules.reasoning.decider import Decider

@@ -9,12 +9,12 @@ from typing import Any
 from ckrules.engine.expr import BoolExpr, Expr, Value, make
 from ckrules.engine.expr.traversal import substitute
 from ckrules.engine.expr.variables import Domain, domain_of
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
-from ckrules.reasoning.conflict import held_condition
 from ckrules.support.errors import UsageError
 
 

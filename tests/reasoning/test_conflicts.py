@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.expr.traversal import children
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
-from ckrules.reasoning.conflict import Conflict, held_condition
+from ckrules.reasoning.conflict import Conflict
 from ckrules.reasoning.oracle import Oracle
 from ckrules.reasoning.why import why, why_region
 from ckrules.support.errors import UndecidedError

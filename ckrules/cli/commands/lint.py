@@ -71,8 +71,8 @@ def command(
     write: Writer,
 ) -> int:
     """Find contradictions and useless rules in a rule book or catalog."""
+    from ckrules.engine.restrictions import held_condition
     from ckrules.reasoning.codes import CODES
-    from ckrules.reasoning.conflict import held_condition
     from ckrules.reasoning.lint import lint
 
     codes = [c for c in chosen or CODES if c not in (ignored or ())]

@@ -100,20 +100,16 @@ def _show(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "…"
 
 
-def _domain(node: Any) -> Domain:
-    if getattr(node, "op", None) != "var":
-        raise UsageError(f"`{node}` is not a variable")
-    domain: Domain = node.data
-    return domain
-
-
 def domain_of(node: Any) -> Domain:
     """The domain of a variable node.
 
     >>> domain_of(Int("tile_m", [16, 32])).values
     (16, 32)
     """
-    return _domain(node)
+    if getattr(node, "op", None) != "var":
+        raise UsageError(f"`{node}` is not a variable")
+    domain: Domain = node.data
+    return domain
 
 
 def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
