@@ -25,10 +25,10 @@ from ckrules import constraints
 from ckrules.engine.codec import Point
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.rules.region import Region
 from ckrules.reasoning.difference import diff
 from ckrules.reasoning.lint import lint
 from ckrules.reasoning.nearest import fix
-from ckrules.engine.rules.region import Region
 from ckrules.reasoning.why import why, why_region
 
 PURPOSE = ("variant", "arch", "dtype", "ndim", "layout")

@@ -137,15 +137,18 @@ class Decider:
         """What is known, listed, compiled or solved first."""
         if not all(self.domains.values()):
             return None
-        point = next((p for p, at in self._seen if all(map(at.holds, conditions))), None)
-        if point is not None:
-            return point
+        known = next((p for p, at in self._seen if all(map(at.holds, conditions))), None)
+        if known is not None:
+            return known
         point = self.near.find(conditions) if self.near is not None else None
         if point is None:
             whole, point = self._listed(conditions)
             if whole and point is None:
                 return None
-        if point is None and self.compiled:
+        if point is not None:
+            checked(point, conditions)
+            return point
+        if self.compiled:
             try:
                 found = self._compiled(conditions, self.domains, _WORK)
             except BudgetExceededError:
@@ -153,12 +156,11 @@ class Decider:
             else:
                 self._seen.extendleft((p, At(p)) for p in found)
                 return found[0] if found else None
-        if point is None:
-            try:
-                point = solve()
-                self.proof = "solver"
-            except UndecidedError:
-                point = self._slowly(conditions)
+        try:
+            point = solve()
+            self.proof = "solver"
+        except UndecidedError:
+            point = self._slowly(conditions)
         if point is not None:
             self._seen.appendleft((point, checked(point, conditions)))
         return point

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import given, settings
@@ -13,11 +14,19 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Enum, Int, Real, domain_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.connectives import negation
-from ckrules.engine.rewrite.simplify import Simplifier, simplify
+from ckrules.engine.rewrite.simplify import Simplifier
 
 from . import spaces as sp
 
 SOME = settings(max_examples=400, deadline=None)
+
+
+def simplify(
+    root: e.BoolExpr,
+    bindings: Mapping[str, Any] | None = None,
+    candidates: Mapping[str, Sequence[Any]] | None = None,
+) -> e.BoolExpr:
+    return Simplifier(bindings, candidates).condition(root)
 
 
 @SOME

@@ -337,18 +337,3 @@ def _holds(node: Expr, values: list[Any]) -> bool:
     if node.op == "is_pow2":
         return is_pow2(values[0])
     return tuple(values) in node.data.rows
-
-
-def simplify(
-    root: BoolExpr,
-    bindings: Mapping[str, Value] | None = None,
-    candidates: Mapping[str, Sequence[Any]] | None = None,
-) -> BoolExpr:
-    """``root`` with variables bound and constants folded; equal to it at every such point.
-
-    >>> from ckrules.engine.expr.variables import Int
-    >>> a, b = Int("a", range(1, 9)), Int("b", range(4))
-    >>> simplify((a * b <= 40) & (a % b == 0), candidates={"a": range(1, 9), "b": range(4)})
-    a % b == 0
-    """
-    return Simplifier(bindings, candidates).condition(root)
