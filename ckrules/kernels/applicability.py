@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ckrules.arch import load_all
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels import problem_books, problem_files
 from ckrules.kernels.families import family_of, problems_of
@@ -56,9 +55,7 @@ class Applicability:
         if values is None:
             return None
         if variant not in self._checkers:
-            files = self._books.arch_files
-            gpus = load_all(files) if files else None
-            book = problem_books.book(variant, ck=self._books.ck, gpus=gpus)
+            book = problem_books.book(variant, ck=self._books.ck, gpus=self._books.gpus)
             self._checkers[variant] = BatchChecker(book)
         return self._checkers[variant]({**point, **values})
 

@@ -180,7 +180,9 @@ def accepted(books: Books, family: Family, book: RuleBook, name: str, value: Any
 
 def _accepted(book: RuleBook, name: str, value: Any) -> Value:
     domain = _domain(book, name)
-    return domain.accept(read_value(domain, value) if isinstance(value, str) else value)
+    if isinstance(value, str):
+        value = read_value(domain, value)
+    return domain.accept(value)
 
 
 def _domain(book: RuleBook, name: str) -> Domain:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from ckrules.arch import load_all
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
@@ -69,7 +68,7 @@ class Candidates:
         """The conditions on kernels under which they accept a problem."""
         problems = problems_of(self.variant)
         values = problem_books.accepted(problems, problem)
-        gpus = load_all(self.books.arch_files) if self.books.arch_files else None
+        gpus = self.books.gpus
         book = problem_books.book(self.variant, ck=self.books.ck, gpus=gpus)
         known = Simplifier(values)
         return [known.condition(r.condition) for r in book.rules]

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules import arch as gpu_facts
 from ckrules.constraints import catalogs
 from ckrules.constraints.catalogs.catalog import Catalog
 from ckrules.constraints.catalogs.model import CatalogData, Rows
@@ -42,18 +41,17 @@ def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) ->
         UnknownNameError: For what is neither, with near matches.
         UsageError: With file, line and column, for what cannot be read, or names no GPU.
     """
-    gpus = gpu_facts.load_all(books.arch_files) if books.arch_files else None
     if name in catalogs.names() or _has_tables(name):
         asked = None if archs is None else [books.plain_arch(a) for a in archs]
-        return catalogs.load(name, ck=books.ck, gpus=gpus, archs=asked)
+        return catalogs.load(name, ck=books.ck, gpus=books.gpus, archs=asked)
     if is_sweep(name):
-        return Catalog(read_sweep(name, books), ck=books.ck, gpus=gpus)
+        return Catalog(read_sweep(name, books), ck=books.ck, gpus=books.gpus)
     if not os.path.lexists(name):
         if os.sep in name or os.path.splitext(name)[1]:
             raise UsageError(f"{name}: no such file")
         raise unknown("catalog", name, catalogs.names())
     read = _File(name, books, list(dict.fromkeys(map(books.plain_arch, archs or ()))))
-    return Catalog(read.data(), ck=books.ck, gpus=gpus)
+    return Catalog(read.data(), ck=books.ck, gpus=books.gpus)
 
 
 def _has_tables(name: str) -> bool:

@@ -125,7 +125,7 @@ def _asked(names: Sequence[str], request: Request) -> _Asked | None:
 def _applicability(variant: str | None, request: Request) -> RuleBook:
     from ckrules.kernels import problem_books
 
-    return problem_books.book(variant, ck=request.books.ck, gpus=_gpus(request))
+    return problem_books.book(variant, ck=request.books.ck, gpus=request.books.gpus)
 
 
 def _empty(kind: Problems, book: RuleBook) -> Kernels:
@@ -159,12 +159,6 @@ def _selected(request: Request) -> _Asked:
         group.add_groups(book, groups)
     every = {name: domain_of(node).values for name, node in part.book.fields.items()}
     return _Asked(kind, group, {**every, **part.fixed})
-
-
-def _gpus(request: Request) -> Any:
-    from ckrules.arch import load_all
-
-    return load_all(request.books.arch_files) if request.books.arch_files else None
 
 
 def _kernels(names: Sequence[str], request: Request) -> Sequence[Mapping[str, Any]]:

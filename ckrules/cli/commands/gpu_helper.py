@@ -9,6 +9,7 @@ import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds, option
+from ckrules.cli.outcomes import outcome_json
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
@@ -142,25 +143,7 @@ def answer(choice: Choice, outcome: RunOutcome, validate: bool) -> dict[str, Any
     }
     if choice.padded:
         found["padded"] = _sizes(choice.kernel.variant, choice.runs)
-    if outcome.time_ms is not None:
-        flops = choice.problem.flops
-        found["execution"] = {
-            "time_ms": outcome.time_ms,
-            "tflops": flops / (outcome.time_ms * 1e-3) / 1e12 if outcome.time_ms else None,
-            "flops": flops,
-        }
-    if validate and outcome.elements is not None and outcome.wrong is not None:
-        right = outcome.elements - outcome.wrong
-        found["validation"] = {
-            "accuracy": 100.0 * right / outcome.elements,
-            "max_error": outcome.max_rel,
-            "correct_elements": right,
-            "total_elements": outcome.elements,
-        }
-    found["status"] = "success" if outcome.status == "ok" else str(outcome.status)
-    if outcome.status != "ok":
-        found["error"] = outcome.detail or outcome.where
-    return found
+    return {**found, **outcome_json(outcome, choice.problem.flops, validated=validate)}
 
 
 def _sizes(variant: str, problem: Any) -> Mapping[str, Any]:

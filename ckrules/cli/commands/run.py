@@ -8,6 +8,7 @@ import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.options import Seconds, option
+from ckrules.cli.outcomes import outcome_json
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
@@ -102,26 +103,14 @@ def report(job: Job, variant: str, outcome: RunOutcome, info: DeviceInfo | None)
         "kernel": job.name,
         "device": asdict(info) if info is not None else None,
     }
-    if outcome.time_ms is not None:
-        answer["execution"] = {
-            "time_ms": outcome.time_ms,
-            "time_min_ms": outcome.time_min_ms,
-            "tflops": outcome.tflops,
-            "flops": job.problem.flops,
-        }
-    if outcome.elements is not None and outcome.wrong is not None:
-        right = outcome.elements - outcome.wrong
-        answer["validation"] = {
-            "accuracy": 100.0 * right / outcome.elements,
-            "max_error": outcome.max_rel,
+    found = outcome_json(outcome, job.problem.flops)
+    if "execution" in found:
+        found["execution"]["time_min_ms"] = outcome.time_min_ms
+    if "validation" in found:
+        found["validation"] |= {
             "max_abs_error": outcome.max_abs,
-            "correct_elements": right,
-            "total_elements": outcome.elements,
             "rtol": outcome.rtol,
             "atol": outcome.atol,
             "pattern": outcome.where,
         }
-    answer["status"] = "success" if outcome.status == "ok" else outcome.status
-    if outcome.status != "ok":
-        answer["error"] = outcome.detail or outcome.where
-    return answer
+    return {**answer, **found}
