@@ -1,4 +1,4 @@
-"""What became of a run, in the keys of upstream's gpu_helper."""
+"""The result of a run, in the keys of upstream's gpu_helper."""
 
 from __future__ import annotations
 
