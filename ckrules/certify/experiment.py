@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
 from ckrules.certify.oracle import CompilerError, Oracle, Verdict
 from ckrules.certify.verdicts import VerdictStore
+from ckrules.compiling.executors import executor
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import Violation
 from ckrules.engine.rules.book import RuleBook
@@ -141,14 +142,10 @@ def certify(
     settle(inquiry.known)
     open_questions = [i for i in range(len(points)) if i not in inquiry.known]
     units = _units(open_questions, points, broken, batch)
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+    with executor("local", max(1, jobs)) as (pool, _):
         waiting = [pool.submit(inquiry.ask, unit) for unit in units]
-        try:
-            for future in as_completed(waiting):
-                settle(future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for future in as_completed(waiting):
+            settle(future.result())
     return Matrix([cases[i] for i in range(len(points))])
 
 

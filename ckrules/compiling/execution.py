@@ -10,12 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ckrules.compiling.guardian import Guardian
 from ckrules.support import usage
 
 _TAIL = 1 << 20  # bytes of the compiler's output that are read
 _POLL = 0.02
 _running: set[subprocess.Popen[bytes]] = set()
 """The compilers that threads of this process wait for."""
+_guardian = Guardian()
 
 
 class Ran(NamedTuple):
@@ -55,6 +57,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
             start_new_session=True,
         )
         _running.add(process)
+        _guardian.begun(process.pid)
         try:
             ran = _wait(process, timeout, used)
         except BaseException:
@@ -62,6 +65,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
             raise
         finally:
             _running.discard(process)
+            _guardian.ended(process.pid)
     if ran.status is None:
         return ran
     with log.open("rb") as stream:

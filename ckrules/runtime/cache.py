@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ LIMIT = 2 << 30
 """Bytes that all entries together may take."""
 _LOCK = ".lock"
 _PART = ".part"
+_STALE = 3600.0
+"""Seconds after which nobody fills a folder any more: filling one is copying a few files."""
 _KEY = 32
 
 
@@ -225,10 +228,19 @@ class KernelCache:
 
     def clear(self) -> int:
         """Removes all entries; how many there were."""
+        self._sweep()
         return sum(self._removed(path) for path in self.entries())
+
+    def _sweep(self) -> None:
+        """Removes what processes that were killed left half filled."""
+        for path in self.place.glob(f"*{_PART}"):
+            with suppress(OSError):  # removed by another process
+                if time.time() - path.lstat().st_mtime > _STALE:
+                    shutil.rmtree(path, ignore_errors=True)
 
     def _evict(self, newest: str) -> None:
         """Removes entries beyond the limit."""
+        self._sweep()
         entries = self.entries()
         sizes = {path: _size(path) for path in entries}
         total = sum(sizes.values())

@@ -162,7 +162,7 @@ def persistence_is_honoured(c: Quantities) -> BoolExpr:
     "GEMM026", "mixed-types-read-as-one", kind="wrong-result", until="2026.06",
     applies=lambda c: c.mixed,
     says="{pipeline} computes {dtype} as if B had the type of A",
-    source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; compv3 run)",
+    source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; compv3 and mem: run)",
     accepts=[{**_MIXED, "pipeline": "compv4", "double_smem_buffer": True}], rejects=[_MIXED],
 )  # fmt: skip
 def mixed_types_stay_apart(c: Quantities) -> BoolExpr:

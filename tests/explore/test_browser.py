@@ -403,3 +403,22 @@ def test_words_of_a_kernels_page_are_whole(browser: Browser) -> None:
             )
             assert broken == []
         context.close()
+
+
+def test_without_an_answer_nothing_is_chosen(browser: Browser, address: str) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(SLOWEST)
+    page = context.new_page()
+    page.goto(address)
+    settle(page)
+    before = page.url
+    page.route(re.compile("pipeline=compv4"), lambda route: route.abort())
+    page.locator("#pipeline-compv4").click()
+    page.wait_for_selector("#lost")
+    assert page.locator("#pipeline-compv4").get_attribute("aria-pressed") == "false"
+    assert page.url == before
+    page.unroute(re.compile("pipeline=compv4"))
+    page.locator("#pipeline-compv4").click()
+    settle(page, pipeline="compv4")
+    assert page.locator("#pipeline-compv4").get_attribute("aria-pressed") == "true"
+    context.close()

@@ -266,3 +266,15 @@ def test_kernels_for_a_problem_come_from_the_whole_space(
         assert len(made.entries()) == 2
         with pytest.raises(NoKernelError, match=r"no legal kernel of .* takes"):
             d.ensure(text, where=("tile_m == 64 & tile_m == 32",), ck="2025.11", **wanted)
+
+
+def test_what_a_killed_process_left_half_filled_goes(tmp_path: Path) -> None:
+    kept = KernelCache(tmp_path)
+    old, new = tmp_path / "tmpold.part", tmp_path / "tmpnew.part"
+    for path in (old, new):
+        path.mkdir()
+        (path / "kernel.hsaco").write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert kept.clear() == 0
+    assert not old.exists()
+    assert new.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -119,8 +120,7 @@ def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if not out:
         raise RuleBookError(f"variable {name} has no values")
     if len(set(out)) != len(out):
-        seen: set[Any] = set()
-        twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]
+        twice = next(v for v, times in Counter(out).items() if times > 1)
         raise RuleBookError(f"variable {name} lists {twice!r} twice")
     return out
 

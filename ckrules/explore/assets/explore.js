@@ -6,6 +6,7 @@ const byId = (id) => document.getElementById(id);
 let going = null; // the page that is waited for: a new one ends it
 let asking = null; // the reason that is waited for: a new one or a page ends it
 let arrived = Promise.resolve(); // when no page is waited for any more
+let answered = location.href; // the address of the page that is shown
 
 function showBusy() {
   const busy = Boolean(going || asking);
@@ -87,6 +88,7 @@ async function arrive(url) {
     const focused = document.activeElement && document.activeElement.id;
     const typed = unsent();
     swap(page, "main");
+    answered = location.href;
     if (typed) typed();
     const nav = page.querySelector("nav");
     if (nav) document.querySelector("nav").replaceWith(document.adoptNode(nav));
@@ -96,7 +98,10 @@ async function arrive(url) {
     const total = byId("total");
     say(total ? `${total.textContent} kernels` : document.title);
   } catch (error) {
-    if (error.name !== "AbortError") say(failed(error));
+    if (error.name !== "AbortError") {
+      say(failed(error));
+      if (going === control) unmark();
+    }
   } finally {
     if (going === control) going = null;
     showBusy();
@@ -114,6 +119,15 @@ function unsent() {
     now.value = value;
     now.setSelectionRange(selectionStart, selectionEnd);
   };
+}
+
+// Chips show what was chosen before the server has answered; without an answer nothing was.
+function unmark() {
+  for (const chip of document.querySelectorAll("[data-was]")) {
+    chip.setAttribute("aria-pressed", chip.dataset.was);
+    delete chip.dataset.was;
+  }
+  history.replaceState(history.state, "", answered);
 }
 
 async function ask(url) {
@@ -169,7 +183,11 @@ document.addEventListener("click", (event) => {
   if (link.hasAttribute("data-why")) ask(address);
   else if (link.classList.contains("close") && byId("total")) byId("answer").replaceChildren(), byId("answer").className = "";
   else {
-    if (chip) link.setAttribute("aria-pressed", String(link.getAttribute("aria-pressed") !== "true"));
+    if (chip) {
+      const was = link.getAttribute("aria-pressed");
+      if (!("was" in link.dataset)) link.dataset.was = was;
+      link.setAttribute("aria-pressed", String(was !== "true"));
+    }
     go(address, true);
   }
 });
