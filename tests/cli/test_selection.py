@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from ckrules import kernel_space
@@ -130,7 +131,7 @@ def test_every_selecting_option_has_a_change() -> None:
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     command = cli.get_command(context, "count")
     assert command is not None
-    options = {p.opts[0] for p in command.params}
+    options = {p.opts[0] for p in command.params if isinstance(p, click.Option)}
     own = {"--by", "--shard", "--format", "-o", "--color", "--debug", "--arch-file"}
     assert options - own == set(CHANGES)
 
