@@ -18,7 +18,15 @@ import page_command
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.kernels import evidence
-from ckrules.kernels.evidence import BACKEND, COMPILER, METHODS, NUMERICS, CertifyRun, Tally
+from ckrules.kernels.evidence import (
+    BACKEND,
+    COMPILER,
+    HARDWARE,
+    METHODS,
+    NUMERICS,
+    CertifyRun,
+    Tally,
+)
 from ckrules.kernels.families import families
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence.md"
@@ -47,6 +55,8 @@ def command(family: str, run: CertifyRun) -> str:
     >>> command("conv", run)
     '`ckrules certify numerics --arch gfx942 --ck 2025.11 -n 2 --seed 1`; all blocks'
     """
+    if run.method == HARDWARE:
+        return f"{run.drawn} on {run.arch}, CK {run.ck}"
     asked, _, manner = run.drawn.partition("; ")
     if _DEFAULT_MANNER.fullmatch(manner):
         manner = ""

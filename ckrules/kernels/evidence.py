@@ -26,10 +26,10 @@ from ckrules.support.toml_text import TomlTextError, parse
 FILE = "evidence.toml"
 """The file's name in a family's folder."""
 
-COMPILER, BACKEND, NUMERICS = "compiler", "back end", "numerics"
-METHODS = (COMPILER, BACKEND, NUMERICS)
-"""What rules are checked against: the compiler's front end, code objects, and kernels run on the
-device cpu."""
+COMPILER, BACKEND, NUMERICS, HARDWARE = "compiler", "back end", "numerics", "hardware"
+METHODS = (COMPILER, BACKEND, NUMERICS, HARDWARE)
+"""What rules are held against: the compiler's front end, code objects, kernels run on the device
+cpu, and kernels that upstream ran on hardware."""
 
 _HEAD = """\
 # Made by `ckrules certify … --record`, run by run; do not edit.
