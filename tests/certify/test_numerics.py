@@ -396,6 +396,7 @@ def test_real_kernels_are_built_run_and_kept(rules: RuleBook, tmp_path: Path) ->
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_a_killed_run_goes_on_where_it_was(rules: RuleBook, tmp_path: Path) -> None:
     """Neither are its trials run again, nor are its kernels built for what has ended."""
     require_toolchain()

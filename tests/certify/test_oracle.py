@@ -86,6 +86,7 @@ def test_what_came_after_this_release_is_refused(oracle: Oracle) -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_lds_of_a_compiled_kernel_is_the_staged_tiles(tmp_path: Path) -> None:
     require_toolchain()
     built = device_build({**POINT, "layout": "nhwgc"}, tmp_path)

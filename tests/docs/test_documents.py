@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.output import rule_docs
 from tests.docs import consoles
+from tests.helpers import rule_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -80,7 +80,7 @@ def _dead(name: str, text: str) -> list[str]:
 @cache
 def _made() -> dict[str, str]:
     """The pages of the rules, which the repository does not hold, by their places."""
-    return {f"docs/rules/{name}": text for name, text in rule_docs.pages().items()}
+    return {f"docs/rules/{name}": text for name, text in rule_pages.made().items()}
 
 
 def _text(file: Path) -> str:

@@ -6,18 +6,23 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from ckrules.engine.expr import INT, REAL
 from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.books import Books
+from ckrules.output import rule_docs
 from ckrules.output.field_docs import PAGE, unit
-from ckrules.output.rule_docs import INDEX, every_rule, pages, stale, write
+from ckrules.output.rule_docs import INDEX, every_rule, stale, write
 from tests.cli.run import run
+from tests.helpers.rule_pages import made as pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_page_is_as_it_was(golden: Callable[[str, str], None]) -> None:
-    golden("rules/TILE001.md", pages()["TILE001.md"])
+    """The same text as of `ckrules explain`, whose file it is."""
+    golden("cli/explain_TILE001.md", pages()["TILE001.md"])
 
 
 def test_the_repository_holds_no_made_page() -> None:
@@ -68,8 +73,9 @@ def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:
     assert stale(tmp_path, made) == []
 
 
-def test_command_checks(tmp_path: Path) -> None:
+def test_command_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it wrote is fresh, and holds every page."""
+    monkeypatch.setattr(rule_docs, "pages", pages)
     folder = tmp_path / "rules"
     result = run("docs", "--check", "--out", str(folder))
     assert result.exit_code == 1

@@ -18,6 +18,7 @@ import pytest
 from ckrules.compat import dispatcher, tile_engine, tile_engine_preshuffle
 from ckrules.compat.dispatcher import ArchFilter, KernelConfig, OperatorType
 from ckrules.constraints.gemm.tool_names import TILE_ENGINE
+from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.library import book
@@ -66,12 +67,12 @@ def _legal(config: Path, variant: str, dtype: str, **further: Any) -> set[str]:
     """The names of the legal kernels of a file's ranges, tried one by one."""
     axes = load_catalog(str(config), Books("2025.11")).data.sweep
     assert axes is not None
-    rules, found = book(variant, ck="2025.11"), set()
+    broken, found = BatchChecker(book(variant, ck="2025.11")), set()
     for values in itertools.product(*axes.axes.values()):
         given = {**dict(zip(axes.axes, values, strict=True)), **further}
         given |= {"variant": variant, "dtype": dtype, "layout": "rcr", "arch": "gfx942"}
         point = config_from_mapping(given, Books("2025.11")).point
-        if not rules.violations(point):
+        if not broken(point):
             found.add(TILE_ENGINE.format(point))
     return found
 
