@@ -139,14 +139,6 @@ class Oracle:
                 raise UndecidedError(f"the solver's point does not meet `{condition}`")
         return point
 
-    def possible(self, conditions: Iterable[BoolExpr]) -> bool:
-        """True if some point meets every condition.
-
-        Raises:
-            UndecidedError: When the solver gives up or the time is over.
-        """
-        return self.find(conditions) is not None
-
     @property
     def core(self) -> frozenset[int]:
         """Ids of the conditions that the last fruitless question needed; not minimal."""
