@@ -146,21 +146,20 @@ class Decider:
             if whole and point is None:
                 return None
         if point is not None:
-            checked(point, conditions)
+            self._seen.appendleft((point, checked(point, conditions)))
             return point
         if self.compiled:
             try:
                 found = self._compiled(conditions, self.domains, _WORK)
-            except BudgetExceededError:
-                pass
-            else:
                 self._seen.extendleft((p, At(p)) for p in found)
                 return found[0] if found else None
-        try:
-            point = solve()
-            self.proof = "solver"
-        except UndecidedError:
-            point = self._slowly(conditions)
+            except BudgetExceededError:
+                point = self._slowly(conditions)
+        else:
+            try:
+                point = solve()
+            except UndecidedError:
+                point = self._slowly(conditions)
         if point is not None:
             self._seen.appendleft((point, checked(point, conditions)))
         return point
