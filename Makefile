@@ -44,10 +44,10 @@ run: $(VENV)/.run
 	@$(PY) -m ckrules enumerate --variant bwd_weight --arch gfx1201 $(RUN_ARGS)
 
 test: $(VENV)/.test
-	@$(PYTEST) -n $(TEST_JOBS) --dist loadgroup $(TEST_ARGS)
+	@$(PYTEST) -n $(TEST_JOBS) --dist loadfile $(TEST_ARGS)
 
 certify: $(VENV)/.test
-	@CKRULES_REQUIRE_TOOLCHAIN=1 $(PYTEST) -n $(TEST_JOBS) --dist loadgroup --certify -m certify \
+	@CKRULES_REQUIRE_TOOLCHAIN=1 $(PYTEST) -n $(TEST_JOBS) --dist loadfile --certify -m certify \
 	  $(TEST_ARGS)
 
 lint: $(VENV)/.dev

@@ -54,27 +54,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-#: Modules whose tests use the same compiled kernels, and stay with one worker.
-_SHARING = ("compiling/test_kernels.py", "device/test_cpu.py", "device/test_sums.py",
-            "device/test_commands.py")  # fmt: skip
-
-
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of this name
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the rest of the compiler's proof to `make certify`, and begins with what compiles.
 
-    With ``--dist loadgroup`` a module's tests go to one worker: what they share is made once, and
+    With ``--dist loadfile`` a module's tests go to one worker: what they share is made once, and
     the other worker does not wait for the same kernel.
     """
     if not config.getoption("--certify"):
         rest = [item for item in items if item.get_closest_marker("certify")]
         config.hook.pytest_deselected(items=rest)
         items[:] = [item for item in items if not item.get_closest_marker("certify")]
-    if getattr(config.option, "loadgroup", False):  # in a worker of xdist
-        for item in items:
-            place = item.path.as_posix()
-            group = "kernels" if place.endswith(_SHARING) else item.path.stem
-            item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.get_closest_marker("toolchain") is None)
 
 
