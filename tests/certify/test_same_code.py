@@ -34,6 +34,7 @@ def test_pairs_are_legal_and_change_what_their_claims_are_about() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_sets_agree_and_a_set_that_nobody_claims_does_not() -> None:
     require_toolchain()
     books = Books("2025.11")
