@@ -26,6 +26,9 @@ Writers = NDArray[np.int32]
 _LANES = 1 << 14
 """Threads that run together: enough for long arrays, few enough for the caches."""
 
+_SURE = 300
+"""Instructions that a wave runs at least, as a rule."""
+
 _SCHEDULES = 4
 """Random orders of blocks that wait for each other: one alone shows a race too seldom."""
 
@@ -147,6 +150,11 @@ def _once(
     size = max(1, min(_LANES // launch.threads, -(-len(ordered) // processes)))
     groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
     jobs = min(processes, len(groups))
+    if jobs > 1:
+        # Made here, native code is made once for all processes.
+        program, waves = launch.program, len(groups) * launch.waves
+        program.worked(waves * min(_SURE, len(program.instructions)))
+        program.native(launch.kernel.descriptor.wave_size)
     if jobs == 1:
         writers = np.zeros((memory.top >> 1) + 1, np.int32)
         shared = Shared(memory, writers)

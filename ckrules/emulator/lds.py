@@ -64,22 +64,22 @@ class Lds:
     watch: BankWatch | None = None
     epoch: int = 1
     bytes: NDArray[np.uint8] = field(init=False)
-    _written: NDArray[np.int32] = field(init=False)
-    _read: NDArray[np.int32] = field(init=False)
+    written: NDArray[np.int32] = field(init=False)
+    read: NDArray[np.int32] = field(init=False)
     _atomic: NDArray[np.int32] = field(init=False)
     """In which epoch parts were last written by atomics."""
-    _atomics: bool = False
-    _alike: bool = True
+    atomics: bool = False
+    alike: bool = True
     """Whether all blocks touched the same parts so far: one row then stands for all."""
 
     def __post_init__(self) -> None:
-        self._stride = -(-self.size // 16) * 16 + 16
-        self.bytes = np.full((self.blocks, self._stride), self.fill, np.uint8)
+        self.stride = -(-self.size // 16) * 16 + 16
+        self.bytes = np.full((self.blocks, self.stride), self.fill, np.uint8)
         self._words = self.bytes.view(np.uint32)
         self._every = np.arange(self.blocks)
-        parts = self._stride // self.unit
-        self._written = np.zeros((1, parts), np.int32)
-        self._read = np.zeros((1, parts), np.int32)
+        parts = self.stride // self.unit
+        self.written = np.zeros((1, parts), np.int32)
+        self.read = np.zeros((1, parts), np.int32)
         self._atomic = np.zeros((self.blocks, parts), np.int32)
 
     def load(
@@ -99,13 +99,13 @@ class Lds:
         touched = [Touch(rows, units, writes=False)]
         if not len(rows):
             return result, touched
-        stamps = self._written[rows[:, None], units]
+        stamps = self.written[rows[:, None], units]
         mine = self.epoch * _WAVES + c.wave
         if (stamps == 0).any():
             self._tell(FaultKind.LDS_UNWRITTEN, c, where, places, (stamps == 0).any(axis=1))
         # Who reads what several waves have written alike is one of them, as far as is known here.
         alike = stamps % _WAVES == _MANY
-        if self._atomics:
+        if self.atomics:
             alike &= self._atomic[rows[:, None], units] != self.epoch
         bad = self._by_others(stamps, mine) & ~alike
         if bad.any():
@@ -118,7 +118,7 @@ class Lds:
         self, c: Cohort, own: _Shared, size: int
     ) -> tuple[NDArray[np.uint32], list[Touch]] | None:
         """`load` of all blocks; None, and nothing done, where there may be a fault."""
-        stamps = self._written[0, own.units]
+        stamps = self.written[0, own.units]
         mine = self.epoch * _WAVES + c.wave
         if not stamps.all() or (self._by_others(stamps, mine) & (stamps % _WAVES != _MANY)).any():
             return None
@@ -158,11 +158,11 @@ class Lds:
             return touched
         mine = self.epoch * _WAVES + c.wave
         at = rows[:, None], units
-        if self._atomics:
+        if self.atomics:
             self._atomic[at] = 0
         values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))[where]
         each = np.ascontiguousarray(values).view(np.uint8)[:, :size]
-        written, read = self._written[at], self._read[at]
+        written, read = self.written[at], self.read[at]
         alike, seen = self._by_others(written, mine), self._by_others(read, mine)
         if alike.any() or seen.any():
             differs = self._differs(rows, places, each)
@@ -170,9 +170,9 @@ class Lds:
                 bad = others.any(axis=1) & differs
                 if bad.any():
                     self._tell(FaultKind.LDS_RACE, c, where, places, bad, stamps, "writes after")
-            self._written[at] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
+            self.written[at] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
         else:
-            self._written[at] = mine
+            self.written[at] = mine
         if size >= 4 and not (places & 3).any():
             words = (places >> 2)[:, None] + np.arange(size // 4)
             self.bytes.view(np.uint32)[rows[:, None], words] = values
@@ -184,7 +184,7 @@ class Lds:
         self, c: Cohort, own: _Shared, data: NDArray[np.uint32], size: int
     ) -> list[Touch] | None:
         """`store` of all blocks; None, and nothing done, where there may be a fault."""
-        written, read = self._written[0, own.units], self._read[0, own.units]
+        written, read = self.written[0, own.units], self.read[0, own.units]
         mine = self.epoch * _WAVES + c.wave
         alike = self._by_others(written, mine)
         values = np.broadcast_to(data, (*c.exec.shape, data.shape[-1]))
@@ -202,13 +202,13 @@ class Lds:
             some = others.any(axis=1)
             if (there[:, at[some]] != each[:, some]).any():
                 return None
-        self._written[0, own.units] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
+        self.written[0, own.units] = np.where(alike, self.epoch * _WAVES + _MANY, mine)
         there[:, at] = each
         return [Touch(None, own.units, writes=True)]
 
     def _shared(self, c: Cohort, address: Numbers, size: int) -> _Shared | None:
         """An access as one of all blocks; otherwise each block has a row of its own from now on."""
-        if not self._alike:
+        if not self.alike:
             return None
         places, active = np.broadcast_to(address, c.exec.shape), c.exec[0]
         if (
@@ -225,12 +225,23 @@ class Lds:
         self._part()
         return None
 
+    def touched_at(
+        self, slots: Numbers, places: NDArray[np.int32], size: int, *, writes: bool
+    ) -> Touch:
+        """What an access left behind at offsets, (block, lane), negative of lanes without one."""
+        if self.alike:
+            row = places[0][places[0] >= 0].astype(np.int64)
+            return Touch(None, self._touched(row, size), writes)
+        where = (places >= 0).nonzero()
+        units = self._touched(places[where].astype(np.int64), size)
+        return Touch(slots[where[0]], units, writes)
+
     def _part(self) -> None:
         """Gives each block a row of its own."""
-        if self._alike:
-            self._alike = False
-            self._written = np.repeat(self._written, self.blocks, axis=0)
-            self._read = np.repeat(self._read, self.blocks, axis=0)
+        if self.alike:
+            self.alike = False
+            self.written = np.repeat(self.written, self.blocks, axis=0)
+            self.read = np.repeat(self.read, self.blocks, axis=0)
 
     def _watched(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> None:
         if self.watch is not None:
@@ -278,7 +289,7 @@ class Lds:
     ) -> None:
         units = self._touched(places, 4)
         at, mine = (rows[:, None], units), self.epoch * _WAVES + c.wave
-        written, read, atomic = self._written[at], self._read[at], self._atomic[at] == self.epoch
+        written, read, atomic = self.written[at], self.read[at], self._atomic[at] == self.epoch
         if (written == 0).any():
             self._tell(FaultKind.LDS_UNWRITTEN, c, where, places, (written == 0).any(axis=1))
         for stamps, bad in (
@@ -290,8 +301,8 @@ class Lds:
                 word = "an atomic after"
                 self._tell(FaultKind.LDS_RACE, c, where, places, some, stamps, word)
         several = atomic & self._by_others(written, mine)
-        self._written[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
-        self._atomic[at], self._atomics = self.epoch, True
+        self.written[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
+        self._atomic[at], self.atomics = self.epoch, True
 
     def touch(
         self, c: Cohort, address: Numbers, size: int, *, writes: bool, atomic: bool = False
@@ -310,13 +321,13 @@ class Lds:
             if each.rows is not None:
                 own = np.isin(each.rows, c.slots)
                 at = each.rows[own][:, None], each.units[own]
-            elif self._alike:
+            elif self.alike:
                 at = 0, each.units
             else:
                 at = c.slots[:, None], each.units.ravel()
             if each.writes:
-                self._written[at] = mine
-                if self._atomics:
+                self.written[at] = mine
+                if self.atomics:
                     self._atomic[at] = self.epoch if each.atomic else 0
             else:
                 self._note_read(at, mine)
@@ -337,9 +348,9 @@ class Lds:
         return (places // self.unit)[:, None] + np.arange(count)
 
     def _note_read(self, at: tuple[Numbers | int, Numbers], mine: int) -> None:
-        before = self._read[at]
+        before = self.read[at]
         several = (before // _WAVES == self.epoch) & (before != mine)
-        self._read[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
+        self.read[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
 
     def _gather(self, rows: Numbers, places: Numbers, size: int) -> NDArray[np.uint32]:
         if size >= 4:

@@ -16,6 +16,7 @@ from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.kinds import Values
 from ckrules.emulator.lds import Lds
 from ckrules.emulator.memory import BASE, Memory
+from ckrules.emulator.native.drive import Driver
 from ckrules.emulator.ops.global_ import read_parts
 from ckrules.emulator.program import Program
 from ckrules.emulator.wave import Cohort, Mask, Places, State
@@ -83,9 +84,12 @@ class Chunk:
     faults: dict[FaultKind, Fault] = field(default_factory=dict)
     steps: int = 0
     """Wave instructions so far."""
+    native_steps: int = 0
+    """Those of them that native code has run."""
     cohorts: list[Cohort] = field(default_factory=list)
     current: int = 0
     """The instruction under way."""
+    _driver: Driver | None = None
 
     def __post_init__(self) -> None:
         self.ended = np.zeros((self.waves, len(self.blocks)), bool)
@@ -147,11 +151,7 @@ class Chunk:
                 return old
             reachable = places.there & ~self.memory.outside(places.offsets, 4)
             for block, lane in np.argwhere(reachable.all(axis=2)):
-                where = Places(
-                    places.offsets[block : block + 1, lane : lane + 1],
-                    places.there[block : block + 1, lane : lane + 1],
-                )
-                offsets = where.offsets[0, 0]
+                offsets = places.offsets[block, lane]
                 before = self.memory.gather(offsets, 4)[:, 0]
                 old[block, lane] = before
                 after = np.ascontiguousarray(
@@ -209,8 +209,16 @@ class Chunk:
         meeting = {o.pc for o in self.cohorts if o is not c and _may_join(o, c)}
         count = len(c.slots)
         done = 0
+        driver = self._native()
+        near = _marked(meeting, len(instructions)) if driver and meeting else None
         with np.errstate(all="ignore"):
             while True:
+                if driver and not c.signalled:
+                    ran, stuck = driver.run(c, burst - done, near)
+                    done += ran
+                    self.native_steps += ran * count
+                    if not stuck:
+                        break
                 self.current = number = c.pc
                 instruction = instructions[number]
                 if c.pending and not c.pending.isdisjoint(instruction.touched):
@@ -223,6 +231,7 @@ class Chunk:
                 if c.pc in meeting or done >= burst:
                     break
         self.steps += done * count
+        self.program.worked(done)
         c.turn += done
         c.spent += done
         if c.state is State.ENDED:
@@ -232,6 +241,13 @@ class Chunk:
             raise EmulatorError(f"a wave did not end within {self.limit:,} instructions")
         if c.pc in meeting:
             self._join(c)
+
+    def _native(self) -> Driver | None:
+        """What runs native code, if there is some and nobody watches the LDS."""
+        if self._driver is None and self.lds.watch is None:
+            native = self.program.native(self.cohorts[0].lanes)
+            self._driver = Driver(self, native) if native else None
+        return self._driver
 
     def _join(self, c: Cohort) -> None:
         for other in self.cohorts:
@@ -312,6 +328,12 @@ class Chunk:
                 kept.append(c)
             else:
                 self.cohorts.remove(c)
+
+
+def _marked(places: set[int], count: int) -> NDArray[np.uint8]:
+    found = np.zeros(count + 1, np.uint8)
+    found[list(places)] = 1
+    return found
 
 
 def who(number: int, waves: int) -> str:

@@ -42,8 +42,8 @@ class Memory:
             raise EmulatorError(f"no {self.capacity:,} bytes of address space: {error}") from None
         self.bytes: NDArray[np.uint8] = np.frombuffer(self._map, dtype=np.uint8)
         self.words: NDArray[np.uint32] = self.bytes.view(np.uint32)
-        self._starts = np.zeros(0, np.int64)
-        self._ends = np.zeros(0, np.int64)
+        self.starts = np.zeros(0, np.int64)
+        self.ends = np.zeros(0, np.int64)
 
     @property
     def top(self) -> int:
@@ -70,10 +70,15 @@ class Memory:
             self._top = last + -(-self._ranges[last] // _ALIGN) * _ALIGN + _ALIGN
         self._index()
 
+    def adopt(self, other: Memory) -> None:
+        """Takes over which ranges another memory has given out."""
+        self._ranges, self._top = dict(other._ranges), other._top
+        self._index()
+
     def _index(self) -> None:
         order = sorted(self._ranges)
-        self._starts = np.array(order, np.int64)
-        self._ends = np.array([s + self._ranges[s] for s in order], np.int64)
+        self.starts = np.array(order, np.int64)
+        self.ends = np.array([s + self._ranges[s] for s in order], np.int64)
 
     def write(self, address: int, data: bytes) -> None:
         """Stores bytes."""
@@ -92,10 +97,10 @@ class Memory:
 
     def outside(self, offsets: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
         """Which accesses of so many bytes, at offsets from `BASE`, leave the ranges."""
-        if not len(self._starts):
+        if not len(self.starts):
             return np.ones(offsets.shape, bool)
-        at = np.searchsorted(self._starts, offsets, side="right") - 1
-        found: NDArray[np.bool_] = (at < 0) | (offsets + size > self._ends[at])
+        at = np.searchsorted(self.starts, offsets, side="right") - 1
+        found: NDArray[np.bool_] = (at < 0) | (offsets + size > self.ends[at])
         return found
 
     def gather(self, offsets: NDArray[np.int64], size: int) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckrules.emulator import modifiers
@@ -11,6 +11,8 @@ from ckrules.emulator.disassembly import Line, disassemble
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.image import Image, parse
 from ckrules.emulator.instruction import Decoded, InOrder, Instruction, Run, Target
+from ckrules.emulator.native.drive import Native, native_of
+from ckrules.emulator.native.library import compiler
 from ckrules.emulator.operands import BASES, Operands
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
@@ -40,6 +42,8 @@ _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("matrix", sparse.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip
+_WORTH = 5000
+"""Instructions of cohorts from which on native code is worth its making."""
 _ENCODINGS = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
 
 
@@ -56,6 +60,22 @@ class Program:
     accumulators: int
     lds_unit: int
     """Bytes of the smallest access to LDS."""
+    natives: dict[int, Native | None] = field(default_factory=dict)
+    work: list[int] = field(default_factory=lambda: [0])
+    """Instructions of cohorts that were run, or are sure to be."""
+
+    def worked(self, steps: int) -> None:
+        """Counts instructions of cohorts."""
+        self.work[0] += steps
+
+    def native(self, lanes: int) -> Native | None:
+        """Native code for waves of so many lanes; None before there was `_WORTH` to do."""
+        if lanes not in self.natives:
+            if self.work[0] < _WORTH or compiler() is None:
+                return None
+            found = native_of([self.instructions], lanes)
+            self.natives[lanes] = found[0] if found else None
+        return self.natives[lanes]
 
 
 def load(code: bytes, objdump: Path) -> Program:

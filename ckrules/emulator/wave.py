@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +36,37 @@ class State(Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
     """Where the lanes of a wave access memory."""
 
-    offsets: NDArray[np.int64]
-    """From `BASE`, of lanes that access at all; of dwords or smaller parts: (block, lane, part)."""
-    there: Mask
-    """(block, lane, part): inside of the buffer and active."""
+    start: NDArray[np.int64]
+    """The first byte, from `BASE`: (block, lane)."""
+    room: NDArray[np.int64]
+    """How many bytes from there on are inside of the buffer: (block, lane)."""
+    active: Mask
+    """Lanes that access at all."""
+    size: int
+    """Bytes of the access."""
     private: bool = False
     """Whether the offsets are into each lane's own memory."""
     shared: bool = False
     """Whether the offsets are into the LDS of each block."""
+
+    @cached_property
+    def _parts(self) -> NDArray[np.int64]:
+        return np.arange(0, max(self.size, 1), min(max(self.size, 1), 4))
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """From `BASE`, of dwords or smaller parts: (block, lane, part)."""
+        return self.start[..., None] + self._parts
+
+    @cached_property
+    def there(self) -> Mask:
+        """(block, lane, part): inside of the buffer and active."""
+        inside = self._parts + min(self.size, 4) <= self.room[..., None]
+        return np.asarray(inside & self.active[..., None])
 
 
 class LocalMemory(Protocol):
@@ -139,6 +159,8 @@ class Cohort:
     """Instructions since all waves were given a turn."""
     spent: int = 0
     """Instructions since the last barrier."""
+    native: ClassVar[Any] = None
+    """Where C is made of an instruction: what notes its accesses to memory."""
 
     def __post_init__(self) -> None:
         self.refresh()
@@ -194,9 +216,11 @@ class Cohort:
 
     def _some(self, where: Mask) -> Cohort:
         return Cohort(
-            self.chunk, self.wave, self.slots[where], self.v[:, where], self.a[:, where],
-            self.s[:, where], self.scc[where], self.scratch[where], self.pc, self.state,
-            self.signalled, set(self.pending), {k: deque(q) for k, q in self.queues.items()},
+            self.chunk, self.wave, self.slots[where],
+            np.ascontiguousarray(self.v[:, where]), np.ascontiguousarray(self.a[:, where]),
+            np.ascontiguousarray(self.s[:, where]), self.scc[where], self.scratch[where],
+            self.pc, self.state, self.signalled, set(self.pending),
+            {k: deque(q) for k, q in self.queues.items()},
         )  # fmt: skip
 
     def join(self, other: Cohort) -> bool:

@@ -97,6 +97,6 @@ def test_one_row_stands_for_all_until_blocks_differ() -> None:
     place = np.broadcast_to(4 * np.arange(LANES), (BLOCKS, LANES))
     data = np.ones((BLOCKS, LANES, 1), np.uint32)
     lds.store(Wave(0), place, data, 4)  # type: ignore[arg-type]
-    assert lds._written.shape[0] == 1
+    assert lds.written.shape[0] == 1
     lds.store(Wave(0), place + 4 * np.arange(BLOCKS)[:, None], data, 4)  # type: ignore[arg-type]
-    assert lds._written.shape[0] == BLOCKS
+    assert lds.written.shape[0] == BLOCKS

@@ -19,7 +19,7 @@ def bench(text: str, arch: str = "gfx942") -> Bench:
     """A bench whose LDS holds `DATA`, all written."""
     b = Bench(text, arch=arch, lds=2048)
     b.chunk.lds.bytes[0, :2048] = DATA
-    b.chunk.lds._written[:] = 1
+    b.chunk.lds.written[:] = 1
     return b
 
 
@@ -265,7 +265,7 @@ def test_a_negative_base_takes_an_offset(text: str) -> None:
     """LLVM folds offsets into accesses whose base is below zero, so that the sum has 32 bits."""
     b = Bench(text, lds=256)
     b.chunk.lds.bytes[0, :256] = np.arange(256, dtype=np.uint8)
-    b.chunk.lds._written[:] = 1
+    b.chunk.lds.written[:] = 1
     b.v(0, (4 * (LANE % 8) - 32).astype(np.int32).view(np.uint32)).run()
     assert (b.get(1)[0] & 0xFF == 4 * (LANE % 8)).all()
     assert not b.faults
@@ -278,7 +278,7 @@ def several(text: str) -> Bench:
     """Two waves of a program with a dword of LDS that was written before."""
     b = Bench(ATOMIC + text, waves=2, lds=64)
     b.chunk.lds.bytes[:] = 0
-    b.chunk.lds._written[:] = 1
+    b.chunk.lds.written[:] = 1
     return b.run()
 
 

@@ -15,7 +15,7 @@ def run(text: str, arch: str = "gfx942") -> Bench:
     b = Bench(text, arch=arch, lds=1024)
     address = b.memory.allocate(4096)
     b.s(0, address & 0xFFFFFFFF, address >> 32).s(4, address & 0xFFFFFFFF, address >> 32, 4096, 0)
-    b.chunk.lds._written[:] = 1
+    b.chunk.lds.written[:] = 1
     return b.run()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.emulator.disassembly import Line
-from ckrules.emulator.errors import Fault, FaultKind
+from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
 from ckrules.emulator.image import Image
 from ckrules.emulator.instruction import Instruction, Target
 from ckrules.emulator.kinds import Values
@@ -55,6 +55,7 @@ class Bench:
         self.chunk = Chunk(
             program, shared, 0, blocks, np.arange(self.blocks), waves=self.waves, limit=10_000
         )
+        program.natives[self.lanes] = None  # by numpy alone, unless a test says otherwise
         self.chunk.lds = Lds(self.blocks, self.lds, program.lds_unit, self.chunk.report)
         for wave in range(self.waves):
             shape = (VECTORS, self.blocks, self.lanes)
@@ -105,7 +106,17 @@ class Bench:
 
     def run(self, order: Order = Order.FORWARD) -> Bench:
         """Runs all waves to their end."""
-        self.chunk.run(order)
+        if RUNS is None:
+            self.chunk.run(order)
+            return self
+        before, error = State.of(self), ""
+        try:
+            self.chunk.run(order)
+        except EmulatorError as caught:
+            error = str(caught)
+            raise
+        finally:
+            RUNS.append(Ran(self, order, before, State.of(self), error))
         return self
 
     def get(self, register: int, dtype: object = np.uint32, *, file: str = "v") -> Values:
@@ -124,6 +135,78 @@ class Bench:
     def bits(self, register: int) -> NDArray[np.bool_]:
         """A mask of lanes of the first wave."""
         return self.wave.mask(register)
+
+
+@dataclass
+class State:
+    """What a run may change: registers that are not zero, LDS, memory, faults."""
+
+    registers: dict[tuple[int, str, int], bytes]
+    others: dict[str, bytes]
+    faults: dict[FaultKind, str]
+
+    @classmethod
+    def of(cls, bench: Bench) -> State:
+        """The state of a bench."""
+        registers, lds = {}, bench.chunk.lds
+        for number, c in enumerate(bench.cohorts):
+            for file in ("v", "a", "s"):
+                values = getattr(c, file)
+                for i in np.flatnonzero(values.any(axis=tuple(range(1, values.ndim)))):
+                    registers[number, file, int(i)] = values[i].tobytes()
+            registers[number, "scc", 0] = c.scc.tobytes()
+            registers[number, "scratch", 0] = c.scratch.tobytes()
+        memory = bench.memory
+        written, read = (
+            np.broadcast_to(stamps, (bench.blocks, stamps.shape[1]))
+            for stamps in (lds.written, lds.read)
+        )
+        others = {
+            "lds": lds.bytes.tobytes(), "written": written.tobytes(), "read": read.tobytes(),
+            "memory": memory.bytes[: memory.top].tobytes(),
+            "writers": bench.chunk.shared.writers[: memory.top].tobytes(),
+        }  # fmt: skip
+        return cls(registers, others, {k: str(f) for k, f in bench.faults.items()})
+
+    def restore(self, bench: Bench, memory: Memory) -> None:
+        """Gives a fresh bench this state."""
+        lds, shared = bench.chunk.lds, bench.chunk.shared
+        for number, c in enumerate(bench.cohorts):
+            for file in ("v", "a", "s", "scc", "scratch"):
+                values = getattr(c, file)
+                values[...] = 0
+                for (of, name, i), data in self.registers.items():
+                    if (of, name) == (number, file):
+                        target = values if file in ("scc", "scratch") else values[i]
+                        target[...] = np.frombuffer(data, values.dtype).reshape(target.shape)
+            c.refresh()
+        lds.bytes[...] = np.frombuffer(self.others["lds"], np.uint8).reshape(lds.bytes.shape)
+        stamps = [
+            np.frombuffer(self.others[name], np.int32).reshape(bench.blocks, -1).copy()
+            for name in ("written", "read")
+        ]
+        lds.alike = all((each == each[0]).all() for each in stamps)
+        lds.written, lds.read = (each[:1] if lds.alike else each for each in stamps)
+        bench.memory.adopt(memory)
+        data = np.frombuffer(self.others["memory"], np.uint8)
+        bench.memory.bytes[: len(data)] = data
+        writers = np.frombuffer(self.others["writers"], np.int32)
+        shared.writers[: len(writers)] = writers
+
+
+@dataclass
+class Ran:
+    """One run of a bench by numpy."""
+
+    bench: Bench
+    order: Order
+    before: State
+    after: State
+    error: str
+
+
+RUNS: list[Ran] | None = None
+"""Runs so far, where they are kept to be done again by native code."""
 
 
 def dwords(values: Values) -> Words:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded
-from ckrules.emulator.kinds import U32, U64, raw, scalar_get, vector_get
+from ckrules.emulator.kinds import U32, U64, Values, raw, scalar_get, vector_get
 from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.wave import Cohort, Places
@@ -25,7 +25,7 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
     resource, soffset = items[-2], scalar_get(items[-1], U32)
     vaddr = items[0] if len(items) == 3 and items[0].file == "v" else None
     flags = d.operands.flags
-    step, base = d.operands.number("offset"), resource.index
+    step, base = np.array([d.operands.number("offset")], np.int64), resource.index
     offen, idxen = "offen" in flags, "idxen" in flags
     if "addr64" in flags:
         raise UnknownInstructionError(f"{d.line}: addr64")
@@ -35,28 +35,23 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
         address = ((high & np.uint64(0xFFFF)) << np.uint64(32)) | low
         stride = ((c.s[base + 1] >> np.uint32(16)) & np.uint32(0x3FFF)).astype(np.int64)
         records, soff = c.s[base + 2].astype(np.int64), soffset(c).astype(np.int64)
-        zero = np.zeros(c.exec.shape, np.int64)
-        index = zero + (raw(c, "v", vaddr.index) if idxen and vaddr else 0)
+        index = raw(c, "v", vaddr.index) if idxen and vaddr else np.zeros(1, np.uint32)
         column = vaddr.index + idxen if vaddr else 0
         # Lane and constant are added as 32 bits: compilers move a constant out of a sum whose rest
         # is negative.
-        offset = (zero + step + (raw(c, "v", column) if offen else 0)) & 0xFFFFFFFF
-        parts = np.arange(0, max(size, 1), 4 if size >= 4 else size)
-        private = bool((address >= SCRATCH_BASE).all() and (address < BASE).all())
-        if private:
-            place = (offset + soff[:, None])[..., None] + parts
-            return Places(place, np.broadcast_to(c.exec[..., None], place.shape), private=True)
+        lane = raw(c, "v", column) if offen else np.zeros(1, np.uint32)
+        offset = np.broadcast_to((step + lane) & np.int64(0xFFFFFFFF), c.exec.shape)
+        if ((address >= np.uint64(SCRATCH_BASE)) & (address < np.uint64(BASE))).any():
+            start = offset + soff[:, None]
+            return Places(start, np.full(start.shape, size), c.exec, size, private=True)
         # Each dword is checked on its own, without wrapping again; the scalar offset does not count
         # (LLVM: IntrinsicsAMDGPU.td, "excluded from bounds checking"; relaxed OOB mode).
         if idxen and stride.any():
-            reach = offset[..., None] + parts + min(size, 4)
-            inside = (index < records[:, None])[..., None] & (reach <= stride[:, None, None])
+            room = np.where(index < records[:, None], stride[:, None] - offset, 0)
         else:
-            reach = offset[..., None] + parts + min(size, 4)
-            inside = reach <= records[:, None, None]
+            room = records[:, None] - offset
         linear = offset + index * stride[:, None] + soff[:, None]
-        place = (address.astype(np.int64)[:, None] - BASE + linear)[..., None] + parts
-        return Places(place, inside & c.exec[..., None])
+        return Places(address.astype(np.int64)[:, None] - BASE + linear, room, c.exec, size)
 
     return where
 
@@ -65,7 +60,7 @@ def _global(d: Decoded, items: list[Operand]) -> Where:
     """Addresses in a pair of registers, or a scalar pair and an offset of 32 bits a lane."""
     vaddr = next((op for op in items if op.file == "v"), None)
     saddr = next((op for op in items[1:] if op.file == "s" and op.count == 2), None)
-    step = d.operands.number("offset")
+    step = np.array([d.operands.number("offset")], np.int64)
     if vaddr is None:
         raise UnknownInstructionError(f"{d.line}: no address")
     if saddr is not None:
@@ -78,19 +73,25 @@ def _global(d: Decoded, items: list[Operand]) -> Where:
             address = scalar(c).astype(np.int64)[:, None] + lane(c).astype(np.int64)
         else:
             address = wide(c).astype(np.int64)
-        parts = np.arange(0, size, 4 if size >= 4 else size)
-        active = address[c.exec]
-        private = bool(active.size and (active >= SCRATCH_BASE).all() and (active < BASE).all())
-        local = (active >= SHARED_BASE) & (active < SHARED_BASE + (1 << 32))
-        shared = bool(local.any())
-        if shared and not local.all():
-            raise UnknownInstructionError(f"{d.line}: addresses of LDS and others at once")
+        private, shared = _elsewhere(d, c, address)
         start = np.int64(SCRATCH_BASE if private else SHARED_BASE if shared else BASE)
-        place = (address + step - start)[..., None] + parts
-        there = np.broadcast_to(c.exec[..., None], place.shape)
-        return Places(place, there, private, shared)
+        room = np.broadcast_to(np.int64(size), c.exec.shape)
+        return Places(address + step - start, room, c.exec, size, private, shared)
 
     return where
+
+
+def _elsewhere(d: Decoded, c: Cohort, address: Values) -> tuple[bool, bool]:
+    """Whether active lanes access their private memory, or LDS."""
+    if not (c.exec & (address >= np.int64(SHARED_BASE)) & (address < np.int64(BASE))).any():
+        return False, False
+    active = address[c.exec]
+    private = bool((active >= SCRATCH_BASE).all() and (active < BASE).all())
+    local = (active >= SHARED_BASE) & (active < SHARED_BASE + (1 << 32))
+    shared = bool(local.any())
+    if shared and not local.all():
+        raise UnknownInstructionError(f"{d.line}: addresses of LDS and others at once")
+    return private, shared
 
 
 def _scratch(d: Decoded, items: list[Operand]) -> Where:
@@ -107,9 +108,7 @@ def _scratch(d: Decoded, items: list[Operand]) -> Where:
             offset = offset + lane(c).astype(np.int64)
         if scalar is not None:
             offset = offset + scalar(c).astype(np.int64)[:, None]
-        parts = np.arange(0, size, 4 if size >= 4 else size)
-        place = offset[..., None] + parts
-        return Places(place, np.broadcast_to(c.exec[..., None], place.shape), private=True)
+        return Places(offset, np.full(offset.shape, size), c.exec, size, private=True)
 
     return where
 

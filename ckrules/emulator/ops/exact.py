@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.emulator.kinds import Values
+from ckrules.emulator.native.values import primitive
 
 _ONE = np.int64(1)
 
 
+@primitive("fused")
 def fused(a: Values, b: Values, c: Values) -> Values:
     """``a * b + c`` with one rounding, for fp16, fp32 and fp64.
 
@@ -78,11 +80,13 @@ def _nearest(value: Fraction, addend: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
+@primitive("lesser")
 def lesser(a: Values, b: Values) -> Values:
     """The minimum of reals: a number rather than NaN, and -0 below +0."""
     return _chosen(np.fmin(a, b), a, b, lambda x, y: x | y)
 
 
+@primitive("greater")
 def greater(a: Values, b: Values) -> Values:
     """The maximum of reals: a number rather than NaN, and +0 above -0."""
     return _chosen(np.fmax(a, b), a, b, lambda x, y: x & y)
@@ -130,6 +134,6 @@ def half_towards_zero(a: Values) -> Values:
 
 def bf16_bits(a: Values) -> NDArray[np.uint32]:
     """fp32 as the upper half that is bf16, rounded to nearest even; NaN stays NaN."""
-    bits = np.ascontiguousarray(a).view(np.uint32)
+    bits = a.view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(a), (bits >> np.uint32(16)) | np.uint32(0x40), rounded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -120,28 +121,42 @@ _CONDITIONS: dict[str, Callable[[Cohort], Mask]] = {
 }
 
 
-def _branch(d: Decoded) -> Run:
-    target = _target(d)
-    if d.name == "s_branch":
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A jump to an instruction, always or on a condition of each block."""
 
-        def jump(c: Cohort) -> None:
-            c.pc = target
+    target: int
+    condition: str = ""
+    """One of `_CONDITIONS`; always if empty."""
 
-        return jump
-    condition = _CONDITIONS.get(d.name.removeprefix("s_cbranch_"))
-    if condition is None:
-        raise UnknownInstructionError(f"{d.line}: condition without semantics here")
-
-    def run(c: Cohort) -> None:
-        taken = condition(c)
+    def __call__(self, c: Cohort) -> None:
+        """Takes it, or parts the cohort."""
+        taken = _CONDITIONS[self.condition](c) if self.condition else np.ones(1, bool)
         if taken.all():
-            c.pc = target
+            c.pc = self.target
         elif taken.any():
             other = c.part(taken)
-            other.pc = target
+            other.pc = self.target
             c.chunk.add(other)
 
-    return run
+
+def _branch(d: Decoded) -> Run:
+    condition = "" if d.name == "s_branch" else d.name.removeprefix("s_cbranch_")
+    if condition and condition not in _CONDITIONS:
+        raise UnknownInstructionError(f"{d.line}: condition without semantics here")
+    return Branch(_target(d), condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Waits until no more than so many operations of counters are outstanding."""
+
+    limits: tuple[tuple[str, int], ...]
+
+    def __call__(self, c: Cohort) -> None:
+        """Ends the others."""
+        for counter, left in self.limits:
+            c.wait(counter, left)
 
 
 def _wait_all(d: Decoded) -> Run:
@@ -155,34 +170,19 @@ def _wait_all(d: Decoded) -> Run:
             limits += [(name, 0) for name in _COUNTERS.values()]
         else:
             raise UnknownInstructionError(f"{d.line}: counters in one number")
-
-    def run(c: Cohort) -> None:
-        for counter, left in limits:
-            c.wait(counter, left)
-
-    return run
+    return Wait(tuple(limits))
 
 
 def _wait(d: Decoded, counters: tuple[str, ...]) -> Run:
     left = int(d.operands.items[-1].value)
-
-    def run(c: Cohort) -> None:
-        for counter in counters:
-            c.wait(counter, left)
-
-    return run
+    return Wait(tuple((counter, left) for counter in counters))
 
 
 def _wait_two(d: Decoded) -> Run:
     """Loads (or stores) in bits 8 to 13, LDS in bits 0 to 5."""
     number = int(d.operands.items[0].value)
     first = "load" if "load" in d.name else "store"
-
-    def run(c: Cohort) -> None:
-        c.wait(first, number >> 8 & 63)
-        c.wait("ds", number & 63)
-
-    return run
+    return Wait(((first, number >> 8 & 63), ("ds", number & 63)))
 
 
 def _barrier(c: Cohort) -> None:

@@ -94,8 +94,11 @@ def _in_order(d: Decoded, unit: str) -> bool:
 
 def read_parts(c: Cohort, places: Places, size: int) -> Values:
     """What is at places: (block, lane, dword), zero where nothing may be read."""
+    if c.native is not None:
+        traced: Values = c.native.read_parts(places, size)
+        return traced
     if places.shared:
-        return c.chunk.lds.load(c, places.offsets[..., 0], size)[0]
+        return c.chunk.lds.load(c, places.start, size)[0]
     unit = 4 if size >= 4 else size
     result = np.zeros(places.offsets.shape, np.uint32)
     if places.private:
@@ -141,8 +144,11 @@ def _reported(c: Cohort, places: Places, unit: int) -> Mask:
 
 def write_parts(c: Cohort, places: Places, data: Values, size: int) -> None:
     """Stores dwords or smaller parts at places."""
+    if c.native is not None:
+        c.native.write_parts(places, data, size)
+        return
     if places.shared:
-        c.chunk.lds.store(c, places.offsets[..., 0], data, size)
+        c.chunk.lds.store(c, places.start, data, size)
         return
     unit = 4 if size >= 4 else size
     data = np.broadcast_to(data, places.offsets.shape)
@@ -209,7 +215,7 @@ def _stamp(c: Cohort, places: Places, size: int, *, writes: bool) -> Any:
     """What to mark again if a barrier comes before the wait, where LDS was accessed."""
     if not places.shared:
         return None
-    return c.chunk.lds.touch(c, places.offsets[..., 0], size, writes=writes)
+    return c.chunk.lds.touch(c, places.start, size, writes=writes)
 
 
 def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> Run:
@@ -288,7 +294,22 @@ def _scalar_load(d: Decoded, hit: re.Match[str]) -> Run:
     put = [scalar_put(Operand("s", target.index + i), U32) for i in range(target.count)]
 
     def run(c: Cohort) -> None:
-        place, there = where(c)
+        if c.native is not None:
+            words = c.native.trace.scalar_access(*where(c), size, buffer=buffer)
+        else:
+            data = read(c)
+            words = [data[:, i] for i in range(len(put))]
+        for word, each in zip(words, put, strict=True):
+            if hit[3] == "i":
+                sign = np.uint32(1 << (8 * size - 1))
+                word = (word ^ sign) - sign
+            each(c, word)
+        c.issue(counter, Outstanding(loaded, ordered=False))
+
+    def read(c: Cohort) -> Values:
+        start, room = where(c)
+        parts = np.arange(0, size, 4)
+        place, there = start[:, None] + parts, parts + min(size, 4) <= room[:, None]
         memory, unit = c.chunk.memory, min(size, 4)
         outside = there & memory.outside(place, unit)
         # What is loaded beyond the end of an allocation may be there only to fill the registers.
@@ -300,20 +321,15 @@ def _scalar_load(d: Decoded, hit: re.Match[str]) -> Run:
         data = np.zeros(place.shape, np.uint32)
         good = there & ~memory.outside(place, unit)
         data[good] = memory.gather(place[good], unit)[..., 0]
-        if hit[3] == "i":
-            sign = np.uint32(1 << (8 * size - 1))
-            data = (data ^ sign) - sign
-        for i, each in enumerate(put):
-            each(c, data[:, i])
-        c.issue(counter, Outstanding(loaded, ordered=False))
+        return data
 
     return run
 
 
 def _scalar_places(
     d: Decoded, base: Operand, rest: list[Operand], size: int
-) -> Callable[[Cohort], tuple[Values, Mask]]:
-    """Offsets from `BASE` of each dword, and whether a buffer reaches so far: (block, dword)."""
+) -> Callable[[Cohort], tuple[Values, Values]]:
+    """The offset from `BASE` of each block, and how many bytes there are from there on."""
     step = d.operands.number("offset")
     gets = []
     for op in rest:
@@ -323,19 +339,18 @@ def _scalar_places(
             gets.append(scalar_get(op, U32))
     buffer = d.name.startswith("s_buffer")
     pair = scalar_get(Operand("s", base.index, 2), U64)
-    parts = np.arange(0, size, 4)
+    least = np.array([step], np.int64)
 
-    def where(c: Cohort) -> tuple[Values, Mask]:
-        offset = np.full(c.slots.shape, step, np.int64)
+    def where(c: Cohort) -> tuple[Values, Values]:
+        offset = np.broadcast_to(least, c.slots.shape)
         for get in gets:
             offset = offset + get(c).astype(np.int64)
-        address = (pair(c) & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64) - BASE
+        address = (pair(c) & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64) - np.int64(BASE)
         if size >= 4:
             address, offset = address & ~np.int64(3), offset & ~np.int64(3)
-        there = np.ones((len(offset), len(parts)), bool)
+        room = np.broadcast_to(np.int64(size), c.slots.shape)
         if buffer:
-            records = c.s[base.index + 2].astype(np.int64)
-            there = offset[:, None] + parts + min(size, 4) <= records[:, None]
-        return (address + offset)[:, None] + parts, there
+            room = c.s[base.index + 2].astype(np.int64) - offset
+        return address + offset, room
 
     return where

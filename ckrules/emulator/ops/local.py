@@ -69,7 +69,7 @@ def _address(op: Operand, offset: int) -> Callable[[Cohort], Values]:
     Source: LLVM, AMDGPUDAGToDAGISel::isDSOffsetLegal (a negative base takes an offset).
     """
     get = vector_get(op, U32)
-    step = np.uint32(offset)
+    step = np.array([offset], np.uint32)
     return lambda c: get(c) + step
 
 

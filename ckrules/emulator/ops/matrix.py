@@ -15,6 +15,7 @@ import numpy as np
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, F64, I32, Values
+from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.reals import FORMATS, unpack
 from ckrules.emulator.wave import Cohort
@@ -116,7 +117,7 @@ def _group_lanes(each: Values, blgp: int) -> Values:
 
 
 def place(shape: Shape) -> tuple[Values, Values, Values]:
-    """Product, row and column of each element of the result: arrays over (lane, register)."""
+    """TracedProduct, row and column of each element of the result: arrays over (lane, register)."""
     lane = np.arange(64)[:, None]
     count = shape.m * shape.n * shape.blocks // 64
     register = np.arange(count)[None, :]
@@ -159,7 +160,19 @@ def _mfma(d: Decoded, shape: Shape) -> Run:
     a_count, b_count = shape.parallel(shape.m), shape.parallel(shape.n)
     wide: Any = np.float64 if shape.result == "f64" else np.float32
 
+    plain = not (cbsz or blgp or any(signs)) and shape.result != "f64"
+    where = (product * shape.m + row) * shape.n + column
+
     def run(c: Cohort) -> None:
+        if c.native is not None and plain:
+            words = tuple(
+                -(-n * FORMATS[k].bits // 32) for n, k in ((a_count, shape.a), (b_count, shape.b))
+            )
+            counts = a_count, b_count
+            c.native.trace.matrix(
+                TracedProduct(shape, (a_op, b_op), target, c_op, counts, words, where.T, "f32", 64)
+            )
+            return
         a = _operand(elements(c, a_op, shape.a, a_count), shape.m, shape)
         raw_b = elements(c, b_op, shape.b, b_count)
         if blgp:
@@ -179,11 +192,22 @@ def _mfma(d: Decoded, shape: Shape) -> Run:
             value = accumulator + total[:, product, row, column]
             write(c, target, value.astype(np.int64).astype(np.uint32))
             return
-        total = a.astype(wide) @ b.astype(wide).swapaxes(2, 3)
+        total = summed(a.astype(wide), b.astype(wide))
         value = accumulator + total[:, product, row, column]
         write(c, target, words_of(value.astype(wide)))
 
     return run
+
+
+def summed(a: Values, b: Values) -> Values:
+    """A times the transpose of B: products added one after the other, from the first of K on.
+
+    Libraries for matrix products add in an order of their own, which differs by machine.
+    """
+    total = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
+    for k in range(a.shape[-1]):
+        total += a[..., :, None, k] * b[..., None, :, k]
+    return total
 
 
 def accumulator_of(c: Cohort, op: Operand, count: int, result: str) -> Values:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ckrules.emulator.kinds import I16, I32, I64, U16, U32, U64, Values
+from ckrules.emulator.native.values import primitive
 from ckrules.emulator.ops.rows import Function, Row
 from ckrules.emulator.ops.vector_real import REALS
 
@@ -59,6 +60,7 @@ def bitfield(a: Values, offset: Values, width: Values) -> Values:
     return found
 
 
+@primitive("permuted", np.uint32)
 def permute_bytes(a: Values, b: Values, selector: Values) -> Values:
     """V_PERM_B32: bytes of the pair {a, b}, chosen by the bytes of the selector.
 
@@ -92,6 +94,7 @@ def _permute_alike(a: Values, b: Values, selector: int) -> Values:
     return result
 
 
+@primitive("reversed", np.uint32)
 def reverse_bits(a: Values) -> Values:
     """The bits of a dword in reverse order."""
     bits = np.unpackbits(np.ascontiguousarray(a)[..., None].view(np.uint8), axis=-1)
@@ -111,6 +114,7 @@ def count_bits(a: Values) -> Values:
     return np.bitwise_count(a).astype(np.uint32)
 
 
+@primitive("leading", np.uint32)
 def _first_high(a: Values) -> Values:
     """V_FFBH_U32: leading zeros, -1 of zero."""
     _, exponent = np.frexp(a.astype(np.float64))

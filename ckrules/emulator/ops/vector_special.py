@@ -233,6 +233,9 @@ def _read_first(d: Decoded) -> Run:
     get, put = vector_get(source, U32), scalar_put(target, U32)
 
     def run(c: Cohort) -> None:
+        if c.native is not None:
+            put(c, c.native.trace.of_lane(get(c)))
+            return
         value = np.broadcast_to(get(c), c.exec.shape)
         put(c, value[np.arange(len(value)), first_lane(c)])
 
@@ -244,8 +247,12 @@ def _read_lane(d: Decoded) -> Run:
     get, number, put = vector_get(source, U32), scalar_get(lane, U32), scalar_put(target, U32)
 
     def run(c: Cohort) -> None:
+        at = number(c) & np.uint32(c.lanes - 1)
+        if c.native is not None:
+            put(c, c.native.trace.of_lane(get(c), at))
+            return
         value = np.broadcast_to(get(c), c.exec.shape)
-        put(c, value[np.arange(len(value)), number(c) % c.lanes])
+        put(c, value[np.arange(len(value)), at])
 
     return run
 
@@ -255,8 +262,11 @@ def _write_lane(d: Decoded) -> Run:
     get, number = scalar_get(source, U32), scalar_get(lane, U32)
 
     def run(c: Cohort) -> None:
-        blocks = np.arange(c.exec.shape[0])
-        c.v[target.index][blocks, number(c) % c.lanes] = get(c)
+        at = number(c) & np.uint32(c.lanes - 1)
+        if c.native is not None:
+            c.native.trace.write_lane("v", target.index, at, get(c))
+            return
+        c.v[target.index][np.arange(c.exec.shape[0]), at] = get(c)
 
     return run
 

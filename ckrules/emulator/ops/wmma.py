@@ -12,11 +12,14 @@ import numpy as np
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F16, Values
+from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.matrix import (
+    Shape,
     accumulator_of,
     check_modifiers,
     elements,
+    summed,
     words_of,
     write,
 )  # fmt: skip
@@ -56,12 +59,35 @@ def _wmma(d: Decoded, result: str, k: int, types: list[str]) -> Run:
     clamped = "clamp" in d.operands.flags
     half = d.operands.bits("op_sel", (0, 0, 0))[2]
 
+    held = k // 2 if new else k
+    order = row * 16 + column
+
     def run(c: Cohort) -> None:
+        if c.native is not None:
+            names = [_native_kind(kind, lows[i], highs[i]) for i, kind in enumerate(types)]
+            if result not in ("f32", "i32") or lows[2] or highs[2] or clamped:
+                raise UnknownInstructionError("a product that numpy computes")
+            shape = Shape(16, 16, k, 1, result, names[0], names[1], 32)
+            words = tuple(-(-held * FORMATS[t].bits // 32) for t in types)
+            c.native.trace.matrix(
+                TracedProduct(
+                    shape,
+                    (a_op, b_op),
+                    target,
+                    c_op,
+                    (held, held),
+                    (words[0], words[1]),
+                    order.T,
+                    "f64",
+                    32 if new else 16,
+                )
+            )
+            return
         a, b = (
             signed(read(c, op, kind, k), kind, lows[i], highs[i])
             for i, (op, kind) in enumerate(((a_op, types[0]), (b_op, types[1])))
         )
-        total = (a.astype(np.float64) @ b.astype(np.float64).swapaxes(1, 2))[:, row, column]
+        total = summed(a.astype(np.float64), b.astype(np.float64))[:, row, column]
         if result == "i32":
             before = accumulator_of(c, c_op, 8, "i32")
             write(c, target, whole(before + total.astype(np.int64), clamped))
@@ -72,6 +98,15 @@ def _wmma(d: Decoded, result: str, k: int, types: list[str]) -> Run:
         finish(c, target, value, result, new, half)
 
     return run
+
+
+def _native_kind(kind: str, low: int, high: int) -> str:
+    """The format of elements whose signs native code has; others are numpy's."""
+    if kind == "u8":
+        return "i8" if low else "u8"
+    if low or high or FORMATS[kind].bits < 8:
+        raise UnknownInstructionError("operands that numpy reads")
+    return kind
 
 
 def signed(values: Values, kind: str, low: int, high: int) -> Values:

@@ -1,0 +1,1 @@
+"""Native code made from the meanings of instructions."""

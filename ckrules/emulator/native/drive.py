@@ -1,0 +1,280 @@
+"""Cohorts run by native code, as far as it goes: registers are shared, queues are carried over."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckrules.emulator.instruction import Instruction
+from ckrules.emulator.lds import Touch
+from ckrules.emulator.native.library import compiler, library, source_of
+from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm, traced
+from ckrules.emulator.ops.flow import Branch, Wait
+from ckrules.emulator.wave import Cohort, Outstanding
+
+_COUNTERS, _QUEUE, _SLOTS, _REGISTERS = 12, 512, 64, 3000
+_i64, _pointer = ctypes.c_int64, ctypes.c_void_p
+_NUMPY, _FUNCTION, _BRANCH, _WAIT = range(4)
+_CONDITIONS = {"scc": 0, "vcc": 2, "exec": 4, "": 6}
+
+
+class _Entry(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int32), ("slot", ctypes.c_int32), ("slots", ctypes.c_int32)]
+
+
+class _State(ctypes.Structure):
+    """``ctx`` of ``runtime.h``."""
+
+    _fields_ = [
+        *((name, _i64) for name in ("n", "blocks")),
+        *((name, _pointer) for name in ("v", "a", "s", "scc", "exec")),
+        ("full", _i64),
+        ("lds", _pointer),
+        *(
+            (n, _i64)
+            for n in ("lds_stride", "lds_size", "unit", "parts", "epoch", "wave", "atomics")
+        ),
+        *((n, _pointer) for n in ("written", "read", "slots")),
+        ("alike", _i64),
+        *((n, _pointer) for n in ("memory", "starts", "ends")),
+        ("ranges", _i64),
+        *((n, _pointer) for n in ("writers", "numbers")),
+        ("waves", _i64),
+        *((n, _pointer) for n in ("address", "room", "data", "stamps")),
+        *((n, _i64) for n in ("slot", "fresh")),
+        ("used", _i64 * _SLOTS),
+        *((n, _pointer) for n in ("loaded", "loaded_counts")),
+        ("heads", _i64 * _COUNTERS),
+        ("tails", _i64 * _COUNTERS),
+        ("queue", (_Entry * _QUEUE) * _COUNTERS),
+        *((n, _pointer) for n in ("pending", "unordered")),
+        *((n, _i64) for n in ("done", "why")),
+    ]
+
+
+class _Insn(ctypes.Structure):
+    """``insn`` of ``runtime.h``."""
+
+    _fields_ = [
+        *((n, _pointer) for n in ("fn", "touched")),
+        *((n, _i64) for n in ("kind", "target", "touches", "issues")),
+        *((n, _i64 * 4) for n in ("counter", "value", "stamped")),
+        ("r", _i64 * REGISTERS),
+        ("k", ctypes.c_uint64 * CONSTANTS),
+    ]
+
+
+Kind = tuple[frozenset[int], bool]
+
+
+@dataclass
+class Native:
+    """The native code of a program, for one number of lanes."""
+
+    functions: Any
+    code: Any
+    counters: dict[str, int]
+    kinds: list[Kind]
+    """The operations that instructions issue: registers, and whether in order."""
+    stamps: dict[int, tuple[int, bool]]
+    """By operation: bytes of its accesses to LDS, and whether they write."""
+    numpy_only: list[str]
+    """Mnemonics that native code does not have."""
+    numbers: dict[Kind, int] = field(default_factory=dict)
+    keep: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for i, kind in enumerate(self.kinds):
+            if i not in self.stamps:
+                self.numbers.setdefault(kind, i)
+        self._tables()
+
+    def _tables(self) -> None:
+        lists = [np.array(sorted(loaded) or [0], np.int32) for loaded, _ in self.kinds]
+        self.loaded = np.array([each.ctypes.data for each in lists], np.uint64)
+        self.counts = np.array([len(loaded) for loaded, _ in self.kinds], np.int32)
+        self.unordered = np.array([not ordered for _, ordered in self.kinds], np.int64)
+        self.lists = lists
+
+    def number(self, operation: Outstanding) -> int:
+        """The number of an operation that numpy's part has issued."""
+        kind = operation.registers, operation.ordered
+        if kind not in self.numbers:
+            self.numbers[kind] = len(self.kinds)
+            self.kinds.append(kind)
+            self._tables()
+        return self.numbers[kind]
+
+
+def native_of(programs: Sequence[Sequence[Instruction]], lanes: int) -> Sequence[Native] | None:
+    """Native code for programs, in one library; None if there is no compiler or it fails."""
+    if compiler() is None:
+        return None
+    bodies: dict[str, int] = {"return 0;": 0}
+    shapes = [
+        [None if i.leaves else traced(i.run, lanes) for i in instructions]
+        for instructions in programs
+    ]
+    for shape in (s for each in shapes for s in each if s is not None):
+        bodies.setdefault(shape.body, len(bodies))
+    found = library(source_of(list(bodies), lanes))
+    if found is None:
+        return None
+    found.drive.restype = ctypes.c_long
+    found.drive.argtypes = [_pointer, _pointer, ctypes.c_long, ctypes.c_long, _pointer]
+    table = (_pointer * len(bodies)).in_dll(found, "functions")
+    places = {body: int(table[number] or 0) for body, number in bodies.items()}
+    return [_program(found, p, s, places) for p, s in zip(programs, shapes, strict=True)]
+
+
+def _program(
+    functions: Any,
+    instructions: Sequence[Instruction],
+    shapes: Sequence[NativeForm | None],
+    places: Mapping[str, int],
+) -> Native:
+    code = (_Insn * len(instructions))()
+    native = Native(functions, code, {}, [], {}, [])
+    for i, instruction, shape in zip(code, instructions, shapes, strict=True):
+        touched = np.array(sorted(instruction.touched) or [0], np.int32)
+        native.keep.append(touched)
+        i.touched, i.touches = touched.ctypes.data, len(instruction.touched)
+        if isinstance(instruction.run, Wait):
+            _wait(native, i, instruction.run)
+        elif isinstance(instruction.run, Branch):
+            i.kind, i.target = _BRANCH, instruction.run.target
+            i.value[0] = _condition(instruction.run.condition)
+        elif shape is not None:
+            i.kind, i.fn = _FUNCTION, places[shape.body]
+            _parameters(native, i, shape)
+        else:
+            native.numpy_only.append(instruction.line.mnemonic)
+    native.__post_init__()
+    return native
+
+
+def _condition(word: str) -> int:
+    if word.startswith("scc"):
+        return _CONDITIONS["scc"] + int(word[3])
+    if not word:
+        return _CONDITIONS[""] + 1
+    return _CONDITIONS[word.removesuffix("z").removesuffix("n")] + word.endswith("nz")
+
+
+def _wait(native: Native, i: _Insn, wait: Wait) -> None:
+    if len(wait.limits) > 4:
+        return
+    i.kind, i.issues = _WAIT, len(wait.limits)
+    for k, (counter, left) in enumerate(wait.limits):
+        i.counter[k] = native.counters.setdefault(counter, len(native.counters))
+        i.value[k] = left
+
+
+def _parameters(native: Native, i: _Insn, shape: NativeForm) -> None:
+    for k, register in enumerate(shape.registers):
+        i.r[k] = register
+    for k, bits in enumerate(shape.constants):
+        i.k[k] = bits & (1 << 64) - 1
+    i.issues = len(shape.issues)
+    for k, (counter, loaded, ordered, size) in enumerate(shape.issues):
+        i.counter[k] = native.counters.setdefault(counter, len(native.counters))
+        i.value[k], i.stamped[k] = len(native.kinds), size
+        if size:
+            native.stamps[len(native.kinds)] = size, shape.writes
+        native.kinds.append((loaded, ordered))
+
+
+class Driver:
+    """Runs cohorts of a chunk by native code."""
+
+    def __init__(self, chunk: Any, native: Native) -> None:
+        self.chunk, self.native = chunk, native
+        self.states: dict[int, tuple[_State, list[Any]]] = {}
+        blocks, lanes = len(chunk.blocks), 64
+        self.scratch: list[NDArray[Any]] = [
+            np.zeros((blocks, lanes), np.int64),
+            np.zeros((blocks, lanes), np.int64),
+            np.zeros((8, blocks, lanes), np.uint32),
+        ]
+        self.stamps = np.zeros((_SLOTS, blocks, lanes), np.int32)
+        self.pending = np.zeros(_REGISTERS, np.int32)
+        self.state = _State()
+
+    def run(self, c: Cohort, budget: int, meeting: NDArray[np.uint8] | None) -> tuple[int, bool]:
+        """Instructions that were run from the cohort's on, and whether numpy is to go on."""
+        native, state = self.native, self.state
+        before = {name: list(queue) for name, queue in c.queues.items()}
+        self._enter(c, state, before)
+        c.pc = native.functions.drive(
+            ctypes.addressof(state), native.code, c.pc, budget,
+            meeting.ctypes.data if meeting is not None else None,
+        )  # fmt: skip
+        self._leave(c, state, before)
+        return state.done, bool(state.why)
+
+    def _enter(self, c: Cohort, state: _State, before: dict[str, list[Outstanding]]) -> None:
+        chunk, native = self.chunk, self.native
+        lds, memory = chunk.lds, chunk.memory
+        state.n, state.blocks = len(c.slots), len(chunk.blocks)
+        for name in ("v", "a", "s", "scc", "exec", "slots"):
+            setattr(state, name, getattr(c, name).ctypes.data)
+        state.lds, state.lds_stride, state.lds_size = lds.bytes.ctypes.data, lds.stride, lds.size
+        state.unit, state.parts = lds.unit, lds.written.shape[1]
+        state.epoch, state.wave, state.atomics = lds.epoch, c.wave, lds.atomics
+        state.written, state.read = lds.written.ctypes.data, lds.read.ctypes.data
+        state.alike, state.memory = lds.alike, memory.bytes.ctypes.data
+        state.starts, state.ends = memory.starts.ctypes.data, memory.ends.ctypes.data
+        state.ranges, state.waves = len(memory.starts), chunk.waves
+        state.writers, state.numbers = chunk.shared.writers.ctypes.data, chunk.numbers.ctypes.data
+        state.address, state.room, state.data = (each.ctypes.data for each in self.scratch)
+        state.stamps, state.pending = self.stamps.ctypes.data, self.pending.ctypes.data
+        self.pending[:] = 0
+        ctypes.memset(ctypes.addressof(state) + _State.used.offset, 0, 8 * _SLOTS)
+        for i in range(_COUNTERS):
+            state.heads[i] = state.tails[i] = 0
+        for name, queue in before.items():
+            number = native.counters.setdefault(name, len(native.counters))
+            entries = state.queue[number]
+            state.tails[number] = len(queue)
+            for k, operation in enumerate(queue):
+                entries[k].id, entries[k].slots = native.number(operation), 0
+                for register in operation.registers:
+                    self.pending[register] += 1
+        state.loaded, state.loaded_counts = native.loaded.ctypes.data, native.counts.ctypes.data
+        state.unordered = native.unordered.ctypes.data
+
+    def _leave(self, c: Cohort, state: _State, before: dict[str, list[Outstanding]]) -> None:
+        native, lanes = self.native, c.lanes
+        changed = False
+        for name, number in native.counters.items():
+            head, tail = state.heads[number], state.tails[number]
+            old = before.get(name, [])
+            if not head and tail == len(old):
+                continue
+            changed = True
+            new = old[head:]
+            for k in range(max(head, len(old)), tail):
+                entry = state.queue[number][k]
+                loaded, ordered = native.kinds[entry.id]
+                new.append(Outstanding(loaded, ordered, self._stamp(c, entry, lanes)))
+            c.queues[name] = deque(new)
+        if changed:
+            c.pending = set().union(*(o.registers for q in c.queues.values() for o in q))
+        c.full = bool(c.exec.all())
+
+    def _stamp(self, c: Cohort, entry: _Entry, lanes: int) -> list[Touch] | None:
+        if not entry.slots:
+            return None
+        size, writes = self.native.stamps[entry.id]
+        flat = self.stamps.reshape(_SLOTS, -1)
+        found, lds = [], self.chunk.lds
+        for k in range(entry.slots):
+            row = flat[(entry.slot + k) % _SLOTS][: len(c.slots) * lanes]
+            found.append(lds.touched_at(c.slots, row.reshape(-1, lanes), size, writes=writes))
+        return found
