@@ -12,17 +12,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ckrules.arch import Gpu
 from ckrules.certify import probe
 from ckrules.certify.oracle import CompilerError
+from ckrules.certify.verdicts import KeyedStore
 from ckrules.codegen.project import runtime_text
 from ckrules.compiling import codeobject
 from ckrules.compiling.compile_commands import Recipe, code_object_flags
 from ckrules.compiling.compilers import knows, portable
-from ckrules.compiling.database import DatabaseTable
 from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.toolchain import Toolchain, find_disassembler
@@ -131,25 +131,10 @@ class CodeObjects:
         return done.stdout
 
 
-class FigureStore(DatabaseTable):
-    """Figures by key, in the file of the verdicts; use it as a context manager."""
+class FigureStore(KeyedStore[Figures]):
+    """Figures by key, in the file of the verdicts."""
 
-    NAME = "figures"
-    COLUMNS = {  # noqa: RUF012
-        "key": "enum", "error": "enum", "lds_bytes": "int", "vgprs": "int", "spills": "int",
-        "scratch_bytes": "int", "max_threads": "int", "matrix": "int", "seconds": "real",
-    }  # fmt: skip
-    IDENTITY = ("key",)
-    FAILED = "error IS NOT NULL"
-
-    def get(self, key: str) -> Figures | None:
-        """The stored figures, or None."""
-        row = next(self.records(where="key = ?", values=[key]), None)
-        return None if row is None else Figures(**{k: v for k, v in row.items() if k != "key"})
-
-    def put(self, key: str, figures: Figures) -> None:
-        """Stores figures at once, so that an interrupted run loses none."""
-        self.store({"key": key, **asdict(figures)})
+    OF, NAME, FAILED = Figures, "figures", "error IS NOT NULL"
 
 
 def measured(

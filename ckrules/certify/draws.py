@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckrules.certify.features import covering, pairs_of
-from ckrules.certify.sizes import small_first, tile_sides
+from ckrules.certify.sizes import in_turn, kind_by_kind, tells_kinds
 from ckrules.engine.covering import Coverage, Pairs
-from ckrules.engine.expr import BOOL, ENUM, Value
-from ckrules.engine.expr.variables import Domain, Role, domain_of
+from ckrules.engine.expr import Value
+from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
@@ -29,7 +29,6 @@ KINDS = ("wrong-result", "launch")
 #: Points of a space that are looked at for each one that is kept.
 _SURPLUS = 300
 _MOST = 20_000
-_MANY = 16
 _POWER = 2
 
 
@@ -96,7 +95,7 @@ def draw(
             pools[target.code] = iter(spread(space, book, wanted, seed, dice))
     rows = list(pools.values())
     dice.shuffle(rows)  # else few draws would always be of the first codes
-    against = list(itertools.islice(_in_turn(rows), wanted))
+    against = list(itertools.islice(in_turn(rows), wanted))
     legal = book.space_of(every, fixed).where(*where)
     first = _paired(found, legal, book, n - len(against), seed, dice)
     found.points, found.legal = first + against, len(first)
@@ -127,37 +126,14 @@ def spread(space: Space, book: RuleBook, n: int, seed: int, dice: random.Random)
     """Different points of a space: each kind of kernel in turn, the small ones rather."""
     if n <= 0 or not len(space):
         return []
-    domains = [domain_of(node) for node in book.fields.values()]
-    words = [d.name for d in domains if _tells_kinds(d)]
-    kinds: dict[tuple[Value, ...], list[Point]] = {}
+    domains = map(domain_of, book.fields.values())
+    words = [d.name for d in domains if tells_kinds(d)]
     unique = {tuple(p.items()): dict(p) for p in space.sample(_surplus(space, n), seed=seed)}
-    for point in small_first(unique.values(), tile_sides(book), dice, _POWER):
-        kinds.setdefault(tuple(point[w] for w in words), []).append(point)
-    rows = [kinds[k] for k in sorted(kinds, key=str)]
-    dice.shuffle(rows)
-    return list(itertools.islice(_in_turn(rows), n))
+    return list(itertools.islice(kind_by_kind(unique.values(), words, book, dice, _POWER), n))
 
 
 def _surplus(space: Space, n: int) -> int:
     return min(len(space), max(n, min(_MOST, _SURPLUS * n)))
-
-
-def _tells_kinds(domain: Domain) -> bool:
-    """Whether a field's words make kinds of kernels: its purpose and method."""
-    few = domain.sort in (ENUM, BOOL) and len(domain.values) <= _MANY
-    return few and domain.role in (Role.METHOD, Role.PURPOSE)
-
-
-def _in_turn(rows: Iterable[Iterable[Point]]) -> Iterator[Point]:
-    """One of each row in turn, until all are at their end."""
-    waiting = [iter(r) for r in rows]
-    while waiting:
-        left = []
-        for each in waiting:
-            if (point := next(each, None)) is not None:
-                yield point
-                left.append(each)
-        waiting = left
 
 
 def shares(variants: Sequence[str], arch: str, n: int) -> Iterator[tuple[Fixed, int]]:

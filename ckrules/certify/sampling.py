@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ckrules.certify.sizes import small_first, tile_sides
+from ckrules.certify.sizes import kind_by_kind, tells_kinds
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BOOL, ENUM, INT, Value
 from ckrules.engine.expr.variables import Domain, Role, domain_of
@@ -22,8 +22,6 @@ _BASES = 4
 _SURPLUS = 20
 #: Of twice the volume of a block tile a kernel has half the weight.
 _POWER = 1
-#: Word fields of more values than this are not held apart.
-_MANY = 16
 
 
 class Sampler:
@@ -67,7 +65,6 @@ class Sampler:
         self.unusual = {d.name: unusual(d) for d in own}
         methods = [d.name for d in own if d.sort == ENUM and d.role is Role.METHOD]
         self._methods = [(name, value) for name in methods for value in self.values[name]]
-        self._sides = tile_sides(book)
         self._strata = [d.name for d in own if self._is_stratum(d)]
 
     def _is_stratum(self, domain: Domain) -> bool:
@@ -78,8 +75,7 @@ class Sampler:
         """
         if domain.sort == BOOL:
             return sum(domain.name in r.condition.support for r in self.rules) > 1
-        words = domain.sort == ENUM and len(domain.values) <= _MANY
-        return words and domain.role in (Role.METHOD, Role.PURPOSE)
+        return tells_kinds(domain)
 
     def legal(self, n: int) -> list[Point]:
         """Points that break no rule: uniform draws, of which each kind of kernel gives its share.
@@ -92,16 +88,11 @@ class Sampler:
             UsageError: If the space is empty.
         """
         space = self.book.space(**{k: list(v) for k, v in self.fixed.items()}).where(*self.where)
-        kinds: dict[tuple[Value, ...], list[Point]] = {}
-        drawn = map(dict, space.sample(_SURPLUS * n, seed=self.seed))
-        for point in small_first(drawn, self._sides, self.random, _POWER):
-            kinds.setdefault(tuple(point[name] for name in self._strata), []).append(point)
-        if not kinds:
+        drawn = [dict(p) for p in space.sample(_SURPLUS * n, seed=self.seed)]
+        if not drawn:
             raise UsageError("no legal configuration to draw from")
-        rows = [kinds[k] for k in sorted(kinds, key=str)]
-        self.random.shuffle(rows)
-        turns = (row[i] for i in range(max(map(len, rows))) for row in rows if i < len(row))
-        return list(itertools.islice(turns, n))
+        rows = kind_by_kind(drawn, self._strata, self.book, self.random, _POWER)
+        return list(itertools.islice(rows, n))
 
     def broken(self, point: Mapping[str, Value]) -> list[int]:
         """The numbers of the judged rules that a point breaks."""

@@ -6,17 +6,20 @@ eight times and more; a plain draw is nearly all of such tiles.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ckrules.engine.expr import INT, Value
-from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.expr import BOOL, ENUM, INT, Value
+from ckrules.engine.expr.variables import Domain, Role, domain_of
 from ckrules.engine.rules.book import RuleBook
 
 Point = dict[str, Value]
 
 _TILE = "tile"
+#: Word fields of more values than this do not make kinds.
+_MANY = 16
 
 
 def tile_sides(book: RuleBook) -> list[str]:
@@ -54,3 +57,38 @@ def small_first(
     # Of independent exponential times with these rates the first ones are a weighted draw.
     timed = [(-math.log(1 - dice.random()) * volume(p, sides) ** power, p) for p in points]
     return [point for _, point in sorted(timed, key=lambda pair: pair[0])]
+
+
+def tells_kinds(domain: Domain) -> bool:
+    """Whether a field's words make kinds of kernels: its purpose and method, if these are few."""
+    return (
+        domain.sort in (ENUM, BOOL)
+        and len(domain.values) <= _MANY
+        and domain.role in (Role.METHOD, Role.PURPOSE)
+    )
+
+
+def kind_by_kind(
+    points: Iterable[Point], words: Sequence[str], book: RuleBook, dice: random.Random, power: int
+) -> Iterator[Point]:
+    """The points, one of each kind in turn, and of each kind the small ones rather.
+
+    Args:
+        points: What was drawn.
+        words: The fields whose values make a kind.
+        book: Whose points they are.
+        dice: The source of chance.
+        power: See `small_first`.
+    """
+    kinds: dict[tuple[Value, ...], list[Point]] = {}
+    for point in small_first(points, tile_sides(book), dice, power):
+        kinds.setdefault(tuple(point[w] for w in words), []).append(point)
+    rows = [kinds[k] for k in sorted(kinds, key=str)]
+    dice.shuffle(rows)
+    return in_turn(rows)
+
+
+def in_turn(rows: Iterable[Iterable[Point]]) -> Iterator[Point]:
+    """One of each row in turn, until all are at their end."""
+    for turn in itertools.zip_longest(*rows):
+        yield from (point for point in turn if point is not None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
-from ckrules.compiling.database import DatabaseTable
+from ckrules.certify.verdicts import KeyedStore
 from ckrules.device.interface import UNLAUNCHABLE
 from ckrules.device.jobs import RunOutcome, RunStatus
 
@@ -85,8 +84,8 @@ class Trial:
         return f"{self.status}: {'; '.join(parts)}" if parts else self.status
 
 
-class TrialStore(DatabaseTable):
-    """Trials by the hash of what they depend on; use it as a context manager.
+class TrialStore(KeyedStore[Trial]):
+    """Trials by the hash of what they depend on.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as d, TrialStore(Path(d) / "t.sqlite") as store:
@@ -95,39 +94,8 @@ class TrialStore(DatabaseTable):
     True
     """
 
-    NAME = "trial"
-    COLUMNS = {  # noqa: RUF012
-        "key": "enum", "problem": "enum", "status": "enum", "detail": "enum", "where_wrong": "enum",
-        "first_wrong": "enum", "wrong": "int", "elements": "int", "seconds": "real",
-    }  # fmt: skip
-    IDENTITY = ("key",)
-    FAILED = "status NOT IN ('ok', 'refused')"
-
-    def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self.cannot_open(path, error) from None
-        super().__init__(path)
-
-    def get(self, key: str) -> Trial | None:
-        """The stored trial, or None."""
-        row = next(self.records(where="key = ?", values=[key]), None)
-        if row is None:
-            return None
-        del row["key"]
-        row["where"], row["first"] = row.pop("where_wrong"), row.pop("first_wrong")
-        return Trial(**row)
-
-    def put(self, key: str, trial: Trial) -> None:
-        """Stores a trial at once, so that an interrupted run loses none.
-
-        Raises:
-            ResultsError: For instance if the disk is full.
-        """
-        row: dict[str, Any] = {f.name: getattr(trial, f.name) for f in fields(trial)}
-        row["where_wrong"], row["first_wrong"] = row.pop("where"), row.pop("first")
-        self.store({"key": key, **row})
+    OF, NAME, FAILED = Trial, "trial", "status NOT IN ('ok', 'refused')"
+    COLUMN = {"where": "where_wrong", "first": "first_wrong"}  # noqa: RUF012
 
 
 def trial_key(*parts: str) -> str:

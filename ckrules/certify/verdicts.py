@@ -1,27 +1,34 @@
-"""A store of compiler verdicts on disk, so that no configuration is compiled twice."""
+"""Stores on disk of what was found once, so that nothing is compiled or run twice."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ckrules.certify.oracle import Verdict
 from ckrules.compiling.database import DatabaseTable
 
+T = TypeVar("T")
+_SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
 
-class VerdictStore(DatabaseTable):
-    """Verdicts by key, in a file of their own; use it as a context manager.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as d, VerdictStore(Path(d) / "v.sqlite") as store:
-    ...     store.put("k", Verdict(True, None, 1.5))
-    ...     store.get("k")
-    Verdict(ok=True, error=None, seconds=1.5)
+class KeyedStore(DatabaseTable, Generic[T]):
+    """Objects of one dataclass by key, in a table of their own; use it as a context manager.
+
+    A subclass says which, how its table is called, and which of its rows did not end well.
     """
 
-    NAME = "verdict"
-    COLUMNS = {"key": "enum", "ok": "bool", "error": "enum", "seconds": "real"}  # noqa: RUF012
+    OF: ClassVar[type[Any]]
+    COLUMN: ClassVar[dict[str, str]] = {}
+    """What fields are called whose names mean something in SQL."""
     IDENTITY = ("key",)
-    FAILED = "NOT ok"
+
+    def __init_subclass__(cls) -> None:
+        """Has a column for every field, of the sort that its annotation begins with."""
+        super().__init_subclass__()
+        sorts = {cls.COLUMN.get(f.name, f.name): f.type.split()[0] for f in fields(cls.OF)}
+        cls.COLUMNS = {"key": "enum", **{name: _SORTS[sort] for name, sort in sorts.items()}}
 
     def __init__(self, path: Path) -> None:
         try:
@@ -30,16 +37,34 @@ class VerdictStore(DatabaseTable):
             raise self.cannot_open(path, error) from None
         super().__init__(path)
 
-    def get(self, key: str) -> Verdict | None:
-        """The stored verdict, or None."""
+    def get(self, key: str) -> T | None:
+        """What is stored, or None."""
         row = next(self.records(where="key = ?", values=[key]), None)
-        return None if row is None else Verdict(row["ok"], row["error"], row["seconds"])
+        if row is None:
+            return None
+        found: T = self.OF(
+            **{f.name: row[self.COLUMN.get(f.name, f.name)] for f in fields(self.OF)}
+        )
+        return found
 
-    def put(self, key: str, verdict: Verdict) -> None:
-        """Stores a verdict at once, so that an interrupted run loses none.
+    def put(self, key: str, found: T) -> None:
+        """Stores it at once, so that an interrupted run loses nothing.
 
         Raises:
             ResultsError: For instance if the disk is full.
         """
-        self.store({"key": key, "ok": verdict.ok, "error": verdict.error,
-                    "seconds": verdict.seconds})  # fmt: skip
+        row = {self.COLUMN.get(n, n): v for n, v in asdict(found).items()}  # type: ignore[call-overload]
+        self.store({"key": key, **row})
+
+
+class VerdictStore(KeyedStore[Verdict]):
+    """Verdicts of the compiler.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as d, VerdictStore(Path(d) / "v.sqlite") as store:
+    ...     store.put("k", Verdict(True, None, 1.5))
+    ...     store.get("k")
+    Verdict(ok=True, error=None, seconds=1.5)
+    """
+
+    OF, NAME, FAILED = Verdict, "verdict", "NOT ok"

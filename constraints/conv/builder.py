@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
+from ckrules.constraints.tile_gemm.upstream import trait_is_listed
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
 from ckrules.engine.rules import RuleDef, rule
 
@@ -29,21 +29,13 @@ def _wave32(c: Quantities) -> BoolExpr:
     return c.wave_size == 32
 
 
-@rule(
+trait_is_valid = rule(
     "BLDR001", "trait-refused-by-builder", kind="profile", profiles=_PROFILE,
     says="the builder refuses {pipeline} with {scheduler} and epilogue {epilogue}",
     source="dispatcher/codegen/codegen_common.py: TraitConfigBase.is_valid (CK 2026.06)",
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"scheduler": "interwave"}],
-)  # fmt: skip
-def trait_is_valid(c: Quantities) -> BoolExpr:
-    """The pipeline, epilogue and scheduler are not a combination that the builder refuses.
-
-    Why: interwave is refused with comp_async and compv3 to compv6.
-
-    Fix: use intrawave.
-    """
-    return ~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler)
+)(trait_is_listed)  # fmt: skip
 
 
 @rule(

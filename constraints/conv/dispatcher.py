@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import Quantities
-from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
+from ckrules.constraints.tile_gemm.upstream import trait_is_listed
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, lookup, rel
 from ckrules.engine.rules import rule
 
@@ -116,22 +116,13 @@ def backward_pipeline(c: Quantities) -> BoolExpr:
     return c.pipeline.isin("compv3", "mem")
 
 
-@rule(
+trait_is_supported = rule(
     "DISP005", "trait-combination-refused", kind="profile", profiles=_PROFILE,
     says="the dispatcher refuses {pipeline} with {scheduler} and epilogue {epilogue}",
     source="dispatcher/codegen/arch_specs.json: unsupported_traits (CK 2026.06)",
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"scheduler": "interwave"}],
-)  # fmt: skip
-def trait_is_supported(c: Quantities) -> BoolExpr:
-    """The pipeline, epilogue and scheduler are not a combination of the refused list.
-
-    Why: the list has interwave with comp_async and compv3 to compv6; other pipelines that do
-    not know interwave are not in it.
-
-    Fix: use intrawave.
-    """
-    return ~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler)
+)(trait_is_listed)  # fmt: skip
 
 
 @rule(

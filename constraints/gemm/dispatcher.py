@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.quantities import Quantities
-from ckrules.constraints.gemm.tile_engine import rows_covered
+from ckrules.constraints.gemm.tile_engine import (
+    NOT_WHOLE,
+    NOT_WHOLE_ROWS,
+    rows_are_covered,
+    whole_tile,
+)
 from ckrules.constraints.gemm.words import D_LAYOUTS, PLAIN_LAYOUTS
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
@@ -246,37 +251,17 @@ def gemm_staging_fits(c: Quantities) -> BoolExpr:
     return _staged(c) <= STAGED
 
 
-@rule(
+gemm_tile_is_whole = rule(
     "GDSP008", "gemm-tile-not-whole", kind="profile", profiles=_PROFILE,
-    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
-          f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
+    says=NOT_WHOLE,
     source=f"{_FILTER}: _validate_dimensions, _validate_dimension_alignment",
     accepts=[_SMALL], rejects=[{"tile_m": 96}, {"tile_k": 24}],
-)  # fmt: skip
-def gemm_tile_is_whole(c: Quantities) -> BoolExpr:
-    """The block tile is a multiple of waves and warp tiles along M, N and K.
-
-    Why: checked for every pipeline.
-
-    Fix: use another tile.
-    """
-    return c.whole_tile
+)(whole_tile)  # fmt: skip
 
 
-@rule(
+gemm_weights_are_covered = rule(
     "GDSP009", "gemm-weights-not-covered", kind="profile", profiles=_PROFILE, applies=_weights,
-    says=["each lane's reads of A are not a multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
-          "a row of A is not a multiple of 16 bytes: tile_k = {tile_k}",
-          "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
-          "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
+    says=NOT_WHOLE_ROWS,
     source=_COMMON, accepts=[_WEIGHTS],
     rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
-)  # fmt: skip
-def gemm_weights_are_covered(c: Quantities) -> BoolExpr:
-    """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
-
-    Why: as tile_engine checks them, with 64 lanes on every GPU.
-
-    Fix: use powers of two.
-    """
-    return all_of(*rows_covered(c))
+)(rows_are_covered)  # fmt: skip

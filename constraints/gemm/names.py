@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.gemm import words as w
+from ckrules.constraints.tile_gemm import names as tile_names
 from ckrules.kernels.name_grammar import (
     Grammar,
     Piece,
@@ -28,15 +29,12 @@ from ckrules.kernels.name_grammar import (
     flag,
     literal,
     number,
-    numbers,
     one_of,
 )
 from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
-TRUTH = {"True": True, "False": False}
 SWITCHES = ("pad_m", "pad_n", "pad_k", "persistent")
-TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
 OPERATIONS = {
     "MultiDAdd": "add", "MultiDMultiply": "multiply", "AddScale": "add_scale", "Relu": "relu",
     "Gelu": "gelu", "FastGelu": "fastgelu", "PassThrough": "passthrough",
@@ -66,16 +64,12 @@ def _kind(point: Mapping[str, Any]) -> str:
 
 def body(switches: Sequence[str] = SWITCHES) -> list[Piece]:
     """The tokens behind the prefix that every form has."""
-    out = [
+    head = [
         one_of("dtype", tuple(w.TYPES)), literal("_"), one_of("layout", w.LAYOUTS), literal("_"),
         one_of("pipeline", w.PIPELINES), literal("_"), one_of("epilogue", w.EPILOGUES),
         literal("_"), one_of("scheduler", w.SCHEDULERS),
     ]  # fmt: skip
-    for name in switches:
-        out += [literal("_"), one_of(name, TRUTH)]
-    for group in TILES:
-        out += [literal("_"), *numbers(group, "x")]
-    return out
+    return [*head, *tile_names.switches(switches), *tile_names.shapes()]
 
 
 _SUFFIXES = (

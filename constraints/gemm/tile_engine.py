@@ -95,6 +95,29 @@ def _others(c: Quantities) -> BoolExpr:
     return c.variant != "preshuffle"
 
 
+#: What tools say of a tile that is not `whole_tile`, and of threads that do not cover operands.
+NOT_WHOLE = [
+    f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
+    f"{{wave_{d} * warp_tile_{d}=}}"
+    for d in "mnk"
+]
+NOT_COVERED = [
+    f"tile_engine finds that the threads do not cover {operand}: tile_{d} = {{tile_{d}}}, "
+    "tile_k = {tile_k}, waves {wave}, layout {layout}"
+    for operand, d in (("A", "m"), ("B", "n"))
+]
+
+
+def whole_tile(c: Quantities) -> BoolExpr:
+    """The block tile is a multiple of waves and warp tiles along M, N and K.
+
+    Why: checked for every pipeline.
+
+    Fix: use another tile.
+    """
+    return c.whole_tile
+
+
 def listed_waves(c: Quantities) -> BoolExpr:
     """Where the waves are in the GPU's row of `WAVES`, or it has none."""
     known = c.arch.isin(*(g for g in _GPUS if g in c.archs))
@@ -184,20 +207,11 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
     )
 
 
-@rule(
+tile_is_whole = rule(
     "TENG004", "tile-not-whole", kind="profile", profiles=_PROFILE, until=_UNTIL,
-    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
-          f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
+    says=NOT_WHOLE,
     source=_CHECKS, accepts=[{}], rejects=[{"tile_m": 96}, {"tile_k": 24}],
-)  # fmt: skip
-def tile_is_whole(c: Quantities) -> BoolExpr:
-    """The block tile is a multiple of waves and warp tiles along M, N and K.
-
-    Why: checked for every pipeline.
-
-    Fix: use another tile.
-    """
-    return c.whole_tile
+)(whole_tile)  # fmt: skip
 
 
 @rule(
@@ -276,10 +290,7 @@ def threads_cover(c: Quantities, tile: IntExpr, turned: BoolExpr, lanes: IntExpr
 @rule(
     "TENG008", "threads-do-not-cover", kind="profile", profiles=_PROFILE, until=_UNTIL,
     applies=_others,
-    says=[("tile_engine finds that the threads do not cover A: tile_m = {tile_m}, tile_k = {tile_k}, "
-          "waves {wave}, layout {layout}"),
-          ("tile_engine finds that the threads do not cover B: tile_n = {tile_n}, tile_k = {tile_k}, "
-          "waves {wave}, layout {layout}")],
+    says=NOT_COVERED,
     source=f"{_CHECKS}: validate_whole_wg_cover_configuration",
     accepts=[{}], rejects=[{"tile_k": 48}, {"tile_m": 192, "layout": "crr"}],
 )  # fmt: skip
@@ -298,12 +309,26 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
     )
 
 
-def rows_covered(c: Quantities) -> tuple[BoolExpr, ...]:
-    """The checks of A's loads beside pre-shuffled weights, which divide as Python does."""
+NOT_WHOLE_ROWS = [
+    "each lane's reads of A are not a multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
+    "a row of A is not a multiple of 16 bytes: tile_k = {tile_k}",
+    "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
+    "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}",
+]
+
+
+def rows_are_covered(c: Quantities) -> BoolExpr:
+    """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
+
+    Why: as the pipeline asserts, and beyond it that lanes divide the wave, which has 64 here on
+    every GPU. Numbers are divided as Python does.
+
+    Fix: use powers of two.
+    """
     per_row = 16 // c.element_bytes
     lanes = c.tile_k // per_row
     reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes * c.repeat_m
-    return (
+    return all_of(
         reads % (16 * 64) == 0,
         c.tile_k % per_row == 0,
         64 % lanes == 0,
@@ -311,23 +336,12 @@ def rows_covered(c: Quantities) -> tuple[BoolExpr, ...]:
     )
 
 
-@rule(
+weights_are_covered = rule(
     "TENG009", "weights-not-covered", kind="profile", profiles=_PROFILE, until=_UNTIL,
     applies=_weights,
-    says=["each lane's reads of A are not a multiple of 16 bytes with warp_tile_k = {warp_tile_k}",
-          "a row of A is not a multiple of 16 bytes: tile_k = {tile_k}",
-          "the lanes of a row of A do not divide 64: {preshuffle_lanes_k}",
-          "the waves do not cover the rows of A: tile_m = {tile_m}, {preshuffle_lanes_k}"],
+    says=NOT_WHOLE_ROWS,
     source=_OLDER, accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "tile_k": 192, "tile_m": 192}, _BITS],
-)  # fmt: skip
-def weights_are_covered(c: Quantities) -> BoolExpr:
-    """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
-
-    Why: as the pipeline asserts, and beyond it that lanes divide the wave.
-
-    Fix: use powers of two.
-    """
-    return all_of(*rows_covered(c))
+)(rows_are_covered)  # fmt: skip
 
 
 @rule(

@@ -17,21 +17,18 @@ from ckrules.constraints.gemm.names import (
     GRAMMAR,
     OPERATIONS,
     SWITCHES,
-    TILES,
-    TRUTH,
     body,
     usual,
     write,
 )
+from ckrules.constraints.tile_gemm.names import BITS, Form, shapes, switches
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
-    Piece,
     Suffix,
     flag,
     literal,
     number,
-    numbers,
     one_of,
 )
 from ckrules.kernels.parts import ParsedName, Point
@@ -43,13 +40,10 @@ _FIXED: Mapping[str, Any] = {"transpose_c": False, "num_wave_groups": 1}
 _LEFT_OUT: Mapping[str, Any] = {"permute_n": False, "k_block_per_cu": 1, "streamk": "off"}
 
 
-class ToolNames:
+class ToolNames(Form):
     """The names of one tool: a grammar, and what the fields that it says mean for a point."""
 
-    style = ""
-    tool = ""
     variants: tuple[str, ...] = ("standard", "preshuffle", "multi_d")
-    grammar: Grammar
 
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what the name leaves out."""
@@ -77,14 +71,6 @@ class ToolNames:
     def fixed(self, point: Point) -> Mapping[str, Any]:
         """What all kernels of the tool have, or what follows from the rest."""
         raise NotImplementedError
-
-    def said(self, point: Point) -> Mapping[str, Any]:
-        """What the grammar writes of a point."""
-        return point
-
-    def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
-        return self.grammar.span(text, name)
 
 
 #: By variant what tile_engine's names begin with; its own folders are called so.
@@ -202,15 +188,7 @@ class DispatcherNames(ToolNames):
 
 _KEY_PIPELINES = {"compv1": "basic_v1", "compv2": "basic_v2", **{p: p for p in w.PIPELINES}}
 _ONE_TYPE = tuple(word for word, (a, b, _) in w.TYPES.items() if a == b)
-_BITS = {"1": True, "0": False}
 _KEY_OPERATIONS = {k: v for k, v in OPERATIONS.items() if k != "PassThrough"}
-
-
-def _triples(heads: tuple[str, str, str]) -> list[Piece]:
-    out: list[Piece] = []
-    for head, group in zip(heads, TILES, strict=True):
-        out += [literal(head), *numbers(group, "x")]
-    return out
 
 
 class RegistryNames(ToolNames):
@@ -224,15 +202,13 @@ class RegistryNames(ToolNames):
 
     def __init__(self) -> None:
         schedulers = {"auto": "default", "intrawave": "intrawave", "interwave": "interwave"}
-        pieces = [
+        head = [
             one_of("dtype", _ONE_TYPE), literal("_"), one_of("layout", w.PLAIN_LAYOUTS),
             literal("_"), one_of("pipeline", _KEY_PIPELINES), literal("_"),
             one_of("epilogue", w.EPILOGUES), literal("_"), one_of("scheduler", schedulers),
         ]  # fmt: skip
-        for name in SWITCHES:
-            pieces += [literal("_"), one_of(name, TRUTH)]
         self.grammar = Grammar(
-            [*pieces, *_triples(("_", "_", "_"))],
+            [*head, *switches(SWITCHES), *shapes()],
             (
                 Suffix("_splitk", "_splitkN", (literal("_splitk"), number("split_k")), {"split_k": 1}),
                 Suffix(
@@ -307,14 +283,14 @@ class KeyNames(ToolNames):
         self.grammar = Grammar(
             [
                 literal("ck_tile_gemm_dt_"), one_of("dtype", _ONE_TYPE), literal("_ly_"),
-                one_of("layout", w.PLAIN_LAYOUTS), *_triples(("_tile_", "_warp_", "_wtile_")),
+                one_of("layout", w.PLAIN_LAYOUTS), *shapes(("_tile_", "_warp_", "_wtile_")),
                 literal("_pipe_"), one_of("pipeline", w.PIPELINES), literal("_epi_"),
                 one_of("epilogue", w.EPILOGUES), literal("_sched_"), one_of("scheduler", w.SCHEDULERS),
             ],
             (
                 Suffix(
                     "_pad", "_padMNK",
-                    (literal("_pad"), *(one_of(k, _BITS) for k in ("pad_m", "pad_n", "pad_k"))),
+                    (literal("_pad"), *(one_of(k, BITS) for k in ("pad_m", "pad_n", "pad_k"))),
                     {"pad_m": True, "pad_n": True, "pad_k": True},
                 ),
                 flag("_persist", "persistent"),

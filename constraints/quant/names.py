@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.names import TILES, TRUTH
 from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.vocabulary import DEFAULTS
-from ckrules.constraints.tile_gemm.names import Form, Names, ToolNames
+from ckrules.constraints.tile_gemm.names import TRUTH, Form, Names, ToolNames, shapes, switches
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -44,13 +43,6 @@ _GROUPS = ("group_m", "group_n", "group_k")
 _NO_GROUPS: Mapping[str, Any] = dict.fromkeys(_GROUPS, 1)
 
 
-def _shapes() -> list[Piece]:
-    out: list[Piece] = []
-    for group in TILES:
-        out += [literal("_"), *numbers(group, "x")]
-    return out
-
-
 def _head(dtypes: Mapping[str, str], pipelines: Mapping[str, str]) -> list[Piece]:
     return [
         one_of("dtype", dtypes), literal("_"), one_of("layout", w.LAYOUTS), literal("_"),
@@ -59,21 +51,14 @@ def _head(dtypes: Mapping[str, str], pipelines: Mapping[str, str]) -> list[Piece
     ]  # fmt: skip
 
 
-def _switches(names: tuple[str, ...]) -> list[Piece]:
-    out: list[Piece] = []
-    for name in names:
-        out += [literal("_"), one_of(name, TRUTH)]
-    return out
-
-
 _GROUPED = Suffix(
     "_qg", "_qgMxNxK", (literal("_qg"), *numbers(_GROUPS, "x")), {**_NO_GROUPS},
 )  # fmt: skip
 GRAMMAR = Grammar(
     [
         literal("quant_"), one_of("variant", w.VARIANTS), literal("_"),
-        *_head({d: d for d in w.TYPES}, {p: p for p in GEMM_PIPELINES}), *_switches(_PADS),
-        *_shapes(),
+        *_head({d: d for d in w.TYPES}, {p: p for p in GEMM_PIPELINES}), *switches(_PADS),
+        *shapes(),
     ],
     (
         _GROUPED,
@@ -99,8 +84,6 @@ def _two_buffers(pipeline: object) -> bool:
 
 class _Form(Form):
     """One of upstream's forms of names."""
-
-    style = ""
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """The fields of what the name says."""
@@ -150,7 +133,7 @@ class _Dispatched(_Form):
             suffixes.append(flag("_preshufflequant", "preshuffle_quant"))
         if variant == "bquant":
             suffixes.append(flag("_preshuffleb", "preshuffle_b"))
-        self.grammar = Grammar([literal(self.begins), *head, *_shapes()], suffixes)
+        self.grammar = Grammar([literal(self.begins), *head, *shapes()], suffixes)
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """Pre-shuffled weights have a pipeline of their own here, and permuted columns a switch."""
@@ -191,8 +174,8 @@ class _Listed(_Form):
         )
         types = {d: d for d in ("fp8", "bf8")}
         head = _head(types, {"compv3": "compv3", "mem": "mem"})
-        switches = _switches((*_PADS, *more))
-        self.grammar = Grammar([literal(self.begins), *head, *switches, *_shapes()])
+        pads = switches((*_PADS, *more))
+        self.grammar = Grammar([literal(self.begins), *head, *pads, *shapes()])
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """Pre-shuffled weights have a pipeline of their own here."""

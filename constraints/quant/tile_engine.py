@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.gemm.tile_engine import WEIGHT_TILES, listed_waves, threads_cover
+from ckrules.constraints.gemm.tile_engine import (
+    NOT_COVERED,
+    NOT_WHOLE,
+    WEIGHT_TILES,
+    listed_waves,
+    threads_cover,
+    whole_tile,
+)
 from ckrules.constraints.quant.kernel import ROWCOL, B
 from ckrules.constraints.quant.quantities import Quantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum, minimum, named, rel
@@ -105,21 +112,12 @@ def trait_is_taken(c: Quantities) -> BoolExpr:
     )
 
 
-@rule(
+tile_is_whole = rule(
     "QTEN004", "quant-tile-not-whole", kind="profile", profiles=_PROFILE, since=_SINCE,
-    says=[f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
-          f"{{wave_{d} * warp_tile_{d}=}}" for d in "mnk"],
+    says=NOT_WHOLE,
     source=f"{_CHECKS}: validate_dimension_alignment",
     accepts=[{}], rejects=[{"tile_m": 96}, {"tile_k": 24}],
-)  # fmt: skip
-def tile_is_whole(c: Quantities) -> BoolExpr:
-    """The block tile is a multiple of waves and warp tiles along M, N and K.
-
-    Why: checked for every pipeline.
-
-    Fix: use another tile.
-    """
-    return c.whole_tile
+)(whole_tile)  # fmt: skip
 
 
 @rule(
@@ -175,10 +173,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
 
 @rule(
     "QTEN008", "quant-threads-do-not-cover", kind="profile", profiles=_PROFILE, since=_SINCE,
-    says=[("tile_engine finds that the threads do not cover A: tile_m = {tile_m}, tile_k = {tile_k}, "
-          "waves {wave}, layout {layout}"),
-          ("tile_engine finds that the threads do not cover B: tile_n = {tile_n}, tile_k = {tile_k}, "
-          "waves {wave}, layout {layout}"),
+    says=[*NOT_COVERED,
           ("tile_engine finds that the threads do not cover C: tile_m = {tile_m}, tile_n = {tile_n}, "
           "waves {wave}")],
     source=[f"{_CHECKS}: validate_whole_wg_cover_configuration",

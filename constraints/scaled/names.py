@@ -17,11 +17,10 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.vocabulary import DEFAULTS
-from ckrules.constraints.tile_gemm.names import Form, Names, ToolNames
+from ckrules.constraints.tile_gemm.names import BITS, TILES, Form, Names, ToolNames, shapes
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
-    Piece,
     Suffix,
     flag,
     literal,
@@ -31,8 +30,6 @@ from ckrules.kernels.name_grammar import (
 )
 from ckrules.kernels.parts import ParsedName, Point, Style
 
-_BITS: Mapping[str, Any] = {"0": False, "1": True}
-_TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
 _PIPELINES = tuple(p for found in w.PIPELINES.values() for p in found)
 
 
@@ -41,19 +38,12 @@ def _counted(head: str, name: str, low: int = 1) -> Suffix:
     return Suffix(head, f"{head}N", (literal(head), number(name, low)), absent)
 
 
-def _shapes() -> list[Piece]:
-    out: list[Piece] = []
-    for group in _TILES:
-        out += [literal("_"), *numbers(group, "x")]
-    return out
-
-
 GRAMMAR = Grammar(
     [
         literal("scaled_"), one_of("variant", w.VARIANTS), literal("_"),
         one_of("dtype", tuple(w.TYPES)), literal("_"), one_of("dtype_c", w.OUTPUTS), literal("_"),
         one_of("pipeline", _PIPELINES), literal("_"), one_of("scheduler", w.SCHEDULERS),
-        literal("_"), one_of("scales", w.SCALES), *_shapes(),
+        literal("_"), one_of("scales", w.SCALES), *shapes(),
     ],
     (
         Suffix("_epi_default", "_epi_default", (literal("_epi_"), one_of("epilogue", ("default",))),
@@ -61,7 +51,7 @@ GRAMMAR = Grammar(
         flag("_dsb", "double_smem_buffer"),
         _counted("_wg", "num_wave_groups"),
         Suffix("_pad", "_padMNK",
-               (literal("_pad"), *(one_of(f"pad_{x}", _BITS) for x in "mnk")),
+               (literal("_pad"), *(one_of(f"pad_{x}", BITS) for x in "mnk")),
                {f"pad_{x}": False for x in "mnk"}),
         flag("_persist", "persistent"),
         flag("_tc", "transpose_c"),
@@ -119,12 +109,12 @@ class _Preshuffled(_Form):
 
     def __init__(self) -> None:
         self.grammar = Grammar([
-            literal(self.begins), one_of("transpose_c", _BITS), literal("x"),
+            literal(self.begins), one_of("transpose_c", BITS), literal("x"),
             one_of("sparse", {"0": False}), literal("x"), number("partition_groups"), literal("x"),
             number("partition_m01"), literal("x"), number("num_wave_groups"), literal("x"),
-            one_of("double_smem_buffer", _BITS), literal("x"), one_of("pad_m", _BITS), literal("x"),
-            one_of("pad_n", _BITS), literal("x"), one_of("pad_k", _BITS), literal("x"),
-            number("k_block_per_cu"), *_shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS),
+            one_of("double_smem_buffer", BITS), literal("x"), one_of("pad_m", BITS), literal("x"),
+            one_of("pad_n", BITS), literal("x"), one_of("pad_k", BITS), literal("x"),
+            number("k_block_per_cu"), *shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS),
         ])  # fmt: skip
 
     @property
@@ -146,9 +136,9 @@ class _Blocks(_Form):
 
     def __init__(self) -> None:
         self.grammar = Grammar([
-            literal("a8w8_blockscale_cktile"), *_shapes(), literal("_"),
-            one_of("scheduler", w.SCHEDULERS), literal("_"), one_of("permute_n", _BITS),
-            literal("x"), one_of("transpose_c", _BITS), literal("x"), one_of("persistent", _BITS),
+            literal("a8w8_blockscale_cktile"), *shapes(), literal("_"),
+            one_of("scheduler", w.SCHEDULERS), literal("_"), one_of("permute_n", BITS),
+            literal("x"), one_of("transpose_c", BITS), literal("x"), one_of("persistent", BITS),
             literal("_"), number("k_block_per_cu"),
         ], [flag("_aqrm", "scale_rows")])  # fmt: skip
 
@@ -172,8 +162,8 @@ class _Experts(_Form):
         self.grammar = Grammar(
             [
                 literal(self.begins), one_of("stage", {"1": 1, "2": 2}), literal("_"),
-                number("block_size"), literal("x"), *numbers(_TILES[0], "x"), literal("_"),
-                *numbers(_TILES[1][:2], "x"), literal("_"), *numbers(_TILES[2], "x"), literal("_"),
+                number("block_size"), literal("x"), *numbers(TILES[0], "x"), literal("_"),
+                *numbers(TILES[1][:2], "x"), literal("_"), *numbers(TILES[2], "x"), literal("_"),
                 number("k_block_per_cu"), literal("perCU_"), one_of("scales", w.SCALES[2:]),
             ],
             (

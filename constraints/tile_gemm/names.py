@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ckrules.kernels.name_grammar import Grammar
+from ckrules.kernels.name_grammar import Grammar, Piece, literal, numbers, one_of
 from ckrules.kernels.parts import ParsedName, Point, Style
 from ckrules.support.errors import UsageError, unknown
+
+TRUTH: Mapping[str, bool] = {"True": True, "False": False}
+BITS: Mapping[str, bool] = {"1": True, "0": False}
+TILES = tuple(tuple(f"{g}_{x}" for x in "mnk") for g in ("tile", "wave", "warp_tile"))
+
+
+def shapes(heads: Sequence[str] = ("_", "_", "_")) -> list[Piece]:
+    """Block tile, waves and warp tile as ``MxNxK``, each behind its head."""
+    pieces = ((literal(h), *numbers(t, "x")) for h, t in zip(heads, TILES, strict=True))
+    return [piece for triple in pieces for piece in triple]
+
+
+def switches(names: Iterable[str]) -> list[Piece]:
+    """``_True`` or ``_False`` for each field."""
+    return [piece for name in names for piece in (literal("_"), one_of(name, TRUTH))]
 
 
 class Read(Protocol):
@@ -23,6 +38,7 @@ class Read(Protocol):
 class Form:
     """One of a tool's forms of names: those of the kernels of a variant."""
 
+    style = ""
     tool = ""
     variant = ""
     begins = ""

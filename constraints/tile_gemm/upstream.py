@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.tile_gemm.facts import Types
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.engine.expr import BoolExpr, rel
 from ckrules.engine.expr.relation import Table
 
 #: What the dispatcher calls pipelines that a point names otherwise.
@@ -27,6 +29,17 @@ REFUSED_TRAITS = Table.relation(
     [(p, e, "interwave") for p in _INTRAWAVE_ONLY for e in ("cshuffle", "default")],
     source="dispatcher/codegen/arch_specs.json: unsupported_traits",
 )
+
+
+def trait_is_listed(c: TileGemm) -> BoolExpr:
+    """The pipeline, epilogue and scheduler are not a combination of the refused list.
+
+    Why: the list has interwave with comp_async and compv3 to compv6; other pipelines that do
+    not know interwave are not in it.
+
+    Fix: use intrawave.
+    """
+    return ~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler)
 
 
 def tables(gpus: Sequence[Gpu], pipelines: Sequence[str], types: Types) -> dict[str, Table]:
