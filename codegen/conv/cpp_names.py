@@ -105,42 +105,34 @@ class Pipeline:
 def _pipeline(
     enum: str, stem: str, tail: int, dispatcher: str, *, policy: bool = False, base: str = ""
 ) -> Pipeline:
-    return Pipeline(enum, f"GemmPipeline{stem}", base or None, tail, policy, dispatcher)
+    name = f"GemmPipeline{stem}"
+    return Pipeline(enum, name, (base or f"Base{name}") if tail else None, tail, policy, dispatcher)
 
 
-_V1, _V2 = "BaseGemmPipelineAGmemBGmemCRegV1", "BaseGemmPipelineAGmemBGmemCRegV2"
-_CR = "BaseGemmPipelineAgBgCr"
+_2025_11: Mapping[str, Pipeline] = {
+    # The v1 and v2 classes of this release have neither hot-loop nor tail variants.
+    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0, "CompV1"),
+    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0, "CompV2"),
+    "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem"),
+    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3"),
+    "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4"),
+    "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5"),
+    "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6"),
+    "comp_async": _pipeline("COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync"),
+    # Later than this release: generated with --force only, and refused by the compiler.
+    "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 0, "BasicAsyncV1"),
+    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet"),
+}
+_V1 = "BaseGemmPipelineAGmemBGmemCRegV1"
 
 PIPELINES: Mapping[str, Mapping[str, Pipeline]] = {
-    "2025.11": {
-        # The v1 and v2 classes of this release have neither hot-loop nor tail variants.
-        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0, "CompV1"),
-        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0, "CompV2"),
-        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", base=f"{_CR}Mem"),
-        "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", base=f"{_CR}CompV3"),
-        "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4", base=f"{_CR}CompV4"),
-        "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5", base=f"{_CR}CompV5"),
-        "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6", base=f"{_CR}CompV6"),
-        "comp_async": _pipeline(
-            "COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync", base=f"{_CR}CompAsync"
-        ),
-        # Later than this release: generated with --force only, and refused by the compiler.
-        "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 0, "BasicAsyncV1"),
-        "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet"),
-    },
+    "2025.11": _2025_11,
     "2026.06": {
-        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True, base=_V1),
-        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True, base=_V2),
-        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True, base=f"{_CR}Mem"),
-        "compv3": _pipeline(
-            "COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True, base=f"{_CR}CompV3"
-        ),
-        "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4", base=f"{_CR}CompV4"),
-        "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5", base=f"{_CR}CompV5"),
-        "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6", base=f"{_CR}CompV6"),
-        "comp_async": _pipeline(
-            "COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync", base=f"{_CR}CompAsync"
-        ),
+        **_2025_11,
+        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True),
+        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True),
+        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True),
+        "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True),
         "basic_async_v1": _pipeline(
             "BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, "BasicAsyncV1", base=_V1
         ),

@@ -39,19 +39,22 @@ class Pipeline:
     """What knows hot loop and tail; None: the pipeline has no variants."""
 
 
+def _with_tails(name: str) -> Pipeline:
+    return Pipeline(name, f"Base{name}")
+
+
 PIPELINES: Mapping[str, Pipeline] = {
     "basic_v1": Pipeline("GemmPipelineAGmemBGmemCRegV1", None),
     "basic_v2": Pipeline("GemmPipelineAGmemBGmemCRegV2", None),
-    "mem": Pipeline("GemmPipelineAgBgCrMem", "BaseGemmPipelineAgBgCrMem"),
-    "compv3": Pipeline("GemmPipelineAgBgCrCompV3", "BaseGemmPipelineAgBgCrCompV3"),
-    "compv4": Pipeline("GemmPipelineAgBgCrCompV4", "BaseGemmPipelineAgBgCrCompV4"),
-    "compv5": Pipeline("GemmPipelineAgBgCrCompV5", "BaseGemmPipelineAgBgCrCompV5"),
-    "compv6": Pipeline("GemmPipelineAgBgCrCompV6", "BaseGemmPipelineAgBgCrCompV6"),
-    "comp_async": Pipeline("GemmPipelineAgBgCrCompAsync", "BaseGemmPipelineAgBgCrCompAsync"),
-    "preshufflev2": Pipeline(
-        "WeightPreshufflePipelineAGmemBGmemCRegV2", "BaseWeightPreshufflePipelineAGmemBGmemCRegV2"
-    ),
-}
+    **{
+        word: _with_tails(f"GemmPipelineAgBgCr{stem}")
+        for word, stem in (
+            ("mem", "Mem"), ("compv3", "CompV3"), ("compv4", "CompV4"), ("compv5", "CompV5"),
+            ("compv6", "CompV6"), ("comp_async", "CompAsync"),
+        )
+    },
+    "preshufflev2": _with_tails("WeightPreshufflePipelineAGmemBGmemCRegV2"),
+}  # fmt: skip
 
 KERNELS: Mapping[str, str] = {
     "standard": "GemmKernel", "preshuffle": "GemmKernel", "multi_d": "GemmKernelMultiD",

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from ckrules.codegen.gemm import cpp_names as words
+from ckrules.codegen.probing import Point, geometry, integer, pick, truth
 from ckrules.codegen.render import cpp
 from ckrules.constraints.gemm.words import TYPES
-from ckrules.support.errors import UsageError, unknown
 
-V = TypeVar("V")
 CK = "2025.11"
 """The release that the template is written against."""
 TEMPLATE = "probe_2025_11.cpp.j2"
-
-Point = Mapping[str, object]
-
-
-def integer(point: Point, key: str) -> int:
-    """The integer of a field; raises `UsageError` for what is none."""
-    value = point.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise UsageError(f"{key} is {value!r} where a probe needs an integer")
-    return value
-
-
-def truth(point: Point, key: str) -> bool:
-    """The truth value of a field; raises `UsageError` for what is none."""
-    value = point.get(key)
-    if not isinstance(value, bool):
-        raise UsageError(f"{key} is {value!r} where a probe needs true or false")
-    return value
-
-
-def pick(point: Point, key: str, table: Mapping[str, V]) -> V:
-    """What a table has for a field's word; raises `UsageError` for a word that it lacks."""
-    word = point.get(key)
-    if not isinstance(word, str):
-        raise UsageError(f"{key} is {word!r} where a probe needs a word")
-    if word not in table:
-        raise unknown(key, word, table)
-    return table[word]
 
 
 def common(point: Point) -> dict[str, Any]:
@@ -49,9 +19,7 @@ def common(point: Point) -> dict[str, Any]:
     return {
         "layouts": [words.LAYOUTS[letter] for letter in str(point.get("layout"))],
         "c": pick(point, "dtype_c", words.ELEMENTS),
-        "tile": [integer(point, f"tile_{d}") for d in "mnk"],
-        "waves": [integer(point, f"wave_{d}") for d in "mnk"],
-        "warp_tile": [integer(point, f"warp_tile_{d}") for d in "mnk"],
+        **geometry(point),
         "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
         "double_smem_buffer": cpp(truth(point, "double_smem_buffer")),
         "transpose_c": cpp(truth(point, "transpose_c")),

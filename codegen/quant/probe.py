@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ckrules.codegen.gemm import cpp_names as gemm
-from ckrules.codegen.gemm.probe import common, integer, pick, truth
+from ckrules.codegen.gemm.probe import common
+from ckrules.codegen.probing import Point, integer, pick, truth
 from ckrules.codegen.quant.cpp_names import KINDS, pipeline
 from ckrules.codegen.render import cpp
 from ckrules.constraints.quant.words import TYPES
@@ -14,7 +14,7 @@ from ckrules.constraints.quant.words import TYPES
 TEMPLATE = "quant_probe_2025_11.cpp.j2"
 
 
-def values(point: Mapping[str, object]) -> dict[str, Any]:
+def values(point: Point) -> dict[str, Any]:
     """The values of the template's names for a point.
 
     Raises:

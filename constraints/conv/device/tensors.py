@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ckrules.constraints.conv.device import products, reference
 from ckrules.constraints.conv.problem import Convolution
+from ckrules.constraints.tile_gemm.device.divisions import divisions
 from ckrules.kernels.parts import Axis, Division, Point, Tensor
 
 Mask = NDArray[np.bool_]
@@ -102,7 +103,7 @@ class ConvTensors:
             view = np.moveaxis(np.moveaxis(mask, 1, 0), 2, -1)
             view = view.reshape(view.shape[0], -1, view.shape[-1])
         g, m, n = view.shape
-        rows, columns = self._divisions("m", m), self._divisions("n", n)
+        rows, columns = divisions(self.config, "m", m), divisions(self.config, "n", n)
         if name == "weight":
             taps = math.prod(self.problem.filter)
             label = np.arange(n) // (n // taps)
@@ -112,21 +113,6 @@ class ConvTensors:
             rows.append(Division("image", label, "image", ordered=False))
         groups = [Division("group", np.arange(g), "group", ordered=False)]
         return [Axis("groups", g, groups), Axis("M", m, rows), Axis("N", n, columns)], view
-
-    def _divisions(self, letter: str, size: int) -> list[Division]:
-        """How the kernel divides M or N."""
-        at, along = np.arange(size), f" along {letter.upper()}"
-        tile, waves, warp_tile = (
-            max(1, int(self.config[f"{stem}_{letter}"])) for stem in ("tile", "wave", "warp_tile")
-        )
-        inside = at % tile // warp_tile
-        return [
-            Division("tile", at // tile, f"{letter.upper()} tile"),
-            Division("wave", inside % waves, "wave", along, ordered=False),
-            Division("warp tile", inside, "warp tile", along),
-            Division("warp tile", at // warp_tile, "warp tile", along),
-            Division("lane", at % warp_tile, "row", f" of each warp tile{along}", ordered=False),
-        ]
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
         """The terms of one element's sum in the order of the GEMM's K."""

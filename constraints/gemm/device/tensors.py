@@ -22,6 +22,7 @@ from ckrules.arch import load
 from ckrules.constraints.gemm.device.narrow import in_eights
 from ckrules.constraints.gemm.problem import Product
 from ckrules.constraints.gemm.words import TYPES
+from ckrules.constraints.tile_gemm.device.divisions import divisions
 from ckrules.kernels.parts import Axis, Division, Point, Tensor
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -243,10 +244,13 @@ class GemmTensors:
             first = [Axis("batch", len(mask), whole)]
             return [
                 *first,
-                Axis("M", m, self._divisions("m", m)),
-                Axis("N", n, self._divisions("n", n)),
+                Axis("M", m, divisions(self.config, "m", m)),
+                Axis("N", n, divisions(self.config, "n", n)),
             ], mask
-        return [Axis("M", m, self._divisions("m", m)), Axis("N", n, self._divisions("n", n))], mask
+        return [
+            Axis("M", m, divisions(self.config, "m", m)),
+            Axis("N", n, divisions(self.config, "n", n)),
+        ], mask
 
     def _group_division(self) -> Division:
         """The groups of the elements of C."""
@@ -264,21 +268,6 @@ class GemmTensors:
                 return number, row, column
             start += m * n
         raise IndexError(at)
-
-    def _divisions(self, letter: str, size: int) -> list[Division]:
-        """How the kernel divides M or N."""
-        at, along = np.arange(size), f" along {letter.upper()}"
-        tile, waves, warp_tile = (
-            max(1, int(self.config[f"{stem}_{letter}"])) for stem in ("tile", "wave", "warp_tile")
-        )
-        inside = at % tile // warp_tile
-        return [
-            Division("tile", at // tile, f"{letter.upper()} tile"),
-            Division("wave", inside % waves, "wave", along, ordered=False),
-            Division("warp tile", inside, "warp tile", along),
-            Division("warp tile", at // warp_tile, "warp tile", along),
-            Division("lane", at % warp_tile, "row", f" of each warp tile{along}", ordered=False),
-        ]
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
         """The terms of one element's sum in the order of K."""
