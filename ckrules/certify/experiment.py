@@ -7,7 +7,7 @@ the verdicts of earlier runs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
@@ -48,38 +48,57 @@ class RuleScore:
     confirmed: int = 0
     refuted: int = 0
     alone: int = 0
-    """Confirmed rejections in which no other compile rule was broken."""
+    """Confirmed rejections in which no other such rule was broken."""
+
+    def add(self, confirmed: bool, alone: bool) -> None:
+        """Counts a rejection."""
+        self.confirmed += confirmed
+        self.refuted += not confirmed
+        self.alone += confirmed and alone
 
 
-@dataclass
-class Matrix:
-    """Predictions against verdicts: a confusion matrix, in all and per rule."""
+class Confusion:
+    """Predictions against outcomes: a confusion matrix, in all and per rule."""
 
-    cases: list[Case] = field(default_factory=list)
+    def outcomes(self) -> Iterator[tuple[tuple[Violation, ...], bool]]:
+        """Of each case with an outcome the rules that it breaks, and whether it came out well."""
+        raise NotImplementedError
 
-    def count(self, *, predicted: bool, compiled: bool) -> int:
+    def count(self, *, predicted: bool, good: bool) -> int:
         """How many cases were predicted and judged so."""
-        return sum(
-            1
-            for c in self.cases
-            if c.verdict is not None
-            and bool(c.broken) is not predicted
-            and c.verdict.ok is compiled
-        )
+        found = self.outcomes()
+        return sum(bool(broken) is not predicted and came is good for broken, came in found)
 
     @property
     def recall(self) -> float | None:
-        """Of the configurations that compile, the share that is not rejected."""
-        good = self.count(predicted=True, compiled=True)
-        lost = self.count(predicted=False, compiled=True)
+        """Of the configurations that come out well, the share that is not rejected."""
+        good, lost = self.count(predicted=True, good=True), self.count(predicted=False, good=True)
         return good / (good + lost) if good + lost else None
 
     @property
     def precision(self) -> float | None:
-        """Of the configurations that are not rejected, the share that compiles."""
-        good = self.count(predicted=True, compiled=True)
-        bad = self.count(predicted=True, compiled=False)
+        """Of the configurations that are not rejected, the share that comes out well."""
+        good, bad = self.count(predicted=True, good=True), self.count(predicted=True, good=False)
         return good / (good + bad) if good + bad else None
+
+    def by_rule(self, codes: Iterable[str]) -> list[RuleScore]:
+        """Confirmed and refuted rejections of each rule."""
+        scores = {code: RuleScore(code) for code in codes}
+        for broken, came in self.outcomes():
+            for v in broken:
+                scores[v.code].add(not came, len(broken) == 1)
+        return list(scores.values())
+
+
+@dataclass
+class Matrix(Confusion):
+    """Predictions against verdicts of the compiler."""
+
+    cases: list[Case] = field(default_factory=list)
+
+    def outcomes(self) -> Iterator[tuple[tuple[Violation, ...], bool]]:
+        """Whether each case compiles."""
+        return ((c.broken, c.verdict.ok) for c in self.cases if c.verdict is not None)
 
     @property
     def disagreements(self) -> list[Case]:
@@ -90,21 +109,6 @@ class Matrix:
     def failures(self) -> list[Case]:
         """The cases on which the compiler gave no verdict."""
         return [c for c in self.cases if c.verdict is None]
-
-    def by_rule(self, codes: Iterable[str]) -> list[RuleScore]:
-        """Confirmed and refuted rejections of each rule."""
-        scores = {code: RuleScore(code) for code in codes}
-        for case in self.cases:
-            if case.verdict is None:
-                continue
-            for v in case.broken:
-                score = scores[v.code]
-                if case.verdict.ok:
-                    score.refuted += 1
-                else:
-                    score.confirmed += 1
-                    score.alone += len(case.broken) == 1
-        return list(scores.values())
 
 
 def predict(book: RuleBook, point: Point) -> tuple[Violation, ...]:

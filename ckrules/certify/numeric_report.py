@@ -18,7 +18,7 @@ def numeric_lines(findings: NumericFindings, keep: str | None) -> Iterator[str]:
     m = findings.matrix
     yield "                         right      wrong"
     for word, p in (("right", True), ("wrong", False)):
-        right, wrong = (m.count(predicted=p, right=r) for r in (True, False))
+        right, wrong = (m.count(predicted=p, good=r) for r in (True, False))
         yield f"predicted {word:<12}{right:>8}{wrong:>11}"
     yield f"recall    {percentage(m.recall)} of what computes right is not rejected"
     yield f"precision {percentage(m.precision)} of what is not rejected computes right"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ckrules.certify.draws import KINDS
-from ckrules.certify.experiment import RuleScore
+from ckrules.certify.experiment import Confusion, RuleScore
 from ckrules.certify.trials import Trial
 
 if TYPE_CHECKING:
@@ -115,26 +115,14 @@ class NumericCase:
 
 
 @dataclass
-class NumericMatrix:
+class NumericMatrix(Confusion):
     """Predictions against what kernels computed."""
 
     cases: list[NumericCase] = field(default_factory=list)
 
-    def count(self, *, predicted: bool, right: bool) -> int:
-        """How many cases were predicted and judged so."""
-        return sum(1 for c in self.cases if bool(c.broken) is not predicted and c.right is right)
-
-    @property
-    def recall(self) -> float | None:
-        """Of the configurations that compute right, the share that is not rejected."""
-        good, lost = self.count(predicted=True, right=True), self.count(predicted=False, right=True)
-        return good / (good + lost) if good + lost else None
-
-    @property
-    def precision(self) -> float | None:
-        """Of the configurations that are not rejected, the share that computes right."""
-        good, bad = self.count(predicted=True, right=True), self.count(predicted=True, right=False)
-        return good / (good + bad) if good + bad else None
+    def outcomes(self) -> Iterator[tuple[tuple[Violation, ...], bool]]:
+        """Whether each case computes right."""
+        return ((c.broken, c.right) for c in self.cases if c.right is not None)
 
     @property
     def differences(self) -> list[Difference]:
@@ -154,32 +142,13 @@ class NumericMatrix:
                 found[trial.status] = found.get(trial.status, 0) + 1
         return dict(sorted(found.items()))
 
-    def by_rule(self, codes: Iterable[str]) -> list[RuleScore]:
-        """Confirmed and refuted rejections of rules on configurations, in kernels."""
-        scores = {code: RuleScore(code) for code in codes}
-        for case in self.cases:
-            if case.right is None:
-                continue
-            for v in case.broken:
-                _add(scores[v.code], not case.right, len(case.broken) == 1)
-        return list(scores.values())
-
     def by_problem_rule(self) -> list[RuleScore]:
         """Confirmed and refuted predictions of problem rules, in runs of legal kernels."""
         scores: dict[str, RuleScore] = {}
         for case in self.cases:
             for code, beside, confirmed, _ in case.by_problem():
-                score = scores.setdefault(code, RuleScore(code))
-                _add(score, confirmed, beside == 1)
+                scores.setdefault(code, RuleScore(code)).add(confirmed, beside == 1)
         return [scores[code] for code in sorted(scores)]
-
-
-def _add(score: RuleScore, confirmed: bool, alone: bool) -> None:
-    if confirmed:
-        score.confirmed += 1
-        score.alone += alone
-    else:
-        score.refuted += 1
 
 
 def judged(book: RuleBook, points: Sequence[Point], answers: Sequence[Answer]) -> NumericMatrix:

@@ -26,8 +26,8 @@ def of_compiler(
 ) -> CertifyRun:
     """The record of a run against the compiler."""
     prints = _prints(variant, ck)
-    agreed = matrix.count(predicted=True, compiled=True)
-    differed = matrix.count(predicted=True, compiled=False)
+    agreed = matrix.count(predicted=True, good=True)
+    differed = matrix.count(predicted=True, good=False)
     rules = _rules(matrix.by_rule(prints), prints)
     return CertifyRun(evidence.COMPILER, arch, ck, tool, asked, agreed, differed, rules)
 
@@ -51,8 +51,8 @@ def of_numerics(
 ) -> CertifyRun:
     """The record of a run of kernels."""
     prints = _prints(variant, ck)
-    agreed = matrix.count(predicted=True, right=True)
-    differed = matrix.count(predicted=True, right=False)
+    agreed = matrix.count(predicted=True, good=True)
+    differed = matrix.count(predicted=True, good=False)
     scores = [*matrix.by_rule(prints), *matrix.by_problem_rule()]
     rules = _rules(scores, prints)
     return CertifyRun(evidence.NUMERICS, arch, ck, tool, asked, agreed, differed, rules)

@@ -36,7 +36,7 @@ def front_end_lines(matrix: Matrix, codes: Sequence[str]) -> Iterator[str]:
     """Predictions against the compiler's verdicts, the scores of rules, and each difference."""
     yield "                       compiles   rejected"
     for word, p in (("to compile", True), ("to fail", False)):
-        compiled, rejected = (matrix.count(predicted=p, compiled=c) for c in (True, False))
+        compiled, rejected = (matrix.count(predicted=p, good=c) for c in (True, False))
         yield f"predicted {word:<12}{compiled:>9}{rejected:>11}"
     yield f"recall    {percentage(matrix.recall)} of what compiles is not rejected"
     yield f"precision {percentage(matrix.precision)} of what is not rejected compiles"

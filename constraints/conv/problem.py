@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ckrules.kernels.problem_text import size as read_size
+from ckrules.kernels.problem_text import sizes_of
 from ckrules.support.errors import UsageError, unknown
 
 Axes = tuple[int, ...]
@@ -45,7 +47,6 @@ _ALIASES = {
     "z": "Z",
     **dict.fromkeys(OUTPUT, ""),
 }
-_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +168,7 @@ def parse(text: str) -> Convolution:
     Raises:
         UsageError: For what is not a problem, with the reason.
     """
-    given: dict[str, str] = {}
-    for part in text.split(","):
-        key, sign, value = part.partition("=")
-        if not sign or not key.strip() or not value.strip():
-            raise UsageError(f"{part[:40]!r} is not of the form NAME=NUMBER")
-        if key.strip() in given:
-            raise UsageError(f"{key.strip()} is given twice")
-        given[key.strip()] = value.strip()
-    return from_mapping(given)
+    return from_mapping(sizes_of(text))
 
 
 def from_mapping(given: Mapping[str, Any]) -> Convolution:
@@ -247,17 +240,7 @@ def _number(values: Mapping[str, Any], key: str, default: int | None = None) -> 
         if default is None:
             raise UsageError(f"the problem has no {key}")
         return default
-    return _integer(key, values[key], least=1)
-
-
-def _integer(key: str, value: Any, least: int) -> int:
-    try:
-        number = int(str(value).strip())
-    except ValueError:
-        raise UsageError(f"{key} = {str(value)[:40]!r} is not an integer") from None
-    if not least <= number <= _MAX:
-        raise UsageError(f"{key} = {number} is not between {least} and {_MAX}")
-    return number
+    return read_size(key, values[key])
 
 
 def _axes(values: Mapping[str, Any], stem: str, ndim: int, default: int) -> Axes:
@@ -268,11 +251,11 @@ def _axes(values: Mapping[str, Any], stem: str, ndim: int, default: int) -> Axes
             words = str(values[name]).split("x")
             if len(words) not in (1, ndim):
                 raise UsageError(f"{name} = {values[name]!r} has not 1 or {ndim} numbers")
-            numbers = [_integer(name, w, least=default) for w in words]
+            numbers = [read_size(name, w, least=default) for w in words]
             found = numbers * ndim if len(numbers) == 1 else numbers
         for i, axis in enumerate(AXES[3 - ndim :]):
             if f"{name}_{axis}" in values:
-                found[i] = _integer(f"{name}_{axis}", values[f"{name}_{axis}"], least=default)
+                found[i] = read_size(f"{name}_{axis}", values[f"{name}_{axis}"], least=default)
     return tuple(found)
 
 
@@ -327,7 +310,7 @@ def pack(p: Convolution) -> bytes:
     axes = (p.input, p.filter, p.stride, p.dilation, p.left_pad, p.right_pad)
     if not 1 <= p.ndim <= 3 or any(len(each) != p.ndim for each in axes):
         raise UsageError("a convolution has 1, 2 or 3 spatial dimensions, the same everywhere")
-    _integer("G", p.groups, least=1)
+    read_size("G", p.groups)
     _check_channels(p)
     channels = (p.out_channels // p.groups, p.in_channels // p.groups)
     lists = (n for each in axes for n in (*each, *(0,) * (3 - p.ndim)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
+from ckrules.kernels.problem_text import size, sizes_of
 from ckrules.support.errors import UsageError, unknown
 
 _STRIDES = ("stride_a", "stride_b", "stride_c")
@@ -17,7 +18,6 @@ _ALIASES = {
     "m": "M", "n": "N", "k": "K", "split_k": "k_batch", "kbatch": "k_batch", "splitk": "k_batch",
     "batch_count": "batch", "lda": "stride_a", "ldb": "stride_b", "ldc": "stride_c",
 }  # fmt: skip
-_MAX = 2**31 - 1
 _GROUPS = 4096
 
 
@@ -89,16 +89,7 @@ def parse(text: str) -> Product:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    given: dict[str, str] = {}
-    for part in text.split(","):
-        key, sign, value = part.partition("=")
-        if not sign or not key.strip() or not value.strip():
-            raise UsageError(f"{part[:40]!r} is not of the form NAME=NUMBER")
-        name = _ALIASES.get(key.strip(), key.strip())
-        if name in given:
-            raise UsageError(f"{key.strip()} is given twice")
-        given[name] = value.strip()
-    return from_mapping(given)
+    return from_mapping(sizes_of(text, _ALIASES))
 
 
 def from_mapping(given: Mapping[str, Any]) -> Product:
@@ -117,7 +108,7 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
         if name not in values:
             raise UsageError(f"the problem has no {name}")
     m, n = (_side(name, values[name]) for name in "MN")
-    k, split, batch = (_integer(name, values.get(name, 1)) for name in _NAMES[2:5])
+    k, split, batch = (size(name, values.get(name, 1)) for name in _NAMES[2:5])
     count = max(len(m), len(n))
     if count > _GROUPS:
         raise UsageError(f"{count} groups, expected at most {_GROUPS}")
@@ -125,7 +116,7 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
         if len(found) not in (1, count):
             raise UsageError(f"{name} has {len(found)} groups, expected 1 or {count}")
     groups = tuple(zip(m * (count // len(m)), n * (count // len(n)), strict=True))
-    strides = [_integer(name, values[name]) if name in values else 0 for name in _STRIDES]
+    strides = [size(name, values[name]) if name in values else 0 for name in _STRIDES]
     return Product(*groups[0], k, split, batch, groups[1:], (strides[0], strides[1], strides[2]))
 
 
@@ -144,17 +135,7 @@ def from_row(cells: Mapping[str, str]) -> Product:
 
 def _side(name: str, value: Any) -> tuple[int, ...]:
     """The sizes of the groups, of which most products have one."""
-    return tuple(_integer(name, part) for part in str(value).split("+"))
-
-
-def _integer(name: str, value: Any) -> int:
-    try:
-        number = int(str(value).strip())
-    except ValueError:
-        raise UsageError(f"{name} = {str(value)[:40]!r} is not an integer") from None
-    if not 1 <= number <= _MAX:
-        raise UsageError(f"{name} = {number} is not between 1 and {_MAX}")
-    return number
+    return tuple(size(name, part) for part in str(value).split("+"))
 
 
 def pack(problem: Product) -> bytes:

@@ -115,10 +115,10 @@ def test_matrix(rules: RuleBook, tools: Toolchain, tmp_path: Path) -> None:
     assert [c.verdict.ok for c in matrix.cases if c.verdict] == [
         True, True, False, True, False, True,
     ]  # fmt: skip
-    assert matrix.count(predicted=True, compiled=True) == 3
-    assert matrix.count(predicted=True, compiled=False) == 1
-    assert matrix.count(predicted=False, compiled=True) == 1
-    assert matrix.count(predicted=False, compiled=False) == 1
+    assert matrix.count(predicted=True, good=True) == 3
+    assert matrix.count(predicted=True, good=False) == 1
+    assert matrix.count(predicted=False, good=True) == 1
+    assert matrix.count(predicted=False, good=False) == 1
     assert (matrix.recall, matrix.precision) == (3 / 4, 3 / 4)
     assert [c.point["dtype"] for c in matrix.disagreements] == ["fp16", "bf16"]
     scores = {s.code: s for s in matrix.by_rule(["PIPE007", "TILE001", "VEC004"])}
@@ -386,4 +386,4 @@ def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
         matrix = certify(rules, [rules.example(c) for c in changes], judge(found), store)
     assert matrix.failures == []
     assert matrix.disagreements == []
-    assert matrix.count(predicted=True, compiled=True) == 2
+    assert matrix.count(predicted=True, good=True) == 2

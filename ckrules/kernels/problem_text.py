@@ -1,0 +1,52 @@
+"""What the one-line texts of problems have in common: sizes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ckrules.support.errors import UsageError
+
+LARGEST = 2**31 - 1
+"""The largest size."""
+
+
+def sizes_of(text: str, aliases: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """The values of ``NAME=VALUE,NAME=VALUE`` by name.
+
+    Args:
+        text: What was written.
+        aliases: Other words for names.
+
+    Raises:
+        UsageError: For another form, or a name that is given twice.
+
+    >>> sizes_of("M=8, k = 2", {"k": "K"})
+    {'M': '8', 'K': '2'}
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        key, sign, value = part.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise UsageError(f"{part[:40]!r} is not of the form NAME=NUMBER")
+        name = aliases.get(key.strip(), key.strip())
+        if name in found:
+            raise UsageError(f"{key.strip()} is given twice")
+        found[name] = value.strip()
+    return found
+
+
+def size(name: str, value: Any, least: int = 1) -> int:
+    """A size as a number.
+
+    Raises:
+        UsageError: If it is none, or not between ``least`` and `LARGEST`.
+    """
+    try:
+        number = int(str(value).strip())
+    except ValueError:
+        raise UsageError(f"{name} = {str(value)[:40]!r} is not an integer") from None
+    if not least <= number <= LARGEST:
+        raise UsageError(f"{name} = {number} is not between {least} and {LARGEST}")
+    return number
