@@ -97,8 +97,7 @@ def _others(c: Quantities) -> BoolExpr:
 
 #: What tools say of a tile that is not `whole_tile`, and of threads that do not cover operands.
 NOT_WHOLE = [
-    f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, "
-    f"{{wave_{d} * warp_tile_{d}=}}"
+    f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, {{wave_{d} * warp_tile_{d}=}}"
     for d in "mnk"
 ]
 NOT_COVERED = [
