@@ -37,7 +37,6 @@ ACCEPTED: dict[str, frozenset[str]] = {
             "op_sel",
             "op_sel_hi",
             "clamp",
-            "index_key",
         }
     ),
     "local": frozenset({"offset", "offset0", "offset1"}),

@@ -27,7 +27,6 @@ from ckrules.emulator.ops import (
     packed,
     scalar,
     scaled,
-    sparse,
     vector_decode,
     vector_special,
     wmma,
@@ -39,7 +38,6 @@ _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
     ("packed", dots.decode), ("logic", logic.decode), ("eighths", eighths.decode),
     ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
-    ("matrix", sparse.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip
 _WORTH = 5000

@@ -219,9 +219,6 @@ FORMS = {
         v_mfma_i32_32x32x16_i8 a[0:15], v[4:5], v[6:7], a[0:15]
         v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7] neg:[1,0,0]
         v_mfma_f64_4x4x4_4b_f64 a[0:1], v[0:1], v[2:3], a[0:1] cbsz:1 abid:1 neg:[1,0,0]
-        v_smfmac_f32_32x32x16_bf16 a[0:15], v[0:1], v[4:7], v8 cbsz:1 abid:3
-        v_smfmac_f32_16x16x64_fp8_bf8 v[0:3], v[4:5], v[8:11], v6 abid:1
-        v_cvt_sr_fp8_f32 v0, -v1, v2 op_sel:[0,0,1,1]
         global_load_lds_dword v[2:3], off offset:16
         buffer_load_dwordx4 a[0:3], v0, s[4:7], s8 offen offset:64 sc0 nt sc1
         global_atomic_add_f32 v0, v1, v2, s[0:1] sc0
@@ -261,9 +258,6 @@ FORMS = {
         v_wmma_f32_16x16x16_fp8_bf8 v[0:7], v[8:9], v[10:11], v[0:7]
         v_wmma_bf16_16x16x16_bf16 v[0:3], v[4:7], v[8:11], v[0:3]
         v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[10:11], v[0:7] neg_lo:[1,1,0] clamp
-        v_swmmac_f16_16x16x32_f16 v[0:3], v[4:7], v[8:15], v16 index_key:1
-        v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[10:13], v16 neg_lo:[1,0,0] clamp
-        v_cvt_sr_bf8_f32 v0, v1, s2 byte_sel:3
         v_cvt_f32_fp8_e64 v0, v1 byte_sel:2
         v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]
         v_pk_max_num_f16 v0, v1, v2

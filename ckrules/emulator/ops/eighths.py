@@ -2,9 +2,6 @@
 
 Sources: AMD, "Instinct MI300 ISA", 12.8 and 7.3; "CDNA4 ISA"; "RDNA4 ISA", 16.8 and 16.12. Numbers
 beyond the range become NaN, or infinite where the format has infinities (MODE.FP16_OVFL is 0).
-Stochastic rounding: the uppermost bits of the seed are added below the last bit that is kept
-("CDNA3 ISA": S1[31:12], S1[31:11]); denormal results as an RX 9070 gives them (what the project goc
-captured in ``rdna4_fp8_narrow``), which is taken to hold of CDNA, too.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from ckrules.emulator.kinds import (
     Get,
     Values,
     half_put,
-    raw,
     store,
     vector_get,
     vector_put,
@@ -32,7 +28,6 @@ from ckrules.emulator.ops.reals import FORMATS, Format, table
 from ckrules.emulator.wave import Cohort
 
 _TO = re.compile(r"v_cvt_pk_(fp8|bf8)_f32$")
-_STOCHASTIC = re.compile(r"v_cvt_sr_(fp8|bf8)_f32$")
 _FROM = re.compile(r"v_cvt_(pk_)?f32_(fp8|bf8)$")
 
 
@@ -40,8 +35,6 @@ def decode(d: Decoded) -> Run | None:
     """The meaning of a conversion; None if it is none."""
     if hit := _TO.match(d.name):
         return _pack(d, d.target.float8(hit[1]))
-    if hit := _STOCHASTIC.match(d.name):
-        return _seeded(d, d.target.float8(hit[1]))
     if hit := _FROM.match(d.name):
         return _unpack(d, d.target.float8(hit[2]), bool(hit[1]))
     return None
@@ -58,25 +51,6 @@ def rounded(values: NDArray[np.float32], kind: str) -> NDArray[np.uint8]:
     _, exponent = np.frexp(wide)
     step = np.ldexp(1.0, np.maximum(exponent - 1, 1 - f.bias) - f.mantissa)
     near = np.rint(np.where(np.isfinite(wide), wide, 0) / step) * step
-    return _bits(values, near, f, kind)
-
-
-def dithered(values: NDArray[np.float32], seed: Values, kind: str) -> NDArray[np.uint8]:
-    """The bits of numbers rounded up or down in a format of 8 bits, as a seed says.
-
-    >>> wanted = np.full(3, 1.0625, np.float32)  # halfway between two numbers
-    >>> seeds = np.array([0, 1 << 31, (1 << 31) - 1], np.uint32)
-    >>> dithered(wanted, seeds, "fp8_ocp").tolist()
-    [56, 57, 56]
-    """
-    f = FORMATS[kind]
-    word = np.ascontiguousarray(values).view(np.uint32).astype(np.int64)
-    exponent = (word >> 23 & 0xFF) - 127
-    least, dropped = 1 - f.bias, 23 - f.mantissa
-    # What a denormal result has no place for is lost before the sum.
-    digits = (word & 0x7FFFFF | 0x800000) >> np.minimum(np.maximum(least - exponent, 0), 63)
-    kept = (digits + (seed.astype(np.int64) >> (32 - dropped))) >> dropped
-    near = np.ldexp(kept.astype(np.float64), np.maximum(exponent, least) - f.mantissa)
     return _bits(values, near, f, kind)
 
 
@@ -115,25 +89,6 @@ def _pack(d: Decoded, kind: str) -> Run:
     def run(c: Cohort) -> None:
         low, high = (rounded(get(c), kind).astype(np.uint16) for get in (a, b))
         put(c, low | (high << np.uint16(8)))
-
-    return run
-
-
-def _seeded(d: Decoded, kind: str) -> Run:
-    """One number into one byte of the destination; the others stay."""
-    target, first, second = d.operands.items
-    if d.encoding not in ("", "e64"):
-        raise UnknownInstructionError(f"{d.line}: encoding without semantics here")
-    get, seed = vector_get(first, F32), vector_get(second, U32)
-    # Before RDNA4 the last two bits of OP_SEL are the byte, the lower one first.
-    low, high = d.operands.bits("op_sel", (0, 0, 0, 0))[2:4]
-    byte = d.operands.number("byte_sel", low + 2 * high)
-    shift, kept = np.uint32(8 * byte), np.uint32(0xFFFFFFFF ^ 0xFF << 8 * byte)
-
-    def run(c: Cohort) -> None:
-        value, random = np.broadcast_arrays(get(c), seed(c))
-        bits = dithered(value, random, kind).astype(np.uint32) << shift
-        store(c, target.file, target.index, raw(c, target.file, target.index) & kept | bits)
 
     return run
 
