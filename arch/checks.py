@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckrules.arch.model import CK_VERSIONS, Dispatcher, Gpu, Shape, Types, WarpTile
+from ckrules.arch.model import CK_VERSIONS, DispatcherTable, Gpu, Shape, Types, WarpTile
 from ckrules.arch.performance import Performance
 from ckrules.support.document import Section
 from ckrules.support.toml_path import TomlPath
@@ -142,7 +142,7 @@ def _performance(gpu: Gpu, speeds: Performance) -> Iterator[Fault]:
         yield ("performance", "waves_per_simd"), what
 
 
-def _dispatcher(gpu: Gpu, dispatcher: Dispatcher) -> Iterator[Fault]:
+def _dispatcher(gpu: Gpu, dispatcher: DispatcherTable) -> Iterator[Fault]:
     for i, (m, n, k) in enumerate(dispatcher.wave_maps):
         if m * n * k > gpu.max_waves:
             what = f"has {m * n * k} waves, more than max_waves = {gpu.max_waves}"

@@ -38,7 +38,7 @@ from ckrules.arch.model import (
     DTYPES,
     FEATURES,
     ISAS,
-    Dispatcher,
+    DispatcherTable,
     Gpu,
     Shape,
     TileKind,
@@ -205,7 +205,7 @@ def _performance(top: Section) -> performance.Performance | None:
     return performance.read(section, DTYPES)
 
 
-def _dispatcher(top: Section) -> Dispatcher | None:
+def _dispatcher(top: Section) -> DispatcherTable | None:
     if "dispatcher" not in top:
         return None
     section = _section(
@@ -220,7 +220,7 @@ def _dispatcher(top: Section) -> Dispatcher | None:
         if not _PIPELINE.fullmatch(pipeline):
             what = f"{pipeline!r} is not a pipeline name"
             raise top.doc.error((*limits.path, pipeline), what, key=True)
-    return Dispatcher(
+    return DispatcherTable(
         family=section.text("family"),
         wave_maps=section.triples("wave_maps", 1, 128),
         warp_tiles=_dispatcher_tiles(section, "warp_tile"),

@@ -182,7 +182,7 @@ class TransposeLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatcher:
+class DispatcherTable:
     """Upstream's table for this GPU: what CK's dispatcher of June 2026 accepts.
 
     These are facts of that *profile*, never of the hardware: the C++ has no wave-map
@@ -257,7 +257,7 @@ class Gpu:
     transpose_load: TransposeLoad | None
     defines: tuple[str, ...]
     tiles: tuple[WarpTile, ...]
-    dispatcher: Dispatcher | None
+    dispatcher: DispatcherTable | None
     performance: Performance | None
     sources: tuple[tuple[str, str], ...]
 

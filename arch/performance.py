@@ -20,7 +20,7 @@ _PRODUCT = ("name", "compute_units", "clock_mhz", "memory_gbs")
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class GpuProduct:
     """One product with a GPU: what its boards differ in.
 
     ``memory_gbs`` is the peak of the memory outside the chip in GB/s, ``clock_mhz`` the highest
@@ -59,9 +59,9 @@ class Performance:
     chiplets: int
     matrix_flops: tuple[tuple[str, int], ...]
     slower: tuple[tuple[tuple[str, Shape], int], ...]
-    products: tuple[Product, ...]
+    products: tuple[GpuProduct, ...]
 
-    def product(self, name: str | None = None) -> Product:
+    def product(self, name: str | None = None) -> GpuProduct:
         """The product of a name, or of its last word as in ``MI300X``; the first without one.
 
         Raises:
@@ -119,8 +119,8 @@ def _slower(section: Section, dtypes: Collection[str]) -> Iterator[tuple[tuple[s
             yield from (((dtype, tile), factor) for tile in tiles)
 
 
-def _products(section: Section) -> Iterator[Product]:
+def _products(section: Section) -> Iterator[GpuProduct]:
     for i, data in enumerate(section.rows("product")):
         row = Section(section.doc, (*section.path, "product", i), data, _PRODUCT)
         units, clock, memory = (row.number(key, 1, 1 << 20) for key in _PRODUCT[1:])
-        yield Product(row.text("name"), units, clock, memory)
+        yield GpuProduct(row.text("name"), units, clock, memory)

@@ -24,7 +24,7 @@ from _kernels import PROBLEM, built_folder
 from ckrules.device.interface import DeviceInfo
 from ckrules.kernels.families import problems_of
 from ckrules.runtime import Dispatcher
-from ckrules.runtime.engine import Call, Engine
+from ckrules.runtime.engine import Engine, KernelCall
 from ckrules.runtime.padding import stored
 from tests.runtime.capsules import FakeTensor
 
@@ -95,7 +95,7 @@ def measure(folder: Path, variant: str, text: str) -> None:
     row("choice and packing, new addresses", median(both[1]))
     where = dict(zip((t.name for t in choice.tensors), known, strict=True))
     written = [t.name for t in choice.tensors if t.direction == "out"]
-    call = Call(
+    call = KernelCall(
         file,
         choice.runs,
         {n: a for n, a in where.items() if n not in written},

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from ckrules.kernels.books import Books
-from ckrules.ranking.evaluation import Figures, Pick, figures, judge
+from ckrules.ranking.evaluation import EfficiencyFigures, Pick, figures, judge
 from ckrules.ranking.learned import TimeModel
-from ckrules.ranking.measurements import Measured, kernels_of, read
+from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
 from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.training import Samples, train
 
@@ -67,7 +67,7 @@ def measurements(given: str | None = None) -> Iterator[Path]:
         yield path
 
 
-def row(title: str, f: Figures) -> None:
+def row(title: str, f: EfficiencyFigures) -> None:
     """One line of the table."""
     show(title, f.mean, f.p10, f.median, f.top1, f.problems)
 
@@ -107,7 +107,7 @@ def _picks(model: TimeModel, asked: Samples) -> Iterator[Pick]:
         yield judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
 
 
-def _validation(m: Measured) -> bool:
+def _validation(m: MeasuredProblem) -> bool:
     return not m.label.startswith("training")
 
 

@@ -14,7 +14,7 @@ _COUNTS = ("One", "Two", "Three", "Four", "Five", "Six", "Seven")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TemplateEntry:
     """One instantiation: the entry's suffix and the template arguments behind it."""
 
     suffix: str  # ex) hot_full_set
@@ -32,7 +32,7 @@ class Entry:
         )
 
 
-MAIN = Entry("main", True, "Full", "set")
+MAIN = TemplateEntry("main", True, "Full", "set")
 """The only entry of kernels that decide on the device."""
 
 

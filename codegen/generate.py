@@ -34,7 +34,7 @@ class Refused:
 
 
 @dataclass
-class Report:
+class GenerationReport:
     """What one run of the generator did."""
 
     kernels: int = 0
@@ -70,14 +70,14 @@ class Generator:
 
     def run(
         self, configs: Iterable[Config], progress: Callable[[int], None] | None = None
-    ) -> Report:
+    ) -> GenerationReport:
         """Generates every legal configuration.
 
         Raises:
             UsageError: If a family has no templates, two configurations have the same name and
                 GPU but differ, or a file cannot be written.
         """
-        report = Report()
+        report = GenerationReport()
         by_arch: dict[str, dict[str, tuple[KernelModel, bool]]] = {}
         for config in configs:
             maker = self._maker(config.family)
@@ -119,7 +119,7 @@ class Generator:
         self,
         folder: Path,
         members: list[tuple[KernelModel, bool]],
-        report: Report,
+        report: GenerationReport,
         progress: Callable[[int], None] | None,
     ) -> None:
         self._same_version(folder)

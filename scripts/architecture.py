@@ -50,7 +50,7 @@ Graph = Mapping[str, frozenset[str]]
 
 def modules() -> dict[str, Path]:
     """Every module of the package by its import name."""
-    found = {}
+    modules = {}
     for package, folder in FOLDERS.items():
         for path in sorted((ROOT / folder).rglob("*.py")):
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
@@ -58,8 +58,8 @@ def modules() -> dict[str, Path]:
             if inside or "__pycache__" in parts:
                 continue
             name = ".".join((package, *(p for p in parts if p != "__init__")))
-            found[name] = path
-    return found
+            modules[name] = path
+    return modules
 
 
 def imports(known: Mapping[str, Path]) -> dict[str, frozenset[str]]:
@@ -142,11 +142,11 @@ def _nearest(graph: Graph) -> Iterable[tuple[str, str]]:
 
 def line_counts(known: Mapping[str, Path]) -> dict[str, int]:
     """Lines of Python by room."""
-    found = dict.fromkeys((r for row in LAYERS for r in row), 0)
+    counts = dict.fromkeys((r for row in LAYERS for r in row), 0)
     for name, path in known.items():
-        if room(name) in found:
-            found[room(name)] += len(path.read_text(encoding="utf-8").splitlines())
-    return found
+        if room(name) in counts:
+            counts[room(name)] += len(path.read_text(encoding="utf-8").splitlines())
+    return counts
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -25,7 +25,7 @@ from ckrules.kernels.evidence import (
     METHODS,
     NUMERICS,
     CertifyRun,
-    Tally,
+    RejectionTally,
 )
 from ckrules.kernels.families import families
 
@@ -72,9 +72,9 @@ def tool(run: CertifyRun) -> str:
     return f"clang {hit[1]}" if hit else run.tool
 
 
-def total(found: Iterable[CertifyRun]) -> Tally:
+def total(found: Iterable[CertifyRun]) -> RejectionTally:
     """The tallies of all rules of some runs together."""
-    return sum((t for run in found for t, _ in run.rules.values()), Tally())
+    return sum((t for run in found for t, _ in run.rules.values()), RejectionTally())
 
 
 def counts(found: Sequence[CertifyRun]) -> Row:

@@ -26,7 +26,7 @@ class UnreadError(UsageError):
 
 
 @dataclass
-class Reading:
+class FunctionText:
     """A function as text: constants are values that it reads from around it, by name."""
 
     text: str
@@ -88,7 +88,7 @@ def tree_of(function: Callable[..., Any]) -> ast.Lambda | ast.FunctionDef:
     return found
 
 
-def read(function: Callable[..., Any], whole: str, parameters: Sequence[str]) -> Reading:
+def read(function: Callable[..., Any], whole: str, parameters: Sequence[str]) -> FunctionText:
     """What a function returns, as one expression.
 
     Args:
@@ -121,7 +121,7 @@ def read(function: Callable[..., Any], whole: str, parameters: Sequence[str]) ->
             body = inline(tree.body, known)
         else:
             body = _Statements(inline, name_of(function)).value(tree.body, known)
-        return Reading(ast.unparse(body), inline.kept)
+        return FunctionText(ast.unparse(body), inline.kept)
     except RecursionError:
         raise UnreadError(f"{name_of(function)} is nested too deeply") from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ckrules.certify.codeobjects import Figures
+from ckrules.certify.codeobjects import CodeObjectFigures
 from ckrules.certify.oracle import CompilerError
 from ckrules.engine.expr import Value
 from ckrules.engine.rules.book import RuleBook
@@ -37,7 +37,7 @@ class Compared:
     """Those that the launch bound leaves a lane."""
     threads: int
     """Of a workgroup, as launched."""
-    figures: Figures | None
+    figures: CodeObjectFigures | None
     failure: str = ""
 
     @property
@@ -68,7 +68,7 @@ class Compared:
         return bool(self.signs) or (f.lds_bytes or 0) < self.lds_bytes
 
 
-def compare(book: RuleBook, point: Point, found: Figures | CompilerError) -> Compared:
+def compare(book: RuleBook, point: Point, found: CodeObjectFigures | CompilerError) -> Compared:
     """Sets what the compiler made of a kernel beside what the rules say."""
     broken = tuple(v.code for v in book.violations(point) if v.kind in KINDS)
     said = book.resources(point, ["lds_bytes", "vgprs", "bound_vgprs", "launch_threads"])

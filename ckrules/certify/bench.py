@@ -22,10 +22,10 @@ from ckrules.compiling.failures import REFUSALS
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, Results
 from ckrules.compiling.session import BuildOptions, BuildSession
-from ckrules.device import asked
+from ckrules.device import problem_set
 from ckrules.device.jobs import Job
-from ckrules.device.pool import Pool
-from ckrules.device.prediction import Prediction, predict
+from ckrules.device.pool import WorkerPool
+from ckrules.device.prediction import SupportPrediction, predict
 from ckrules.kernels.config import Config
 from ckrules.support.errors import UsageError
 
@@ -69,7 +69,7 @@ class Manner:
 
 
 @dataclass(frozen=True)
-class Question:
+class TrialRequest:
     """A configuration, and the problems that it is asked about; None: its built-in set."""
 
     point: Point
@@ -77,10 +77,10 @@ class Question:
 
 
 @dataclass
-class Answer:
+class TrialAnswer:
     """The trials of one kernel, each with what the problem rules predict."""
 
-    trials: list[tuple[Trial, Prediction | None]] = field(default_factory=list)
+    trials: list[tuple[Trial, SupportPrediction | None]] = field(default_factory=list)
     failure: str = ""
     """Why there is no verdict, where the build or a run failed otherwise."""
     name: str = ""
@@ -94,7 +94,7 @@ class Answer:
 class _Kernel:
     """One kernel under way."""
 
-    question: Question
+    question: TrialRequest
     entry: ManifestEntry
     tasks: dict[Artifact, tuple[tasks.Task, str]] = field(default_factory=dict)
 
@@ -129,14 +129,14 @@ class Bench:
         self.store, self.manner, self.jobs = store, manner, max(1, jobs)
         self._ending = threading.Event()
         self._headers = SharedHeaders()
-        self._pools: queue.Queue[Pool] = queue.Queue()
+        self._pools: queue.Queue[WorkerPool] = queue.Queue()
 
     def run(
         self,
-        questions: Sequence[Question],
-        progress: Callable[[Answer], None] = lambda _: None,
+        questions: Sequence[TrialRequest],
+        progress: Callable[[TrialAnswer], None] = lambda _: None,
         minutes: float | None = None,
-    ) -> list[Answer]:
+    ) -> list[TrialAnswer]:
         """The answers on configurations of different names, in their order.
 
         After this many minutes no new kernel is started; those that are known need no time.
@@ -148,13 +148,13 @@ class Bench:
         """
         self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
         kernels = self._kernels(questions)
-        answers: dict[int, Answer] = {}
+        answers: dict[int, TrialAnswer] = {}
         with ExitStack() as stack:
             self._results = stack.enter_context(Results(self.folder / FILE))
             self._built = self._results.known()
             stack.callback(shutil.rmtree, self._session.scratch, ignore_errors=True)
             for _ in range(self.jobs):
-                pool = Pool(DEVICE, (0,), self.manner.timeout, self.manner.options)
+                pool = WorkerPool(DEVICE, (0,), self.manner.timeout, self.manner.options)
                 self._pools.put(stack.enter_context(pool))
             threads = ThreadPoolExecutor(self.jobs)
             try:
@@ -170,7 +170,7 @@ class Bench:
             threads.shutdown()
         return [answers[i] for i in range(len(kernels))]
 
-    def _kernels(self, questions: Sequence[Question]) -> list[_Kernel]:
+    def _kernels(self, questions: Sequence[TrialRequest]) -> list[_Kernel]:
         """Generates the kernels; what there is to build of each."""
         configs = [Config(q.point) for q in questions]
         by_name = {
@@ -187,9 +187,9 @@ class Bench:
             kernel.tasks[task.artifact] = (task, tasks.task_key(task, session.tools_for(task)))
         return [found[name] for name in by_name]
 
-    def _answer(self, kernel: _Kernel) -> Answer:
+    def _answer(self, kernel: _Kernel) -> TrialAnswer:
         """The answer on one kernel: what is stored, and what is built and run for the rest."""
-        answer = Answer(name=kernel.entry.name)
+        answer = TrialAnswer(name=kernel.entry.name)
         problems = self._problems(kernel)
         keys = {p: trial_key(kernel.key, str(p), str(self.manner.options)) for p, _ in problems}
         known = {p: t for p, key in keys.items() if (t := self.store.get(key)) is not None}
@@ -209,23 +209,25 @@ class Bench:
         answer.trials = [(known[p], said) for p, said in problems if p in known]
         return answer
 
-    def _problems(self, kernel: _Kernel) -> list[tuple[Problem, Prediction | None]]:
+    def _problems(self, kernel: _Kernel) -> list[tuple[Problem, SupportPrediction | None]]:
         """What the kernel is asked to compute, and what the problem rules say of it.
 
         A kernel's own refusal costs nothing, so those are all among them; of the others a limit
         takes some over the whole of the set, whose end has the short sums.
         """
         given = kernel.question.problems
-        every = asked.smoke(kernel.entry) if given is None else given
-        said = [(p, predict(kernel.entry, p)) for p in every if asked.fits(kernel.entry, p)]
+        every = problem_set.smoke(kernel.entry) if given is None else given
+        problems = [
+            (p, predict(kernel.entry, p)) for p in every if problem_set.fits(kernel.entry, p)
+        ]
         limit = self.manner.limit
-        taken = [i for i, (_, s) in enumerate(said) if s is None or s.supported]
+        taken = [i for i, (_, s) in enumerate(problems) if s is None or s.supported]
         if given is not None or limit is None or len(taken) <= limit:
-            return said
+            return problems
         kept = {taken[round(i * (len(taken) - 1) / max(1, limit - 1))] for i in range(limit)}
-        return [pair for i, pair in enumerate(said) if i in kept or i not in taken]
+        return [pair for i, pair in enumerate(problems) if i in kept or i not in taken]
 
-    def _build(self, kernel: _Kernel, answer: Answer) -> Trial | None:
+    def _build(self, kernel: _Kernel, answer: TrialAnswer) -> Trial | None:
         """Builds both artifacts; a trial if the compiler refuses one of them."""
         for task, key in kernel.tasks.values():
             found = self._session.already(kernel.entry, task, self._built, key)
@@ -250,7 +252,7 @@ class Bench:
         kernel: _Kernel,
         problems: Sequence[Problem],
         keys: dict[Problem, str],
-        answer: Answer,
+        answer: TrialAnswer,
     ) -> dict[Problem, Trial]:
         """Runs a kernel on problems; a run that says nothing about it is not kept."""
         found: dict[Problem, Trial] = {}

@@ -16,7 +16,7 @@ from ckrules.certify.sampling import Sampler, mixed
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of
-from ckrules.readers import Context, Problem, read_input
+from ckrules.readers import Context, UnreadableText, read_input
 from ckrules.support.errors import UsageError, unknown
 
 
@@ -134,7 +134,7 @@ def points_of(inputs: Iterable[str], books: Books, arch: str) -> tuple[dict[str,
     words: Sequence[str] = tuple(inputs)
     for word in words:
         for item in read_input(word, Context(books, arch)):
-            if isinstance(item, Problem):
+            if isinstance(item, UnreadableText):
                 place, text = item.lines()[0]
                 raise UsageError(f"{place}: {text}")
             points.append({**item.config.point, "arch": arch})

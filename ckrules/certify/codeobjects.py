@@ -37,7 +37,7 @@ _MATRIX = re.compile(r"^\tv_(?:s?mfma|s?wmma)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class CodeObjectFigures:
     """The result of one kernel; the numbers are None where there is no code object."""
 
     error: str | None
@@ -83,7 +83,7 @@ class CodeObjects:
         parts = [probe.render(point), runtime, self.tools.version, self.tools.ck]
         return hashlib.sha256("\0".join([*parts, *portable(self._flags)]).encode()).hexdigest()
 
-    def figures(self, point: Point) -> Figures:
+    def figures(self, point: Point) -> CodeObjectFigures:
         """What the compiler makes of a point's kernel.
 
         Raises:
@@ -104,15 +104,15 @@ class CodeObjects:
                 failure = classify(status, output)
                 if failure.kind not in REFUSALS:
                     raise CompilerError(f"{self.tools.kind}: {failure.diagnostic}")
-                return Figures(failure.diagnostic, seconds=seconds)
+                return CodeObjectFigures(failure.diagnostic, seconds=seconds)
             return self._read(folder / _RESULT, seconds)
 
-    def _read(self, path: Path, seconds: float) -> Figures:
+    def _read(self, path: Path, seconds: float) -> CodeObjectFigures:
         found = [e for e in codeobject.entries(path) if _ENTRY in e.name]  # beside those of headers
         if len(found) != 1:
             raise CompilerError(f"the code object has {len(found)} kernels, expected 1")
         entry = found[0]
-        return Figures(
+        return CodeObjectFigures(
             error=None,
             lds_bytes=entry.lds_bytes,
             vgprs=entry.vgprs,
@@ -131,19 +131,19 @@ class CodeObjects:
         return done.stdout
 
 
-class FigureStore(KeyedStore[Figures]):
+class FigureStore(KeyedStore[CodeObjectFigures]):
     """Figures by key, in the file of the verdicts."""
 
-    OF, NAME, FAILED = Figures, "figures", "error IS NOT NULL"
+    OF, NAME, FAILED = CodeObjectFigures, "figures", "error IS NOT NULL"
 
 
 def measured(
     points: Sequence[Point], maker: CodeObjects, store: FigureStore
-) -> Iterator[tuple[Point, Figures | CompilerError]]:
+) -> Iterator[tuple[Point, CodeObjectFigures | CompilerError]]:
     """The figures of points, from the store or from the compiler, one at a time."""
     for point in points:
         key = maker.key(point)
-        found: Figures | CompilerError | None = store.get(key)
+        found: CodeObjectFigures | CompilerError | None = store.get(key)
         if found is None:
             try:
                 found = maker.figures(point)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ckrules.certify.features import covering, pairs_of
 from ckrules.certify.sizes import in_turn, kind_by_kind, tells_kinds
-from ckrules.engine.covering import Coverage, Pairs
+from ckrules.engine.covering import PairCoverage, Pairs
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules import Rule
@@ -49,10 +49,10 @@ class Drawn:
     legal: int = 0
     pairs: Pairs | None = field(default=None, compare=False)
 
-    def coverage(self, used: Callable[[Point], bool]) -> Coverage:
+    def coverage(self, used: Callable[[Point], bool]) -> PairCoverage:
         """Which pairs of features occur in the legal points that are used."""
         points = filter(used, self.points[: self.legal])
-        return Coverage(0, ()) if self.pairs is None else self.pairs.coverage(points)
+        return PairCoverage(0, ()) if self.pairs is None else self.pairs.coverage(points)
 
 
 def draw(

@@ -1,7 +1,7 @@
 """Certification: predict, ask the compiler, compare, rule by rule.
 
-The points come from `ckrules.certify.sampling` or from files, the answers from an `Oracle` or from
-the verdicts of earlier runs.
+The points come from `ckrules.certify.sampling` or from files, the answers from an `CompilerOracle`
+or from the verdicts of earlier runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
-from ckrules.certify.oracle import CompilerError, Oracle, Verdict
+from ckrules.certify.oracle import CompilerError, CompilerOracle, CompilerVerdict
 from ckrules.certify.verdicts import VerdictStore
 from ckrules.compiling.executors import executor
 from ckrules.engine.expr import Value
@@ -19,7 +19,7 @@ from ckrules.engine.rules import Violation
 from ckrules.engine.rules.book import RuleBook
 
 Point = Mapping[str, Value]
-Answer = Verdict | CompilerError
+Answer = CompilerVerdict | CompilerError
 """A verdict, or why the compiler gave none."""
 
 
@@ -30,7 +30,7 @@ class Case:
     point: Point
     broken: tuple[Violation, ...]
     """The violations of kind ``compile``."""
-    verdict: Verdict | None
+    verdict: CompilerVerdict | None
     """None where the compiler itself failed (see ``failure``)."""
     failure: str = ""
 
@@ -61,7 +61,7 @@ class Confusion:
     """Predictions against outcomes: a confusion matrix, in all and per rule."""
 
     def outcomes(self) -> Iterator[tuple[tuple[Violation, ...], bool]]:
-        """Of each case with an outcome the rules that it breaks, and whether it came out well."""
+        """Of each case with an outcome the rules that it breaks, and whether it passed."""
         raise NotImplementedError
 
     def count(self, *, predicted: bool, good: bool) -> int:
@@ -119,7 +119,7 @@ def predict(book: RuleBook, point: Point) -> tuple[Violation, ...]:
 def certify(
     book: RuleBook,
     points: Sequence[Point],
-    oracle: Oracle,
+    oracle: CompilerOracle,
     store: VerdictStore,
     *,
     jobs: int = 2,
@@ -187,7 +187,9 @@ def _units(
 class _Inquiry:
     """The questions of one certification: what the store knows, and how the rest is asked."""
 
-    def __init__(self, points: Sequence[Point], oracle: Oracle, store: VerdictStore) -> None:
+    def __init__(
+        self, points: Sequence[Point], oracle: CompilerOracle, store: VerdictStore
+    ) -> None:
         self._points, self._oracle, self._store = points, oracle, store
         self._keys = [oracle.key(p) for p in points]
         stored = ((i, store.get(key)) for i, key in enumerate(self._keys))
@@ -210,7 +212,7 @@ class _Inquiry:
         half = len(unit) // 2
         return {**self.ask(unit[:half]), **self.ask(unit[half:])}
 
-    def _keep(self, unit: Sequence[int], verdicts: Sequence[Verdict]) -> dict[int, Answer]:
+    def _keep(self, unit: Sequence[int], verdicts: Sequence[CompilerVerdict]) -> dict[int, Answer]:
         for i, verdict in zip(unit, verdicts, strict=True):
             self._store.put(self._keys[i], verdict)
         return dict(zip(unit, verdicts, strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ckrules.certify.bench import Answer, Question
+from ckrules.certify.bench import TrialAnswer, TrialRequest
 from ckrules.certify.trials import Trial
 from ckrules.device.jobs import FAILED, RunStatus
 from ckrules.emulator.errors import FaultKind
@@ -28,7 +28,7 @@ _LONGEST = 1 << 22
 
 
 @dataclass(frozen=True)
-class Label:
+class TrialLabel:
     """What is said of a kernel on a problem."""
 
     point: Point
@@ -46,7 +46,7 @@ class Label:
 class Told:
     """A label beside what the emulator found."""
 
-    label: Label
+    label: TrialLabel
     trial: Trial
 
     @property
@@ -70,7 +70,7 @@ class Told:
         return self.label.right and (self.trial.status == RunStatus.FAULT or by_order)
 
 
-def read(path: str, books: Books) -> Iterator[Label]:
+def read(path: str, books: Books) -> Iterator[TrialLabel]:
     """The labels of a file.
 
     Raises:
@@ -89,7 +89,7 @@ def read(path: str, books: Books) -> Iterator[Label]:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _label(line: bytes, place: str, books: Books) -> Label:
+def _label(line: bytes, place: str, books: Books) -> TrialLabel:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -108,21 +108,21 @@ def _label(line: bytes, place: str, books: Books) -> Label:
         found = problems_of(str(point["variant"])).parse(problem)
     except CkrulesError as error:
         raise UsageError(f"{place}: {error}") from None
-    return Label(point, found, str(status), place)
+    return TrialLabel(point, found, str(status), place)
 
 
-def questions(labels: Iterable[Label]) -> list[Question]:
+def questions(labels: Iterable[TrialLabel]) -> list[TrialRequest]:
     """Each labelled configuration once, with all of its problems."""
     found: dict[tuple[Any, ...], tuple[Point, dict[Problem, None]]] = {}
     for label in labels:
         key = tuple(sorted(label.point.items()))
         found.setdefault(key, (label.point, {}))[1][label.problem] = None
-    return [Question(point, tuple(problems)) for point, problems in found.values()]
+    return [TrialRequest(point, tuple(problems)) for point, problems in found.values()]
 
 
 def compared(
-    labels: Iterable[Label], asked: Sequence[Question], answers: Sequence[Answer]
-) -> tuple[list[Told], list[Label]]:
+    labels: Iterable[TrialLabel], asked: Sequence[TrialRequest], answers: Sequence[TrialAnswer]
+) -> tuple[list[Told], list[TrialLabel]]:
     """Each label beside the trial of its kernel and problem, and the labels without a trial."""
     trials = {
         (tuple(sorted(q.point.items())), t.problem): t

@@ -9,7 +9,7 @@ from typing import Any
 from ckrules.certify.bench import Manner
 from ckrules.certify.experiment import RuleScore
 from ckrules.certify.numeric_run import Draws, NumericFindings
-from ckrules.certify.numerics import Difference, NumericCase
+from ckrules.certify.numerics import NumericCase, NumericsDifference
 from ckrules.certify.reports import difference, percentage, scores_json
 
 
@@ -70,7 +70,7 @@ def _labels(findings: NumericFindings) -> Iterator[str]:
             yield f"  label: {t.label.status}; here: {t.trial.told}"
 
 
-def _again(each: Difference, manner: Manner, keep: str) -> str:
+def _again(each: NumericsDifference, manner: Manner, keep: str) -> str:
     assert each.trial is not None
     words = ["ckrules", "validate", each.case.name, "--dir", keep, "--device", "cpu"]
     words += ["--problem", each.trial.problem]

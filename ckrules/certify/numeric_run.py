@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ckrules.certify.bench import Answer, Bench, Manner, Question
+from ckrules.certify.bench import Bench, Manner, TrialAnswer, TrialRequest
 from ckrules.certify.choice import CertifyChoice
 from ckrules.certify.draws import KINDS, draw, shares
-from ckrules.certify.labels import Label, Told, compared, questions
+from ckrules.certify.labels import Told, TrialLabel, compared, questions
 from ckrules.certify.numerics import NumericMatrix, applicable, judged
 from ckrules.certify.trials import TrialStore
 from ckrules.compiling.session import BuildOptions
-from ckrules.engine.covering import Coverage
+from ckrules.engine.covering import PairCoverage
 from ckrules.kernels.config import Config
 from ckrules.kernels.parts import Point
 from ckrules.support.errors import UsageError
@@ -27,7 +27,7 @@ class Draws:
 
     alone: dict[str, int] = field(default_factory=dict)
     """How many configurations of the space break only this rule, of those that were drawn from."""
-    pairs: dict[str, Coverage] = field(default_factory=dict)
+    pairs: dict[str, PairCoverage] = field(default_factory=dict)
     """The pairs of features that occur in drawn legal ones, by variant."""
 
 
@@ -39,7 +39,7 @@ class NumericFindings:
     codes: list[str]
     manner: Manner
     told: list[Told] = field(default_factory=list)
-    without: list[Label] = field(default_factory=list)
+    without: list[TrialLabel] = field(default_factory=list)
     drawn: Draws = field(default_factory=Draws)
     left: int = 0
     """Kernels that were not begun in the time."""
@@ -67,7 +67,7 @@ class NumericRun:
     """
 
     def __init__(
-        self, choice: CertifyChoice, manner: Manner, labels: tuple[Label, ...] = ()
+        self, choice: CertifyChoice, manner: Manner, labels: tuple[TrialLabel, ...] = ()
     ) -> None:
         if labels:
             choice = replace(choice, points=tuple(dict(label.point) for label in labels))
@@ -79,14 +79,14 @@ class NumericRun:
             raise UsageError(f"no configurations to run{why if self._left_out else ''}")
         self.questions = list(unique.values())
 
-    def _questions(self) -> list[Question]:
+    def _questions(self) -> list[TrialRequest]:
         if self.labels:
             return questions(self.labels)
         if not self.choice.points:
-            return [Question(point) for point in self._draw()]
+            return [TrialRequest(point) for point in self._draw()]
         inside, outside = applicable(self.choice.book, self.choice.points)
         self._left_out = len(outside)
-        return [Question(point) for point in inside]
+        return [TrialRequest(point) for point in inside]
 
     def _draw(self) -> list[Point]:
         def named(point: Point) -> bool:
@@ -111,7 +111,7 @@ class NumericRun:
         *,
         jobs: int = 2,
         minutes: float | None = None,
-        progress: Callable[[Answer], None] = lambda _: None,
+        progress: Callable[[TrialAnswer], None] = lambda _: None,
     ) -> NumericFindings:
         """Builds and runs the kernels.
 

@@ -15,17 +15,17 @@ from ckrules.certify.experiment import Confusion, RuleScore
 from ckrules.certify.trials import Trial
 
 if TYPE_CHECKING:
-    from ckrules.certify.bench import Answer
-    from ckrules.device.prediction import Prediction
+    from ckrules.certify.bench import TrialAnswer
+    from ckrules.device.prediction import SupportPrediction
     from ckrules.engine.rules import Violation
     from ckrules.engine.rules.book import RuleBook
     from ckrules.kernels.parts import Point
 
-Said = tuple[Trial, "Prediction | None"]
+Said = tuple[Trial, "SupportPrediction | None"]
 
 
 @dataclass(frozen=True)
-class Difference:
+class NumericsDifference:
     """One place where the rules and a kernel differ."""
 
     case: NumericCase
@@ -92,26 +92,28 @@ class NumericCase:
                 for code in said.wrong:
                     yield code, len(said.wrong), trial.miscomputed, trial
 
-    def differences(self) -> Iterator[Difference]:
+    def differences(self) -> Iterator[NumericsDifference]:
         """Where rules and kernel differ, with the run that shows it."""
         if self.right is not None and not self.agrees:
             bad = [t for t in self.own if t.miscomputed or t.unlaunched]
             shown = next(iter([*bad, *(t for t in self.own if t.refused)]), None)
             if self.broken:
                 codes = ", ".join(v.code for v in self.broken)
-                yield Difference(
+                yield NumericsDifference(
                     self, None, f"right on {len(self.own)} problems, refused by {codes}"
                 )
             else:
-                yield Difference(self, shown, f"legal, {shown.told if shown else 'refuses'}")
+                yield NumericsDifference(
+                    self, shown, f"legal, {shown.told if shown else 'refuses'}"
+                )
         if self.broken:
             return
         for trial, said in self.trials:
             if said is not None and said.supported and trial.refused and self.right:
-                yield Difference(self, trial, f"supported by the rules, {trial.told}")
+                yield NumericsDifference(self, trial, f"supported by the rules, {trial.told}")
         for code, _, confirmed, trial in self.by_problem():
             if not confirmed:
-                yield Difference(self, trial, f"{code} expects another end: {trial.told}")
+                yield NumericsDifference(self, trial, f"{code} expects another end: {trial.told}")
 
 
 @dataclass
@@ -125,7 +127,7 @@ class NumericMatrix(Confusion):
         return ((c.broken, c.right) for c in self.cases if c.right is not None)
 
     @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[NumericsDifference]:
         """Where rules and kernels differ."""
         return [d for c in self.cases for d in c.differences()]
 
@@ -151,7 +153,9 @@ class NumericMatrix(Confusion):
         return [scores[code] for code in sorted(scores)]
 
 
-def judged(book: RuleBook, points: Sequence[Point], answers: Sequence[Answer]) -> NumericMatrix:
+def judged(
+    book: RuleBook, points: Sequence[Point], answers: Sequence[TrialAnswer]
+) -> NumericMatrix:
     """The matrix of configurations and what their kernels did."""
     return NumericMatrix(
         [

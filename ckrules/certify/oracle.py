@@ -33,7 +33,7 @@ class CompilerError(CkrulesError, RuntimeError):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CompilerVerdict:
     """What the front end says about a configuration."""
 
     ok: bool
@@ -42,7 +42,7 @@ class Verdict:
     seconds: float
 
 
-class Oracle:
+class CompilerOracle:
     """A compiler that judges configurations for one GPU.
 
     Args:
@@ -69,16 +69,16 @@ class Oracle:
         parts = [source, self.tools.version, self.tools.ck, *portable(self._flags)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def check(self, point: Point) -> Verdict:
+    def check(self, point: Point) -> CompilerVerdict:
         """Whether the point's kernel passes the compiler's front end for the device.
 
         Raises:
             CompilerError: If the compiler failed otherwise, or took too long.
         """
         error, seconds = self._run(self._source([point]), self.timeout)
-        return Verdict(ok=error is None, error=error, seconds=seconds)
+        return CompilerVerdict(ok=error is None, error=error, seconds=seconds)
 
-    def check_batch(self, points: Sequence[Point]) -> list[Verdict] | None:
+    def check_batch(self, points: Sequence[Point]) -> list[CompilerVerdict] | None:
         """The verdicts on points from a single run, if it accepts them all.
 
         A run without an error proves every kernel of it. With an error it is None: which kernels
@@ -91,7 +91,7 @@ class Oracle:
         error, seconds = self._run(self._source(points), self.timeout * len(points))
         if error is not None:
             return None
-        return [Verdict(ok=True, error=None, seconds=seconds / len(points)) for _ in points]
+        return [CompilerVerdict(ok=True, error=None, seconds=seconds / len(points)) for _ in points]
 
     def _source(self, points: Sequence[Point]) -> str:
         for point in points:

@@ -12,7 +12,7 @@ from ckrules.certify.backend import Compared, by_rule
 from ckrules.certify.experiment import Matrix, RuleScore
 from ckrules.certify.numerics import NumericMatrix
 from ckrules.kernels import evidence
-from ckrules.kernels.evidence import CertifyRun, Tally
+from ckrules.kernels.evidence import CertifyRun, RejectionTally
 from ckrules.kernels.families import family_of
 from ckrules.support import files
 from ckrules.support.errors import UsageError
@@ -62,13 +62,15 @@ def _prints(variant: str, ck: str) -> dict[str, str]:
     return {r.code: evidence.fingerprint(r) for r in evidence.rules_of(family_of(variant), ck)}
 
 
-def _rules(scores: Iterable[RuleScore], prints: Mapping[str, str]) -> dict[str, tuple[Tally, str]]:
-    found: dict[str, tuple[Tally, str]] = {}
+def _rules(
+    scores: Iterable[RuleScore], prints: Mapping[str, str]
+) -> dict[str, tuple[RejectionTally, str]]:
+    rules: dict[str, tuple[RejectionTally, str]] = {}
     for s in scores:
-        tally = Tally(s.confirmed, s.alone, s.refuted)
+        tally = RejectionTally(s.confirmed, s.alone, s.refuted)
         if tally:
-            found[s.code] = (tally, prints[s.code])
-    return found
+            rules[s.code] = (tally, prints[s.code])
+    return rules
 
 
 def add(path: Path, run: CertifyRun) -> None:

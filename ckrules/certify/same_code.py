@@ -52,7 +52,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CompiledPair:
     """What the compiler made of a pair."""
 
     same: bool | None
@@ -104,7 +104,7 @@ def pair(book: RuleBook, known: Sequence[Alike], point: Point) -> Pair:
 
 def compare(
     asked: Sequence[Pair], books: Books, *, entries: int | None = None, timeout: float = 3600.0
-) -> list[Answer]:
+) -> list[CompiledPair]:
     """Compiles both configurations of each pair, all in one unit for one GPU, and compares them.
 
     Reading the headers is much of what a small kernel costs; kernels of one unit share it.
@@ -118,14 +118,14 @@ def compare(
     points = [point for pair in asked for point in (pair.point, pair.first)]
     made = _unit(points, books, entries, timeout)
     if isinstance(made, str):
-        return [Answer(None, made)] * len(asked)
+        return [CompiledPair(None, made)] * len(asked)
     answers = []
     for i in range(len(asked)):
         one, two = (kernels(made, _NAME.format(2 * i + j)) for j in (0, 1))
         if not one or not two:
             raise CompilerError("a code object without the entries that were asked for")
         differ = sorted(n for n in {*one, *two} if one.get(n) != two.get(n))
-        answers.append(Answer(not differ, ", ".join(differ)))
+        answers.append(CompiledPair(not differ, ", ".join(differ)))
     return answers
 
 
@@ -167,11 +167,11 @@ def kernels(data: bytes, name: str) -> dict[str, bytes]:
     Raises:
         CodeObjectError: If it is not a code object.
     """
-    found = {}
+    kernels = {}
     for symbol, content in codeobject.symbols(data).items():
         if symbol.startswith(f"{name}__"):
             own = symbol.removeprefix(name)
             if own.endswith(".kd"):
                 content = content[: _OFFSET.start] + content[_OFFSET.stop :]
-            found[own] = content
-    return found
+            kernels[own] = content
+    return kernels

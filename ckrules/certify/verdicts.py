@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ckrules.certify.oracle import Verdict
+from ckrules.certify.oracle import CompilerVerdict
 from ckrules.compiling.database import DatabaseTable
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class KeyedStore(DatabaseTable, Generic[T]):
         self.store({"key": key, **row})
 
 
-class VerdictStore(KeyedStore[Verdict]):
+class VerdictStore(KeyedStore[CompilerVerdict]):
     """Verdicts of the compiler.
 
     >>> import tempfile
@@ -67,4 +67,4 @@ class VerdictStore(KeyedStore[Verdict]):
     Verdict(ok=True, error=None, seconds=1.5)
     """
 
-    OF, NAME, FAILED = Verdict, "verdict", "NOT ok"
+    OF, NAME, FAILED = CompilerVerdict, "verdict", "NOT ok"

@@ -24,7 +24,7 @@ _LARGEST = 1 << 30
 _KEYS = ("file", "configuration", "code")
 
 
-class Run(NamedTuple):
+class BaselineRun(NamedTuple):
     """What a run says of configurations that do not say it: their GPU and CK version.
 
     Empty is what the configuration says itself, or what no run said.
@@ -34,15 +34,15 @@ class Run(NamedTuple):
     ck: str = ""
 
 
-class Key(NamedTuple):
+class BaselineKey(NamedTuple):
     """What an entry is about; ``run`` is None in baselines that did not keep it."""
 
     file: str
     configuration: str
     code: str
-    run: Run | None
+    run: BaselineRun | None
 
-    def older(self) -> Key:
+    def older(self) -> BaselineKey:
         """The entry as it is where the run was not kept."""
         return self._replace(run=None)
 
@@ -55,13 +55,13 @@ class Baseline:
         entries: How many findings each entry stands for.
     """
 
-    def __init__(self, path: Path, entries: dict[Key, int] | None = None) -> None:
+    def __init__(self, path: Path, entries: dict[BaselineKey, int] | None = None) -> None:
         self.path = path
         self._folder = os.path.dirname(os.path.abspath(path))
         self.entries = dict(entries or {})
-        self.met: dict[Key, int] = {}
-        self._older: dict[Key, int] = {}  # met by entries that do not say their run
-        self._files: dict[str, tuple[Callable[[str], bool], Run]] = {}
+        self.met: dict[BaselineKey, int] = {}
+        self._older: dict[BaselineKey, int] = {}  # met by entries that do not say their run
+        self._files: dict[str, tuple[Callable[[str], bool], BaselineRun]] = {}
 
     @classmethod
     def load(cls, path: Path) -> Baseline:
@@ -81,12 +81,12 @@ class Baseline:
         except json.JSONDecodeError as error:
             what = f"{path}:{error.lineno}:{error.colno}: not a baseline: {error.msg}"
             raise UsageError(what) from None
-        except (ValueError, RecursionError):  # a number of thousands of digits, or too deep
+        except (ValueError, RecursionError):  # a number with more than 4,300 digits, or too deep
             raise UsageError(f"{path}: not a baseline: JSON that nothing here writes") from None
         entries = document.get("entries") if isinstance(document, dict) else None
         if not isinstance(entries, list):
             raise UsageError(f"{path}: not a baseline: no list 'entries'")
-        found: dict[Key, int] = {}
+        found: dict[BaselineKey, int] = {}
         for index, entry in enumerate(entries):
             key, count = _entry(entry)
             if key is None:
@@ -95,7 +95,7 @@ class Baseline:
             found[key] = found.get(key, 0) + count
         return cls(path, found)
 
-    def seen(self, source: str, looks_at: Callable[[str], bool], run: Run) -> None:
+    def seen(self, source: str, looks_at: Callable[[str], bool], run: BaselineRun) -> None:
         """Notes that a file is being checked: its entries can be met, so they can be stale.
 
         ``looks_at`` says of which codes, ``run`` for which GPU and CK version; other entries stay.
@@ -106,7 +106,7 @@ class Baseline:
         """Notes that not all of a file could be read: nothing is known of its entries."""
         self._files.pop(self._relative(source), None)
 
-    def _checked(self, key: Key) -> bool:
+    def _checked(self, key: BaselineKey) -> bool:
         """Whether the run would have met the finding if it were still there."""
         if key.file not in self._files:
             return False
@@ -118,7 +118,7 @@ class Baseline:
         _, on, arch = key.configuration.rpartition(" on ")
         return looks_at(key.code) and (not on or run.arch in ("", arch))
 
-    def meet(self, d: Diagnostic, run: Run) -> bool:
+    def meet(self, d: Diagnostic, run: BaselineRun) -> bool:
         """Counts a finding; True if an entry covers it. ``run`` is what its text does not say."""
         key = self.key(d, run)
         self.met[key] = self.met.get(key, 0) + 1
@@ -130,7 +130,7 @@ class Baseline:
         self._older[key] = self._older.get(key, 0) + 1
         return self._older[key] <= self.entries[key]
 
-    def key(self, d: Diagnostic, run: Run) -> Key:
+    def key(self, d: Diagnostic, run: BaselineRun) -> BaselineKey:
         """The entry of a finding."""
         name = d.configuration or ""
         if not name and d.fields:
@@ -139,9 +139,9 @@ class Baseline:
             text = json.dumps(sorted(d.fields.items()))
             name = hashlib.sha256(text.encode()).hexdigest()[:12]
         where = f"{name} on {d.arch}" if d.arch else name
-        return Key(self._relative(d.place.source), where, d.code, run)
+        return BaselineKey(self._relative(d.place.source), where, d.code, run)
 
-    def stale(self) -> Iterator[tuple[Key, int]]:
+    def stale(self) -> Iterator[tuple[BaselineKey, int]]:
         """Entries of what was checked that stand for more findings than there are."""
         for key, count in sorted(self.entries.items(), key=_order):
             if self._checked(key) and (left := count - self._met(key)) > 0:
@@ -160,14 +160,14 @@ class Baseline:
         kept = {k: min(n, self._met(k)) if self._checked(k) else n for k, n in self.entries.items()}
         return _text((k, n) for k, n in kept.items() if n)
 
-    def _met(self, key: Key) -> int:
+    def _met(self, key: BaselineKey) -> int:
         return (self._older if key.run is None else self.met).get(key, 0)
 
     def _relative(self, source: str) -> str:
         return os.path.relpath(os.path.abspath(source), self._folder).replace(os.sep, "/")
 
 
-def _entry(given: object) -> tuple[Key | None, int]:
+def _entry(given: object) -> tuple[BaselineKey | None, int]:
     """The key and count of an entry; no key for what is none."""
     if not isinstance(given, dict):
         return None, 0
@@ -175,20 +175,22 @@ def _entry(given: object) -> tuple[Key | None, int]:
     if not all(isinstance(w, str) for w in words) or type(count) is not int or count < 1:
         return None, 0
     run = given.get("run", {})
-    if not isinstance(run, dict) or not set(run) <= set(Run._fields):
+    if not isinstance(run, dict) or not set(run) <= set(BaselineRun._fields):
         return None, 0
     if not all(isinstance(w, str) for w in run.values()):
         return None, 0
     file, configuration, code = map(str, words)
-    return Key(file, configuration, code, Run(**run) if "run" in given else None), count
+    return BaselineKey(
+        file, configuration, code, BaselineRun(**run) if "run" in given else None
+    ), count
 
 
-def _order(entry: tuple[Key, int]) -> tuple[str, str, str, tuple[str, ...]]:
+def _order(entry: tuple[BaselineKey, int]) -> tuple[str, str, str, tuple[str, ...]]:
     key = entry[0]
     return *key[:3], key.run or ()
 
 
-def _text(entries: Iterable[tuple[Key, int]]) -> str:
+def _text(entries: Iterable[tuple[BaselineKey, int]]) -> str:
     rows: list[dict[str, Any]] = []
     for key, count in sorted(entries, key=_order):
         row: dict[str, Any] = dict(zip(_KEYS, key, strict=False))

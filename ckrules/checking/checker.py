@@ -13,8 +13,8 @@ from ckrules.checking.file_check import CheckContext, FileCheck
 from ckrules.checking.patterns import below, matches
 from ckrules.checking.settings import SettingsResolver
 from ckrules.checking.verdict import ItemVerdict
-from ckrules.readers import Edit, Input, Place, Reading, Remark, formats
-from ckrules.readers.source import Source, SourceError
+from ckrules.readers import Edit, Input, InputReading, Place, Remark, formats
+from ckrules.readers.source import SourceError, SourceFile
 from ckrules.support import opening
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Checker:
 
     def _check(self, found: Input) -> FileCheck:
         context = self.context(found.folder)
-        reading = Reading(found, context.reading, input_format=self.input_format)
+        reading = InputReading(found, context.reading, input_format=self.input_format)
         return FileCheck(context, reading, self.resources)
 
     def verdicts(self, arguments: Iterable[str]) -> Iterator[ItemVerdict]:
@@ -148,7 +148,7 @@ def _is_known(path: str) -> bool:
     """
     try:
         with opening.binary(path) as stream:
-            head = Source(path, stream).head()
+            head = SourceFile(path, stream).head()
     except (SourceError, FileNotFoundError):
         return False
     except OSError:  # such as a pipe: reading it says so

@@ -12,8 +12,8 @@ from typing import Any
 from ckrules.checking.findings import FINDINGS
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import KINDS, Violation
+from ckrules.engine.rules.derivation import shown
 from ckrules.engine.rules.repairs import FieldRepair, Repairs, advice
-from ckrules.engine.rules.worked import shown
 from ckrules.kernels.standing import Scope, Standing, of_rule
 from ckrules.readers.entries import Edit, Entry, Place
 

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ckrules.checking.baseline import Baseline, Run
+from ckrules.checking.baseline import Baseline, BaselineRun
 from ckrules.checking.codes import CodeFilter
 from ckrules.checking.diagnostics import Diagnostic, of_finding, of_violation
 from ckrules.checking.findings import FINDINGS
+from ckrules.checking.first_seen import Sightings
 from ckrules.checking.settings import Settings
-from ckrules.checking.sightings import Sightings
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.engine.rules.repairs import Repairs
@@ -20,7 +20,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
 from ckrules.kernels.library import profiles
-from ckrules.readers import Context, Edit, Entry, Place, Problem, Reading, Remark
+from ckrules.readers import Context, Edit, Entry, InputReading, Place, Remark, UnreadableText
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CheckContext:
             self.baseline = Baseline.load(Path(path))
         self._by_book: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
         self._judges: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
-        self.run = Run(plain or "", self.books.ck)
+        self.run = BaselineRun(plain or "", self.books.ck)
 
     def known(self) -> set[str]:
         """Every code that exists."""
@@ -97,23 +97,23 @@ class CheckContext:
     def judges(self, config: Config) -> tuple[BatchChecker, Repairs]:
         """The checker and the repairs by the book of a configuration's variant and CK version."""
         asked = config.variant, config.ck
-        found = self._judges.get(asked)
-        if found is None:
+        judges = self._judges.get(asked)
+        if judges is None:
             books = self.books.at(config.ck)
             book = books.of(config.variant)
             key = book.name, books.ck
             if key not in self._by_book:
                 advised = books.advised(config.variant)
                 self._by_book[key] = BatchChecker(advised, in_range=True), Repairs(book)
-            found = self._judges[asked] = self._by_book[key]
-        return found
+            judges = self._judges[asked] = self._by_book[key]
+        return judges
 
-    def added(self, entry: Entry | None) -> Run:
+    def added(self, entry: Entry | None) -> BaselineRun:
         """What the run says of an entry and its text does not."""
         if entry is None:
-            return Run()
+            return BaselineRun()
         arch = "" if entry.written("arch") is not None else self.run.arch
-        return Run(arch, "" if entry.config.ck else self.run.ck)
+        return BaselineRun(arch, "" if entry.config.ck else self.run.ck)
 
 
 class _Owners:
@@ -131,7 +131,7 @@ class _Owners:
 class FileCheck:
     """One source being checked."""
 
-    def __init__(self, context: CheckContext, reading: Reading, resources: bool) -> None:
+    def __init__(self, context: CheckContext, reading: InputReading, resources: bool) -> None:
         self._context, self.reading, self._resources = context, reading, resources
         self._seen, self._labels, self._short = Sightings(), _Owners(), _Owners()
 
@@ -142,7 +142,7 @@ class FileCheck:
         if baseline is not None and not self.reading.pointer:
             baseline.seen(name, lambda code: context.looks_at(code, name), context.run)
         for item in self.reading:
-            if isinstance(item, Problem):
+            if isinstance(item, UnreadableText):
                 if baseline is not None:
                     baseline.unseen(name)
                 yield ItemVerdict(item)
@@ -216,8 +216,8 @@ class FileCheck:
             yield remark.code, remark.message, remark.place
         asked = self._context.applicability
         if asked is not None and not asked.concerns(entry.config.variant):
-            said = f"no kernel of {entry.config.family.name} computes such a problem"
-            yield "CFG011", said, entry.place
+            text = f"no kernel of {entry.config.family.name} computes such a problem"
+            yield "CFG011", text, entry.place
         if not entry.place.line:
             return
         line, identity = entry.place.line, hash(tuple(entry.config.point.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from ckrules.checking.diagnostics import Diagnostic
-from ckrules.checking.sightings import Sightings
+from ckrules.checking.first_seen import Sightings
 
 
 def fingerprint(d: Diagnostic, seen: Sightings) -> str:

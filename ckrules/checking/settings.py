@@ -28,7 +28,7 @@ EXCLUDE = (".*", "__pycache__", "build", "node_modules")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """A key of the settings: its type, its default and what it means."""
 
     type: str
@@ -36,24 +36,28 @@ class Key:
     doc: str
 
 
-KEYS: Mapping[str, Key] = {
-    "arch": Key("text", None, "GPU of configurations that name none"),
-    "ck": Key("text", None, "CK headers"),
-    "profile": Key("text", None, "rule set"),
-    "select": Key("list", ("ALL",), "codes or families that are checked"),
-    "extend-select": Key("list", (), "codes or families that are checked too"),
-    "ignore": Key("list", (), "codes or families that are not reported"),
-    "per-file-ignores": Key("lists", {}, "codes by file pattern, with a JSON pointer behind #"),
-    "severity": Key("texts", {}, "error, warning or note by code"),
-    "baseline": Key("path", None, "file of known findings"),
-    "include": Key("list", INCLUDE, "files that are read in folders"),
-    "exclude": Key("list", EXCLUDE, "files and folders that are skipped"),
-    "arch-paths": Key("paths", (), "GPU files, or folders of them"),
-    "tile-reading": Key("text", "gmn", "how .tile(a, b, c) of C++ macros is read: gmn or mnk"),
-    "docs-url": Key(
+KEYS: Mapping[str, SettingKey] = {
+    "arch": SettingKey("text", None, "GPU of configurations that name none"),
+    "ck": SettingKey("text", None, "CK headers"),
+    "profile": SettingKey("text", None, "rule set"),
+    "select": SettingKey("list", ("ALL",), "codes or families that are checked"),
+    "extend-select": SettingKey("list", (), "codes or families that are checked too"),
+    "ignore": SettingKey("list", (), "codes or families that are not reported"),
+    "per-file-ignores": SettingKey(
+        "lists", {}, "codes by file pattern, with a JSON pointer behind #"
+    ),
+    "severity": SettingKey("texts", {}, "error, warning or note by code"),
+    "baseline": SettingKey("path", None, "file of known findings"),
+    "include": SettingKey("list", INCLUDE, "files that are read in folders"),
+    "exclude": SettingKey("list", EXCLUDE, "files and folders that are skipped"),
+    "arch-paths": SettingKey("paths", (), "GPU files, or folders of them"),
+    "tile-reading": SettingKey(
+        "text", "gmn", "how .tile(a, b, c) of C++ macros is read: gmn or mnk"
+    ),
+    "docs-url": SettingKey(
         "text", "", "address of the pages of rules: {page} is replaced, or what goes before"
     ),
-    "required-version": Key("text", None, "versions of ckrules that may run, as >=0.1,<0.2"),
+    "required-version": SettingKey("text", None, "versions of ckrules that may run, as >=0.1,<0.2"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ckrules.checking.diagnostics import Diagnostic, of_finding
 from ckrules.engine.rules import Violation
-from ckrules.readers.entries import Entry, Place, Problem, Remark
+from ckrules.readers.entries import Entry, Place, Remark, UnreadableText
 from ckrules.support.tables import count
 
 
@@ -20,7 +20,7 @@ class ItemVerdict:
     was found beside the rules. A `Remark` is about no configuration.
     """
 
-    item: Entry | Problem | Remark
+    item: Entry | UnreadableText | Remark
     violations: Sequence[Violation] = ()
     resources: Mapping[str, Any] | None = None
     diagnostics: Sequence[Diagnostic] = ()
@@ -57,7 +57,7 @@ class ItemVerdict:
 
     def problems(self) -> list[Diagnostic]:
         """What cannot be read, as diagnostics."""
-        if not isinstance(self.item, Problem):
+        if not isinstance(self.item, UnreadableText):
             return []
         return [of_finding("CFG000", message, place) for place, message in self.item.lines()]
 
@@ -68,7 +68,7 @@ class ItemVerdict:
             "violations": [v.to_dict() for v in self.violations],
             "source": source_line(self.item.place),
         }
-        if isinstance(self.item, Problem):
+        if isinstance(self.item, UnreadableText):
             out["error"] = "; ".join(message for _, message in self.item.lines())
             return out
         assert isinstance(self.item, Entry)
@@ -99,7 +99,7 @@ STANDINGS = ("legal", "illegal", "in the baseline", "suppressed", "ignored")
 
 
 @dataclass(slots=True)
-class Tally:
+class CheckTally:
     """What a run of ``check`` has seen so far; ``standings`` counts configurations."""
 
     standings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STANDINGS, 0))
@@ -118,7 +118,7 @@ class Tally:
 
     def add(self, verdict: ItemVerdict) -> None:
         """Counts one verdict."""
-        if isinstance(verdict.item, Problem):
+        if isinstance(verdict.item, UnreadableText):
             self.unreadable += 1
             return
         if isinstance(verdict.item, Remark):

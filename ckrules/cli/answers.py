@@ -22,7 +22,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import format_name
-from ckrules.readers import Context, Entry, Input, Problem, Reading
+from ckrules.readers import Context, Entry, Input, InputReading, UnreadableText
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.visible import json_text, visible
 
@@ -52,8 +52,8 @@ def configurations(
 
 def _read(given: Input, context: Context) -> list[Config]:
     found = []
-    for entry in Reading(given, context):
-        if isinstance(entry, Problem):
+    for entry in InputReading(given, context):
+        if isinstance(entry, UnreadableText):
             place, message = entry.lines()[0]
             raise UsageError(f"{place}: {message}")
         if isinstance(entry, Entry):

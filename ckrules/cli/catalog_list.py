@@ -8,7 +8,7 @@ from typing import Any
 
 from ckrules.cli.emit import (
     TABLE_ROWS,
-    Listing,
+    ListingOptions,
     emit,
     several_gpus,
     show_table,
@@ -42,7 +42,7 @@ class CatalogList:
 
     def show(
         self,
-        listing: Listing,
+        listing: ListingOptions,
         *,
         limit: int | None,
         spread: int | None,
@@ -60,12 +60,12 @@ class CatalogList:
         most = TABLE_ROWS if listing.to_terminal and limit is None else limit
         return self._write(points if most is None else points[:most], listing, quiet)
 
-    def draw(self, listing: Listing, n: int, seed: int, quiet: bool) -> int:
+    def draw(self, listing: ListingOptions, n: int, seed: int, quiet: bool) -> int:
         """Writes ``n`` different points, each set of them equally likely."""
         places = random.Random(seed).sample(range(len(self.points)), min(n, len(self.points)))
         return self._write([self.points[i] for i in places], listing, quiet)
 
-    def _write(self, points: Sequence[Point], listing: Listing, quiet: bool) -> int:
+    def _write(self, points: Sequence[Point], listing: ListingOptions, quiet: bool) -> int:
         groups = self.listing.by_family(points)
         if len(groups) > 1 and listing.name not in ("names", "jsonl") and not listing.to_terminal:
             guest = next(n for n, _ in groups if n != self.catalog.family.name)
@@ -86,13 +86,13 @@ class CatalogList:
             note(self._summary(points))
         return 0
 
-    def _columns(self, family: str, listing: Listing) -> Any:
+    def _columns(self, family: str, listing: ListingOptions) -> Any:
         from ckrules.output.columns import Columns
 
         return Columns(self.listing.book(family), wanted_fields(listing), listing.style)
 
     def _chunks(
-        self, groups: Sequence[tuple[str, list[Point]]], listing: Listing
+        self, groups: Sequence[tuple[str, list[Point]]], listing: ListingOptions
     ) -> Iterator[Mapping[str, Any]]:
         from ckrules.output.columns import NAME, factor
 

@@ -26,7 +26,7 @@ TABLE_ROWS = 20
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListingOptions:
     """What the output options ask for."""
 
     form: str | None
@@ -47,7 +47,7 @@ class Listing:
         asked = self.form or by_suffix(self.output, forms.suffixes())
         return asked or ("table" if self.to_terminal else "names")
 
-    def for_kernels(self, variant: str | None) -> Listing:
+    def for_kernels(self, variant: str | None) -> ListingOptions:
         """The same; csv where names are not asked for by name and such kernels have none.
 
         Without a variant points are not kernels: they are JSON Lines unless something else is
@@ -66,10 +66,10 @@ class Listing:
         return replace(self, form="csv")
 
 
-#: The options of a list of points, given to the command as one `Listing`.
+#: The options of a list of points, given to the command as one `ListingOptions`.
 listing_options = gathered(
     "listing",
-    Listing,
+    ListingOptions,
     option(
         "--format",
         "form",
@@ -90,13 +90,13 @@ listing_options = gathered(
 )
 
 
-def several_gpus(listing: Listing, archs: Iterable[Any]) -> None:
+def several_gpus(listing: ListingOptions, archs: Iterable[Any]) -> None:
     """Says that names do not tell GPUs apart, if that is about to matter."""
     if listing.name == "names" and len(tuple(archs)) != 1:
         note("note: names do not say the GPU, and several are listed: --format jsonl shows them")
 
 
-def wanted_fields(listing: Listing) -> tuple[str, ...] | None:
+def wanted_fields(listing: ListingOptions) -> tuple[str, ...] | None:
     """The columns to make: those asked for; the name alone for a list of names."""
     from ckrules.output.columns import NAME
 
@@ -108,7 +108,7 @@ def wanted_fields(listing: Listing) -> tuple[str, ...] | None:
 
 
 def with_version(
-    chunks: Iterable[Mapping[str, Any]], listing: Listing, ck: str
+    chunks: Iterable[Mapping[str, Any]], listing: ListingOptions, ck: str
 ) -> Iterator[Mapping[str, Any]]:
     """The chunks; in JSON of all fields with the CK version, which other commands then take.
 
@@ -125,7 +125,7 @@ def with_version(
 def emit(
     chunks: Iterable[Mapping[str, Any]],
     fields: Mapping[str, str],
-    listing: Listing,
+    listing: ListingOptions,
     total: int | None,
 ) -> int:
     """Writes the chunks and returns the number of points."""
@@ -148,7 +148,9 @@ def emit(
     return written
 
 
-def show_table(chunk: Mapping[str, Any], listing: Listing, title: str, variant: str | None) -> None:
+def show_table(
+    chunk: Mapping[str, Any], listing: ListingOptions, title: str, variant: str | None
+) -> None:
     """Shows one chunk on the terminal, shortened if a variant's fields are shown unasked."""
     from ckrules.output.terminal_table import show
 

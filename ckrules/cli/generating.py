@@ -14,7 +14,7 @@ from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
-    from ckrules.codegen.generate import Generator, Report
+    from ckrules.codegen.generate import GenerationReport, Generator
     from ckrules.kernels.books import Books
     from ckrules.kernels.config import Config
 
@@ -22,7 +22,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GenerationRequest:
     """What inputs say."""
 
     configs: Sequence[Config]
@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GenerationInputs:
     """Inputs, as they were given.
 
     Args:
@@ -54,7 +54,7 @@ class Asked:
     distinct: bool = False
     rule_set_names: bool = False
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> GenerationRequest:
         """The configurations.
 
         Raises:
@@ -68,23 +68,23 @@ class Asked:
         wanted = list(rule_set_configs(found) if self.rule_set_names else found)
         books = self.books.at(_version(wanted, self.books))
         wanted = _one_of_each(wanted, books) if self.distinct else wanted
-        return Wanted(wanted, books, len(faults), places)
+        return GenerationRequest(wanted, books, len(faults), places)
 
     def _read(self, faults: list[int], places: dict[int, str]) -> Iterator[Config]:
         """The configurations, their places noted; what cannot be read is told and counted."""
-        from ckrules.readers import Context, Input, Problem, Reading, Remark
+        from ckrules.readers import Context, Input, InputReading, Remark, UnreadableText
 
         stdin = sys.stdin.buffer.read() if "-" in self.inputs else b""
         inputs = [Input.of(argument, stdin=stdin) for argument in self.inputs]
         books = self.books
         contexts = [Context(books, books.plain_arch(a)) for a in self.archs] or [Context(books)]
         items = itertools.chain.from_iterable(
-            Reading(i, c, input_format=self.input_format) for c in contexts for i in inputs
+            InputReading(i, c, input_format=self.input_format) for c in contexts for i in inputs
         )
         for item in items:
             if isinstance(item, Remark):
                 continue
-            if not isinstance(item, Problem):
+            if not isinstance(item, UnreadableText):
                 if item.place.line:
                     places[id(item.config)] = f"{item.place}: "
                 yield item.config
@@ -95,7 +95,7 @@ class Asked:
                     note(f"{place}: error: {message}")
 
 
-def made(wanted: Wanted, generator: Generator, *, clean: bool, quiet: bool) -> int:
+def made(wanted: GenerationRequest, generator: Generator, *, clean: bool, quiet: bool) -> int:
     """Generates kernels and says what came out.
 
     Returns:
@@ -113,7 +113,7 @@ def _left(folder: Path, clean: bool) -> None:
     """Removes the kernels of earlier runs, or says that there are some."""
     from ckrules.codegen.generate import MANIFEST
     from ckrules.compiling import manifest
-    from ckrules.compiling.leftover import leftovers
+    from ckrules.compiling.stale_files import leftovers
 
     found = leftovers(folder, {kernel.name for kernel in manifest.read(folder / MANIFEST)})
     if not found:
@@ -145,8 +145,8 @@ def _one_of_each(configs: Sequence[Config], books: Books) -> list[Config]:
     for family, each in words.items():
         own = [i for i, f in enumerate(families) if f is family]
         if some and not each.alike:
-            said = "kept: which of them make the same code is not known"
-            note(f"{count(len(own), f'{family.title} kernel')} {said}")
+            text = "kept: which of them make the same code is not known"
+            note(f"{count(len(own), f'{family.title} kernel')} {text}")
             kept += own
             continue
         known = required(each.alike, f"{family.title} kernels")
@@ -171,7 +171,7 @@ def _version(configs: Sequence[Config], books: Books) -> str:
     return said[0] if said else ""
 
 
-def _finish(report: Report, wanted: Wanted, quiet: bool) -> int:
+def _finish(report: GenerationReport, wanted: GenerationRequest, quiet: bool) -> int:
     unreadable = wanted.unreadable
     for refused in report.refused[:_SHOWN]:
         first = next(v for v in refused.broken if v.rule.severity == "error")

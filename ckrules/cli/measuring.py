@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ckrules.ranking.search import Search
-    from ckrules.ranking.surrogate import Measured, Tried
+    from ckrules.ranking.surrogate import MeasuredRanking, Tried
 
 POOL = 400
 """Kernels that the search keeps as candidates for measuring."""
@@ -26,7 +26,7 @@ _USUAL = 32
 
 
 @dataclass(frozen=True)
-class Asked:
+class MeasureOptions:
     """Where kernels are measured, and how many."""
 
     device: str
@@ -42,7 +42,7 @@ def asked(
     measure: int | None,
     kernels: int | None,
     explain: bool,
-) -> Asked | None:
+) -> MeasureOptions | None:
     """The options together; None: nothing is measured.
 
     Raises:
@@ -60,13 +60,13 @@ def asked(
         raise UsageError("--kernels is about predictions: with --device say --measure")
     if explain:
         raise UsageError("--explain is about predictions: leave out --device, or ask ckrules rank")
-    return Asked(device, options_of(words), Path(home), measure or _USUAL)
+    return MeasureOptions(device, options_of(words), Path(home), measure or _USUAL)
 
 
-def run(search: Search, asked: Asked, choice: RankingChoice, seconds: float | None) -> int:
+def run(search: Search, asked: MeasureOptions, choice: RankingChoice, seconds: float | None) -> int:
     """Searches, measures and shows; returns the exit code."""
     from ckrules.compiling.database import FILE
-    from ckrules.device import pool, registry, workshop
+    from ckrules.device import measure_loop, pool, registry
     from ckrules.device.session import RunOptions
     from ckrules.device.store import Runs
     from ckrules.ranking.surrogate import MeasuredSearch
@@ -82,16 +82,16 @@ def run(search: Search, asked: Asked, choice: RankingChoice, seconds: float | No
     if not candidates.space.count():
         note(f"no kernel accepts {candidates.problem}")
         return 3
-    workshop.need_clock(asked.device, devices)
+    measure_loop.need_clock(asked.device, devices)
     _make(asked.home)
     options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
     with (
         Runs(asked.home / FILE) as runs,
         progress("kernels", asked.measure) as bar,
     ):
-        shop = workshop.Workshop(
+        shop = measure_loop.Workshop(
             asked.home, candidates.books, candidates.problem, devices, options, runs,
-            builder=workshop.build,
+            builder=measure_loop.build,
         )  # fmt: skip
         answer = MeasuredSearch(search, shop).run(
             asked.measure, choice.draw, seconds, lambda _: bar.advance(1)
@@ -110,7 +110,7 @@ def _make(home: Path) -> None:
         raise UsageError(f"{home}: cannot make the folder: {error.strerror or error}") from None
 
 
-def _said(answer: Measured) -> str:
+def _said(answer: MeasuredRanking) -> str:
     tried = len(answer.tried)
     failed = sum(t.microseconds is None for t in answer.tried)
     text = f"{tried:,} kernel{'s' * (tried != 1)} tried"

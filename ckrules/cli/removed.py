@@ -36,15 +36,15 @@ def removed(region: Region) -> tuple[int, list[tuple[str, int]]]:
 def _counts(region: Region, steps: Sequence[tuple[str, Sequence[BoolExpr]]]) -> list[int]:
     space = region.candidates()
     left = space.count()
-    found = [left]
+    counts = [left]
     with progress("counting what each topic removes", len(steps)) as bar:
         for _, conditions in steps:
             space = space.where(*conditions)
             now = space.count()
-            found.append(left - now)
+            counts.append(left - now)
             left = now
             bar.advance(1)
-    return found
+    return counts
 
 
 def _steps(region: Region) -> list[tuple[str, list[BoolExpr]]]:

@@ -22,7 +22,7 @@ from enum import Enum
 from typing import Any
 
 from ckrules import arch as gpu_facts
-from ckrules.compat.asking import asked, completed
+from ckrules.compat.decided_rules import asked, completed
 from ckrules.support.errors import UsageError
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ckrules.compat.asking import Asked, asked, completed
+from ckrules.compat.decided_rules import DecidedRules, asked, completed
 from ckrules.kernels.parts import Point
 from ckrules.support.errors import UsageError, unknown
 
@@ -162,7 +162,7 @@ class Validation:
         }  # fmt: skip
         return completed(self.variant, given)
 
-    def _asked(self, point: Mapping[str, Any]) -> Asked:
+    def _asked(self, point: Mapping[str, Any]) -> DecidedRules:
         return asked(self.variant, self.ck, self.profile, frozenset(point))
 
 

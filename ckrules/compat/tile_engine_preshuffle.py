@@ -14,7 +14,7 @@ from __future__ import annotations
 from ckrules.compat import tile_engine
 
 
-class Validation(tile_engine.Validation):
+class PreshuffleValidation(tile_engine.Validation):
     """As `ckrules.compat.tile_engine.Validation`, for pre-shuffled weights."""
 
     def __init__(
@@ -37,6 +37,6 @@ class Validation(tile_engine.Validation):
         )  # fmt: skip
 
 
-_DEFAULT = Validation()
+_DEFAULT = PreshuffleValidation()
 is_tile_config_valid = _DEFAULT.is_tile_config_valid
 is_trait_combination_valid = _DEFAULT.is_trait_combination_valid

@@ -110,14 +110,14 @@ def symbols(data: bytes) -> dict[str, bytes]:
     Raises:
         CodeObjectError: If it is not a whole code object.
     """
-    found = {}
+    symbols = {}
     with damage():
         headers = sections(data)
         for name, section, address, size in named(data, headers, DYNSYM):
             if 0 < section < _RESERVED and size:
                 begin = headers[section][4] + address - headers[section][3]
-                found[name] = data[begin : begin + size]
-    return found
+                symbols[name] = data[begin : begin + size]
+    return symbols
 
 
 def metadata(data: bytes) -> dict[str, Any]:

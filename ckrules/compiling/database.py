@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Self
 
-from ckrules.compiling.reading import Reader
+from ckrules.compiling.reading import ReadOnlyConnection
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError
 
@@ -63,7 +63,7 @@ class DatabaseTable:
     def __init__(self, path: Path, *, reading: bool = False) -> None:
         self.path = path
         self._lock = Lock()  # one connection for all threads
-        self._reader: Reader | None = None
+        self._reader: ReadOnlyConnection | None = None
         if reading and not os.path.lexists(path):
             raise ResultsError(f"{path}: there are no results")
         try:
@@ -85,7 +85,7 @@ class DatabaseTable:
             raise
 
     def _to_read(self) -> sqlite3.Connection:
-        self._reader = Reader(self.path)
+        self._reader = ReadOnlyConnection(self.path)
         return self._reader.connection
 
     def _to_write(self) -> sqlite3.Connection:

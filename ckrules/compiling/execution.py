@@ -75,7 +75,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
 def _wait(process: subprocess.Popen[bytes], timeout: float, used: float) -> Ran:
     """How a process ends, of itself or at its limit."""
     step = min(1.0, timeout / 10)
-    work, following = usage.Work(timeout, step), time.monotonic() + step
+    work, following = usage.GroupUsage(timeout, step), time.monotonic() + step
     while True:
         pid, status, costs = os.wait4(process.pid, os.WNOHANG)
         if pid:
@@ -91,7 +91,7 @@ def _wait(process: subprocess.Popen[bytes], timeout: float, used: float) -> Ran:
         time.sleep(_POLL)
 
 
-def _over(work: usage.Work, timeout: float, used: float) -> str:
+def _over(work: usage.GroupUsage, timeout: float, used: float) -> str:
     """Why a process is ended; empty: it is not."""
     if work.seconds + used > timeout:
         return f"took more than {timeout:g} s of processor time"

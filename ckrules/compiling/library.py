@@ -151,7 +151,7 @@ def build(
 
 
 @dataclass(frozen=True)
-class Row:
+class LibraryRow:
     """A kernel of the library."""
 
     kernel: ManifestEntry
@@ -161,7 +161,7 @@ class Row:
     """Which of upstream's calls run it: 1 products, 2 convolutions, 0 none."""
 
 
-def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[Row], list[str]]:
+def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]]:
     """The built kernels that the library has, and what there is to say about others.
 
     Raises:
@@ -173,7 +173,7 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[Row], list[str]]:
             notes.append(f"left out: {kernel.name} (of a family without a C header)")
             continue
         try:
-            found.append(Row(kernel, _right(kernel), _calls(kernel)))
+            found.append(LibraryRow(kernel, _right(kernel), _calls(kernel)))
             _condition_text("known", found[-1])
         except UsageError as error:
             found.pop()
@@ -186,7 +186,7 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[Row], list[str]]:
     return found, [*notes, *filter(None, (_unclear(found, calls) for calls in (1, 2)))]
 
 
-def _unclear(rows: Sequence[Row], calls: int) -> str | None:
+def _unclear(rows: Sequence[LibraryRow], calls: int) -> str | None:
     """Why upstream's calls cannot be answered: they could mean several kinds of kernels."""
     fields = ("dtype", "dtype_c", "layout") if calls == 1 else ("dtype", "layout")
     kinds = {
@@ -228,7 +228,7 @@ def _calls(kernel: ManifestEntry) -> int:
 
 
 def headers(
-    rows: Sequence[Row], times: Iterable[MeasuredTime], model: TimeModel | bool | None = None
+    rows: Sequence[LibraryRow], times: Iterable[MeasuredTime], model: TimeModel | bool | None = None
 ) -> Iterable[tuple[str, str]]:
     """Name and text of what the C++ includes, and of the list itself."""
     ck = rows[0].kernel.ck
@@ -273,7 +273,7 @@ def headers(
     )
 
 
-def _condition_text(name: str, row: Row) -> str | None:
+def _condition_text(name: str, row: LibraryRow) -> str | None:
     """The C++ function that says whether a problem is computed right, None if all are."""
     if row.condition is TRUE:
         return None
@@ -281,7 +281,7 @@ def _condition_text(name: str, row: Row) -> str | None:
     return condition.function(name, row.condition, kind, members)
 
 
-def _times(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterator[str]:
+def _times(rows: Sequence[LibraryRow], times: Iterable[MeasuredTime]) -> Iterator[str]:
     place = {r.kernel.name: k for k, r in enumerate(rows)}
     for t in times:
         if t.kernel in place:
@@ -292,7 +292,7 @@ def _times(rows: Sequence[Row], times: Iterable[MeasuredTime]) -> Iterator[str]:
             yield f'{{{seen}, "{text}", {len(data)}}}'
 
 
-def _row(row: Row, right: str, speed: str, learned: str) -> str:
+def _row(row: LibraryRow, right: str, speed: str, learned: str) -> str:
     kernel, config = row.kernel, row.kernel.config
     c = str(config.get("dtype_c", config["dtype"]))
     wide = _BYTES.get(str(config["dtype"]), 0)

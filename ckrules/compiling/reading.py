@@ -14,7 +14,7 @@ from urllib.parse import quote
 from ckrules.support import opening
 
 
-class Reader:
+class ReadOnlyConnection:
     """A connection that only reads. Close it.
 
     A file that nobody has open is read as it is, and `changed` says whether somebody wrote to it

@@ -72,7 +72,7 @@ class Result:
     """What the artifact was: its size and `digest`."""
 
 
-class Known(NamedTuple):
+class KnownArtifact(NamedTuple):
     """The columns of a row that say whether its artifact has to be made again."""
 
     key: str
@@ -138,12 +138,12 @@ class Results(DatabaseTable):
         """
         self.store({name: getattr(result, name) for name in COLUMNS})
 
-    def known(self) -> dict[tuple[str, ...], Known]:
+    def known(self) -> dict[tuple[str, ...], KnownArtifact]:
         """What is known of every artifact, by name, GPU, artifact and release."""
-        columns = (*self.IDENTITY, *Known._fields)
+        columns = (*self.IDENTITY, *KnownArtifact._fields)
         rows = self._query(f"SELECT {', '.join(columns)} FROM build")
         at = len(self.IDENTITY)
-        return {row[:at]: Known(*row[at:]) for row in rows}
+        return {row[:at]: KnownArtifact(*row[at:]) for row in rows}
 
     def rows(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None

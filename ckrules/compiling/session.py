@@ -27,7 +27,7 @@ from ckrules.compiling.failures import REFUSALS, TRANSIENT, Failure, FailureClas
 from ckrules.compiling.folder import ManifestEntry, manifests
 from ckrules.compiling.known_options import taken
 from ckrules.compiling.precompiled import SharedHeaders
-from ckrules.compiling.results import BuildStatus, Known, Result, Results, digest, lacks
+from ckrules.compiling.results import BuildStatus, KnownArtifact, Result, Results, digest, lacks
 from ckrules.kernels.families import family_of
 from ckrules.support import files, opening
 from ckrules.support.errors import UnknownNameError, UsageError
@@ -89,7 +89,7 @@ class _Running:
         given = (partial(self.headers.flags, coming=alike),) if here else ()
         self.waiting[self.pool.submit(work.run, task, *given)] = (kernel, task, key)
 
-    def is_known(self, found: Known) -> None:
+    def is_known(self, found: KnownArtifact) -> None:
         """Counts an artifact that is there already, or is known to fail."""
         if found.status == BuildStatus.OK:
             self.summary.known += 1
@@ -253,9 +253,9 @@ class BuildSession:
         self,
         kernel: ManifestEntry,
         task: work.Task,
-        known: Mapping[tuple[str, ...], Known],
+        known: Mapping[tuple[str, ...], KnownArtifact],
         key: str,
-    ) -> Known | None:
+    ) -> KnownArtifact | None:
         """What an earlier build came to, if it need not be repeated."""
         found = known.get((kernel.name, kernel.arch, task.artifact, kernel.ck))
         if found is None or found.key != key:

@@ -15,7 +15,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product
+    from ckrules.arch.performance import GpuProduct
     from ckrules.compiling.manifest import ManifestEntry
     from ckrules.kernels.timing import Timing
 
@@ -41,7 +41,9 @@ def row(kernel: ManifestEntry) -> str | None:
     return numbers(timing, columns, load(kernel.arch), speeds.product())
 
 
-def numbers(timing: Timing, columns: Mapping[str, Any], gpu: Gpu, product: Product) -> str | None:
+def numbers(
+    timing: Timing, columns: Mapping[str, Any], gpu: Gpu, product: GpuProduct
+) -> str | None:
     """The row of the first of these kernels; None where nothing is known of its times."""
     try:
         found = timing.compiled(columns, gpu, product)

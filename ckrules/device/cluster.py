@@ -22,7 +22,7 @@ from ckrules.compiling.artifacts import RUNNABLE
 from ckrules.device import pool
 from ckrules.device.interface import DeviceError, DeviceInfo
 from ckrules.device.jobs import Job, RunOutcome
-from ckrules.device.pool import Discovery, Listener, Pool
+from ckrules.device.pool import Discovery, Listener, WorkerPool
 
 _PATIENCE = 2.0
 _SEES = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -68,7 +68,7 @@ class Cluster:
         options: Mapping[str, str],
         listener: Listener | None,
     ) -> ClusterPool:
-        """What `ckrules.device.pool.Pool` is for devices at home."""
+        """What `ckrules.device.pool.WorkerPool` is for devices at home."""
         places = [self._places[i] for i in indices]
         given = (device, timeout, tuple(sorted(options.items())))
         return ClusterPool(self.client, places, given, listener)
@@ -96,7 +96,7 @@ class ClusterPool:
                 self._tell(worker, said)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, RunOutcome, DeviceInfo | None]]:
-        """As `Pool.run`.
+        """As `WorkerPool.run`.
 
         Raises:
             UsageError: If the device does not take the options.
@@ -152,8 +152,8 @@ class ClusterPool:
         return self.client.submit(work, workers=[worker], pure=False, retries=0)
 
     def _workers(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
-        return found
+        workers: Mapping[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return workers
 
     def _finished(self, wait: Any, futures: list[Any]) -> list[Any]:
         """Those that have ended; none if that takes longer than it takes to look for workers."""
@@ -177,7 +177,9 @@ class _Lane:
         # What a thread starts is told to end when that thread ends, and dask's come and go.
         self.thread = ThreadPoolExecutor(1)
         self.home = tempfile.TemporaryDirectory(prefix="ckrules-")
-        self.pool = Pool(device, [index], timeout, dict(options), self.said.append).__enter__()
+        self.pool = WorkerPool(
+            device, [index], timeout, dict(options), self.said.append
+        ).__enter__()
 
     def run(self, job: Job, made: str, files: Mapping[str, bytes]) -> Done:
         return self.thread.submit(self._run, job, made, files).result()

@@ -22,8 +22,8 @@ from ckrules.device.interface import (
     DeviceError,
     DeviceInfo,
     Dim3,
+    LaunchContext,
     Observation,
-    Work,
 )
 from ckrules.emulator.banks import Access, said
 from ckrules.emulator.disassembly import knows, target
@@ -157,7 +157,7 @@ class CpuDevice:
             written[:shorter] |= before[:shorter]
         self._written = written
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         """Forgets what was seen before; kernels that compute in steps, or whose blocks share the
         work out, are never sampled.
         """

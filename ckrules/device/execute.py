@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ckrules.device.hostlib import Fill, Info, Launch, Room
-from ckrules.device.interface import Device, DeviceError, Telling, Watchful, Work
+from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
+from ckrules.device.interface import Device, DeviceError, LaunchContext, Telling, Watchful
 from ckrules.device.jobs import Job, LaunchableKernel, Phase, RunOutcome, RunStatus
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ckrules.device.patterns import Pattern
+    from ckrules.device.patterns import ErrorPattern
     from ckrules.device.tensors import Expected
     from ckrules.device.tolerance import Comparison
     from ckrules.kernels.parts import Tensor, Tensors
@@ -42,7 +42,7 @@ Opener = Callable[["Path", str], tuple[LaunchableKernel, bytes]]
 
 
 @dataclass(frozen=True)
-class Known:
+class ProblemData:
     """Data and references of a problem, kept for the next kernel."""
 
     bits: Mapping[str, bytes]
@@ -60,7 +60,7 @@ class Runner:
 
     device: Device
     phase: Watcher = lambda _: None
-    _known: dict[tuple[Any, ...], Known] = field(default_factory=dict)
+    _known: dict[tuple[Any, ...], ProblemData] = field(default_factory=dict)
     _events: list[Any] = field(default_factory=list)
 
     def run(self, job: Job) -> RunOutcome:
@@ -100,7 +100,9 @@ class Runner:
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
             whole = kernel.info.needs_room
-            self.device.announce(Work(job.name, config, job.problem, places, memory.sizes, whole))
+            self.device.announce(
+                LaunchContext(job.name, config, job.problem, places, memory.sizes, whole)
+            )
             self.phase(Phase.LAUNCH)
             carry_out(self.device, module, steps)
             self.device.synchronize()
@@ -120,7 +122,7 @@ class Runner:
             times = self._timed(module, steps, job)
             return _with_times(outcome, times, job.problem.flops)
 
-    def _prepared(self, tensors: Tensors, variant: str) -> Known:
+    def _prepared(self, tensors: Tensors, variant: str) -> ProblemData:
         from ckrules.device.tensors import expected, inputs, samples, to_memory
 
         key = (variant, tensors.key())
@@ -129,17 +131,17 @@ class Runner:
                 del self._known[next(iter(self._known))]
             data = samples(tensors)
             bits = {t.name: to_memory(t, data[t.name]).tobytes() for t in inputs(tensors)}
-            self._known[key] = Known(bits, expected(tensors, data))
+            self._known[key] = ProblemData(bits, expected(tensors, data))
         return self._known[key]
 
-    def _timed(self, module: Any, steps: Sequence[Fill | Launch], job: Job) -> list[float]:
+    def _timed(self, module: Any, steps: Sequence[Fill | HostLaunch], job: Job) -> list[float]:
         """Milliseconds of each timed run, with nothing waited for in between.
 
         Without fills the runs follow each other with one event between them, so that the time
         that a launch takes on the host hides behind the run before it, as in upstream's timing.
         """
         fills = [s for s in steps if isinstance(s, Fill)]
-        launches = [s for s in steps if isinstance(s, Launch)]
+        launches = [s for s in steps if isinstance(s, HostLaunch)]
         while len(self._events) < 2 * job.repeat:
             self._events.append(self.device.event())
         spans = []
@@ -213,12 +215,12 @@ class _Memory:
     def overruns(self) -> list[str]:
         """The buffers around which the guards have changed."""
         clean = bytes([POISON]) * GUARD
-        found = []
+        overruns = []
         for name, address in self.addresses.items():
             for side, at in (("before", address - GUARD), ("after", address + self.sizes[name])):
                 if self._device.read(at, GUARD) != clean:
-                    found.append(f"{side} the {name}")
-        return found
+                    overruns.append(f"{side} the {name}")
+        return overruns
 
 
 def room_of(device: Device, info: Info, module: Any) -> Room | None:
@@ -244,7 +246,7 @@ def opener_named(spec: str) -> Opener:
     return cast(Opener, getattr(importlib.import_module(module), name))
 
 
-def carry_out(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> None:
+def carry_out(device: Device, module: Any, steps: Sequence[Fill | HostLaunch]) -> None:
     """Fills and launches in order, waiting for nothing."""
     for step in steps:
         if isinstance(step, Fill):
@@ -253,7 +255,7 @@ def carry_out(device: Device, module: Any, steps: Sequence[Fill | Launch]) -> No
             device.launch(module, step.entry, step.grid, step.block, step.args)
 
 
-def _blocks(steps: Sequence[Fill | Launch]) -> int:
+def _blocks(steps: Sequence[Fill | HostLaunch]) -> int:
     """The blocks of the largest launch."""
     return max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
 
@@ -271,7 +273,7 @@ def same_tensors(info: Info, tensors: Tensors) -> None:
 
 
 def _judged(
-    tensors: Tensors, known: Known, memory: _Memory, again: Callable[[], None], blocks: int
+    tensors: Tensors, known: ProblemData, memory: _Memory, again: Callable[[], None], blocks: int
 ) -> RunOutcome:
     """What the results came to together; patterns are those of the first wrong one.
 
@@ -338,7 +340,7 @@ def _compared(
     memory: _Memory,
     again: Callable[[], None],
     blocks: int,
-) -> tuple[Comparison, Pattern | None]:
+) -> tuple[Comparison, ErrorPattern | None]:
     """A result compared with the reference, and what its wrong elements have in common."""
     import numpy as np
 

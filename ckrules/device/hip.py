@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ckrules.device.interface import DeviceError, DeviceInfo, Dim3, Work
+from ckrules.device.interface import DeviceError, DeviceInfo, Dim3, LaunchContext
 
 _MODULES = ("rocm.bindings.hip", "hip.hip")
 _BUFFER_POINTER, _BUFFER_SIZE, _END = 1, 2, 3  # HIP_LAUNCH_PARAM_*
@@ -158,7 +158,7 @@ class HipDevice:
         self._call("hipEventSynchronize", stop)
         return float(self._call("hipEventElapsedTime", start, stop))
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         """Nothing: a GPU needs no names."""
 
     def close(self) -> None:

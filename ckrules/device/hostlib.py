@@ -122,7 +122,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class HostLaunch:
     """One kernel launch: everything that hipModuleLaunchKernel takes."""
 
     entry: str
@@ -242,7 +242,7 @@ class HostLibrary:
         addresses: Sequence[int],
         workspace: int = 0,
         room: Room | None = None,
-    ) -> list[Fill | Launch]:
+    ) -> list[Fill | HostLaunch]:
         """The steps that compute the problem, in order.
 
         Args:
@@ -293,11 +293,11 @@ def _room(room: Room | None) -> _Room | None:
     return _Room(ctypes.sizeof(_Room), room.compute_units, room.blocks_per_cu, 0)
 
 
-def _step(step: _Step) -> Fill | Launch:
+def _step(step: _Step) -> Fill | HostLaunch:
     if step.kind != _LAUNCH:
         return Fill(step.address, step.bytes)
     grid, block = tuple(step.grid), tuple(step.block)
-    return Launch(
+    return HostLaunch(
         entry=step.entry.decode(),
         grid=(grid[0], grid[1], grid[2]),
         block=(block[0], block[1], block[2]),

@@ -54,7 +54,7 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class LaunchContext:
     """What the next launches belong to, for devices that log or emulate."""
 
     kernel: str
@@ -113,7 +113,7 @@ class Device(Protocol):
     def elapsed_ms(self, start: Any, stop: Any) -> float:
         """Milliseconds between two events that have been recorded and reached."""
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         """Says what the next launches belong to; most devices need not know."""
 
     def close(self) -> None:

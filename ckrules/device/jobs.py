@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ckrules.device.hostlib import Fill, Info, Launch, Room
+    from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
     from ckrules.kernels.parts import Problem
 
 
@@ -79,7 +79,7 @@ class LaunchableKernel(Protocol):
         addresses: Sequence[int],
         workspace: int = 0,
         room: Room | None = None,
-    ) -> Sequence[Fill | Launch]:
+    ) -> Sequence[Fill | HostLaunch]:
         """The steps that compute the problem; addresses are in the order of `Info.tensors`."""
 
 

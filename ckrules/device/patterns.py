@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ckrules.device.dtypes import Floats
     from ckrules.device.tensors import Expected
     from ckrules.device.tolerance import Comparison
-    from ckrules.kernels.parts import Axis, Division, Tensors
+    from ckrules.kernels.parts import Division, ResultAxis, Tensors
 
 Mask = Any  # NDArray[np.bool_], of which mypy knows too little
 
@@ -33,7 +33,7 @@ _MOST = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class ErrorPattern:
     """What is wrong and where."""
 
     kind: str
@@ -57,7 +57,7 @@ def classify(
     comparison: Comparison,
     found: Floats,
     unwritten: NDArray[np.bool_] | None = None,
-) -> Pattern:
+) -> ErrorPattern:
     """What the wrong elements of a result have in common.
 
     Args:
@@ -76,11 +76,11 @@ def classify(
         slices = blame(tensors, expected, comparison, found)
         what = ("k slice", slices) if slices else _scaled(wrong, right)
     if what is None:
-        return Pattern(kind, place, first)
-    return Pattern(what[0], f"{what[1]}: {place}", first)
+        return ErrorPattern(kind, place, first)
+    return ErrorPattern(what[0], f"{what[1]}: {place}", first)
 
 
-def locate(axes: Sequence[Axis], mask: Mask) -> tuple[str, str]:
+def locate(axes: Sequence[ResultAxis], mask: Mask) -> tuple[str, str]:
     """Kind and words for the place of the wrong elements: where a mask over the axes is true."""
     words, kinds = [], []
     size = 1
@@ -103,7 +103,7 @@ def locate(axes: Sequence[Axis], mask: Mask) -> tuple[str, str]:
     return kind, ", ".join(words)
 
 
-def _explained(axis: Axis, wrong: NDArray[np.bool_]) -> tuple[str, str] | None:
+def _explained(axis: ResultAxis, wrong: NDArray[np.bool_]) -> tuple[str, str] | None:
     """Kind and words for a set of coordinates; None if all, or nearly all, are wrong."""
     if wrong.all():
         return None

@@ -21,7 +21,7 @@ from ckrules.device import logs, registry, worker
 from ckrules.device.interface import DeviceError, DeviceInfo
 from ckrules.device.jobs import Job, Phase, RunOutcome, RunStatus
 from ckrules.support.errors import UsageError
-from ckrules.support.processes import Process
+from ckrules.support.processes import PipedProcess
 
 OPEN_LIMIT = 120.0
 _PREPARE_LIMIT = 1800.0
@@ -57,7 +57,7 @@ def discover(device: str = registry.DEFAULT, timeout: float = OPEN_LIMIT) -> Dis
     registry.check(device)
     with tempfile.TemporaryDirectory(prefix="ckrules-") as folder:
         log = Path(folder) / "log"
-        process = Process(worker.look, device, str(log))
+        process = PipedProcess(worker.look, device, str(log))
         try:
             if not process.pipe.poll(timeout):
                 return Discovery((), (), f"looking for devices took more than {timeout:g} s")
@@ -97,7 +97,7 @@ class _Worker:
 
 
 @dataclass
-class Pool:
+class WorkerPool:
     """The workers of a run; use it as a context manager.
 
     Args:
@@ -116,7 +116,7 @@ class Pool:
     _workers: list[_Worker] = field(default_factory=list)
     _folder: Any = None
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         self._folder = tempfile.TemporaryDirectory(prefix="ckrules-")
         home = Path(self._folder.name)
         self._workers = [_Worker(i, home / f"log{i}") for i in self.indices]
@@ -172,7 +172,7 @@ class Pool:
     def _start(self, each: _Worker) -> None:
         each.log.write_bytes(b"")
         each.told = None
-        each.process = Process(
+        each.process = PipedProcess(
             worker.serve, self.device, each.index, str(each.log), dict(self.options)
         )
         each.enter(Phase.OPEN)
@@ -264,7 +264,7 @@ class Pool:
         return max(0.01, min(w.since + self._limit(w.phase) - now for w in busy))
 
 
-def ended(process: Process) -> str:
+def ended(process: PipedProcess) -> str:
     """How a process ended, in words."""
     code = process.exitcode
     if code is None:

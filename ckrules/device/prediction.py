@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class SupportPrediction:
     """Whether a kernel takes a problem, and the codes of the rules that say it does not."""
 
     supported: bool
@@ -27,7 +27,7 @@ class Prediction:
     """The rules that say that it takes the problem and computes something else."""
 
 
-def predict(kernel: ManifestEntry, problem: Problem) -> Prediction | None:
+def predict(kernel: ManifestEntry, problem: Problem) -> SupportPrediction | None:
     """The prediction; None where the rules do not know the variant or such a size."""
     try:
         variant = str(kernel.config["variant"])
@@ -36,7 +36,9 @@ def predict(kernel: ManifestEntry, problem: Problem) -> Prediction | None:
         return None
     errors = [v for v in broken if v.rule.severity == "error"]
     codes = tuple(v.code for v in errors if v.kind != "wrong-result")
-    return Prediction(not codes, codes, tuple(v.code for v in errors if v.kind == "wrong-result"))
+    return SupportPrediction(
+        not codes, codes, tuple(v.code for v in errors if v.kind == "wrong-result")
+    )
 
 
 class WrongSums:

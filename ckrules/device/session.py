@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ckrules.device import asked
+from ckrules.device import problem_set
 from ckrules.device.jobs import FAILED, MISCOMPUTED, OPENER, Job, RunOutcome, RunStatus
-from ckrules.device.pool import Listener, Pool
-from ckrules.device.prediction import Prediction, predict
-from ckrules.device.store import Run, Runs, lacking_options
+from ckrules.device.pool import Listener, WorkerPool
+from ckrules.device.prediction import SupportPrediction, predict
+from ckrules.device.store import Runs, StoredRun, lacking_options
 
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ckrules.device.interface import DeviceInfo
     from ckrules.kernels.parts import Problem
 
-Predictor = Callable[["ManifestEntry", "Problem"], Prediction | None]
-Opened = Callable[..., "Pool | ClusterPool"]
-"""What opens devices: `Pool`, or `ckrules.device.cluster.Cluster.pool`."""
+Predictor = Callable[["ManifestEntry", "Problem"], SupportPrediction | None]
+Opened = Callable[..., "WorkerPool | ClusterPool"]
+"""What opens devices: `WorkerPool`, or `ckrules.device.cluster.Cluster.pool`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ValidationSummary:
     by_status: dict[RunStatus, int] = field(default_factory=dict)
     foretold: dict[RunStatus, int] = field(default_factory=dict)
     """Of these, the ones of legal kernels that problem rules foretold."""
-    findings: list[Run] = field(default_factory=list)
+    findings: list[StoredRun] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
@@ -51,7 +51,7 @@ class ValidationSummary:
         failed = sum(n for status, n in self.by_status.items() if status in FAILED)
         return failed - sum(self.foretold.values())
 
-    def add(self, run: Run) -> None:
+    def add(self, run: StoredRun) -> None:
         """Counts a run."""
         self.runs += 1
         status = run.outcome.status
@@ -101,8 +101,8 @@ class ValidationSession:
         order: dict[Problem, list[ManifestEntry]] = {}
         for kernel in kernels:
             problems = self._problems
-            for problem in problems if problems is not None else asked.smoke(kernel):
-                if asked.fits(kernel, problem):
+            for problem in problems if problems is not None else problem_set.smoke(kernel):
+                if problem_set.fits(kernel, problem):
                     order.setdefault(problem, []).append(kernel)
         for problem, members in order.items():
             for k in members:
@@ -115,9 +115,9 @@ class ValidationSession:
     def run(
         self,
         runs: Runs,
-        progress: Callable[[Run], None] | None = None,
+        progress: Callable[[StoredRun], None] | None = None,
         listener: Listener | None = None,
-        opened: Opened = Pool,
+        opened: Opened = WorkerPool,
     ) -> ValidationSummary:
         """Runs everything and stores each run at once.
 
@@ -125,7 +125,7 @@ class ValidationSession:
             runs: Where runs are stored.
             progress: Told of each run.
             listener: Told what devices print.
-            opened: What opens the devices: `Pool`, or `Cluster.pool`.
+            opened: What opens the devices: `WorkerPool`, or `Cluster.pool`.
 
         Raises:
             DeviceError: If no device can be opened.
@@ -155,10 +155,10 @@ class ValidationSession:
         outcome: RunOutcome,
         info: DeviceInfo | None,
         lacks: str | None,
-    ) -> Run:
+    ) -> StoredRun:
         predicted = self._predictor(kernel, job.problem)
         timed = info is None or info.has_clock
-        return Run(
+        return StoredRun(
             kernel=kernel,
             problem=job.problem,
             outcome=outcome,
@@ -174,7 +174,7 @@ class ValidationSession:
         )
 
 
-def foretold(outcome: RunOutcome, predicted: Prediction | None) -> tuple[str, ...]:
+def foretold(outcome: RunOutcome, predicted: SupportPrediction | None) -> tuple[str, ...]:
     """The problem rules that a run which went wrong bears out."""
     if predicted is None or outcome.status not in MISCOMPUTED:
         return ()
@@ -184,7 +184,7 @@ def foretold(outcome: RunOutcome, predicted: Prediction | None) -> tuple[str, ..
 def finding(
     kernel: ManifestEntry,
     outcome: RunOutcome,
-    predicted: Prediction | None,
+    predicted: SupportPrediction | None,
     lacks: str | None = None,
 ) -> str | None:
     """What a run says against the rule book, if it does.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class SmallFloat:
     """How the bits of a byte are a float."""
 
     exponent: int
@@ -26,10 +26,10 @@ class Format:
 
 
 FORMATS = {
-    "fp8": Format(4, 3, 7, fnuz=False),
-    "bf8": Format(5, 2, 15, fnuz=False, infinite=True),
-    "fp8_fnuz": Format(4, 3, 8, fnuz=True),
-    "bf8_fnuz": Format(5, 2, 16, fnuz=True),
+    "fp8": SmallFloat(4, 3, 7, fnuz=False),
+    "bf8": SmallFloat(5, 2, 15, fnuz=False, infinite=True),
+    "fp8_fnuz": SmallFloat(4, 3, 8, fnuz=True),
+    "bf8_fnuz": SmallFloat(5, 2, 16, fnuz=True),
 }
 """The formats by the names of `ckrules.device.dtypes.ELEMENTS`.
 

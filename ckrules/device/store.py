@@ -77,7 +77,7 @@ COLUMNS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """A job with everything that a row says of it."""
 
     kernel: ManifestEntry
@@ -154,7 +154,7 @@ class Runs(DatabaseTable):
     EARLIER = (("name", "arch", "ck", "problem", "device", "device_name"),)
     FAILED = "status IN ({})".format(", ".join(f"'{status}'" for status in sorted(FAILED)))
 
-    def put(self, run: Run) -> None:
+    def put(self, run: StoredRun) -> None:
         """Stores a run at once, in the place of an older one of the same kernel and problem.
 
         Raises:
@@ -184,11 +184,11 @@ class Runs(DatabaseTable):
         """The times of right runs in milliseconds by problem, each problem's in ascending order."""
         timed = "status = 'ok' AND latency_ms > 0"
         whole = condition(f"({where}) AND {timed}" if where else timed)
-        found: dict[str, list[float]] = {}
+        times: dict[str, list[float]] = {}
         sql = f"SELECT problem, latency_ms FROM run{whole} ORDER BY problem, latency_ms"
         for problem, milliseconds in self._query(sql, values):
-            found.setdefault(problem, []).append(milliseconds)
-        return found
+            times.setdefault(problem, []).append(milliseconds)
+        return times
 
     def _upgrade(self, version: int) -> None:
         """Also fills in the sizes of rows from before they were JSON."""
@@ -275,15 +275,15 @@ def _sizes(problem: Problem, variant: str) -> str:
 def lacking_options(kernels: Sequence[ManifestEntry]) -> dict[tuple[Path, str], str]:
     """Which options that CK's kernels need their code objects lack, where a build noted it."""
     builds: dict[Path, dict[tuple[str, ...], str]] = {}
-    found: dict[tuple[Path, str], str] = {}
+    options: dict[tuple[Path, str], str] = {}
     for k in kernels:
         place = place_for([k], None)
         if place not in builds:
             builds[place] = _noted(place)
         noted = builds[place].get((k.name, k.arch, k.ck))
         if noted is not None:
-            found[k.folder, k.name] = noted
-    return found
+            options[k.folder, k.name] = noted
+    return options
 
 
 def _noted(place: Path) -> dict[tuple[str, ...], str]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ckrules.checking.diagnostics import FILE, Diagnostic
-from ckrules.editor.document import Document, Spot, covers
+from ckrules.editor.document import FieldSpot, OpenDocument, covers
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
-from ckrules.engine.rules.worked import shown
+from ckrules.engine.rules.derivation import shown
 from ckrules.kernels.books import Books
 from ckrules.readers.entries import Edit, Entry, Place
 from ckrules.support.errors import CkrulesError
@@ -31,7 +31,7 @@ HIDEABLE = frozenset({"CFG001", "CFG002", "CFG003"})
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class CompletionProposal:
     """A word that may stand at a place."""
 
     word: str
@@ -50,7 +50,7 @@ class Repair:
     safe: bool = False
 
 
-def hover(document: Document, line: int, column: int, books: Books, about: Line) -> str | None:
+def hover(document: OpenDocument, line: int, column: int, books: Books, about: Line) -> str | None:
     """What stands at a place, as Markdown; None where nothing is known.
 
     On a value: the field, its value and what it may be. Elsewhere in a configuration: whether it
@@ -65,7 +65,7 @@ def hover(document: Document, line: int, column: int, books: Books, about: Line)
     return None
 
 
-def _of_field(spot: Spot, books: Books, about: Line) -> str:
+def _of_field(spot: FieldSpot, books: Books, about: Line) -> str:
     value, domain = spot.entry.config.point[spot.field], _domains(spot.entry, books)[spot.field]
     listed = ", ".join(f"`{shown(v)}`" for v in domain.values[:40])
     more = ", …" if len(domain.values) > 40 else ""
@@ -85,8 +85,8 @@ def _of_entry(entry: Entry, books: Books) -> str:
 
 
 def proposals(
-    document: Document, text: str, line: int, column: int, books: Books, about: Line
-) -> list[Proposal]:
+    document: OpenDocument, text: str, line: int, column: int, books: Books, about: Line
+) -> list[CompletionProposal]:
     """The words that may be typed at a place: values of a field, or fields.
 
     Values that keep the configuration legal come first; of the others each says what it breaks.
@@ -109,7 +109,7 @@ def proposals(
         spot = document.on_line(line, typed["key"])
         if spot is None:  # the value has just been broken
             spot = next(
-                (Spot(e, typed["key"], place) for e in document.near(line, column)
+                (FieldSpot(e, typed["key"], place) for e in document.near(line, column)
                  if typed["key"] in e.config.point), None,
             )  # fmt: skip
         return list(_values(spot, place, books)) if spot else _any(typed["key"], place, books)
@@ -118,7 +118,7 @@ def proposals(
         return []
     place = _word(document, line, text, column, len(key["word"] or ""))
     names = {n for book in books.every() for n in book.fields}
-    return [Proposal(n, about(n), place) for n in sorted(names)]
+    return [CompletionProposal(n, about(n), place) for n in sorted(names)]
 
 
 def _unquoted(place: Place, text: str) -> Place:
@@ -128,14 +128,14 @@ def _unquoted(place: Place, text: str) -> Place:
     return place._replace(column=place.column + 1, end_column=place.end_column - 1)
 
 
-def _word(document: Document, line: int, text: str, column: int, typed: int) -> Place:
+def _word(document: OpenDocument, line: int, text: str, column: int, typed: int) -> Place:
     """The place of the word that is being typed: what is before the column and what follows it."""
     rest = re.match(r"[\w.]*", text[column - 1 :])
     end = column + (rest.end() if rest else 0)
     return Place(document.name, line, column - typed, line, end)
 
 
-def _values(spot: Spot, place: Place, books: Books) -> Iterator[Proposal]:
+def _values(spot: FieldSpot, place: Place, books: Books) -> Iterator[CompletionProposal]:
     config, domain = spot.entry.config, _domains(spot.entry, books).get(spot.field)
     if domain is None:
         return
@@ -146,17 +146,19 @@ def _values(spot: Spot, place: Place, books: Books) -> Iterator[Proposal]:
         broken = [v.code for v in book.violations({**config.point, spot.field: value})]
         worse = [c for c in broken if c not in own]
         detail = f"breaks {', '.join(worse or broken)}" if broken else "legal"
-        found.append((bool(worse), len(broken), Proposal(_shown(value), detail, place, not worse)))
+        found.append(
+            (bool(worse), len(broken), CompletionProposal(_shown(value), detail, place, not worse))
+        )
     yield from (p for _, _, p in sorted(found, key=lambda row: row[:2]))
 
 
-def _any(key: str, place: Place, books: Books) -> list[Proposal]:
+def _any(key: str, place: Place, books: Books) -> list[CompletionProposal]:
     """The values that a field has in any book, where no configuration can be judged."""
     values: dict[Value, None] = {}
     for book in books.every():
         if key in book.fields:
             values.update(dict.fromkeys(domain_of(book.fields[key]).values))
-    return [Proposal(_shown(v), f"a value of {key}", place) for v in values]
+    return [CompletionProposal(_shown(v), f"a value of {key}", place) for v in values]
 
 
 def _shown(value: Value) -> str:
@@ -168,7 +170,7 @@ def _domains(entry: Entry, books: Books) -> Mapping[str, Domain]:
     return {n: domain_of(v) for n, v in book.fields.items()}
 
 
-def repairs(document: Document, first: int, last: int) -> Iterator[Repair]:
+def repairs(document: OpenDocument, first: int, last: int) -> Iterator[Repair]:
     """What fixes the findings that begin on some lines: their edits, then comments that hide them.
 
     Args:

@@ -17,7 +17,7 @@ from ckrules.readers.entries import Entry, Place
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class FieldSpot:
     """A field of a configuration where the text writes it."""
 
     entry: Entry
@@ -25,7 +25,7 @@ class Spot:
     place: Place
 
 
-class Document:
+class OpenDocument:
     """An open text.
 
     Args:
@@ -88,22 +88,22 @@ class Document:
         here.sort(key=lambda e: (e.place.column > column, -e.place.column))
         return [*here, *self._entries[max(0, first - 1) : first]]
 
-    def spot(self, line: int, column: int) -> Spot | None:
+    def spot(self, line: int, column: int) -> FieldSpot | None:
         """The field whose value is written at a place."""
         return self._first(line, column, lambda place: covers(place, line, column))
 
-    def on_line(self, line: int, field: str) -> Spot | None:
+    def on_line(self, line: int, field: str) -> FieldSpot | None:
         """A field that is written somewhere on a line."""
         return self._first(line, 1, lambda place: place.line == line, field)
 
     def _first(
         self, line: int, column: int, fits: Callable[[Place], bool], only: str = ""
-    ) -> Spot | None:
+    ) -> FieldSpot | None:
         for entry in self.near(line, column):
             for field in entry.config.point if not only else [only]:
                 place = entry.written(field)
                 if place is not None and fits(place):
-                    return Spot(entry, field, place)
+                    return FieldSpot(entry, field, place)
         return None
 
 

@@ -29,7 +29,7 @@ _PATIENCE = 1.0
 _T = TypeVar("_T")
 
 
-class Server:
+class EditorServer:
     """The texts of one editor and the thread that checks them.
 
     Args:
@@ -114,7 +114,7 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
         make: Makes what knows the texts.
     """
     ls = LanguageServer("ckrules", __version__)
-    own = Server(ls, make)
+    own = EditorServer(ls, make)
 
     @ls.feature(lsp.INITIALIZED)
     async def initialized(_: lsp.InitializedParams) -> None:

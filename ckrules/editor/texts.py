@@ -13,7 +13,7 @@ from ckrules.checking.checker import Checker
 from ckrules.checking.diagnostics import Diagnostic, linked
 from ckrules.checking.settings import OWN_FILE, SHARED_FILE
 from ckrules.editor.answers import Line, Repair, hover, proposals, repairs
-from ckrules.editor.document import Document
+from ckrules.editor.document import OpenDocument
 from ckrules.kernels.books import Books
 from ckrules.readers import Edit, Input, Place
 from ckrules.support.errors import CkrulesError
@@ -34,7 +34,7 @@ LARGEST = 2 << 20
 class Judged:
     """A text that has been checked; without a document it was not."""
 
-    document: Document | None
+    document: OpenDocument | None
     said: str = ""
     """What kept it from being checked."""
     severity: lsp.DiagnosticSeverity = lsp.DiagnosticSeverity.Error
@@ -52,7 +52,7 @@ class Editor:
     def __init__(self, checker: Callable[[], Checker], about: Callable[[Books], Line]) -> None:
         self._make, self._about = checker, about
         self._checker = checker()
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str, OpenDocument] = {}
         self._lines: dict[int, Line] = {}
 
     def saved(self, name: str) -> bool:
@@ -69,7 +69,7 @@ class Editor:
 
     def judged(self, uri: str, name: str, text: str) -> Judged:
         """What a text comes to; nothing of the editor is changed, so that a thread may ask."""
-        document = copy.copy(self._documents.get(uri)) or Document(name)
+        document = copy.copy(self._documents.get(uri)) or OpenDocument(name)
         if len(text) > LARGEST:
             size = f"{len(text) >> 20} MB: too large to be checked while typing"
             return Judged(
@@ -92,7 +92,7 @@ class Editor:
         place = _Places(text)
         return [self._shown(d, place, judged.document) for d in judged.document.diagnostics]
 
-    def _shown(self, d: Diagnostic, place: _Places, document: Document) -> lsp.Diagnostic:
+    def _shown(self, d: Diagnostic, place: _Places, document: OpenDocument) -> lsp.Diagnostic:
         related = [
             lsp.DiagnosticRelatedInformation(lsp.Location(place.uri, place.range(at)), said)
             for at, said in d.related
@@ -109,12 +109,12 @@ class Editor:
             related_information=related or None,
         )
 
-    def _context(self, document: Document) -> tuple[Books, str]:
+    def _context(self, document: OpenDocument) -> tuple[Books, str]:
         """The books that hold for a text, and what goes before the pages of rules."""
         context = self._checker.context(Input.of("-", document.name).folder)
         return context.books, str(context.settings["docs-url"])
 
-    def _known(self, document: Document) -> tuple[Books, Line]:
+    def _known(self, document: OpenDocument) -> tuple[Books, Line]:
         books = self._context(document)[0]
         line = self._lines.get(id(books))
         if line is None:
@@ -160,7 +160,7 @@ class Editor:
         found = repairs(document, where.start.line + 1, where.end.line + 1)
         return [self._action(r, place, document) for r in found]
 
-    def _action(self, repair: Repair, place: _Places, document: Document) -> lsp.CodeAction:
+    def _action(self, repair: Repair, place: _Places, document: OpenDocument) -> lsp.CodeAction:
         edit = lsp.WorkspaceEdit(changes={place.uri: [place.edit(repair.edit)]})
         return lsp.CodeAction(
             repair.title,

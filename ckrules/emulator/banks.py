@@ -18,7 +18,7 @@ _NOBODY = -1  # in place of the address of a lane that takes no part
 
 @dataclass(frozen=True)
 class Access:
-    """A kind of access: so many bytes of each lane, in so many turns of the banks."""
+    """A kind of access: so many bytes of each lane, in so many bank cycles."""
 
     writes: bool
     size: int
@@ -65,7 +65,7 @@ def said(seen: Mapping[Access, int]) -> str:
     """Counted accesses in a line.
 
     >>> said({Access(False, 8, Turns(4, 4)): 3, Access(False, 8, Turns(8, 4)): 1})
-    'LDS reads of 8 bytes: 4, 20 turns of the banks, 4 of them conflicts'
+    'LDS reads of 8 bytes: 4, 20 bank cycles, 4 of them conflicts'
     """
     found = []
     for writes, size in dict.fromkeys((a.writes, a.size) for a in seen):
@@ -75,6 +75,6 @@ def said(seen: Mapping[Access, int]) -> str:
         unit = "byte" if size == 1 else "bytes"
         found.append(
             f"LDS {'writes' if writes else 'reads'} of {size} {unit}: {number:,}, "
-            f"{taken:,} turns of the banks, {lost:,} of them conflicts"
+            f"{taken:,} bank cycles, {lost:,} of them conflicts"
         )
     return "; ".join(found)

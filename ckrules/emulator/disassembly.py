@@ -18,7 +18,7 @@ _SOURCE = re.compile(r"^; (/.*:\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DisassembledLine:
     """One instruction: its address relative to the image's base, its text, its place in C++."""
 
     address: int
@@ -71,7 +71,7 @@ def _listed(program: Path, code: bytes) -> frozenset[str]:
     return frozenset(_GPU.findall(done.stdout + done.stderr))
 
 
-def disassemble(code: bytes, program: Path) -> list[Line]:
+def disassemble(code: bytes, program: Path) -> list[DisassembledLine]:
     """The instructions of all kernels of a code object, by address.
 
     Args:
@@ -97,7 +97,7 @@ def disassemble(code: bytes, program: Path) -> list[Line]:
     return list(_lines(done.stdout))
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[DisassembledLine]:
     source = ""
     for line in text.splitlines():
         if place := _SOURCE.match(line):
@@ -106,4 +106,4 @@ def _lines(text: str) -> Iterator[Line]:
             source = ""
         elif hit := _LINE.match(line):
             size = len(hit[4].split()) * 4
-            yield Line(int(hit[3], 16), size, hit[1], hit[2].strip(), source)
+            yield DisassembledLine(int(hit[3], 16), size, hit[1], hit[2].strip(), source)

@@ -74,7 +74,7 @@ class Descriptor:
 
 
 @dataclass(frozen=True)
-class Argument:
+class KernelArgument:
     """One kernel argument of the metadata."""
 
     offset: int
@@ -89,7 +89,7 @@ class Kernel:
 
     name: str
     descriptor: Descriptor
-    arguments: tuple[Argument, ...]
+    arguments: tuple[KernelArgument, ...]
 
 
 @dataclass(frozen=True)
@@ -183,11 +183,11 @@ def _descriptor(raw: bytes, at: int) -> Descriptor:
     return Descriptor(lds, scratch, kernarg, at + entry, rsrc1, rsrc2, rsrc3, properties, preload)
 
 
-def _arguments(meta: dict[str, Any], most: int) -> tuple[Argument, ...]:
-    found = tuple(
-        Argument(number_of(a, ".offset"), number_of(a, ".size"), text_of(a, ".value_kind"))
+def _arguments(meta: dict[str, Any], most: int) -> tuple[KernelArgument, ...]:
+    arguments = tuple(
+        KernelArgument(number_of(a, ".offset"), number_of(a, ".size"), text_of(a, ".value_kind"))
         for a in meta.get(".args", ())
     )
-    if most > _ARGUMENTS or any(a.offset + a.size > most for a in found):
+    if most > _ARGUMENTS or any(a.offset + a.size > most for a in arguments):
         raise CodeObjectError(f"damaged code object: arguments beyond {min(most, _ARGUMENTS)}")
-    return found
+    return arguments

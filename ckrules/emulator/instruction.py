@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ckrules.arch import load
-from ckrules.emulator.disassembly import Line
+from ckrules.emulator.disassembly import DisassembledLine
 from ckrules.emulator.operands import Operands
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Target:
 class Decoded:
     """What a group of instructions gets to make a meaning of."""
 
-    line: Line
+    line: DisassembledLine
     name: str
     """The mnemonic without the suffix of its encoding."""
     encoding: str
@@ -83,7 +83,7 @@ class Decoded:
 class Instruction:
     """One instruction of a program."""
 
-    line: Line
+    line: DisassembledLine
     run: Run
     touched: frozenset[int]
     """Registers read or written, which no outstanding load may own."""

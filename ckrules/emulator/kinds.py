@@ -22,7 +22,7 @@ _U32, _U64 = np.uint32, np.uint64
 
 
 @dataclass(frozen=True)
-class Kind:
+class OperandKind:
     """One type of operand."""
 
     name: str
@@ -64,15 +64,15 @@ def _float_bits(value: float, bits: int) -> int:
     return int.from_bytes(struct.pack(form, value), "little")
 
 
-U16 = Kind("u16", np.uint16, 16)
-I16 = Kind("i16", np.int16, 16)
-F16 = Kind("f16", np.float16, 16, real=True)
-U32 = Kind("u32", np.uint32, 32)
-I32 = Kind("i32", np.int32, 32)
-F32 = Kind("f32", np.float32, 32, real=True)
-U64 = Kind("u64", np.uint64, 64)
-I64 = Kind("i64", np.int64, 64)
-F64 = Kind("f64", np.float64, 64, real=True)
+U16 = OperandKind("u16", np.uint16, 16)
+I16 = OperandKind("i16", np.int16, 16)
+F16 = OperandKind("f16", np.float16, 16, real=True)
+U32 = OperandKind("u32", np.uint32, 32)
+I32 = OperandKind("i32", np.int32, 32)
+F32 = OperandKind("f32", np.float32, 32, real=True)
+U64 = OperandKind("u64", np.uint64, 64)
+I64 = OperandKind("i64", np.int64, 64)
+F64 = OperandKind("f64", np.float64, 64, real=True)
 
 
 def raw(c: Cohort, file: str, index: int) -> Values:
@@ -81,7 +81,7 @@ def raw(c: Cohort, file: str, index: int) -> Values:
     return found
 
 
-def vector_get(op: Operand, kind: Kind, half: int = 0) -> Get:
+def vector_get(op: Operand, kind: OperandKind, half: int = 0) -> Get:
     """Reads an operand in a vector instruction; ``half`` 1 takes the upper half of a dword."""
     _check_signs(op, kind)
     if op.is_constant:
@@ -97,19 +97,19 @@ def vector_get(op: Operand, kind: Kind, half: int = 0) -> Get:
     return get
 
 
-def _check_signs(op: Operand, kind: Kind) -> None:
+def _check_signs(op: Operand, kind: OperandKind) -> None:
     """Signs are changed of real numbers only; ``sext`` is for parts of dwords."""
     if op.signed or ((op.negative or op.absolute) and not kind.real):
         raise UnknownInstructionError(f"a sign modifier of an operand of type {kind.name}")
 
 
-def _only_half(op: Operand, kind: Kind) -> int:
+def _only_half(op: Operand, kind: OperandKind) -> int:
     if kind.bits != 16 or op.half is None:
         raise UnknownInstructionError(f"half a register as an operand of type {kind.name}")
     return op.half
 
 
-def scalar_get(op: Operand, kind: Kind) -> Get:
+def scalar_get(op: Operand, kind: OperandKind) -> Get:
     """Reads an operand in a scalar instruction: one value a block."""
     if op.signed or op.negative or op.absolute:
         raise UnknownInstructionError("a sign modifier in a scalar instruction")
@@ -122,7 +122,7 @@ def scalar_get(op: Operand, kind: Kind) -> Get:
 
 
 def _register_get(
-    op: Operand, kind: Kind, half: int, read: Callable[[Cohort, str, int], Values]
+    op: Operand, kind: OperandKind, half: int, read: Callable[[Cohort, str, int], Values]
 ) -> Get:
     file, index, dtype = op.file, op.index, kind.dtype
     if kind.bits == 64:
@@ -143,7 +143,7 @@ def _register_get(
     return lambda c: read(c, file, index).view(dtype)
 
 
-def vector_put(op: Operand, kind: Kind) -> Put:
+def vector_put(op: Operand, kind: OperandKind) -> Put:
     """Writes the active lanes of an operand; 16 bits go to the lower half, the rest is zero."""
     if op.file not in "va":
         raise UnknownInstructionError(f"destination {op.file}")
@@ -184,7 +184,7 @@ def store(c: Cohort, file: str, index: int, value: Values) -> None:
         np.copyto(target, value, where=c.exec)
 
 
-def scalar_put(op: Operand, kind: Kind) -> Put:
+def scalar_put(op: Operand, kind: OperandKind) -> Put:
     """Writes a scalar register of each block."""
     if op.file != "s":
         raise UnknownInstructionError(f"destination {op.file}")

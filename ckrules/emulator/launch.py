@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ckrules.emulator.banks import BankWatch
-from ckrules.emulator.image import Argument, Kernel
+from ckrules.emulator.image import Kernel, KernelArgument
 from ckrules.emulator.instruction import Target
 from ckrules.emulator.lds import Lds
 from ckrules.emulator.machine import Block, Chunk, Shared
@@ -79,7 +79,7 @@ def arguments(kernel: Kernel, given: bytes, grid: Dim3, block: Dim3) -> bytes:
     return bytes(data)
 
 
-def _hidden(argument: Argument, grid: Dim3, block: Dim3) -> bytes:
+def _hidden(argument: KernelArgument, grid: Dim3, block: Dim3) -> bytes:
     word = argument.kind.removeprefix("hidden_")
     stem, _, axis = word.rpartition("_")
     at = "xyz".find(axis) if len(axis) == 1 else -1

@@ -19,7 +19,7 @@ from ckrules.emulator.memory import BASE, Memory
 from ckrules.emulator.native.drive import Driver
 from ckrules.emulator.ops.global_ import read_parts
 from ckrules.emulator.program import Program
-from ckrules.emulator.wave import Cohort, Mask, Places, State
+from ckrules.emulator.wave import Cohort, LaneAddresses, Mask, State
 
 Block = tuple[int, int, int]
 
@@ -137,7 +137,11 @@ class Chunk:
             self.report(FaultKind.WRITE_CONFLICT, c, np.array([rows[at], lanes[at]]), detail)
 
     def atomic(
-        self, c: Cohort, places: Places, data: Values, combine: Callable[[Values, Values], Values]
+        self,
+        c: Cohort,
+        places: LaneAddresses,
+        data: Values,
+        combine: Callable[[Values, Values], Values],
     ) -> Values:
         """Read-modify-write by each lane in turn; what was there before."""
         words = places.offsets.shape[2]
@@ -161,7 +165,7 @@ class Chunk:
                 self._mark(offsets)
         return old
 
-    def _set(self, there: Mask, places: Places, words: Values) -> None:
+    def _set(self, there: Mask, places: LaneAddresses, words: Values) -> None:
         offsets = places.offsets[there]
         if offsets.size:
             bad = self.memory.outside(offsets, 4)

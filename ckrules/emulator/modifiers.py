@@ -25,7 +25,7 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "pair": frozenset(),
     "logic": frozenset({"bitop3"}),
     "packed": frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"}),
-    "eighths": frozenset({"op_sel", "byte_sel"}),
+    "fp8_convert": frozenset({"op_sel", "byte_sel"}),
     "matrix": frozenset(
         {
             "cbsz",
@@ -60,7 +60,7 @@ def check(d: Decoded, group: str) -> None:
     if group == "flow" and d.name.startswith(_NO_EFFECT):
         return
     accepted = ACCEPTED[group]
-    if group in ("vector", "special", "eighths"):
+    if group in ("vector", "special", "fp8_convert"):
         accepted |= _LANES.get(d.encoding, frozenset())
     if group == "special":
         accepted = _special(d, accepted)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckrules.emulator import modifiers
-from ckrules.emulator.disassembly import Line, disassemble
+from ckrules.emulator.disassembly import DisassembledLine, disassemble
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.image import Image, parse
 from ckrules.emulator.instruction import Decoded, InOrder, Instruction, Run, Target
@@ -18,8 +18,8 @@ from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
     division,
     dots,
-    eighths,
     flow,
+    fp8_convert,
     global_,
     local,
     logic,
@@ -36,7 +36,7 @@ from ckrules.emulator.wave import Cohort
 _GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
     ("flow", flow.decode), ("scalar", scalar.decode), ("vector", vector_decode.decode),
     ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
-    ("packed", dots.decode), ("logic", logic.decode), ("eighths", eighths.decode),
+    ("packed", dots.decode), ("logic", logic.decode), ("fp8_convert", fp8_convert.decode),
     ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
     ("local", local.decode), ("memory", global_.decode),
 )  # fmt: skip
@@ -103,7 +103,7 @@ def load(code: bytes, objdump: Path) -> Program:
     return Program(image, instructions, numbers, used[0], used[1], _unit(lines))
 
 
-def _unit(lines: Sequence[Line]) -> int:
+def _unit(lines: Sequence[DisassembledLine]) -> int:
     generic = any("src_shared_base" in line.operands for line in lines)
     units = ("ds_", "flat_") if generic else ("ds_",)
     names = {line.mnemonic for line in lines if line.mnemonic.startswith(units)}
@@ -112,7 +112,9 @@ def _unit(lines: Sequence[Line]) -> int:
     return 2 if any("16" in n or "short" in n for n in names) else 4
 
 
-def _instruction(line: Line, number: int, target: Target, jumps: dict[int, int]) -> Instruction:
+def _instruction(
+    line: DisassembledLine, number: int, target: Target, jumps: dict[int, int]
+) -> Instruction:
     try:
         run, touched = _meaning(line, number, target, jumps)
     except UnknownInstructionError as error:
@@ -135,7 +137,7 @@ def _fails(message: str) -> Run:
 
 
 def _meaning(
-    line: Line, number: int, target: Target, jumps: dict[int, int]
+    line: DisassembledLine, number: int, target: Target, jumps: dict[int, int]
 ) -> tuple[Run, frozenset[int]]:
     if "::" in line.operands:
         first, _, rest = line.operands.partition(" :: ")
@@ -159,7 +161,12 @@ def _meaning(
 
 
 def _decoded(
-    line: Line, mnemonic: str, text: str, target: Target, jumps: dict[int, int], number: int
+    line: DisassembledLine,
+    mnemonic: str,
+    text: str,
+    target: Target,
+    jumps: dict[int, int],
+    number: int,
 ) -> Decoded:
     encoding = next((e for e in _ENCODINGS if mnemonic.endswith(e)), "")
     name = mnemonic.removesuffix(encoding)

@@ -37,7 +37,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Places:
+class LaneAddresses:
     """Where the lanes of a wave access memory."""
 
     start: NDArray[np.int64]
@@ -112,7 +112,11 @@ class Surroundings(Protocol):
         """Notes who writes global memory."""
 
     def atomic(
-        self, c: Cohort, places: Places, data: Values, combine: Callable[[Values, Values], Values]
+        self,
+        c: Cohort,
+        places: LaneAddresses,
+        data: Values,
+        combine: Callable[[Values, Values], Values],
     ) -> Values:
         """Read-modify-write of global memory; what was there before."""
 

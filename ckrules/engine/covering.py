@@ -62,7 +62,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class PairCoverage:
     """Which pairs some points have, of those that a point of the space has."""
 
     feasible: int
@@ -136,10 +136,10 @@ class Pairs:
     def __iter__(self) -> Iterator[Pair]:
         return map(self._pair, np.flatnonzero(self._feasible).tolist())
 
-    def coverage(self, points: Iterable[Mapping[str, Value]]) -> Coverage:
+    def coverage(self, points: Iterable[Mapping[str, Value]]) -> PairCoverage:
         """Which of the pairs occur in the points, and which do not."""
         left = np.flatnonzero(self._open(points)).tolist()
-        return Coverage(len(self), tuple(map(self._pair, left)))
+        return PairCoverage(len(self), tuple(map(self._pair, left)))
 
     def cover(
         self,

@@ -17,8 +17,8 @@ from starlette.staticfiles import StaticFiles
 
 from ckrules.engine.expr.variables import Role
 from ckrules.explore import exports, figures, kernel_address, lists, reasons
-from ckrules.explore.choice import OWN, WHERE, Choice, read, word
-from ckrules.explore.conditions import Fault, fault, proposals
+from ckrules.explore.choice import OWN, WHERE, FieldChoice, read, word
+from ckrules.explore.conditions import ConditionFault, fault, proposals
 from ckrules.explore.guard import Guard
 from ckrules.explore.kernel_page import KernelPage, beside, differing
 from ckrules.explore.rows import at, sections
@@ -32,10 +32,10 @@ TABS = {"/": "Choose", "/kernels": "Kernels", "/pictures": "Pictures", "/export"
 #: A picture's own styles are in it; it runs nothing and loads nothing.
 _DRAWN = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 
-Page = Callable[["Asked"], Response]
+Page = Callable[["PageRequest"], Response]
 
 
-class Asked:
+class PageRequest:
     """One request: the choice in its address, and what is wrong with it."""
 
     def __init__(self, pages: Pages, request: Request) -> None:
@@ -46,12 +46,12 @@ class Asked:
             pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=1000)
             self.choice, self.faults = read(pairs, self.subject.domains)
         except ValueError:
-            pairs, self.choice, self.faults = [], Choice(), ["the address has too many parts"]
+            pairs, self.choice, self.faults = [], FieldChoice(), ["the address has too many parts"]
         self.given = dict(pairs)
         self.lists: dict[str, list[str]] = {}
         for key, text in pairs:
             self.lists.setdefault(key, []).append(text)
-        self.fault: Fault | None = fault(self.subject, self.choice.where)
+        self.fault: ConditionFault | None = fault(self.subject, self.choice.where)
         self.where = self.choice.where
         if self.fault is not None:  # counts are without it, so that the page goes on
             self.choice = self.choice.asking("")
@@ -116,7 +116,7 @@ class Pages:
 
         @wraps(page)
         def endpoint(request: Request) -> Response:  # in a thread, so that none waits for it
-            asked = Asked(self, request)
+            asked = PageRequest(self, request)
             try:
                 return page(asked)
             except CkrulesError as error:
@@ -137,7 +137,9 @@ def application(subject: Subject, solver: Solver) -> Starlette:
     routes.append(Mount("/assets", StaticFiles(directory=_HOME / "assets")))
 
     def lost(request: Request, error: Exception) -> Response:
-        return Asked(pages, request).show("fault.html.j2", 404, message="there is no such page")
+        return PageRequest(pages, request).show(
+            "fault.html.j2", 404, message="there is no such page"
+        )
 
     return Starlette(routes=routes, exception_handlers={404: lost})
 
@@ -147,14 +149,14 @@ def guarded(subject: Subject, solver: Solver, port: int, token: str) -> Guard:
     return Guard(application(subject, solver), port, token)
 
 
-def choose(asked: Asked) -> Response:
+def choose(asked: PageRequest) -> Response:
     """Every field with its values and counts."""
     counted = asked.subject.counted(asked.choice)
     rows = list(sections(asked.subject, asked.choice, counted))
     return asked.show("choose.html.j2", counted=counted, sections=rows)
 
 
-def why(asked: Asked) -> Response:
+def why(asked: PageRequest) -> Response:
     """Why a value has no kernel, and what is near."""
     name, text = asked.given.get("field", ""), asked.given.get("value", "")
     if name not in asked.subject.domains:
@@ -166,7 +168,7 @@ def why(asked: Asked) -> Response:
     return asked.show("why.html.j2", reason=found)
 
 
-def kernels(asked: Asked) -> Response:
+def kernels(asked: PageRequest) -> Response:
     """Some kernels under the choice."""
     n, seed = asked.number("n", 20), asked.number("seed", 1)
     kind = asked.given.get("list", "first")
@@ -175,7 +177,7 @@ def kernels(asked: Asked) -> Response:
     return asked.show("kernels.html.j2", found=found, kinds=kinds, n=n, seed=seed)
 
 
-def kernel(asked: Asked) -> Response:
+def kernel(asked: PageRequest) -> Response:
     """One kernel, or two side by side."""
     pages = _named(asked)
     beside(pages)
@@ -188,7 +190,7 @@ def kernel(asked: Asked) -> Response:
     )  # fmt: skip
 
 
-def _named(asked: Asked) -> list[KernelPage]:
+def _named(asked: PageRequest) -> list[KernelPage]:
     arch = asked.subject.fixed.get("arch")
     usual = str(arch) if arch is not None else None
     named = [text for text in asked.lists.get("k", []) if text.strip()]
@@ -198,7 +200,7 @@ def _named(asked: Asked) -> list[KernelPage]:
     ]
 
 
-def kernel_picture(asked: Asked) -> Response:
+def kernel_picture(asked: PageRequest) -> Response:
     """One picture of one kernel."""
     pages = _named(asked)
     beside(pages)
@@ -206,7 +208,7 @@ def kernel_picture(asked: Asked) -> Response:
     return Response(data, media_type="image/svg+xml", headers=_DRAWN)
 
 
-def pictures(asked: Asked) -> Response:
+def pictures(asked: PageRequest) -> Response:
     """The pictures of the current set, each an address of its own."""
     names = figures.varying(asked.subject)
     found = figures.figures_of(asked.subject)
@@ -227,7 +229,7 @@ def pictures(asked: Asked) -> Response:
     )  # fmt: skip
 
 
-def picture(asked: Asked) -> Response:
+def picture(asked: PageRequest) -> Response:
     """One picture."""
     names = [n for n in (asked.given.get("field", ""), asked.given.get("value", "")) if n]
     data = figures.svg(asked.subject, asked.choice, asked.given.get("of", ""), names,
@@ -235,7 +237,7 @@ def picture(asked: Asked) -> Response:
     return Response(data, media_type="image/svg+xml", headers=_DRAWN)
 
 
-def export(asked: Asked) -> Response:
+def export(asked: PageRequest) -> Response:
     """How the current set is had elsewhere."""
     return asked.show(
         "export.html.j2",
@@ -248,7 +250,7 @@ def export(asked: Asked) -> Response:
     )
 
 
-def file(asked: Asked) -> Response:
+def file(asked: PageRequest) -> Response:
     """The kernels of the current set as a file; none where the address is wrong."""
     if asked.wrong:
         raise UsageError("the address says no set: nothing is written")
@@ -258,7 +260,7 @@ def file(asked: Asked) -> Response:
     return StreamingResponse(found.pieces, media_type="application/octet-stream", headers=headers)
 
 
-def complete(asked: Asked) -> Response:
+def complete(asked: PageRequest) -> Response:
     """What may stand at the cursor in the condition, and what is wrong with it, as JSON."""
     text = asked.given.get("where", "")
     cursor = min(asked.number("cursor", len(text)), len(text))

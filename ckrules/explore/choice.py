@@ -42,7 +42,7 @@ def word(value: Value) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FieldChoice:
     """Values that fields are held to, and a condition.
 
     >>> choice = Choice({"pipeline": ("mem",)}, "tile_m >= 64")
@@ -55,13 +55,13 @@ class Choice:
     chosen: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: MappingProxyType({}))
     where: str = ""
 
-    def toggled(self, name: str, value: Value) -> Choice:
+    def toggled(self, name: str, value: Value) -> FieldChoice:
         """With the value chosen too, or no longer where it was."""
         now = self.chosen.get(name, ())
         values = tuple(v for v in now if v != value) if value in now else (*now, value)
         return self.held(name, values)
 
-    def held(self, name: str, values: Sequence[Value]) -> Choice:
+    def held(self, name: str, values: Sequence[Value]) -> FieldChoice:
         """With a field held to other values; to none of them means that it is free."""
         chosen = {k: v for k, v in self.chosen.items() if k != name}
         if values:
@@ -69,7 +69,7 @@ class Choice:
             chosen[name] = tuple(values)
         return replace(self, chosen=chosen)
 
-    def asking(self, where: str) -> Choice:
+    def asking(self, where: str) -> FieldChoice:
         """With another condition."""
         return replace(self, where=where)
 
@@ -90,7 +90,7 @@ class Choice:
 
 def read(
     pairs: Iterable[tuple[str, str]], domains: Mapping[str, tuple[Domain, Sequence[Value]]]
-) -> tuple[Choice, list[str]]:
+) -> tuple[FieldChoice, list[str]]:
     """The choice that a query says, and what is wrong in it, which is left out.
 
     Args:
@@ -113,7 +113,7 @@ def read(
             except CkrulesError as error:
                 faults.append(str(error))
     held = {name: tuple(values) for name, values in chosen.items() if values}
-    return Choice(held, where), faults
+    return FieldChoice(held, where), faults
 
 
 def _key(name: str) -> str:

@@ -23,7 +23,7 @@ _WORD = re.compile(r"(?P<word>[A-Za-z_]\w*)?$")
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ConditionProposal:
     """What may stand at the cursor: the text from ``start`` to ``end`` becomes ``text``."""
 
     text: str
@@ -33,7 +33,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Fault:
+class ConditionFault:
     """What is wrong with a condition, and where: the column, counted from 1."""
 
     problem: str
@@ -51,17 +51,17 @@ class Fault:
         return self.text[self.column - 1 :]
 
 
-def fault(subject: Subject, text: str) -> Fault | None:
+def fault(subject: Subject, text: str) -> ConditionFault | None:
     """What is wrong with a condition over the fields and derived quantities; None: nothing."""
     try:
         if text.strip():
             parse_condition(text, subject.space.vocabulary)
     except ExpressionError as error:
-        return Fault(error.problem, min(error.column, len(text) + 1), text)
+        return ConditionFault(error.problem, min(error.column, len(text) + 1), text)
     return None
 
 
-def proposals(subject: Subject, text: str, cursor: int) -> list[Proposal]:
+def proposals(subject: Subject, text: str, cursor: int) -> list[ConditionProposal]:
     """The words that may stand at a place in a condition, those that begin like it first.
 
     After a comparison these are the values of the field before it, elsewhere names.
@@ -102,7 +102,7 @@ def _line(name: str, node: Any, subject: Subject) -> str:
     return getattr(node.data, "doc", "") or "derived"
 
 
-def _fitting(lines: Mapping[str, str], typed: str, start: int, end: int) -> list[Proposal]:
+def _fitting(lines: Mapping[str, str], typed: str, start: int, end: int) -> list[ConditionProposal]:
     def order() -> Iterator[str]:
         key = typed.lower()
         bare = {w: w.strip("'").lower() for w in lines}
@@ -112,4 +112,4 @@ def _fitting(lines: Mapping[str, str], typed: str, start: int, end: int) -> list
     found = list(order())[:_MOST]
     if [w.strip("'") for w in found] == [typed]:  # it stands there already
         return []
-    return [Proposal(w, lines[w], start, end) for w in found]
+    return [ConditionProposal(w, lines[w], start, end) for w in found]

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.restrictions import held_condition
-from ckrules.explore.choice import Choice, word
+from ckrules.explore.choice import FieldChoice, word
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
 from ckrules.output.columns import NAME, Columns, factor
@@ -36,7 +36,7 @@ class Export:
     pieces: Iterator[bytes]
 
 
-def export(subject: Subject, choice: Choice, form: str, n: int) -> Export:
+def export(subject: Subject, choice: FieldChoice, form: str, n: int) -> Export:
     """The first ``n`` kernels under a choice.
 
     Raises:
@@ -171,7 +171,7 @@ def forms_of(subject: Subject) -> Mapping[str, str]:
     return {k: v for k, v in FORMS.items() if subject.kernels or k != "names"}
 
 
-def command(subject: Subject, choice: Choice) -> str:
+def command(subject: Subject, choice: FieldChoice) -> str:
     """The command line that lists the current set.
 
     >>> from ckrules.kernels.books import Books
@@ -200,7 +200,7 @@ def command(subject: Subject, choice: Choice) -> str:
     return shlex.join(words)
 
 
-def _of_file(subject: Subject, choice: Choice) -> str:
+def _of_file(subject: Subject, choice: FieldChoice) -> str:
     """The command line for a space that a file describes: choices are conditions there."""
     fields = subject.region.book.fields
     chosen = [to_text(held_condition(fields[n], values)) for n, values in choice.chosen.items()]
@@ -210,7 +210,7 @@ def _of_file(subject: Subject, choice: Choice) -> str:
     return shlex.join([*words, *(w for where in wheres for w in ("--where", where))])
 
 
-def python(subject: Subject, choice: Choice) -> str | None:
+def python(subject: Subject, choice: FieldChoice) -> str | None:
     """The Python that makes the current set a space; None for a catalog's, which has no words.
 
     >>> from ckrules.kernels.books import Books
@@ -239,8 +239,8 @@ def python(subject: Subject, choice: Choice) -> str | None:
         more["ck"] = books.ck
     if books.profile != "legal":
         more["profile"] = books.profile
-    said = ", ".join(f"{k}={v!r}" for k, v in {**named, **more}.items())
+    text = ", ".join(f"{k}={v!r}" for k, v in {**named, **more}.items())
     wheres = [*subject.options.get("--where", ()), *([choice.where] if choice.where else [])]
     behind = f".where({', '.join(map(repr, wheres))})" if wheres else ""
-    body = f"(\n    {said}\n)" if said else "()"
+    body = f"(\n    {text}\n)" if text else "()"
     return f"import ckrules\n\nspace = ckrules.kernel_space{body}{behind}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ckrules.engine.expr.variables import Role
-from ckrules.explore.choice import Choice
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.kernel_page import KernelPage
 from ckrules.explore.subject import Subject
 from ckrules.kernels import problem_files
@@ -27,26 +27,26 @@ class Figure:
 
     title: str
     fields: int
-    make: Callable[[Subject, Choice, Sequence[str], str], Picture]
+    make: Callable[[Subject, FieldChoice, Sequence[str], str], Picture]
     kernels: bool = False
     problem: bool = False
     """Whether it is about a problem."""
 
 
-def _counts(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _counts(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     return counting.by_value(subject.space_of(choice), names[0])
 
 
-def _pairs(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _pairs(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     return counting.pairs(subject.space_of(choice), names[0], names[1])
 
 
-def _parallel(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _parallel(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     points = subject.space_of(choice).sample(_DRAWN, seed=1)
     return sampled.parallel(points, varying(subject))
 
 
-def _occupancy(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _occupancy(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.kernels import KernelTable
 
     points = subject.space_of(choice).sample(_DRAWN, seed=1)
@@ -55,14 +55,14 @@ def _occupancy(subject: Subject, choice: Choice, names: Sequence[str], line: str
     return sampled.occupancy(KernelTable.of_points(points, subject.books))
 
 
-def _tiles(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _tiles(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.ranker import Ranker
 
     region = subject.region_of(choice)
     return times.tiles(region, subject.books, problem_of(subject, choice, line), Ranker())
 
 
-def _roofline(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _roofline(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.ranker import Ranker
     from ckrules.ranking.search import Search
@@ -73,7 +73,7 @@ def _roofline(subject: Subject, choice: Choice, names: Sequence[str], line: str)
     return times.roofline(ranking, subject.books, problem)
 
 
-def problem_of(subject: Subject, choice: Choice, line: str) -> object:
+def problem_of(subject: Subject, choice: FieldChoice, line: str) -> object:
     """The problem that a line says; for "" the first of those that are usual for such kernels.
 
     Raises:
@@ -95,7 +95,7 @@ def problem_of(subject: Subject, choice: Choice, line: str) -> object:
     return usual[0]
 
 
-def _measured(subject: Subject, choice: Choice, names: Sequence[str], line: str) -> Picture:
+def _measured(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     from ckrules.device.store import Runs
     from ckrules.pictures import measured
     from ckrules.ranking.ranker import Ranker
@@ -172,7 +172,7 @@ def varying(subject: Subject) -> Sequence[str]:
 
 
 def svg(
-    subject: Subject, choice: Choice, kind: str, names: Sequence[str], problem: str = ""
+    subject: Subject, choice: FieldChoice, kind: str, names: Sequence[str], problem: str = ""
 ) -> bytes:
     """A picture of the current set as a file.
 

@@ -31,7 +31,7 @@ _RUN = ("problem", "status", "wrong", "max_abs", "latency_ms", "tflops", "device
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleVerdict:
     """What a rule says of a kernel: ``holds``, ``broken`` or ``does not apply``."""
 
     code: str
@@ -44,7 +44,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Turning:
-    """Accesses of a block tile to LDS: how many, and the turns of the banks that they take."""
+    """Accesses of a block tile to LDS: how many, and the bank cycles that they take."""
 
     what: str
     size: int
@@ -54,7 +54,7 @@ class Turning:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ResultRows:
     """Rows of a results database, of the columns that have something."""
 
     columns: Sequence[str]
@@ -143,10 +143,10 @@ class KernelPage:
     @cached_property
     def registers(self) -> Mapping[str, str]:
         """Quantities that count registers of a lane, and what the GPU has."""
-        found = {n: _shown(v) for n, v in self.known.items() if n.endswith("vgprs")}
-        if found and self.gpu is not None:
-            found["of the GPU"] = _shown(self.gpu.vgprs_per_wave)
-        return found
+        registers = {n: _shown(v) for n, v in self.known.items() if n.endswith("vgprs")}
+        if registers and self.gpu is not None:
+            registers["of the GPU"] = _shown(self.gpu.vgprs_per_wave)
+        return registers
 
     @cached_property
     def broken(self) -> Sequence[Violation]:
@@ -154,7 +154,7 @@ class KernelPage:
         return self.book.violations(self.point)
 
     @cached_property
-    def verdicts(self) -> Sequence[Verdict]:
+    def verdicts(self) -> Sequence[RuleVerdict]:
         """Every rule: the broken ones first, then those that hold, then those not about it."""
         at, said = At(self.point), {v.code: v.message for v in self.broken}
         found = []
@@ -167,7 +167,7 @@ class KernelPage:
                 f"{n} = {self.fields[n]}" for n in rule.message_fields() if n in self.fields
             )
             found.append(
-                Verdict(rule.code, rule.summary, verdict, rule.severity, values,
+                RuleVerdict(rule.code, rule.summary, verdict, rule.severity, values,
                         said.get(rule.code, ""))
             )  # fmt: skip
         order = ("broken", "holds", "does not apply")
@@ -182,20 +182,20 @@ class KernelPage:
             return [], str(error)
 
     @cached_property
-    def builds(self) -> Rows | None:
+    def builds(self) -> ResultRows | None:
         """Its builds in the results database; None without one."""
         from ckrules.compiling.results import Results
 
         return self._records(Results, _BUILD)
 
     @cached_property
-    def runs(self) -> Rows | None:
+    def runs(self) -> ResultRows | None:
         """Its runs in the results database; None without one."""
         from ckrules.device.store import Runs
 
         return self._records(Runs, _RUN)
 
-    def _records(self, kind: Any, columns: Sequence[str]) -> Rows | None:
+    def _records(self, kind: Any, columns: Sequence[str]) -> ResultRows | None:
         if self.subject.results is None:
             return None
         with kind(self.subject.results, reading=True) as table:
@@ -203,7 +203,7 @@ class KernelPage:
             found = table.records(where="name = ? AND arch = ?", values=asked, limit=_ROWS)
             records = [{c: r.get(c) for c in columns} for r in found]
         some = [c for c in columns if any(r[c] is not None for r in records)]
-        return Rows(some, [[_shown(r[c]) for c in some] for r in records])
+        return ResultRows(some, [[_shown(r[c]) for c in some] for r in records])
 
 
 def _shown(value: Any) -> str:

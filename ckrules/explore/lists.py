@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
-from ckrules.explore.choice import Choice, word
+from ckrules.explore.choice import FieldChoice, word
 from ckrules.explore.kernel_address import address
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
@@ -46,7 +46,7 @@ class KernelList:
     said: str
 
 
-def kernels(subject: Subject, choice: Choice, kind: str, n: int, seed: int) -> KernelList:
+def kernels(subject: Subject, choice: FieldChoice, kind: str, n: int, seed: int) -> KernelList:
     """``n`` kernels under a choice.
 
     Raises:
@@ -75,7 +75,7 @@ def kernels(subject: Subject, choice: Choice, kind: str, n: int, seed: int) -> K
 
 
 def _points(
-    subject: Subject, choice: Choice, kind: str, n: int, seed: int
+    subject: Subject, choice: FieldChoice, kind: str, n: int, seed: int
 ) -> tuple[Sequence[Mapping[str, Value]], Sequence[float], str]:
     space = subject.space_of(choice)
     total = space.count()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Role
-from ckrules.explore.choice import Choice, word
-from ckrules.explore.solving import Answer, Question, Solver
+from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.solving import Solver, SolverAnswer, SolverQuestion
 from ckrules.explore.subject import Subject
 
 
@@ -17,7 +17,7 @@ class Way:
     """A choice under which the value has kernels: what is given up, and how many there are."""
 
     given_up: str
-    choice: Choice
+    choice: FieldChoice
     count: int
 
 
@@ -33,10 +33,12 @@ class Reason:
     count: int
     elsewhere: int
     ways: tuple[Way, ...]
-    answer: Answer
+    answer: SolverAnswer
 
 
-def reason(subject: Subject, solver: Solver, choice: Choice, name: str, value: Value) -> Reason:
+def reason(
+    subject: Subject, solver: Solver, choice: FieldChoice, name: str, value: Value
+) -> Reason:
     """Why no kernel under a choice has a value of a field, and what is near.
 
     Raises:
@@ -44,17 +46,17 @@ def reason(subject: Subject, solver: Solver, choice: Choice, name: str, value: V
     """
     asked = choice.held(name, (value,))
     count = subject.counted(asked).total
-    elsewhere = subject.counted(Choice().held(name, (value,))).total
+    elsewhere = subject.counted(FieldChoice().held(name, (value,))).total
     start = _start(subject, choice, name, value) if elsewhere and not count else None
     purpose = [n for n, (domain, _) in subject.domains.items() if domain.role is Role.PURPOSE]
     keep = tuple(dict.fromkeys([name, *purpose, *subject.fixed]))
-    question = Question(asked.chosen, asked.where, not count, start, keep)
-    answer = Answer() if count else solver.ask(question)
+    question = SolverQuestion(asked.chosen, asked.where, not count, start, keep)
+    answer = SolverAnswer() if count else solver.ask(question)
     ways = () if count else _ways(subject, choice, asked, name)
     return Reason(name, value, count, elsewhere, ways, answer)
 
 
-def _ways(subject: Subject, choice: Choice, asked: Choice, name: str) -> tuple[Way, ...]:
+def _ways(subject: Subject, choice: FieldChoice, asked: FieldChoice, name: str) -> tuple[Way, ...]:
     """Each part of the choice without which the value has kernels; all of it, if no part is."""
     tried = [
         (f"{n} = {' or '.join(map(word, values))}", asked.held(n, ()))
@@ -63,16 +65,18 @@ def _ways(subject: Subject, choice: Choice, asked: Choice, name: str) -> tuple[W
     ]
     if choice.where:
         tried.append((f"the condition {choice.where}", asked.asking("")))
-    alone = Choice().held(name, asked.chosen[name])
+    alone = FieldChoice().held(name, asked.chosen[name])
     for few in (tried, [("everything else", alone)] if len(tried) > 1 else []):
         if found := [Way(t, c, n) for t, c in few if (n := subject.counted(c).total)]:
             return tuple(found)
     return ()
 
 
-def _start(subject: Subject, choice: Choice, name: str, value: Value) -> Mapping[str, Value] | None:
+def _start(
+    subject: Subject, choice: FieldChoice, name: str, value: Value
+) -> Mapping[str, Value] | None:
     """A kernel of the current set with the value put in; None where the space has no kernel."""
-    for near in (choice, choice.asking(""), Choice()):
+    for near in (choice, choice.asking(""), FieldChoice()):
         space = subject.space_of(near.held(name, ()))
         if total := space.count():
             return {**space[total // 2], name: value}

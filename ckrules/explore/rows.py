@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, Role
-from ckrules.explore.choice import Choice, word
+from ckrules.explore.choice import FieldChoice, word
 from ckrules.explore.subject import Counted, Subject
 
 SECTIONS = {
@@ -43,7 +43,7 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class Row:
+class FieldRow:
     """One field."""
 
     name: str
@@ -56,14 +56,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Section:
+class FieldSection:
     """The fields of one role."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[FieldRow, ...]
 
 
-def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Section]:
+def sections(subject: Subject, choice: FieldChoice, counted: Counted) -> Iterator[FieldSection]:
     """The fields that have several values, by what they are for."""
     whole = subject.whole.by
     for role, title in SECTIONS.items():
@@ -73,21 +73,21 @@ def sections(subject: Subject, choice: Choice, counted: Counted) -> Iterator[Sec
             if domain.role is role and (len(values) > 1 or name in choice.chosen)
         )
         if rows:
-            yield Section(title, rows)
+            yield FieldSection(title, rows)
 
 
 def _row(
-    domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: Choice
-) -> Row:
+    domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: FieldChoice
+) -> FieldRow:
     chosen = choice.chosen.get(domain.name, ())
     chips = {v: _chip(domain.name, v, n, v in chosen, choice) for v, n in counts.items()}
     some = tuple(chip for v, chip in chips.items() if whole[v] or chip.chosen)
     never = tuple(chip for v, chip in chips.items() if not (whole[v] or chip.chosen))
     clear = at("/", choice.held(domain.name, ())) if chosen else None
-    return Row(domain.name, domain.doc, some, never, clear)
+    return FieldRow(domain.name, domain.doc, some, never, clear)
 
 
-def _chip(name: str, value: Value, count: int, chosen: bool, choice: Choice) -> Chip:
+def _chip(name: str, value: Value, count: int, chosen: bool, choice: FieldChoice) -> Chip:
     shown = word(value)
     if count or chosen:
         link = at("/", choice.toggled(name, value))
@@ -96,7 +96,7 @@ def _chip(name: str, value: Value, count: int, chosen: bool, choice: Choice) -> 
     return Chip(f"{name}-{shown}", shown, count, chosen, link)
 
 
-def at(path: str, choice: Choice, **more: str) -> str:
+def at(path: str, choice: FieldChoice, **more: str) -> str:
     """The address of a page under a choice.
 
     >>> at("/why", Choice({"pipeline": ("mem",)}), field="tile_m", value="64")

@@ -18,7 +18,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.rules.region import Region
 from ckrules.kernels.selection import conditions
 from ckrules.support.errors import CkrulesError
-from ckrules.support.processes import Process
+from ckrules.support.processes import PipedProcess
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -33,7 +33,7 @@ _SEEN = 500  # kernels that show what is possible
 
 
 @dataclass(frozen=True)
-class Question:
+class SolverQuestion:
     """What excludes a part of the space, and what is legal near a point.
 
     Args:
@@ -70,7 +70,7 @@ class Near:
 
 
 @dataclass
-class Answer:
+class SolverAnswer:
     """What was found before the time was over; ``undecided`` says what was not."""
 
     excluding: Excluding | None = None
@@ -99,14 +99,14 @@ class Solver:
     def __init__(self, region: Region, seconds: float = SECONDS) -> None:
         self._region, self._seconds = region, seconds
         self._lock = threading.Lock()
-        self._process: Process | None = None
+        self._process: PipedProcess | None = None
 
     def start(self) -> None:
         """Makes the process, which takes a second, before there is a question."""
         with self._lock:
             self._begin()
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: SolverQuestion) -> SolverAnswer:
         """The answer, as far as there is one in time; questions wait for each other."""
         with self._lock:
             return self._asked(self._begin(), question)
@@ -119,11 +119,11 @@ class Solver:
     def _begin(self) -> Pipe:
         if self._process is None or not self._process.is_alive():
             self._end()
-            self._process = Process(work, self._region)
+            self._process = PipedProcess(work, self._region)
         return self._process.pipe
 
-    def _asked(self, pipe: Pipe, question: Question) -> Answer:
-        answer, waits = Answer(), dict[str, str]()
+    def _asked(self, pipe: Pipe, question: SolverQuestion) -> SolverAnswer:
+        answer, waits = SolverAnswer(), dict[str, str]()
         if question.excluded:
             waits["excluding"] = "which rules exclude it"
         if question.start is not None:
@@ -161,7 +161,7 @@ def work(pipe: Pipe, region: Region) -> None:
     seen: list[Point] = []
     while True:
         try:
-            question: Question = pipe.recv()
+            question: SolverQuestion = pipe.recv()
         except (EOFError, OSError):
             return
         asked: list[tuple[str, Callable[[], Any], Any]] = []
@@ -179,7 +179,7 @@ def work(pipe: Pipe, region: Region) -> None:
                 return
 
 
-def _excluding(region: Region, question: Question, seen: Sequence[Point]) -> Excluding:
+def _excluding(region: Region, question: SolverQuestion, seen: Sequence[Point]) -> Excluding:
     from ckrules.reasoning.why import why_region
 
     asked = conditions(region.book, [question.where]) if question.where else ()
@@ -191,7 +191,7 @@ def _excluding(region: Region, question: Question, seen: Sequence[Point]) -> Exc
     return Excluding(found.conflict.sentence(), rules, found.numbers)
 
 
-def _near(region: Region, question: Question) -> tuple[Near, ...]:
+def _near(region: Region, question: SolverQuestion) -> tuple[Near, ...]:
     from ckrules.reasoning.nearest import fix
 
     assert question.start is not None

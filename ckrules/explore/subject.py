@@ -16,7 +16,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
-from ckrules.explore.choice import Choice
+from ckrules.explore.choice import FieldChoice
 from ckrules.kernels.books import Books
 from ckrules.support.errors import HardSpaceWarning, NeverTrueWarning, UsageError
 from ckrules.support.visible import visible
@@ -108,9 +108,9 @@ class Subject:
     @cached_property
     def whole(self) -> Counted:
         """The counts where nothing is chosen."""
-        return self._counted(Choice())
+        return self._counted(FieldChoice())
 
-    def counted(self, choice: Choice) -> Counted:
+    def counted(self, choice: FieldChoice) -> Counted:
         """The exact counts under a choice.
 
         Raises:
@@ -118,7 +118,7 @@ class Subject:
         """
         return self.whole if choice.empty else self._counted(choice)
 
-    def _counted(self, choice: Choice) -> Counted:
+    def _counted(self, choice: FieldChoice) -> Counted:
         part = self._part(choice.where)
         place = {n: {v: i for i, v in enumerate(self.domains[n][1])} for n in choice.chosen}
         codes = {n: [place[n][v] for v in values] for n, values in choice.chosen.items()}
@@ -129,7 +129,7 @@ class Subject:
         }
         return Counted(total, by, part.remarks)
 
-    def space_of(self, choice: Choice) -> Space:
+    def space_of(self, choice: FieldChoice) -> Space:
         """The points under a choice.
 
         Raises:
@@ -138,7 +138,7 @@ class Subject:
         space = self._part(choice.where).space
         return space.bind(**choice.chosen) if choice.chosen else space
 
-    def region_of(self, choice: Choice) -> Region:
+    def region_of(self, choice: FieldChoice) -> Region:
         """The part of the rule book's space that a choice leaves."""
         from ckrules.kernels.selection import conditions
 

@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Label:
+class MapLabel:
     """Words beside the drawing."""
 
     x: float
@@ -44,7 +44,7 @@ class Drawing:
     width: float
     height: float
     cells: tuple[Cell, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[MapLabel, ...]
     words: str
     """What it shows, for who does not see it."""
 
@@ -67,10 +67,10 @@ def drawing(tile: BlockMap) -> Drawing:
         *_result(tile, (left, top), (wide, high)),
     )
     labels = (
-        Label(_LEFT + deep / 2, top - 8, f"A: {m} x {k}"),
-        Label(left + wide / 2, _TOP - 10, f"B: {k} x {n}"),
-        Label(left + wide / 2, top + high + 18, f"C: {m} x {n}"),
-        Label(_LEFT - 6, top + high / 2, f"M {m}", "end"),
+        MapLabel(_LEFT + deep / 2, top - 8, f"A: {m} x {k}"),
+        MapLabel(left + wide / 2, _TOP - 10, f"B: {k} x {n}"),
+        MapLabel(left + wide / 2, top + high + 18, f"C: {m} x {n}"),
+        MapLabel(_LEFT - 6, top + high / 2, f"M {m}", "end"),
     )
     return Drawing(left + wide + 12, top + high + 28, cells, labels, _words(tile))
 

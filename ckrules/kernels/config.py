@@ -119,8 +119,8 @@ def config_from_mapping(
 
 def _version(ck: Any, books: Books) -> str:
     if not isinstance(ck, str):
-        said = f"ck = {repr(ck)[:LONG]} is not a text, as {CK_VERSIONS[0]!r} is"
-        raise ConfigError([FieldError(said, "ck")])
+        text = f"ck = {repr(ck)[:LONG]} is not a string such as {CK_VERSIONS[0]!r}"
+        raise ConfigError([FieldError(text, "ck")])
     if ck not in CK_VERSIONS:
         word = str(ck)[:LONG]
         raise ConfigError([FieldError(str(unknown("CK version", word, CK_VERSIONS)), "ck")])

@@ -28,7 +28,7 @@ FILE = "evidence.toml"
 
 COMPILER, BACKEND, NUMERICS, HARDWARE = "compiler", "back end", "numerics", "hardware"
 METHODS = (COMPILER, BACKEND, NUMERICS, HARDWARE)
-"""What rules are held against: the compiler's front end, code objects, kernels run on the device
+"""What rules are checked against: the compiler's front end, code objects, kernels run on the device
 cpu, and kernels that upstream ran on hardware."""
 
 _HEAD = """\
@@ -38,15 +38,15 @@ _HEAD = """\
 
 
 @dataclass(frozen=True)
-class Tally:
+class RejectionTally:
     """How often a rule's rejections were confirmed, alone, and refuted."""
 
     confirmed: int = 0
     alone: int = 0
     refuted: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: RejectionTally) -> RejectionTally:
+        return RejectionTally(
             self.confirmed + other.confirmed,
             self.alone + other.alone,
             self.refuted + other.refuted,
@@ -68,10 +68,10 @@ class CertifyRun:
     drawn: str
     """What was asked for: number, conditions, seed, manner of the runs."""
     agreed: int = 0
-    """Configurations that no rule rejects and that came out well."""
+    """Configurations that no rule rejects and that passed."""
     differed: int = 0
     """Configurations that no rule rejects and that did not."""
-    rules: Mapping[str, tuple[Tally, str]] = field(default_factory=dict)
+    rules: Mapping[str, tuple[RejectionTally, str]] = field(default_factory=dict)
     """By code: the tally, and the fingerprint of the condition."""
 
     @property
@@ -91,7 +91,7 @@ class Ground(NamedTuple):
     """The fingerprint of the rule's condition."""
 
 
-Tallies = Mapping[Ground, Tally]
+Tallies = Mapping[Ground, RejectionTally]
 
 
 def fingerprint(rule: Rule) -> str:
@@ -108,7 +108,7 @@ def fingerprint(rule: Rule) -> str:
 @cache
 def evidence() -> Mapping[str, Tallies]:
     """What the files of all families say, by code of a rule; codes without any are left out."""
-    tallies: dict[str, dict[Ground, Tally]] = {}
+    tallies: dict[str, dict[Ground, RejectionTally]] = {}
     for family in families().values():
         for run in read(place(family)):
             known = conditions(family.name, run.ck)
@@ -116,7 +116,7 @@ def evidence() -> Mapping[str, Tallies]:
                 if tally and known.get(code) == condition:
                     key = Ground(family.name, run.ck, run.arch, run.method, condition)
                     own = tallies.setdefault(code, {})
-                    own[key] = own.get(key, Tally()) + tally
+                    own[key] = own.get(key, RejectionTally()) + tally
     return tallies
 
 
@@ -187,7 +187,7 @@ def _run(table: Mapping[str, Any]) -> CertifyRun:
     words = {name: str(table[name]) for name in ("method", "arch", "ck", "tool", "drawn")}
     rules = {}
     for code, (confirmed, alone, refuted, known) in table["rules"].items():
-        rules[str(code)] = (Tally(int(confirmed), int(alone), int(refuted)), str(known))
+        rules[str(code)] = (RejectionTally(int(confirmed), int(alone), int(refuted)), str(known))
     return CertifyRun(
         **words, agreed=int(table["agreed"]), differed=int(table["differed"]), rules=rules
     )

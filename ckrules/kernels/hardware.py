@@ -3,8 +3,8 @@
 A family keeps them in ``hardware.toml`` beside its module: a table a thread, and in it the kernels
 that were right, wrong, or did not build. A text in braces in a name stands for each word of a list.
 
-Rules are held against them as against kernels run here: a rejected kernel that went wrong confirms
-the rule, a rejected one that was right refutes it.
+Rules are checked against them as against kernels run here: a rejected kernel that went wrong
+confirms the rule, a rejected one that was right refutes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.rules.rule import Kind, Rule, Severity
 from ckrules.kernels import evidence
-from ckrules.kernels.evidence import CertifyRun, Tally
+from ckrules.kernels.evidence import CertifyRun, RejectionTally
 from ckrules.kernels.families import families, problems_of
 from ckrules.kernels.family import Family
 from ckrules.support import opening
@@ -35,7 +35,7 @@ FILE = "hardware.toml"
 
 RIGHT, WRONG, BUILT, UNBUILT = "right", "wrong", "built", "not built"
 OUTCOMES = (RIGHT, WRONG, BUILT, UNBUILT)
-"""What became of a kernel: right or wrong results (a crash is wrong), or only whether it was
+"""The result of a kernel: right or wrong results (a crash is wrong), or only whether it was
 built."""
 
 
@@ -187,10 +187,10 @@ def evidence_of(family: str) -> list[CertifyRun]:
     runs = []
     for report, group in itertools.groupby(foretold(family), key=lambda f: f.report):
         judged = list(group)
-        tallies: dict[str, tuple[Tally, str]] = {}
+        tallies: dict[str, tuple[RejectionTally, str]] = {}
         for each in judged:
             for rule in _told(each):
-                before = tallies.get(rule.code, (Tally(), ""))[0]
+                before = tallies.get(rule.code, (RejectionTally(), ""))[0]
                 own = _tally(each)
                 tallies[rule.code] = (before + own, evidence.fingerprint(rule))
         passed = [f for f in judged if not f.broken]
@@ -210,7 +210,7 @@ def _told(each: ForetoldKernel) -> tuple[Rule, ...]:
     return each.broken
 
 
-def _tally(each: ForetoldKernel) -> Tally:
+def _tally(each: ForetoldKernel) -> RejectionTally:
     if each.kernels.outcome in (RIGHT, BUILT):
-        return Tally(refuted=1)
-    return Tally(confirmed=1, alone=int(len(each.broken) == 1))
+        return RejectionTally(refuted=1)
+    return RejectionTally(confirmed=1, alone=int(len(each.broken) == 1))

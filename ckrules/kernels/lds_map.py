@@ -184,7 +184,7 @@ class LdsMap:
     banks: int
 
     def turns(self, access: LdsAccess, *, writes: bool) -> Turns:
-        """The turns of the banks that an access takes."""
+        """The bank cycles that an access takes."""
         lanes = len(access.places)
         groups = together(self.isa, self.banks, lanes, access.size, writes=writes)
         return turns(access.places, access.size, self.banks, groups)

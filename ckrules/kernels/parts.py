@@ -196,7 +196,9 @@ class Tensors(Protocol):
     def parts(self, name: str) -> int:
         """Parts at most that sums are split into and added in the result's own type."""
 
-    def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
+    def axes(
+        self, name: str, mask: NDArray[np.bool_]
+    ) -> tuple[list[ResultAxis], NDArray[np.bool_]]:
         """The result's axes as the kernel divides them, and a mask of the result over them."""
 
     def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
@@ -227,7 +229,7 @@ class Division:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ResultAxis:
     """One axis of a result as the kernel sees it, with the ways in which it is divided."""
 
     name: str

@@ -62,23 +62,23 @@ class Schema:
     def faults(self, given: Mapping[str, Any], full: Mapping[str, Any]) -> list[FieldError]:
         """Everything that is wrong with ``full``, which was filled up from ``given``."""
         strange = [key for key in given if key not in self.domains and key not in self.follows]
-        found = [self._unknown(key) for key in strange[:MOST]]
+        faults = [self._unknown(key) for key in strange[:MOST]]
         for key in sorted(self.follows & full.keys()):
-            found.append(FieldError(f"{key} = {_shown(full[key])} contradicts other fields", key))
+            faults.append(FieldError(f"{key} = {_shown(full[key])} contradicts other fields", key))
         if len(strange) > MOST:
             left = f"{len(strange) - MOST:,} more unknown fields"
-            found.append(FieldError(left, str(strange[MOST]), at_key=True))
+            faults.append(FieldError(left, str(strange[MOST]), at_key=True))
         for key, domain in self.domains.items():
             if key not in full:
                 continue
             try:
                 _accept(domain, full[key])
             except CkrulesError as error:
-                found.append(FieldError(str(error), key if key in given else ""))
+                faults.append(FieldError(str(error), key if key in given else ""))
         missing = [k for k in self.domains if k not in full]
-        if missing and not found:
-            found.append(FieldError(_missing(missing)))
-        return found
+        if missing and not faults:
+            faults.append(FieldError(_missing(missing)))
+        return faults
 
     def _unknown(self, key: object) -> FieldError:
         word = str(key)

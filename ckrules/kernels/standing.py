@@ -16,7 +16,7 @@ from ckrules.support.tables import count
 
 CONFIRMED, ELSEWHERE, REFUTED = "confirmed", "confirmed elsewhere", "refuted"
 READ_ONLY = "read only"
-"""Said of a rule that follows from reading sources alone."""
+"""The label of rules derived from the sources only."""
 STANDINGS = (CONFIRMED, ELSEWHERE, REFUTED, READ_ONLY)
 """How a rule can stand; of each rule exactly one holds."""
 
@@ -94,11 +94,11 @@ def of_rule(rule: Rule, scope: Scope) -> Standing:
 
 def parts(rules: Iterable[Rule], scope: Scope) -> dict[str, list[tuple[Rule, Standing]]]:
     """The rules by how they stand, each in one part; all parts are there."""
-    found: dict[str, list[tuple[Rule, Standing]]] = {word: [] for word in STANDINGS}
+    parts: dict[str, list[tuple[Rule, Standing]]] = {word: [] for word in STANDINGS}
     for rule in rules:
         own = of_rule(rule, scope)
-        found[own.word].append((rule, own))
-    return found
+        parts[own.word].append((rule, own))
+    return parts
 
 
 def sentence(rules: Sequence[Rule], scope: Scope) -> str:

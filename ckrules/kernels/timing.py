@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product
+    from ckrules.arch.performance import GpuProduct
 
     Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class Timing(Protocol):
         """The names of `Estimate.situation`, in order."""
 
     def estimate(
-        self, kernels: Mapping[str, Any], problem: Any, gpu: Gpu, product: Product
+        self, kernels: Mapping[str, Any], problem: Any, gpu: Gpu, product: GpuProduct
     ) -> Estimate:
         """The times of kernels on a problem.
 
@@ -149,7 +149,7 @@ class Timing(Protocol):
         """
 
     def compiled(
-        self, kernels: Mapping[str, Any], gpu: Gpu, product: Product
+        self, kernels: Mapping[str, Any], gpu: Gpu, product: GpuProduct
     ) -> Mapping[str, Floats]:
         """What times follow from before there is a problem, for libraries without Python.
 

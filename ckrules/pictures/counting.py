@@ -46,14 +46,14 @@ def bars(name: str, groups: Sequence[Group], unit: str = UNIT) -> Bars | Nothing
     if not groups:
         return Nothing(title, f"there are no {unit}")
     values = [(word(key[0]), n) for key, n in groups]
-    said = ""
+    text = ""
     if len(values) > MOST:
         kept = set(sorted(range(len(values)), key=lambda i: -values[i][1])[:MOST])
         rest = sum(n for i, (_, n) in enumerate(values) if i not in kept)
-        said = f"{len(values) - len(kept):,} other values with {rest:,} {unit} are not shown."
+        text = f"{len(values) - len(kept):,} other values with {rest:,} {unit} are not shown."
         values = [v for i, v in enumerate(values) if i in kept]
     labels, counts = zip(*values, strict=True)
-    return Bars(title, name, unit, tuple(labels), tuple(counts), said)
+    return Bars(title, name, unit, tuple(labels), tuple(counts), text)
 
 
 def pairs(space: Space, x: str, y: str, unit: str = UNIT) -> HeatMap | Nothing:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.pictures import marks
 from ckrules.pictures.shapes import (
-    Axis,
     Bars,
     Cells,
+    CoordinateAxis,
     HeatMap,
     Nothing,
     Parallel,
@@ -296,7 +296,7 @@ def _parallel(figure: Any, picture: Parallel) -> None:
         line.set(linewidth=2.5, alpha=1)
 
 
-def _columns(axes: Sequence[Axis]) -> tuple[list[float], list[float]]:
+def _columns(axes: Sequence[CoordinateAxis]) -> tuple[list[float], list[float]]:
     """The left and the right edges of the columns with the values of parallel axes, in inches."""
     wide = [0.1 + _LETTER * max(map(len, axis.labels)) for axis in axes]
     between = max(0.25, (_ACROSS - sum(wide)) / max(len(axes) - 1, 1))

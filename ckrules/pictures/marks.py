@@ -62,9 +62,11 @@ def _rendered(name: str, svg: str, title: str, about: str, ink: str, key: str) -
 
 
 def _attributes(text: str) -> dict[str, str]:
-    found = dict(re.findall(r'([\w:]+)="([^"]*)"', text))
-    found["width"], found["height"] = (found[k].removesuffix("pt") for k in ("width", "height"))
-    return found
+    attributes = dict(re.findall(r'([\w:]+)="([^"]*)"', text))
+    attributes["width"], attributes["height"] = (
+        attributes[k].removesuffix("pt") for k in ("width", "height")
+    )
+    return attributes
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.engine.expr.variables import domain_of
-from ckrules.pictures.shapes import Axis, Nothing, Parallel, Points, word
+from ckrules.pictures.shapes import CoordinateAxis, Nothing, Parallel, Points, word
 
 if TYPE_CHECKING:
     from ckrules.ranking.kernels import KernelTable
@@ -49,7 +49,7 @@ def parallel(
     places = {name: {v: i for i, v in enumerate(values[name])} for name in axes}
     return Parallel(
         title,
-        tuple(Axis(name, tuple(map(word, values[name]))) for name in axes),
+        tuple(CoordinateAxis(name, tuple(map(word, values[name]))) for name in axes),
         [[places[name][p[name]] for name in axes] for p in points],
         [word(p[color]) for p in points],
         color,

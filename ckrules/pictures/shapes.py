@@ -131,7 +131,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Axis:
+class CoordinateAxis:
     """One axis of parallel coordinates: a field and its values from below."""
 
     name: str
@@ -150,7 +150,7 @@ class Parallel:
     """
 
     title: str
-    axes: tuple[Axis, ...]
+    axes: tuple[CoordinateAxis, ...]
     rows: Sequence[Sequence[int]]
     groups: Sequence[str]
     field: str

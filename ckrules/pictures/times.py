@@ -62,10 +62,10 @@ def tiles(
         return Nothing(title, f"no kernel accepts {problem}")
     rows, columns = (tuple(sorted({key[i] for key in best})) for i in (0, 1))
     cells = tuple(tuple(best.get((r, c)) for c in columns) for r in rows)
-    said = f"Looked at {looked_at:,} of {total:,} kernels for {problem}; {ranker.said()}."
+    text = f"Looked at {looked_at:,} of {total:,} kernels for {problem}; {ranker.said()}."
     return HeatMap(
         title, x, y, "microseconds", tuple(map(str, columns)), tuple(map(str, rows)), cells,
-        low_is_good=True, said=said,
+        low_is_good=True, said=text,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ class Best:
     def order(self) -> str:
         """Their order in words."""
         told = kinds(self.points)
-        return f"fastest first, by turns of {told}," if told else "fastest first"
+        return f"fastest first, in turn for {told}," if told else "fastest first"
 
 
 def kinds(points: Sequence[Point]) -> str:

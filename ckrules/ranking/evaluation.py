@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class EfficiencyFigures:
     """Efficiencies over problems: shortest measured time / time of the kernel picked, in percent.
 
     ``top1`` and ``top5`` are the shares of problems whose best kernel is the first, or among the
@@ -54,7 +54,7 @@ def judge(predicted: Sequence[float] | NDArray[np.float64], measured: Sequence[f
     return Pick(best / float(times[0]), int(np.flatnonzero(times == best)[0]))
 
 
-def figures(picks: Iterable[Pick]) -> Figures:
+def figures(picks: Iterable[Pick]) -> EfficiencyFigures:
     """The figures of many problems.
 
     >>> figures([Pick(1.0, 0), Pick(0.5, 7)]).mean
@@ -68,7 +68,7 @@ def figures(picks: Iterable[Pick]) -> Figures:
         raise ValueError("no problems")
     values = np.asarray([p.efficiency for p in found]) * 100
     places = np.asarray([p.rank_of_best for p in found])
-    return Figures(
+    return EfficiencyFigures(
         float(values.mean()),
         float(np.percentile(values, 10)),
         float(np.median(values)),

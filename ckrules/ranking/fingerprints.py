@@ -16,14 +16,14 @@ from ckrules.kernels.families import family_of
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
-    from ckrules.ranking.measurements import Measured
+    from ckrules.ranking.measurements import MeasuredProblem
 
 ROWS = "rows"
 """The key of a model's card that the fingerprint is under."""
 _SIZE = 8
 
 
-def fingerprint(measured: Iterable[Measured], left_out: Iterable[Point] = ()) -> str:
+def fingerprint(measured: Iterable[MeasuredProblem], left_out: Iterable[Point] = ()) -> str:
     """The fingerprint of measurements, without those of some kernels."""
     gone = {_kernel(p) for p in left_out}
     found = {row for m in measured for kernel, row in rows(m) if kernel not in gone}
@@ -48,7 +48,7 @@ def hashes(text: str) -> frozenset[bytes]:
     return frozenset(data[i : i + _SIZE] for i in range(0, len(data), _SIZE))
 
 
-def rows(measured: Measured) -> Iterator[tuple[str, bytes]]:
+def rows(measured: MeasuredProblem) -> Iterator[tuple[str, bytes]]:
     """Each row's kernel and hash."""
     problem = str(measured.problem)
     for point, time in zip(measured.points, measured.microseconds, strict=True):

@@ -15,7 +15,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product
+    from ckrules.arch.performance import GpuProduct
     from ckrules.kernels.books import Books
     from ckrules.kernels.family import Family
     from ckrules.kernels.parts import Point
@@ -37,7 +37,7 @@ class KernelTable:
     family: Family
     columns: Mapping[str, Column]
     gpu: Gpu
-    product: Product
+    product: GpuProduct
 
     @classmethod
     def of_points(

@@ -39,7 +39,7 @@ RANGES = ("tile_m", "tile_n", "tile_k", "waves")
 
 
 @dataclass(frozen=True)
-class Prediction:
+class TimePrediction:
     """Predicted microseconds of each kernel, with the range that two of three fall into."""
 
     microseconds: Floats
@@ -104,7 +104,7 @@ class TimeModel:
             inside &= np.asarray([low <= v <= high for v in column.values])[column.codes]
         return inside
 
-    def predict(self, table: KernelTable, problem: Any, estimate: Estimate) -> Prediction:
+    def predict(self, table: KernelTable, problem: Any, estimate: Estimate) -> TimePrediction:
         """The times of kernels on a problem.
 
         Kernels unlike any measured have their estimate, set against the reference kernels'; those
@@ -126,7 +126,7 @@ class TimeModel:
         error = np.where(outside, errors["outside"], np.hypot(spread, errors["relative"]))
         error = np.hypot(error, errors["level"])
         middle = level + relative
-        return Prediction(2.0**middle, 2.0 ** (middle - error), 2.0 ** (middle + error))
+        return TimePrediction(2.0**middle, 2.0 ** (middle - error), 2.0 ** (middle + error))
 
     def base(self, table: KernelTable, problem: Any) -> float:
         """The estimate of the reference kernels: the mean of its logarithms to base 2."""

@@ -34,7 +34,7 @@ _LARGEST = 1 << 28
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredProblem:
     """The kernels measured on one problem, with their times in microseconds."""
 
     label: str
@@ -51,7 +51,7 @@ class Measured:
 
 def read(
     path: Path | str, books: Books, arch: str = "gfx950", variant: str = "forward"
-) -> list[Measured]:
+) -> list[MeasuredProblem]:
     """The measurements of a file, by problem, in the file's order.
 
     Args:
@@ -77,7 +77,7 @@ def read(
         raise UsageError(f"{path}:{rows.line_num + 1}:1: {error}") from None
 
 
-def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[Measured]:
+def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[MeasuredProblem]:
     names = rows.fieldnames or ()
     unit = next((u for u in _TIMES if u in names), None)
     if unit is None:
@@ -101,10 +101,10 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         entry[1].append(point)
         entry[2].append(time)
     for key, (problem, points, times) in found.items():
-        yield Measured(" ".join(filter(None, key)), problem, points, times)
+        yield MeasuredProblem(" ".join(filter(None, key)), problem, points, times)
 
 
-def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[Measured]:
+def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[MeasuredProblem]:
     """The measurements among the runs of a results database, by GPU, kind of kernel and problem.
 
     Args:
@@ -127,7 +127,7 @@ def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[Measured]:
         points.append(point)
         times.append(float(row["latency_ms"]) * 1e3)
     return [
-        Measured(str(key[-1]), problems_of(key[1]).parse(key[-1]), points, times)
+        MeasuredProblem(str(key[-1]), problems_of(key[1]).parse(key[-1]), points, times)
         for key, (points, times) in found.items()
     ]
 
@@ -182,7 +182,7 @@ def _time(text: str) -> float:
     return value
 
 
-def kernels_of(measured: Iterable[Measured]) -> list[Point]:
+def kernels_of(measured: Iterable[MeasuredProblem]) -> list[Point]:
     """Every kernel that was measured, once, in order."""
     seen: dict[str, Point] = {}
     for each in measured:

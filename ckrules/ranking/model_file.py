@@ -96,7 +96,7 @@ def _unpacked(raw: bytes) -> Mapping[str, Any]:
         ) from None
     except _FaultError:
         raise
-    except ValueError:  # a number of thousands of digits
+    except ValueError:  # a number with more than 4,300 digits
         raise _FaultError("a number that is too long") from None
 
 
@@ -195,23 +195,23 @@ def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence
 
 
 def _ensembles(given: Any, where: str, features: int) -> list[Ensemble]:
-    found = []
+    ensembles = []
     for i, text in enumerate(_list(given, where, MOST_MEMBERS)):
         try:
-            found.append(read(_text(text, f"{where}[{i}]"), features))
+            ensembles.append(read(_text(text, f"{where}[{i}]"), features))
         except TreeError as error:
             raise _FaultError(f"{where}[{i}]: {error}") from None
-    return found
+    return ensembles
 
 
 def _names(given: Any, where: str, known: Sequence[str]) -> list[str]:
-    found = [_text(v, where) for v in _list(given, where, len(known))]
-    for name in found:
+    names = [_text(v, where) for v in _list(given, where, len(known))]
+    for name in names:
         if name not in known:
             raise _FaultError(f"{where} has {_said(name)}, a number that is not known here")
-        if found.count(name) > 1:
+        if names.count(name) > 1:
             raise _FaultError(f"{where} has {_said(name)} twice")
-    return found
+    return names
 
 
 # -- the parts of a document ---------------------------------------------------------------------

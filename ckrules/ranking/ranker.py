@@ -182,7 +182,7 @@ class Ranker:
             return "estimated from the facts of the GPU, as asked"
         learned = sum(r.learned for r in best)
         if not learned:
-            return "estimated from the facts of the GPU: such kernels were not measured"
+            return "estimated from data of the GPU (such kernels were not measured)"
         rest = len(best) - learned
         return "learned from measurements" + (
             f"; {rest} of these kernels are unlike the measured ones: estimated" if rest else ""

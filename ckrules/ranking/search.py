@@ -37,7 +37,7 @@ _LEAST = 500
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found, and how it went there."""
 
     ranking: Ranking
@@ -83,7 +83,7 @@ class Search:
 
     def run(
         self, sample: int = SAMPLE, kernels: int | None = None, seconds: float | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """Searches until no neighbour is faster, or a budget is used up.
 
         Raises:
@@ -112,7 +112,7 @@ class Search:
             if not any(f is b for f in found for b in best[:KEPT]):
                 break
         ranking = Ranking(best[: self.limit], self.looked_at, self._source, self._assumed)
-        return Found(ranking, rounds, time.monotonic() - began, ended)
+        return SearchResult(ranking, rounds, time.monotonic() - began, ended)
 
     def _around(self, best: Sequence[Ranked]) -> list[Point]:
         """Kernels that differ from one of the best in one field and were not looked at."""

@@ -85,7 +85,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRanking:
     """What a search that measures found: fastest first, and those without a time last."""
 
     tried: Sequence[Tried]
@@ -116,7 +116,7 @@ class MeasuredSearch:
         sample: int,
         seconds: float | None = None,
         tell: Callable[[Tried], None] | None = None,
-    ) -> Measured:
+    ) -> MeasuredRanking:
         """Measures until a budget is used up or nothing faster is expected.
 
         Args:
@@ -151,7 +151,7 @@ class MeasuredSearch:
                     tell(self._tried[self._key(ranked.point)])
             self._add(self._neighbours())
         order = sorted(self._tried.values(), key=lambda t: t.microseconds or float("inf"))
-        return Measured(order, known, time.monotonic() - began, ended)
+        return MeasuredRanking(order, known, time.monotonic() - began, ended)
 
     def _next(self, count: int) -> tuple[list[Ranked], str]:
         """The kernels that may be fastest, or why there is nothing to measure."""

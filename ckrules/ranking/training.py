@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.ranking.evaluation import Figures, figures, judge
+from ckrules.ranking.evaluation import EfficiencyFigures, figures, judge
 from ckrules.ranking.fingerprints import ROWS, fingerprint
 from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel, matrix
-from ckrules.ranking.measurements import Measured, kernels_of
+from ckrules.ranking.measurements import MeasuredProblem, kernels_of
 from ckrules.ranking.trees import Ensemble, read
 from ckrules.support.errors import UsageError
 
@@ -65,12 +65,14 @@ def lightgbm() -> Any:
 class Samples:
     """Measurements as numbers: what a model learns from and is tested on."""
 
-    measured: Sequence[Measured]
+    measured: Sequence[MeasuredProblem]
     tables: Sequence[KernelTable]
     estimates: Sequence[Estimate]
 
     @classmethod
-    def of(cls, measured: Sequence[Measured], books: Books, product: str | None = None) -> Samples:
+    def of(
+        cls, measured: Sequence[MeasuredProblem], books: Books, product: str | None = None
+    ) -> Samples:
         """The measurements with the estimates of their kernels."""
         made: dict[tuple[int, ...], KernelTable] = {}
         tables = []
@@ -85,7 +87,7 @@ class Samples:
     def __len__(self) -> int:
         return len(self.measured)
 
-    def only(self, wanted: Callable[[Measured], bool]) -> Samples:
+    def only(self, wanted: Callable[[MeasuredProblem], bool]) -> Samples:
         """The problems that meet a condition."""
         kept = [i for i, m in enumerate(self.measured) if wanted(m)]
         return Samples(
@@ -94,19 +96,19 @@ class Samples:
             [self.estimates[i] for i in kept],
         )
 
-    def estimated(self) -> Figures:
+    def estimated(self) -> EfficiencyFigures:
         """The figures of picks by the estimates alone."""
         pairs = zip(self.estimates, self.measured, strict=True)
         return figures(judge(e.microseconds, m.microseconds) for e, m in pairs)
 
-    def predicted(self, model: TimeModel) -> Figures:
+    def predicted(self, model: TimeModel) -> EfficiencyFigures:
         """The figures of a model's picks."""
         return figures(
             judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
             for m, t, e in zip(self.measured, self.tables, self.estimates, strict=True)
         )
 
-    def judged(self, ranker: Ranker) -> Figures:
+    def judged(self, ranker: Ranker) -> EfficiencyFigures:
         """The figures of a ranker's picks."""
         return figures(
             judge(ranker.times(t, m.problem), m.microseconds)
@@ -249,7 +251,7 @@ class _Training:
 
 def cross_validated(
     samples: Samples, books: Books, folds: int = 5, seed: int = 1, members: int = MEMBERS
-) -> Figures:
+) -> EfficiencyFigures:
     """The figures of models on problems that they were not trained on (folds of problems).
 
     Problems that the file has several times are always in one fold.

@@ -3,18 +3,18 @@
 A format is one module in `ckrules.readers.formats`; a new file there is found by itself.
 """
 
-from ckrules.readers.entries import Context, Edit, Entry, Place, Problem, Remark
-from ckrules.readers.inputs import Input, Reading, formats, read_input
+from ckrules.readers.entries import Context, Edit, Entry, Place, Remark, UnreadableText
+from ckrules.readers.inputs import Input, InputReading, formats, read_input
 
 __all__ = [
     "Context",
     "Edit",
     "Entry",
     "Input",
+    "InputReading",
     "Place",
-    "Problem",
-    "Reading",
     "Remark",
+    "UnreadableText",
     "formats",
     "read_input",
 ]

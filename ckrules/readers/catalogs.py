@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints import catalogs
 from ckrules.constraints.catalogs.catalog import Catalog
-from ckrules.constraints.catalogs.model import CatalogData, Rows
+from ckrules.constraints.catalogs.model import CatalogData, CatalogRows
 from ckrules.kernels.families import family_of
-from ckrules.readers.entries import Context, Problem, Remark
-from ckrules.readers.inputs import Reading
+from ckrules.readers.entries import Context, Remark, UnreadableText
+from ckrules.readers.inputs import InputReading
 from ckrules.readers.sweeps import is_sweep, read_sweep
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
@@ -79,12 +79,12 @@ class _File:
             raise UsageError(f"{name}: empty: there is no configuration in it")
 
     def _read(self, arch: str | None) -> None:
-        faults: list[Problem] = []
+        faults: list[UnreadableText] = []
         found: dict[tuple[Any, ...], Point] = {}
         self._left_out: Counter[str] = Counter()
         self._repeated = 0
-        for item in Reading(self.name, Context(self._books, arch)):
-            if isinstance(item, Problem):
+        for item in InputReading(self.name, Context(self._books, arch)):
+            if isinstance(item, UnreadableText):
                 faults.append(item)
             elif isinstance(item, Remark):
                 self._left_out[item.code] += 1
@@ -109,7 +109,7 @@ class _File:
             source=self.name,
             family=own,
             rows=tuple(
-                Rows(family, tuple(rows), {}, {} if family == own else near, ())
+                CatalogRows(family, tuple(rows), {}, {} if family == own else near, ())
                 for family, rows in by_family.items()
             ),
             remarks=tuple(self._remarks()),
@@ -122,7 +122,7 @@ class _File:
             yield f"{count(number, 'entry')} left out ({code})"
 
 
-def _fault(faults: Sequence[Problem]) -> UsageError:
+def _fault(faults: Sequence[UnreadableText]) -> UsageError:
     place, message = faults[0].lines()[0]
     more = f" ({len(faults) - 1:,} more cannot be read)" if len(faults) > 1 else ""
     return UsageError(f"{place}: {message}{more}")

@@ -110,7 +110,7 @@ class Entry:
         return None if self._rewrite is None else self._rewrite(field, value)
 
 
-class Problem:
+class UnreadableText:
     """Text that is not a configuration; what is wrong is worked out when it is asked for.
 
     A file of a hundred thousand faulty lines shows only the first few, so messages with near
@@ -149,7 +149,7 @@ class Context:
 
 def entry_from_name(
     text: str, context: Context, place: Place, *, spread: bool = False
-) -> Entry | Problem:
+) -> Entry | UnreadableText:
     """The entry that a kernel's name makes.
 
     Args:
@@ -165,10 +165,10 @@ def entry_from_name(
         )
     except KernelNameError as error:
         fault, at = error, _column(place, error.column, spread)
-        return Problem(at, lambda: [(at, name_fault(fault))])
+        return UnreadableText(at, lambda: [(at, name_fault(fault))])
     except ConfigError as error:
         refused = error
-        return Problem(
+        return UnreadableText(
             place,
             lambda: [(_in_name(text, f.key, place, spread), f.message) for f in refused.faults],
         )
@@ -243,7 +243,7 @@ def entry_from_mapping(
     locate: Callable[[str, bool], Place | None],
     rewrite: Rewrite | None = None,
     **extra: Any,
-) -> Entry | Problem:
+) -> Entry | UnreadableText:
     """The entry that a mapping makes; ``locate(key, at_key)`` gives the place of a key or value.
 
     ``extra`` goes to the `Entry`: its label, remarks and pointer.
@@ -252,11 +252,11 @@ def entry_from_mapping(
         config = _config(given, context)
     except ConfigError as error:
         refused = error
-        return Problem(
+        return UnreadableText(
             place, lambda: [(locate(f.key, f.at_key) or place, f.message) for f in refused.faults]
         )
     except RecursionError:
-        return Problem(place, "nested too deeply to be a configuration")
+        return UnreadableText(place, "nested too deeply to be a configuration")
     return Entry(config, place, lambda name: locate(name, False), rewrite, **extra)
 
 
@@ -267,7 +267,7 @@ def _config(given: Mapping[str, Any], context: Context) -> Config:
     name = given["name"]
     fields = {k: v for k, v in given.items() if k != "name"}
     if not isinstance(name, str):
-        raise ConfigError([FieldError("name is not a word", "name")])
+        raise ConfigError([FieldError("name is not a string", "name")])
     try:
         parsed = read_name(name[:2000])
     except KernelNameError as error:

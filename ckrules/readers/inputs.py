@@ -16,8 +16,8 @@ from typing import BinaryIO, Protocol, cast
 
 from ckrules.kernels.names import beginnings, prefixes
 from ckrules.readers import formats as formats_package
-from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
-from ckrules.readers.source import Head, Source, SourceError
+from ckrules.readers.entries import Context, Entry, Place, Remark, UnreadableText, entry_from_name
+from ckrules.readers.source import Head, SourceError, SourceFile
 from ckrules.readers.suppressions import Suppressions
 from ckrules.support import opening
 from ckrules.support.errors import unknown
@@ -26,10 +26,10 @@ from ckrules.support.submodules import submodule, submodules
 _YAML = (".yaml", ".yml")
 #: What messages call standard input, and a JSON object that is an argument.
 STDIN, INLINE = "<stdin>", "<argument>"
-Item = Entry | Problem | Remark
+Item = Entry | UnreadableText | Remark
 
 
-class Format(Protocol):
+class InputFormat(Protocol):
     """A module of `ckrules.readers.formats`."""
 
     SUFFIXES: tuple[str, ...]
@@ -39,12 +39,12 @@ class Format(Protocol):
     def sniff(self, head: Head) -> bool:
         """Whether the first lines of a text look like this format."""
 
-    def read(self, source: Source, context: Context) -> Iterator[Item]:
+    def read(self, source: SourceFile, context: Context) -> Iterator[Item]:
         """Every configuration of the source, in order."""
 
 
 @cache
-def formats() -> dict[str, Format]:
+def formats() -> dict[str, InputFormat]:
     """The formats by name, in the order in which their ``sniff`` is asked.
 
     >>> {"dispatcher", "conf", "macros", "json", "names"} <= set(formats())
@@ -119,7 +119,7 @@ def _folder(path: str) -> Path:
     return Path(os.path.dirname(path) or ".") if os.path.lexists(path) else Path(".")
 
 
-class Reading:
+class InputReading:
     """Everything that an argument holds: configurations, problems and remarks, one by one.
 
     ``suppressions`` grows while the items come and is whole afterwards.
@@ -149,7 +149,7 @@ class Reading:
         for item in self._whole():
             pointer = None if isinstance(item, Remark) else item.pointer
             if pointer is None:
-                if isinstance(item, Problem) and not found:
+                if isinstance(item, UnreadableText) and not found:
                     yield item
                     return
                 continue
@@ -161,12 +161,14 @@ class Reading:
         if not found:
             known = " to ".join(dict.fromkeys(seen))
             tail = f": its configurations are {known}" if any(seen) else ""
-            yield Problem(Place(self.name), f"no configuration {self.pointer}{tail}")
+            yield UnreadableText(Place(self.name), f"no configuration {self.pointer}{tail}")
 
     def _whole(self) -> Iterator[Item]:
         argument = self.input.argument
         if not argument:  # as of a variable of the shell that is not set
-            yield Problem(Place("''"), "an empty argument, expected a file or a kernel's name")
+            yield UnreadableText(
+                Place("''"), "an empty argument, expected a file or a kernel's name"
+            )
             return
         if self.input.text is not None or argument == "-":
             text = self.input.text
@@ -179,17 +181,19 @@ class Reading:
             if Path(self.path).is_dir():
                 unread = not os.access(self.path, os.R_OK | os.X_OK)
                 what = "cannot read the folder: permission denied"
-                yield Problem(Place(self.path), what if unread else "a folder, expected a file")
+                yield UnreadableText(
+                    Place(self.path), what if unread else "a folder, expected a file"
+                )
                 return
             with opening.binary(self.path) as stream:
                 yield from self._read(stream)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            yield Problem(Place(self.path), _unopened(error))
+            yield UnreadableText(Place(self.path), _unopened(error))
 
     def _read(self, stream: BinaryIO) -> Iterator[Item]:
         try:
             peeks = stream if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
-            source = Source(self.name, cast(BufferedReader, peeks))
+            source = SourceFile(self.name, cast(BufferedReader, peeks))
             self.format = self.input_format or detect(self.name, source.head())
             module = formats()[self.format]
             if source.empty and not (module.COMMENT and self._is_named_for(module)):
@@ -199,22 +203,22 @@ class Reading:
             self.suppressions = source.suppressions
             yield from module.read(source, self.context)
         except SourceError as error:
-            yield Problem(Place(self.name, error.line, error.column), error.message)
+            yield UnreadableText(Place(self.name, error.line, error.column), error.message)
 
-    def _is_named_for(self, module: Format) -> bool:
-        """Whether the file's suffix is that of the format (comments alone may stand in it)."""
+    def _is_named_for(self, module: InputFormat) -> bool:
+        """Whether the suffix is the format's (the file may contain only comments)."""
         return os.path.splitext(self.name)[1].lower() in module.SUFFIXES
 
 
 def read_input(
     argument: str, context: Context, *, input_format: str | None = None
-) -> Iterator[Entry | Problem]:
-    """Every configuration that an argument names; what cannot be read is a `Problem`.
+) -> Iterator[Entry | UnreadableText]:
+    """Every configuration that an argument names; what cannot be read is a `UnreadableText`.
 
     Raises:
         UnknownNameError: For an unknown format.
     """
-    for item in Reading(argument, context, input_format=input_format):
+    for item in InputReading(argument, context, input_format=input_format):
         if not isinstance(item, Remark):
             yield item
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ckrules.readers.source import SourceError, Text
+from ckrules.readers.source import LocatedText, SourceError
 from ckrules.support.json_values import DECODER, TOKEN
 
 #: Keys of an object that holds a list of configurations.
@@ -31,7 +31,7 @@ _PASSER = json.JSONDecoder(
 )
 
 
-class Spot(NamedTuple):
+class JsonSpot(NamedTuple):
     """Offsets of a key and of its value: where each begins, and what is behind it."""
 
     key: int
@@ -40,7 +40,7 @@ class Spot(NamedTuple):
     end: int
 
 
-Spots = dict[str, list[Spot]]
+Spots = dict[str, list[JsonSpot]]
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Item:
 _ALONE = Around()
 
 
-def items(text: Text) -> Iterator[Item]:
+def items(text: LocatedText) -> Iterator[Item]:
     """The configurations of a document: its object, or the elements of its list, one by one.
 
     Raises:
@@ -97,7 +97,7 @@ def items(text: Text) -> Iterator[Item]:
         raise _fail(text, end, "text after the end of the JSON value")
 
 
-def _elements(text: Text, start: int, around: Around) -> Generator[Item, None, int]:
+def _elements(text: LocatedText, start: int, around: Around) -> Generator[Item, None, int]:
     """The elements of the list at ``start``; returns the offset behind it."""
     raw = text.text
     key = f"/{around.list_key}" if around.list_key else ""
@@ -116,7 +116,7 @@ def _elements(text: Text, start: int, around: Around) -> Generator[Item, None, i
     raise AssertionError("itertools.count ends")  # pragma: no cover
 
 
-def _around(text: Text, start: int) -> Around:
+def _around(text: LocatedText, start: int) -> Around:
     """The object at ``start`` without the elements of its list, which is skipped.
 
     Its other keys are fields of every element, wherever they stand. What is wrong behind a
@@ -131,7 +131,7 @@ def _around(text: Text, start: int) -> Around:
     return found
 
 
-def _walk(text: Text, start: int, found: Around) -> int:
+def _walk(text: LocatedText, start: int, found: Around) -> int:
     """Fills in what is around a list; returns the offset behind the object."""
     raw, pos = text.text, _skip(text.text, start + 1)
     while raw[pos : pos + 1] != "}":
@@ -154,7 +154,7 @@ def _walk(text: Text, start: int, found: Around) -> int:
             if key in found.values:
                 raise _fail(text, pos, f"duplicate key {key!r}")
             found.values[key] = value
-            found.spots[key] = [Spot(pos, value_at, key_end, end)]
+            found.spots[key] = [JsonSpot(pos, value_at, key_end, end)]
         end = _skip(raw, end)
         if raw[end : end + 1] not in (",", "}"):
             raise _fail(text, end, "expected ',' or '}'")
@@ -162,7 +162,7 @@ def _walk(text: Text, start: int, found: Around) -> int:
     return pos + 1
 
 
-def value_end(text: Text, start: int) -> int:
+def value_end(text: LocatedText, start: int) -> int:
     """The offset behind the value that begins at an offset of JSON.
 
     >>> value_end(Text('{"a": [1, 2]}'), 6)
@@ -180,7 +180,7 @@ def _passed(raw: str, start: int) -> int:
         return -1
 
 
-def _closed(text: Text, start: int) -> int:
+def _closed(text: LocatedText, start: int) -> int:
     """The offset behind the list or object at ``start``, found by its brackets."""
     depth = 0
     for match in TOKEN.finditer(text.text, start):
@@ -197,7 +197,7 @@ def _skip(raw: str, pos: int) -> int:
     return blank.end() if blank else pos
 
 
-def _decode(text: Text, pos: int) -> tuple[Any, int]:
+def _decode(text: LocatedText, pos: int) -> tuple[Any, int]:
     try:
         return DECODER.raw_decode(text.text, pos)
     except json.JSONDecodeError as error:
@@ -211,7 +211,7 @@ def _wording(message: str) -> str:
     return (plain[:1].lower() + plain[1:]).removesuffix(" at")
 
 
-def _fail(text: Text, offset: int, what: str) -> SourceError:
+def _fail(text: LocatedText, offset: int, what: str) -> SourceError:
     if what.startswith("unterminated string"):
         what = "the text ends inside a string"
     elif not text.text[offset : offset + 1000].strip():
@@ -255,7 +255,7 @@ def key_places(raw: str, start: int) -> Spots:
             key = begin, end
         elif value_at != -1:
             name = _word(raw[slice(*key)])
-            spot = Spot(key[0], begin if value_at == -2 else value_at, key[1], end)
+            spot = JsonSpot(key[0], begin if value_at == -2 else value_at, key[1], end)
             found.setdefault(name, []).append(spot)
     return found
 
@@ -276,7 +276,7 @@ class Members:
     ``inner`` leads to an object below it.
     """
 
-    def __init__(self, text: Text, item: Item, inner: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: LocatedText, item: Item, inner: tuple[str, ...] = ()) -> None:
         self._text, self._item, self._inner = text, item, inner
 
     @cached_property
@@ -290,7 +290,7 @@ class Members:
     def _own(self) -> Spots:
         return key_places(self._text.text, self._at)
 
-    def find(self, key: str, which: int = 0, own: bool = False) -> Spot | None:
+    def find(self, key: str, which: int = 0, own: bool = False) -> JsonSpot | None:
         """Where a key stands; ``which`` counts a key that stands several times.
 
         With ``own``, keys of the object around the list do not count.

@@ -26,7 +26,7 @@ class SourceError(UsageError):
         self.message, self.line, self.column = message, line, column
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """One line without its end; ``fault`` says why it could not be decoded, at ``column``."""
 
     number: int
@@ -43,7 +43,7 @@ class Head(list[str]):
         self.text = text or "\n".join(self)
 
 
-class Source:
+class SourceFile:
     """An open file under the name that messages show.
 
     ``suppressions`` are the comments seen so far, if the format has comments (`comments`).
@@ -81,7 +81,7 @@ class Source:
         kept = [line for line in stripped if line and not line.startswith(("#", "//"))]
         return Head(kept[:3], text)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[SourceLine]:
         """Every line in turn; a line that is not UTF-8 has a fault and the rest still follows."""
         number = 0
         while raw := self._stream.readline(MAX_LINE + 1):
@@ -89,7 +89,7 @@ class Source:
             if len(raw) > MAX_LINE:
                 while raw and not raw.endswith(b"\n"):
                     raw = self._stream.readline(MAX_LINE)
-                yield Line(number, "", f"line longer than {MAX_LINE >> 20} MB")
+                yield SourceLine(number, "", f"line longer than {MAX_LINE >> 20} MB")
                 continue
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -97,14 +97,14 @@ class Source:
                 text = raw.decode()
             except UnicodeDecodeError as error:
                 at = len(raw[: error.start].decode(errors="replace")) + 1
-                yield Line(number, "", f"byte {raw[error.start]:#04x} is not UTF-8", at)
+                yield SourceLine(number, "", f"byte {raw[error.start]:#04x} is not UTF-8", at)
                 continue
             text = text.rstrip("\r\n")
             if self.suppressions is not None:
                 self.suppressions.add(number, text)
-            yield Line(number, text)
+            yield SourceLine(number, text)
 
-    def text(self) -> Text:
+    def text(self) -> LocatedText:
         """The whole text.
 
         Raises:
@@ -114,7 +114,7 @@ class Source:
         if len(raw) > MAX_TEXT:
             raise SourceError(f"longer than {MAX_TEXT >> 30} GB: use JSON Lines")
         try:
-            text = Text(raw.decode("utf-8-sig"))
+            text = LocatedText(raw.decode("utf-8-sig"))
             if self.suppressions is not None and "ckrules" in text.text:
                 self.suppressions.add_all(text.text.split("\n"))
             return text
@@ -127,7 +127,7 @@ class Source:
             raise SourceError(what, line, column) from None
 
 
-class Text:
+class LocatedText:
     """A text that knows the line and column of an offset.
 
     >>> Text("ab\\ncd").place(4)

@@ -26,7 +26,7 @@ from ckrules.engine.lang.python import parse_restriction
 from ckrules.engine.rules.restriction import restriction
 from ckrules.engine.rules.rule import Rule
 from ckrules.readers.json_text import LISTS, items
-from ckrules.readers.source import Source, SourceError, Text
+from ckrules.readers.source import LocatedText, SourceError, SourceFile
 from ckrules.readers.value_list import value_list
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, nearest
@@ -70,7 +70,7 @@ class _Found:
 
     def restrict(self, text: Any, path: Path) -> None:
         if not isinstance(text, str):
-            raise _FaultError(path, f"constraint {text!r} is not a text")
+            raise _FaultError(path, f"constraint {text!r} is not a string")
         self.texts.append((text, path))
 
 
@@ -93,7 +93,7 @@ def read_space(path: str) -> Space:
     """
     try:
         with opening.binary(path) as stream:
-            return _space(path, Source(path, stream).text())
+            return _space(path, SourceFile(path, stream).text())
     except SourceError as error:
         shown = [str(n) for n in (error.line, error.column) if n]
         raise UsageError(f"{':'.join([path, *shown])}: {error.message}") from None
@@ -103,7 +103,7 @@ def is_space(path: str) -> bool:
     """Whether a file has the keys of one of the forms, and not those of configurations."""
     try:
         with opening.binary(path) as stream:
-            value, _ = _decoded(Source(path, stream).text())
+            value, _ = _decoded(SourceFile(path, stream).text())
     except (OSError, ValueError):
         return False
     if any(key in value for key in _FORMS):
@@ -114,7 +114,7 @@ def is_space(path: str) -> bool:
     )
 
 
-def _space(path: str, text: Text) -> Space:
+def _space(path: str, text: LocatedText) -> Space:
     value, raw = _decoded(text)
 
     def place(of: Path) -> tuple[int, int]:
@@ -131,7 +131,7 @@ def _space(path: str, text: Text) -> Space:
         raise SourceError(str(fault), *place(fault.path)) from None
 
 
-def _decoded(text: Text) -> tuple[dict[str, Any], str]:
+def _decoded(text: LocatedText) -> tuple[dict[str, Any], str]:
     """The file's object, and the text that it was decoded from.
 
     A run of Kernel Tuner that was stopped leaves its cache open at the end, as if it went on.
@@ -185,8 +185,8 @@ def _of_own(value: Mapping[str, Any]) -> _Found:
     variables, constraints = (_inside(value, key, list, ()) for key in _OWN)
     for k, entry in enumerate(variables):
         if not isinstance(entry, dict):
-            said = f"a variable needs a name and values, not {str(entry)[:60]}"
-            raise _FaultError(("variables", k), said)
+            message = f"a variable needs a name and values, not {str(entry)[:60]}"
+            raise _FaultError(("variables", k), message)
         found.add(entry.get("name"), entry.get("values"), ("variables", k))
     for k, text in enumerate(constraints):
         found.restrict(text, ("constraints", k))

@@ -22,7 +22,7 @@ from ckrules.kernels.families import named, reader_tables
 from ckrules.kernels.family import Family
 from ckrules.kernels.reader_tables import SaidError, SweepTable
 from ckrules.readers.json_text import items
-from ckrules.readers.source import Source, SourceError, Text
+from ckrules.readers.source import LocatedText, SourceError, SourceFile
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 from ckrules.support.json_values import Path, Repeats, decoded, places
@@ -105,13 +105,13 @@ def read_sweep(name: str, books: Books) -> CatalogData:
     """
     try:
         with opening.binary(name) as stream:
-            return sweep_file(name, Source(name, stream).text(), books).data
+            return sweep_file(name, SourceFile(name, stream).text(), books).data
     except SourceError as error:
         shown = [str(n) for n in (error.line, error.column) if n]
         raise UsageError(f"{':'.join([name, *shown])}: {error.message}") from None
 
 
-def sweep_file(name: str, text: Text, books: Books, variant: str = "") -> SweepFile:
+def sweep_file(name: str, text: LocatedText, books: Books, variant: str = "") -> SweepFile:
     """What a text of ranges says; where a variant is asked for, to the tool that makes it.
 
     Raises:

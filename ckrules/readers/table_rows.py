@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ckrules.readers.entries import Place, Problem
-from ckrules.readers.source import Source
+from ckrules.readers.entries import Place, UnreadableText
+from ckrules.readers.source import SourceFile
 
 #: Blanks, then text in quotes or without any. No quantifier gives back what it took.
 _CELL = r'[^\S{0}]*+(?:"(?:[^"]++|"")*+"[^\S{0}]*+|[^"{0}]*+)(?:{0}|\Z)'
@@ -57,7 +57,7 @@ class TableRow:
         return Place(self.source, self.number, cell.start + 1, self.number, cell.end + 1)
 
 
-def table_rows(source: Source) -> Iterator[TableRow | Problem]:
+def table_rows(source: SourceFile) -> Iterator[TableRow | UnreadableText]:
     """The header as a row, then each row below it, and a problem for each faulty line.
 
     A column that is there twice ends the table.
@@ -66,7 +66,7 @@ def table_rows(source: Source) -> Iterator[TableRow | Problem]:
     delimiter = ","
     for line in source.lines():
         if line.fault:
-            yield Problem(Place(source.name, line.number, line.column), line.fault)
+            yield UnreadableText(Place(source.name, line.number, line.column), line.fault)
             continue
         if not line.text.strip():
             continue
@@ -78,7 +78,7 @@ def table_rows(source: Source) -> Iterator[TableRow | Problem]:
             for cell in cells:
                 if cell.word in header.cells:
                     header.cells[cell.word] = cell
-                    yield Problem(header.at(cell.word) or header.place,
+                    yield UnreadableText(header.at(cell.word) or header.place,
                                   f"column {cell.word!r} twice")  # fmt: skip
                     return
                 if cell.word:
@@ -87,8 +87,8 @@ def table_rows(source: Source) -> Iterator[TableRow | Problem]:
             continue
         row = TableRow(source.name, line.number, line.text, {})
         if len(cells) != len(columns):
-            said = f"{len(cells)} cells below a header of {len(columns)}"
-            yield Problem(row.place, said)
+            text = f"{len(cells)} cells below a header of {len(columns)}"
+            yield UnreadableText(row.place, text)
             continue
         row.cells.update((c, cell) for c, cell in zip(columns, cells, strict=True) if c)
         yield row

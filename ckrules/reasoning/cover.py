@@ -22,7 +22,7 @@ from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
-from ckrules.reasoning.oracle import TIMEOUT, Oracle
+from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
 from ckrules.support.errors import UndecidedError, UsageError
 
 
@@ -39,7 +39,7 @@ class Uncovered:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class ProblemCoverage:
     """What a set of kernels does for listed problems.
 
     ``accepted`` has for each problem the number of kernels that accept it.
@@ -174,7 +174,7 @@ class Kernels:
             others = self._refusals.get((code, condition.id), (condition, 0))[1]
             self._refusals[code, condition.id] = condition, others + number
 
-    def cover(self, problems: Iterable[Mapping[str, Value]]) -> Coverage:
+    def cover(self, problems: Iterable[Mapping[str, Value]]) -> ProblemCoverage:
         """How many kernels accept each problem, and why the others have none."""
         usable = [(parts, n) for parts, n in self.conditions.values() if _possible(parts)]
         tested = {p.id: p for parts, _ in usable for p in parts}
@@ -189,7 +189,7 @@ class Kernels:
             accepted.append(number)
             if not number:
                 uncovered.append(self._uncovered(problem))
-        return Coverage(self.count, tuple(accepted), tuple(uncovered))
+        return ProblemCoverage(self.count, tuple(accepted), tuple(uncovered))
 
     def _uncovered(self, problem: Mapping[str, Value]) -> Uncovered:
         at = At(problem)
@@ -228,7 +228,7 @@ class Kernels:
             UndecidedError: When the solver does not decide in time.
         """
         refusals = [~all_of(*parts) for parts in self._undemanding()]
-        oracle = Oracle(self.variables, ranges=ranges, timeout=timeout)
+        oracle = SolverOracle(self.variables, ranges=ranges, timeout=timeout)
         wanted = [*region, *given]
         if oracle.find(wanted) is None:
             return Proof(self.count, len(self.conditions), None, empty=True)
@@ -270,7 +270,7 @@ def _possible(parts: Sequence[BoolExpr]) -> bool:
     return all(p is not FALSE for p in parts)
 
 
-def _smallest(oracle: Oracle, asked: Sequence[BoolExpr], point: Point) -> Point:
+def _smallest(oracle: SolverOracle, asked: Sequence[BoolExpr], point: Point) -> Point:
     """The point with the least sum, then the least value of one field after the other."""
     names = [n for n in oracle.variables if n in set().union(*(c.support for c in asked))]
     lows = {n: oracle.ranges[n][0] for n in oracle.variables}

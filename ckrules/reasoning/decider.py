@@ -28,7 +28,7 @@ from ckrules.engine.codec import Point
 from ckrules.engine.diagram.compiler import compile_problem
 from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.diagram.problem import prepare
-from ckrules.engine.diagram.product import Budget, Meter
+from ckrules.engine.diagram.product import Budget, CompileMeter
 from ckrules.engine.diagram.split_block import pieces
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At
@@ -37,7 +37,7 @@ from ckrules.engine.expr import REAL, BoolExpr, Expr
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import domain_of
 from ckrules.reasoning.near import NearPoints
-from ckrules.reasoning.oracle import TIMEOUT, Oracle
+from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
 from ckrules.reasoning.reduce import equivalence_classes, reduced
 from ckrules.support.errors import UndecidedError, UsageError
 
@@ -48,7 +48,7 @@ _PROVED = 20_000  # combinations up to which listing proves a conflict
 _QUICK = 1.0  # seconds of the solver before a question is compiled
 _TRIED = 2  # questions of one kind that the solver may give up on
 _KEPT = 200  # points that are tried again
-_WORK = 20_000_000  # of compiling one question (see `Meter`)
+_WORK = 20_000_000  # of compiling one question (see `CompileMeter`)
 _LONG = 20 * _WORK  # where the solver has given up on it
 _TAKEN = 8  # points of a compiled space that are kept
 
@@ -92,7 +92,7 @@ class Decider:
         self.compiled, self.timeout = compiled, timeout
         #: Who decided what listing did not: "solver", or "compiled" as long as that was enough.
         self.proof = "compiled" if compiled else "solver"
-        self._oracle = Oracle(variables, self.domains, timeout=min(timeout, _QUICK))
+        self._oracle = SolverOracle(variables, self.domains, timeout=min(timeout, _QUICK))
         self._seen: deque[tuple[Point, At]] = deque(maxlen=_KEPT)
         self._given_up = 0
 
@@ -184,7 +184,7 @@ class Decider:
         if simpler is None:
             return None
         left, rest = simpler
-        return Oracle(self.variables, left, timeout=timeout).find(rest)
+        return SolverOracle(self.variables, left, timeout=timeout).find(rest)
 
     def _compiled(self, conditions: Sequence[BoolExpr], values: Domains, work: int) -> list[Point]:
         """Some points that meet the conditions, over the variables that they read."""
@@ -193,7 +193,7 @@ class Decider:
         try:
             problem = prepare(domains, conditions)
             order = dict.fromkeys((*(n for n in self.order if n in read), *domains))
-            whole = compile_problem(problem, list(order), Budget(meter=Meter(work)))
+            whole = compile_problem(problem, list(order), Budget(meter=CompileMeter(work)))
         except UsageError as error:  # numbers beyond 64 bits
             raise BudgetExceededError(str(error)) from None
         compiled = next((p for p in pieces(whole.blocks, whole.sizes) if p.count), None)

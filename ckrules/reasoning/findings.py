@@ -42,7 +42,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LintReport:
     """All findings, sorted by code, and the questions that the solver left open."""
 
     findings: tuple[Finding, ...]

@@ -40,7 +40,7 @@ from ckrules.reasoning.conflict import (
     minimal,
 )
 from ckrules.reasoning.decider import Decider
-from ckrules.reasoning.findings import Finding, Report
+from ckrules.reasoning.findings import Finding, LintReport
 from ckrules.reasoning.near import NEAR, NearPoints
 from ckrules.reasoning.oracle import TIMEOUT, shrink
 from ckrules.reasoning.reduce import reduced
@@ -60,7 +60,7 @@ def lint(
     every_value: bool = True,
     timeout: float = TIMEOUT,
     told: Callable[[int], None] | None = None,
-) -> Report:
+) -> LintReport:
     """What is wrong with a rule book, within a region if conditions are given.
 
     Args:
@@ -102,7 +102,7 @@ def lint(
         if told is not None:
             told(1)
     found.sort(key=lambda f: f.code)
-    return Report(tuple(found), tuple(state.undecided))
+    return LintReport(tuple(found), tuple(state.undecided))
 
 
 class _Lint:

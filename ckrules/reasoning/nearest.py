@@ -26,7 +26,7 @@ from ckrules.engine.space import Space
 from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, minimal
 from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.neighbourhood import Neighbourhood
-from ckrules.reasoning.oracle import TIMEOUT, Oracle
+from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.why import widened
 from ckrules.support.errors import UndecidedError, UsageError, unknown
@@ -254,7 +254,7 @@ def _searched(
     if smaller is None:
         return found, True
     left, rest = smaller
-    search = _Search(Oracle(book.fields, left, timeout=timeout), rest, metric)
+    search = _Search(SolverOracle(book.fields, left, timeout=timeout), rest, metric)
     if done >= 0:
         search.beyond(done, found)
     while len(found) < n:
@@ -268,7 +268,9 @@ def _searched(
 class _Search:
     """Minimises the distance from a point over the points that meet some conditions."""
 
-    def __init__(self, oracle: Oracle, conditions: Sequence[BoolExpr], metric: Metric) -> None:
+    def __init__(
+        self, oracle: SolverOracle, conditions: Sequence[BoolExpr], metric: Metric
+    ) -> None:
         self.oracle, self.conditions, self.metric = oracle, list(conditions), metric
         self.costs: list[tuple[Any, int]] = []
         self.strides: list[tuple[Any, int]] = []

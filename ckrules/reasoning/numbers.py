@@ -14,7 +14,7 @@ from ckrules.engine.expr import BoolExpr, Expr
 from ckrules.engine.rules import Rule, violation
 from ckrules.engine.rules.messages import conjuncts
 from ckrules.reasoning.conflict import Assumptions, Conflict
-from ckrules.reasoning.oracle import Oracle
+from ckrules.reasoning.oracle import SolverOracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.support.errors import UndecidedError
 
@@ -73,12 +73,12 @@ def _told(
     kept, left = smaller
     held = {name for name, values in kept.items() if len(values) == 1}
     try:
-        return _line(rule, left, held, Oracle(variables, kept, timeout=timeout))
+        return _line(rule, left, held, SolverOracle(variables, kept, timeout=timeout))
     except UndecidedError:
         return ""
 
 
-def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: Oracle) -> str:
+def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: SolverOracle) -> str:
     point = oracle.find(rest)
     if point is None:
         return ""
@@ -95,7 +95,7 @@ def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: Oracle) 
     return found.message if set(found.named) <= held else f"for example, {found.message}"
 
 
-def _least(term: Any, rest: Sequence[BoolExpr], point: Point, oracle: Oracle) -> Point:
+def _least(term: Any, rest: Sequence[BoolExpr], point: Point, oracle: SolverOracle) -> Point:
     """A point that meets the conditions at which the number is least.
 
     Fields are changed one by one while that lowers it; then the solver says whether it can be

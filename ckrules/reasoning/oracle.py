@@ -25,7 +25,7 @@ from ckrules.support.errors import UndecidedError, unknown
 TIMEOUT = 60.0
 
 
-class Oracle:
+class SolverOracle:
     """Answers whether conditions over finite variables can hold together.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ckrules.kernels import evidence
 from ckrules.pictures.shapes import Bars, Nothing, Picture
-from ckrules.report.page import Report, Section, Table
+from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.support import opening
 from ckrules.support.errors import UsageError
 
@@ -41,10 +41,10 @@ def _of_record(path: str, runs: Sequence[evidence.CertifyRun]) -> Report:
     rows = [
         [r.method, r.arch, r.ck, r.tool, r.drawn, f"{r.agreed:,}", f"{r.differed:,}"] for r in runs
     ]
-    totals: dict[str, evidence.Tally] = {}
+    totals: dict[str, evidence.RejectionTally] = {}
     for run in runs:
         for code, (tally, _) in run.rules.items():
-            totals[code] = totals.get(code, evidence.Tally()) + tally
+            totals[code] = totals.get(code, evidence.RejectionTally()) + tally
     found = {c: (t.confirmed, t.alone, t.refuted) for c, t in totals.items()}
     facts = [
         ("record", path), ("runs", f"{len(runs):,}"),
@@ -52,8 +52,10 @@ def _of_record(path: str, runs: Sequence[evidence.CertifyRun]) -> Report:
         ("did not", f"{sum(r.differed for r in runs):,}"),
     ]  # fmt: skip
     head = ["against", "GPU", "CK", "tool", "asked for", "agree", "differ"]
-    table = Table(head, rows, frozenset({5, 6}))
-    return Report(f"Certification: {path}", facts, [Section("Runs", table=table), *_rules(found)])
+    table = ReportTable(head, rows, frozenset({5, 6}))
+    return Report(
+        f"Certification: {path}", facts, [ReportSection("Runs", table=table), *_rules(found)]
+    )
 
 
 def _of_json(path: str, data: bytes) -> Report:
@@ -75,29 +77,29 @@ def _of_json(path: str, data: bytes) -> Report:
     return Report(f"Certification: {path}", facts, sections)
 
 
-def _rules(tallies: _Tallies) -> list[Section]:
+def _rules(tallies: _Tallies) -> list[ReportSection]:
     """Confirmed and refuted rejections, those of the most first."""
     order = sorted(tallies, key=lambda c: (-tallies[c][2], -tallies[c][0], c))
     asked = [c for c in order if tallies[c][0] or tallies[c][2]]
     silent = [c for c in order if c not in asked]
     rows = [[c, *(f"{n:,}" for n in tallies[c])] for c in asked]
     text = "Confirmed: what a rule rejects does not compile or computes wrongly; alone: without "
-    text += "another broken rule; refuted: it came out well."
+    text += "another broken rule; refuted: it passed."
     return [
-        Section("Rules", text, _bars("confirmed", asked, [tallies[c][0] for c in asked]),
-                Table(["rule", "confirmed", "alone", "refuted"], rows, frozenset({1, 2, 3}))),
-        Section("Rules that nothing was drawn for", ", ".join(silent) or "None."),
+        ReportSection("Rules", text, _bars("confirmed", asked, [tallies[c][0] for c in asked]),
+                ReportTable(["rule", "confirmed", "alone", "refuted"], rows, frozenset({1, 2, 3}))),
+        ReportSection("Rules that nothing was drawn for", ", ".join(silent) or "None."),
     ]  # fmt: skip
 
 
-def _signs(rules: Mapping[str, Mapping[str, int]]) -> Section:
+def _signs(rules: Mapping[str, Mapping[str, int]]) -> ReportSection:
     """What code objects show of kernels that break each rule."""
     names = list(dict.fromkeys(n for signs in rules.values() for n in signs))
     rows = [[str(c), *(f"{int(signs.get(n, 0)):,}" for n in names)] for c, signs in rules.items()]
     text = "By rule the kernels that break it, and the signs that their code objects show."
     kernels = [int(signs.get("kernels", 0)) for signs in rules.values()]
-    table = Table(["rule", *names], rows, frozenset(range(1, len(names) + 1)))
-    return Section("Rules", text, _bars("kernels", [str(c) for c in rules], kernels), table)
+    table = ReportTable(["rule", *names], rows, frozenset(range(1, len(names) + 1)))
+    return ReportSection("Rules", text, _bars("kernels", [str(c) for c in rules], kernels), table)
 
 
 def _bars(unit: str, codes: Sequence[str], counts: Sequence[int]) -> Picture:
@@ -108,16 +110,16 @@ def _bars(unit: str, codes: Sequence[str], counts: Sequence[int]) -> Picture:
     return Bars(f"{unit} by rule", "rule", unit, labels, values)
 
 
-def _differences(found: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> Section:
+def _differences(found: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> ReportSection:
     """The configurations that came out otherwise than predicted."""
     if "differences" in found:
         rows = [[str(d["name"]), str(d["problem"] or ""), str(d["text"])]
                 for d in found["differences"]]  # fmt: skip
-        return Section("Differences", table=Table(["kernel", "problem", "what"], rows))
+        return ReportSection("Differences", table=ReportTable(["kernel", "problem", "what"], rows))
     rows = [
         ["legal" if c["predicted"] else "illegal", "compiles" if c["ok"] else "does not",
          str(c["error"] or ""), json.dumps(c["config"])]
         for c in cases if c["ok"] is not None and bool(c["ok"]) != bool(c["predicted"])
     ]  # fmt: skip
     head = ["predicted", "compiler", "its message", "configuration"]
-    return Section("Differences", table=Table(head, rows))
+    return ReportSection("Differences", table=ReportTable(head, rows))

@@ -9,7 +9,7 @@ from ckrules.pictures import counting
 from ckrules.pictures.shapes import Bars
 from ckrules.reasoning.difference import diff
 from ckrules.report import choice
-from ckrules.report.page import Report, Section, Table
+from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.report.space import name_of
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def of_sides(a: Region, b: Region, title: str) -> Report:
     bars = Bars(
         "configurations that one side or both accept", "side", counting.UNIT, labels, counts
     )
-    sections = [Section("What is accepted", text, picture=bars)]
+    sections = [ReportSection("What is accepted", text, picture=bars)]
     sections += _rules(found.only_a, found.only_b.title)
     sections += _rules(found.only_b, found.only_a.title)
     for side in (a, b):
         for field in choice.to_count(side.book, side.space)[:2]:
             picture = counting.by_value(side.space, field)
-            sections.append(Section(f"{side.title}: by {field}", picture=picture))
+            sections.append(ReportSection(f"{side.title}: by {field}", picture=picture))
     return Report(f"{a.title} against {b.title}: {title}", facts, sections)
 
 
-def _rules(part: Part, other: str) -> Iterator[Section]:
+def _rules(part: Part, other: str) -> Iterator[ReportSection]:
     """The rules of the other side that reject what one side alone accepts."""
     if part.witness is None:
         return
@@ -58,7 +58,7 @@ def _rules(part: Part, other: str) -> Iterator[Section]:
         for r in sorted(part.rules, key=lambda r: -r.count)
     ]
     text = f"Such as {name_of(part.witness)}; each rule has an example of its own."
-    yield Section(
+    yield ReportSection(
         f"What {other} rejects and {part.title} accepts", text,
-        table=Table(["rule", "rejects", "the rule", "example"], rows, frozenset({1})),
+        table=ReportTable(["rule", "rejects", "the rule", "example"], rows, frozenset({1})),
     )  # fmt: skip

@@ -20,7 +20,7 @@ ROWS = 200
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Cells under titles; ``right`` has the columns of numbers."""
 
     head: Sequence[str]
@@ -34,13 +34,13 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A part of a report: words, a picture, a table, or what of these there is."""
 
     title: str
     text: str = ""
     picture: Picture | None = None
-    table: Table | None = None
+    table: ReportTable | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Report:
 
     title: str
     facts: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
+    sections: Sequence[ReportSection]
     command: str = ""
     version: str = field(default=__version__)
 

@@ -11,7 +11,7 @@ from ckrules.compiling.results import Results
 from ckrules.device.store import Runs
 from ckrules.pictures import counting, measured
 from ckrules.pictures.shapes import Bars, Nothing, Picture
-from ckrules.report.page import Report, Section, Table
+from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,14 +49,17 @@ def of_results(place: str, books: Books, ranker: Ranker, product: str | None = N
         ("devices", ", ".join(_words(r["device_name"] for r in runs))),
     ]  # fmt: skip
     sections = [
-        Section("Builds by outcome", picture=_tally("builds", builds, "status")),
-        Section("Failed builds by kind", picture=_tally("failed builds", _failed(builds),
-                                                        "error_class")),
-        Section("Runs by outcome", picture=_tally("runs", runs, "status")),
-        Section("Predicted against measured", picture=_predictions(runs, books, ranker, product)),
+        ReportSection("Builds by outcome", picture=_tally("builds", builds, "status")),
+        ReportSection(
+            "Failed builds by kind", picture=_tally("failed builds", _failed(builds), "error_class")
+        ),
+        ReportSection("Runs by outcome", picture=_tally("runs", runs, "status")),
+        ReportSection(
+            "Predicted against measured", picture=_predictions(runs, books, ranker, product)
+        ),
         *_times(runs),
         _findings(builds, runs),
-    ]  # fmt: skip
+    ]
     return Report(f"Results: {place}", [(n, v) for n, v in facts if v], sections)
 
 
@@ -81,7 +84,7 @@ def _predictions(
     return measured.of_results(runs, books, ranker, product)
 
 
-def _times(runs: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _times(runs: Sequence[Mapping[str, Any]]) -> list[ReportSection]:
     timed = [r for r in runs if r["latency_ms"]]
     problems = Counter(r["problem"] for r in timed)
     sections = []
@@ -97,10 +100,14 @@ def _times(runs: Sequence[Mapping[str, Any]]) -> list[Section]:
             for v, r in zip(values, first, strict=True)
         ]
         text = f"{len(first)} of {len(rows)} kernels."
-        table = Table(["microseconds", "TFLOPS", "device", "kernel"], cells, frozenset({0, 1}))
-        sections.append(Section(f"Fastest on {problem}", text, bars, table))
+        table = ReportTable(
+            ["microseconds", "TFLOPS", "device", "kernel"], cells, frozenset({0, 1})
+        )
+        sections.append(ReportSection(f"Fastest on {problem}", text, bars, table))
     if not sections:
-        sections.append(Section("Times", picture=Nothing("times", "no run has a measured time")))
+        sections.append(
+            ReportSection("Times", picture=Nothing("times", "no run has a measured time"))
+        )
     return sections
 
 
@@ -109,7 +116,9 @@ def _short(name: str, most: int = 48) -> str:
     return name if len(name) <= most else f"…{name[1 - most :]}"
 
 
-def _findings(builds: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Section:
+def _findings(
+    builds: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]
+) -> ReportSection:
     rows = [
         [kind, r["name"], r["arch"], r["status"], r["finding"]]
         for kind, table in (("build", builds), ("run", runs))
@@ -118,4 +127,4 @@ def _findings(builds: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, A
     ]
     text = "Builds and runs that came out otherwise than the rules say."
     head = ["", "kernel", "GPU", "outcome", "finding"]
-    return Section("Contradictions", text, table=Table(head, rows))
+    return ReportSection("Contradictions", text, table=ReportTable(head, rows))

@@ -16,7 +16,7 @@ from ckrules.ranking.best import comparable
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.report import choice
-from ckrules.report.page import Report, Section, Table
+from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _RANKED, _FROM = 100, 20_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictionOptions:
     """How predictions are made.
 
     Args:
@@ -52,7 +52,7 @@ def of_space(
     region: Region,
     books: Books,
     title: str,
-    asked: Asked,
+    asked: PredictionOptions,
     topics: tuple[int, Sequence[tuple[str, int, str]]] | None,
 ) -> Report:
     """The report of a part of a space.
@@ -95,7 +95,7 @@ def of_file(region: Region, seed: int) -> Report:
 
 
 def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books, title: str,
-               asked: Asked) -> Report:  # fmt: skip
+               asked: PredictionOptions) -> Report:  # fmt: skip
     """The report of what a catalog lists: what each stage leaves and why, and the kernels left.
 
     Args:
@@ -118,43 +118,47 @@ def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books,
         for code, n in sorted(found.removed.items(), key=lambda item: -item[1])
     ]
     sections = [
-        Section("Stages", " ".join(listing.catalog.data.remarks),
-                table=Table(["stage", "kernels", "what it is"], rows, frozenset({1}))),
-        Section("Rules that take most", "A kernel may break several.",
-                table=Table(["stage", "rule", "removes", ""], removed, frozenset({2}))),
+        ReportSection("Stages", " ".join(listing.catalog.data.remarks),
+                table=ReportTable(["stage", "kernels", "what it is"], rows, frozenset({1}))),
+        ReportSection("Rules that take most", "A kernel may break several.",
+                table=ReportTable(["stage", "rule", "removes", ""], removed, frozenset({2}))),
     ]  # fmt: skip
     points = listing.points
     region = listing.region
     for field in choice.to_count(region.book, region.space):
         _, groups = listing.count([field])
-        sections.append(Section(f"By {field}", picture=counting.bars(field, groups, "kernels")))
+        sections.append(
+            ReportSection(f"By {field}", picture=counting.bars(field, groups, "kernels"))
+        )
     if (two := choice.pair(region.book, region.space)) is not None:
         _, groups = listing.count(two)
         picture = counting.cells(two[1], two[0], groups, "kernels")
-        sections.append(Section(f"By {two[0]} and {two[1]}", picture=picture))
+        sections.append(ReportSection(f"By {two[0]} and {two[1]}", picture=picture))
     own = [p for p in points if set(p) == set(region.book.fields)]
     sections += _drawn(region.book, own[:: max(1, len(own) // LINES)][:LINES])
     sections += _predicted(region, books, asked)
     return Report(f"Catalog {name}: {title}", facts, sections)
 
 
-def _topics(topics: tuple[int, Sequence[tuple[str, int, str]]] | None) -> Section:
+def _topics(topics: tuple[int, Sequence[tuple[str, int, str]]] | None) -> ReportSection:
     title = "What each topic of the rules removes"
     if topics is None:
-        return Section(title, "That is too hard to count here.")
+        return ReportSection(title, "That is too hard to count here.")
     total, found = topics
     rows = [["candidates", f"{total:,}", "every combination of the values"]]
     rows += [[name, f"{n:,}", meaning] for name, n, meaning in found]
     text = "One topic after the other, of what the topics before have left."
-    return Section(title, text, table=Table(["topic", "removes", ""], rows, frozenset({1})))
+    return ReportSection(
+        title, text, table=ReportTable(["topic", "removes", ""], rows, frozenset({1}))
+    )
 
 
-def _rules(book: RuleBook, region: Region, seed: int) -> Section:
+def _rules(book: RuleBook, region: Region, seed: int) -> ReportSection:
     """How often rules are broken by candidates, and by what is next to legal configurations."""
     title = "Rules that take most"
     rules = book.rules
     if not rules:
-        return Section(title, "The part has no rules.", table=Table([], []))
+        return ReportSection(title, "The part has no rules.", table=ReportTable([], []))
     verdicts = compile_function([r.condition for r in rules])
     broken, alone = [0] * len(rules), [0] * len(rules)
     candidates = region.candidates().sample(ASKED, seed)
@@ -178,7 +182,7 @@ def _rules(book: RuleBook, region: Region, seed: int) -> Section:
         "changed, how many this rule alone refuses."
     )
     head = ["rule", "candidates", "alone, of changed ones", ""]
-    return Section(title, text, table=Table(head, rows, frozenset({1, 2})))
+    return ReportSection(title, text, table=ReportTable(head, rows, frozenset({1, 2})))
 
 
 def _changed(region: Region, seed: int) -> Iterator[Mapping[str, Any]]:
@@ -189,22 +193,22 @@ def _changed(region: Region, seed: int) -> Iterator[Mapping[str, Any]]:
             yield from ({**point, name: value} for value in values if value != point[name])
 
 
-def _counts(region: Region) -> Iterator[Section]:
+def _counts(region: Region) -> Iterator[ReportSection]:
     book, space = region.book, region.space
     for field in choice.to_count(book, space):
-        yield Section(f"By {field}", picture=counting.by_value(space, field))
+        yield ReportSection(f"By {field}", picture=counting.by_value(space, field))
     if (two := choice.pair(book, space)) is not None:
         picture = counting.pairs(space, two[1], two[0])
-        yield Section(f"By {two[0]} and {two[1]}", picture=picture)
+        yield ReportSection(f"By {two[0]} and {two[1]}", picture=picture)
 
 
-def _drawn(book: RuleBook, points: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
+def _drawn(book: RuleBook, points: Sequence[Mapping[str, Any]]) -> Iterator[ReportSection]:
     names = choice.of_role(book, Role.METHOD, Role.GEOMETRY) or choice.ordered(book)
-    yield Section("Configurations side by side", picture=sampled.parallel(points, names))
+    yield ReportSection("Configurations side by side", picture=sampled.parallel(points, names))
     few = points[:: max(1, len(points) // NAMED)][:NAMED]
     rows = [[name_of(p)] for p in few]
     text = f"{len(rows)} of them, by name."
-    yield Section("Configurations", text, table=Table(["configuration"], rows))
+    yield ReportSection("Configurations", text, table=ReportTable(["configuration"], rows))
 
 
 def name_of(point: Mapping[str, Any]) -> str:
@@ -215,7 +219,7 @@ def name_of(point: Mapping[str, Any]) -> str:
         return " ".join(f"{k}={word(v)}" for k, v in point.items())
 
 
-def _predicted(region: Region, books: Books, asked: Asked) -> Iterator[Section]:
+def _predicted(region: Region, books: Books, asked: PredictionOptions) -> Iterator[ReportSection]:
     """LDS and registers, and times on a problem; or why nothing is known of them."""
     titles = ("LDS and VGPRs against occupancy", "Predicted time by tile", "Roofline")
     given = _given(region, asked.problem)
@@ -229,7 +233,7 @@ def _predicted(region: Region, books: Books, asked: Asked) -> Iterator[Section]:
         tables = list(candidates.kernels(_FROM, asked.seed, asked.product))
     except CkrulesError as error:
         for title in titles:
-            yield Section(title, picture=Nothing(title, str(error)))
+            yield ReportSection(title, picture=Nothing(title, str(error)))
         return
     dots = next(candidates.kernels(DOTS, asked.seed, asked.product), None)
     pictures: list[Picture] = [
@@ -239,7 +243,7 @@ def _predicted(region: Region, books: Books, asked: Asked) -> Iterator[Section]:
         times.roofline(asked.ranker.rank(tables, problem, _RANKED), books, problem, asked.product),
     ]  # fmt: skip
     for title, picture in zip(titles, pictures, strict=True):
-        yield Section(title, picture=picture)
+        yield ReportSection(title, picture=picture)
     yield _fastest(tables, problem, asked)
 
 
@@ -260,7 +264,9 @@ def _usual(region: Region) -> Any:
     return found[0]
 
 
-def _fastest(tables: Sequence[tuple[KernelTable, Any]], problem: Any, asked: Asked) -> Section:
+def _fastest(
+    tables: Sequence[tuple[KernelTable, Any]], problem: Any, asked: PredictionOptions
+) -> ReportSection:
     ranking = asked.ranker.rank(tables, problem, NAMED)
     rows = [
         [f"{r.microseconds:,.1f}", f"{r.low:,.1f} to {r.high:,.1f}", f"{r.figures['tflops']:,.1f}",
@@ -269,4 +275,6 @@ def _fastest(tables: Sequence[tuple[KernelTable, Any]], problem: Any, asked: Ask
     ]  # fmt: skip
     head = ["microseconds", "between", "TFLOPS", "limited by", "kernel"]
     text = f"On {problem}, of {ranking.looked_at:,} looked at: {ranking.source}."
-    return Section("Predicted fastest", text, table=Table(head, rows, frozenset({0, 1, 2})))
+    return ReportSection(
+        "Predicted fastest", text, table=ReportTable(head, rows, frozenset({0, 1, 2}))
+    )

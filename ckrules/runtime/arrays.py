@@ -41,7 +41,7 @@ _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 @dataclass(frozen=True)
-class Operand:
+class TensorArgument:
     """One array that was given for a tensor."""
 
     given: Any
@@ -67,7 +67,7 @@ class Operand:
         self.bits[...] = result.reshape(self.bits.shape)
 
 
-def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) -> Operand:
+def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) -> TensorArgument:
     """An array that was given for a tensor.
 
     Args:
@@ -91,17 +91,17 @@ def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) ->
     if found.device in dlpack.HOST:
         if min(found.strides, default=0) < 0:
             raise UsageError(f"{tensor.name}: an axis runs backwards in memory: pack it first")
-        return Operand(value, bits=_view(found), keeps=found)
+        return TensorArgument(value, bits=_view(found), keeps=found)
     if found.device != dlpack.ROCM:
         raise UsageError(f"{tensor.name}: on a device of DLPack's kind {found.device}, not ROCm's")
     if found.index != index:
         raise UsageError(f"{tensor.name}: on GPU {found.index}, the kernels run on GPU {index}")
     if not found.packed:
         raise UsageError(f"{tensor.name}: has gaps or another order in memory: pack it first")
-    return Operand(value, address=found.address, keeps=found)
+    return TensorArgument(value, address=found.address, keeps=found)
 
 
-def _of_numpy(value: Any, tensor: Tensor, written: bool) -> Operand:
+def _of_numpy(value: Any, tensor: Tensor, written: bool) -> TensorArgument:
     if value.dtype.name not in _NUMPY[tensor.dtype] or not value.dtype.isnative:
         expected = " or ".join(_NUMPY[tensor.dtype])
         two = ", two elements to a byte" if element(tensor.dtype).packed == 2 else ""
@@ -111,7 +111,7 @@ def _of_numpy(value: Any, tensor: Tensor, written: bool) -> Operand:
     _check_shape(value.shape, tensor)
     if written and not value.flags.writeable:
         raise UsageError(f"{tensor.name}: the array cannot be written to")
-    return Operand(value, bits=value.view(_BITS[value.dtype.itemsize]))
+    return TensorArgument(value, bits=value.view(_BITS[value.dtype.itemsize]))
 
 
 def _view(found: dlpack.Imported) -> Bits:
@@ -155,7 +155,7 @@ def merges(given: Sequence[int], shape: Sequence[int]) -> bool:
     return not rest
 
 
-def like(tensor: Tensor, bits: Bits, others: Iterable[Operand]) -> Any:
+def like(tensor: Tensor, bits: Bits, others: Iterable[TensorArgument]) -> Any:
     """A result as a numpy array of the tensor's type, or of that of ``ml_dtypes`` beside it."""
     kinds = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8, "int32": np.int32}
     if tensor.dtype in kinds:
@@ -168,7 +168,7 @@ def like(tensor: Tensor, bits: Bits, others: Iterable[Operand]) -> Any:
     return bits
 
 
-def unset(tensor: Tensor, others: Iterable[Operand]) -> Any:
+def unset(tensor: Tensor, others: Iterable[TensorArgument]) -> Any:
     """A new array on the device for a result, made by what made the others.
 
     Raises:
@@ -186,7 +186,7 @@ def empty_bits(tensor: Tensor, data: bytes) -> Bits:
     return np.frombuffer(data, _BITS[element(tensor.dtype).bytes]).reshape(stored(tensor))
 
 
-def current_stream(operands: Iterable[Operand]) -> int:
+def current_stream(operands: Iterable[TensorArgument]) -> int:
     """The stream that PyTorch uses for tensors on the GPU; 0, the usual one, without any."""
     torch = sys.modules.get("torch")
     for each in operands:

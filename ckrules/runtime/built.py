@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules import arch as gpu_facts
 from ckrules.compiling import folder as folders
-from ckrules.device import asked
+from ckrules.device import problem_set
 from ckrules.device.execute import opener_named, same_tensors
 from ckrules.device.jobs import OPENER
 from ckrules.device.prediction import WrongSums
@@ -78,7 +78,7 @@ class BuiltKernel:
 
     def fits(self, problem: Problem) -> bool:
         """Whether it computes problems of this form at all."""
-        return asked.fits(self.entry, problem)
+        return problem_set.fits(self.entry, problem)
 
     def takes(self, problem: Problem) -> bool:
         """Whether it takes the problem, as its own library says, and rules know of no wrong sums.
@@ -95,7 +95,7 @@ class BuiltKernel:
 
     def _wrong(self, problem: Problem) -> tuple[str, ...]:
         """The rules that say that it takes the problem and computes something else."""
-        with asked.readable(self.entry):
+        with problem_set.readable(self.entry):
             return self._wrong_sums(problem)
 
     @cached_property

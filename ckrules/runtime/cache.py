@@ -49,7 +49,7 @@ class BuildError(CkrulesError, RuntimeError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class KernelRequest:
     """A kernel that is to be in the cache: its line of the manifest, and what compiles it."""
 
     name: str
@@ -88,7 +88,7 @@ class KernelCache:
         self.place = place if place is not None else folders.cache() / "kernels"
         self.limit, self.options, self._compile = limit, options or BuildOptions(), compile
 
-    def wanted(self, configs: Sequence[Config], books: Books) -> list[Wanted]:
+    def wanted(self, configs: Sequence[Config], books: Books) -> list[KernelRequest]:
         """What entries of configurations are made of, each under its key.
 
         Raises:
@@ -101,8 +101,8 @@ class KernelCache:
             report = Generator(books, Path(name), ninja=False).run(configs)
             if report.refused:
                 first = report.refused[0]
-                said = "; ".join(f"{v.code}: {v.message}" for v in first.broken[:3])
-                raise BuildError(f"{first.config.name}: breaks rules: {said}")
+                text = "; ".join(f"{v.code}: {v.message}" for v in first.broken[:3])
+                raise BuildError(f"{first.config.name}: breaks rules: {text}")
             session = BuildSession(Path(name), self.options)
             lines = {
                 (place, json.loads(line)["name"]): line
@@ -116,7 +116,7 @@ class KernelCache:
                 tasks.setdefault(at, []).append(_anywhere(task))
                 keys.setdefault(at, []).append(task_key(task, session.tools_for(task)))
             return [
-                Wanted(at[1], _digest(lines[at], keys[at]), lines[at], tuple(each))
+                KernelRequest(at[1], _digest(lines[at], keys[at]), lines[at], tuple(each))
                 for at, each in tasks.items()
             ]
 
@@ -132,7 +132,7 @@ class KernelCache:
         except OSError as error:
             raise BuildError(f"{self.place}: cannot keep kernels: {error.strerror}") from None
 
-    def find(self, wanted: Wanted) -> ManifestEntry | None:
+    def find(self, wanted: KernelRequest) -> ManifestEntry | None:
         """The kernel if it is built, and by this user."""
         place = self.place / wanted.key
         try:
@@ -155,7 +155,7 @@ class KernelCache:
         for path in (self.place.resolve(), place, *place.iterdir()):
             opening.own(path)
 
-    def build(self, wanted: Wanted) -> ManifestEntry:
+    def build(self, wanted: KernelRequest) -> ManifestEntry:
         """The kernel, built by this process unless it is there, or another one is at it.
 
         Raises:
@@ -180,7 +180,7 @@ class KernelCache:
             raise BuildError(f"{wanted.name}: removed from {self.place} while it was built")
         return found
 
-    def _keep(self, wanted: Wanted, data: Mapping[str, bytes]) -> None:
+    def _keep(self, wanted: KernelRequest, data: Mapping[str, bytes]) -> None:
         """Writes an entry, whole or not at all."""
         part = Path(tempfile.mkdtemp(suffix=_PART, dir=self.place))
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ckrules.ranking.kernels import KernelTable
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.built import BuiltKernel, Operation
-    from ckrules.runtime.measured import Measured
+    from ckrules.runtime.measured import KnownTimes
 
 _SHOWN = 3
 _TABLES = 64
@@ -97,7 +97,7 @@ class Chooser:
     """
 
     kernels: Sequence[BuiltKernel]
-    measured: Callable[[Problem, str], Measured]
+    measured: Callable[[Problem, str], KnownTimes]
     model: TimeModel | bool | None = None
     tables: Recent[tuple[int, ...], KernelTable] = field(default_factory=lambda: Recent(_TABLES))
 
@@ -277,5 +277,5 @@ def _why_none(
         return f"none of {len(every)} kernels computes problems such as {problem}{left}"
     reasons = list(dict.fromkeys(k.reason(problem) for k in fitting))
     more = f"; and {len(reasons) - _SHOWN} more reasons" if len(reasons) > _SHOWN else ""
-    said = "; ".join(reasons[:_SHOWN])
-    return f"none of {len(fitting)} kernels takes {problem}, as it is or padded: {said}{more}"
+    text = "; ".join(reasons[:_SHOWN])
+    return f"none of {len(fitting)} kernels takes {problem}, as it is or padded: {text}{more}"

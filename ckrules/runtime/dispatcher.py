@@ -18,12 +18,12 @@ from ckrules.device.interface import DeviceError
 from ckrules.device.jobs import OPENER
 from ckrules.device.store import place_for
 from ckrules.kernels.config import Config
-from ckrules.runtime.asking import asked_for
 from ckrules.runtime.built import BuiltKernel, in_folder
 from ckrules.runtime.cache import KernelCache
 from ckrules.runtime.choosing import Choice, Chooser
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.pending import Pending, start
+from ckrules.runtime.problem_text import asked_for
 from ckrules.support.errors import UsageError
 from ckrules.support.recent import Recent
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ckrules.ranking.learned import TimeModel
     from ckrules.runtime.engine import Engine, Outcome
     from ckrules.runtime.isolated import IsolatedEngine
-    from ckrules.runtime.measured import Measured, Recorded, Timings
+    from ckrules.runtime.measured import KnownTimes, Recorded, Timings
 
 KEPT = 4096
 """So many problems are remembered with what was chosen for them; those not asked for longest go."""
@@ -97,7 +97,7 @@ class Dispatcher:
         self._isolated, self._timeout, self._record = isolated, timeout, record
         self._kernels = tuple(BuiltKernel.of(k, opener) for k in built)
         self._choices: Recent[tuple[Any, ...], Choice] = Recent(KEPT)
-        self._measured: Recent[tuple[Problem, str], Measured] = Recent(KEPT)
+        self._measured: Recent[tuple[Problem, str], KnownTimes] = Recent(KEPT)
         self._recorded: Recorded | None = None
         self._chooser = Chooser(self._kernels, self._known, model)
         self._engine: Engine | IsolatedEngine | None = None
@@ -226,10 +226,10 @@ class Dispatcher:
             MissingToolError: If the toolchain is not there.
             UsageError: For what is not a kernel of the GPU.
         """
-        from ckrules.runtime import wishes
+        from ckrules.runtime import jit_requests
 
-        books = wishes.books(ck, self._kernels)
-        configs = [wishes.config(each, books, self.arch) for each in kernels]
+        books = jit_requests.books(ck, self._kernels)
+        configs = [jit_requests.config(each, books, self.arch) for each in kernels]
         wanted = self.cache.wanted(configs, books) if configs else []
         return start(self._builders(), self.cache, wanted, self._add)
 
@@ -260,13 +260,13 @@ class Dispatcher:
             NoKernelError: If no legal kernel takes the problem.
             UsageError: If a field is left out that says what is computed.
         """
-        from ckrules.runtime import wishes
+        from ckrules.runtime import jit_requests
 
         asked, fields = asked_for(problem, variant, wanted, self._kernels)
         if self.supported(asked, **fields):
             return Pending()
-        books = wishes.books(ck, self._kernels)
-        points = wishes.fastest(
+        books = jit_requests.books(ck, self._kernels)
+        points = jit_requests.fastest(
             asked, {**fields, "arch": self.arch}, where, books, count, self._chooser.model
         )
         return self.declare([Config(p) for p in points], ck=books.ck)
@@ -314,7 +314,7 @@ class Dispatcher:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _known(self, problem: Problem, variant: str) -> Measured:
+    def _known(self, problem: Problem, variant: str) -> KnownTimes:
         """What the results database says, asked once."""
         found = self._measured.get((problem, variant))
         if found is None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ckrules.device.execute import carry_out, room_of, same_tensors
-from ckrules.device.hostlib import Fill, Launch, Room
-from ckrules.device.interface import Device, Streaming, Work
+from ckrules.device.hostlib import Fill, HostLaunch, Room
+from ckrules.device.interface import Device, LaunchContext, Streaming
 from ckrules.device.tensors import size
 from ckrules.kernels.families import problems_of
 from ckrules.runtime.padding import Shape, runs
@@ -31,7 +31,7 @@ _WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True)
-class Call:
+class KernelCall:
     """One run of a kernel on a problem that it takes.
 
     Args:
@@ -91,11 +91,11 @@ class Engine:
         self._streams = device if isinstance(device, Streaming) else None  # asking takes long
         self._kernels: dict[KernelFile, _Loaded] = {}
         self._layouts: Recent[tuple[KernelFile, Problem], _Layout] = Recent(_LAYOUTS)
-        self._plans: Recent[tuple[Any, ...], Sequence[Fill | Launch]] = Recent(_PLANS)
+        self._plans: Recent[tuple[Any, ...], Sequence[Fill | HostLaunch]] = Recent(_PLANS)
         self._buffers: dict[tuple[int, str], tuple[int, int]] = {}
         self._events: list[Any] = []
 
-    def run(self, call: Call) -> Outcome:
+    def run(self, call: KernelCall) -> Outcome:
         """Carries out a call; it waits for the device only if results are read back or timed.
 
         Raises:
@@ -110,7 +110,7 @@ class Engine:
         info = kernel.library.info
         sizes = {name: n for name, n in layout.sizes.items() if name in places}
         self.device.announce(
-            Work(info.name, info.config, call.problem, places, sizes, info.needs_room)
+            LaunchContext(info.name, info.config, call.problem, places, sizes, info.needs_room)
         )
         timed = call.timed and self.device.info.has_clock
         time = self._timed(kernel.module, steps) if timed else None
@@ -144,17 +144,17 @@ class Engine:
 
     def steps(
         self, file: KernelFile, problem: Problem, addresses: Sequence[int], workspace: int
-    ) -> Sequence[Fill | Launch]:
+    ) -> Sequence[Fill | HostLaunch]:
         """The launches of a problem with their arguments packed, kept by addresses."""
         key = (file, problem, *addresses, workspace)
-        found = self._plans.get(key)
-        if found is None:
+        steps = self._plans.get(key)
+        if steps is None:
             kernel = self.loaded(file)
-            found = kernel.library.plan(problem, addresses, workspace, kernel.room)
-            self._plans[key] = found
-        return found
+            steps = kernel.library.plan(problem, addresses, workspace, kernel.room)
+            self._plans[key] = steps
+        return steps
 
-    def _layout(self, call: Call) -> _Layout:
+    def _layout(self, call: KernelCall) -> _Layout:
         key = (call.kernel, call.problem)
         found = self._layouts.get(key)
         if found is None:
@@ -169,7 +169,7 @@ class Engine:
             found = self._layouts[key] = _Layout(made.all, sizes, workspace)
         return found
 
-    def _places(self, call: Call, layout: _Layout) -> dict[str, int]:
+    def _places(self, call: KernelCall, layout: _Layout) -> dict[str, int]:
         """Where the tensors and the workspace are; inputs from the host are there then."""
         places: dict[str, int] = {}
         for tensor in layout.tensors:
@@ -228,14 +228,14 @@ class Engine:
             data = self.device.read(source + row * source_pitch, width)
             self.device.write(target + row * target_pitch, data)
 
-    def _timed(self, module: Any, steps: Sequence[Fill | Launch]) -> float:
+    def _timed(self, module: Any, steps: Sequence[Fill | HostLaunch]) -> float:
         """Milliseconds of the launches; fills are not part of a kernel's time."""
         while len(self._events) < 2:
             self._events.append(self.device.event())
         start, stop = self._events
         carry_out(self.device, module, [s for s in steps if isinstance(s, Fill)])
         self.device.record(start)
-        carry_out(self.device, module, [s for s in steps if isinstance(s, Launch)])
+        carry_out(self.device, module, [s for s in steps if isinstance(s, HostLaunch)])
         self.device.record(stop)
         self.device.synchronize()
         return self.device.elapsed_ms(start, stop)

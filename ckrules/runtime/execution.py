@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ckrules.device.dtypes import element
 from ckrules.device.tensors import size
 from ckrules.runtime import arrays
-from ckrules.runtime.engine import Call, Engine, Outcome
+from ckrules.runtime.engine import Engine, KernelCall, Outcome
 from ckrules.runtime.padding import corner, embedded, stored
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Tensor
-    from ckrules.runtime.arrays import Operand
+    from ckrules.runtime.arrays import TensorArgument
     from ckrules.runtime.choosing import Choice
     from ckrules.runtime.isolated import IsolatedEngine
 
@@ -64,7 +64,7 @@ class Execution:
             raise UsageError(f"{len(inputs)} arrays were given: it reads {', '.join(names)}")
         return dict(zip(names, inputs, strict=True))
 
-    def _outs(self, out: Any, index: int) -> dict[str, Operand]:
+    def _outs(self, out: Any, index: int) -> dict[str, TensorArgument]:
         """The arrays for results that were given or that have to be on the GPU, by name."""
         names = [t.name for t in self._writes]
         if out is None:
@@ -76,14 +76,14 @@ class Execution:
         for name in given:
             if name not in names:
                 raise unknown("tensor", str(name), names)
-        found = {}
+        outs = {}
         for tensor in self._writes:
             value = given.get(tensor.name)
             if value is None and any(o.on_device for o in self.inputs.values()):
                 value = arrays.unset(tensor, self.inputs.values())
             if value is not None:
-                found[tensor.name] = arrays.operand(value, tensor, index, written=True)
-        return found
+                outs[tensor.name] = arrays.operand(value, tensor, index, written=True)
+        return outs
 
     def on(self, engine: Engine | IsolatedEngine, stream: int | None, timed: bool) -> Outcome:
         """Runs it; a result on the GPU is there when the stream comes to it.
@@ -95,7 +95,7 @@ class Execution:
         chosen = arrays.current_stream(operands) if stream is None else stream
         if chosen and not isinstance(engine, Engine):
             raise UsageError("a worker has streams of its own: leave stream out")
-        call = Call(
+        call = KernelCall(
             self.choice.kernel.file,
             self.choice.runs,
             {t.name: self._input(t, engine, chosen) for t in self._reads},
@@ -131,7 +131,7 @@ class Execution:
             return given.address
         return engine.buffer(stream, _LARGER + tensor.name, size(large))
 
-    def _cut(self, tensor: Tensor, engine: Engine | IsolatedEngine, call: Call) -> None:
+    def _cut(self, tensor: Tensor, engine: Engine | IsolatedEngine, call: KernelCall) -> None:
         """Copies a padded result on the GPU to where it was wanted."""
         given, large = self.outs.get(tensor.name), self._large[tensor.name]
         place = call.outputs[tensor.name]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ckrules.device import logs, worker
 from ckrules.device.interface import DeviceError, DeviceInfo
 from ckrules.device.pool import OPEN_LIMIT, ended
-from ckrules.runtime.engine import Call, Outcome
+from ckrules.runtime.engine import KernelCall, Outcome
 from ckrules.runtime.errors import KernelFaultError
 from ckrules.support.errors import UsageError
-from ckrules.support.processes import Process
+from ckrules.support.processes import PipedProcess
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -41,7 +41,7 @@ class IsolatedEngine:
         self._log = Path(self._folder.name) / "log"
         self._process, self.info = self._start()
 
-    def run(self, call: Call) -> Outcome:
+    def run(self, call: KernelCall) -> Outcome:
         """Carries out a call; its inputs are bytes and its results are read back.
 
         Raises:
@@ -70,28 +70,28 @@ class IsolatedEngine:
             return outcome
         raise UsageError(answer) if kind == "refused" else DeviceError(answer)
 
-    def _start(self) -> tuple[Process, DeviceInfo]:
+    def _start(self) -> tuple[PipedProcess, DeviceInfo]:
         self._log.write_bytes(b"")
-        made = Process(serve, self.device, self.index, str(self._log), dict(self.options))
+        made = PipedProcess(serve, self.device, self.index, str(self._log), dict(self.options))
         try:
             if not made.pipe.poll(OPEN_LIMIT):
                 made.end()
                 raise DeviceError(f"device {self.device}: opening it took too long")
             kind, answer = made.pipe.recv()
         except (EOFError, OSError):
-            said = f"the worker ended by {self._how(made)}"
-            raise DeviceError(f"device {self.device}: {said}") from None
+            text = f"the worker ended by {self._how(made)}"
+            raise DeviceError(f"device {self.device}: {text}") from None
         if kind == "open":
             return made, answer
         made.end()
         raise UsageError(answer) if kind == "refused" else DeviceError(answer)
 
-    def _how(self, worker: Process) -> str:
+    def _how(self, worker: PipedProcess) -> str:
         """How a worker ended; it is gone then."""
         worker.join(5)
-        said = f"{ended(worker)}{logs.tail(self._log)}"
+        text = f"{ended(worker)}{logs.tail(self._log)}"
         worker.end()
-        return said
+        return text
 
     def close(self) -> None:
         """Ends the worker."""

@@ -77,7 +77,7 @@ class Timings(DatabaseTable):
 
 
 @dataclass(frozen=True)
-class Measured:
+class KnownTimes:
     """What is known of kernels on one problem."""
 
     microseconds: dict[str, float] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Measured:
     """Kernels that miscomputed the problem, crashed or hung when they were validated."""
 
 
-_NOTHING = Measured()
+_NOTHING = KnownTimes()
 
 
 class Recorded:
@@ -104,7 +104,7 @@ class Recorded:
         self._problems: set[tuple[str, str]] = set()
         self._state: tuple[object, ...] = ()
 
-    def on(self, problem: Problem, variant: str) -> Measured:
+    def on(self, problem: Problem, variant: str) -> KnownTimes:
         """See `on`."""
         if self._state != (state := self._files()):
             self._problems, self._state = problems(self.place, self.arch), state
@@ -142,14 +142,14 @@ def problems(place: Path, arch: str) -> set[tuple[str, str]]:
     return known
 
 
-def on(place: Path, arch: str, problem: Problem, variant: str) -> Measured:
+def on(place: Path, arch: str, problem: Problem, variant: str) -> KnownTimes:
     """What a results database knows of kernels of a GPU on a problem.
 
     Raises:
         ResultsError: If the database cannot be read.
     """
     if not place.exists():
-        return Measured()
+        return KnownTimes()
     condition, values = "arch = ? AND op_type = ? AND problem = ?", (arch, variant, str(problem))
     found: dict[str, float] = {}
     wrong = set()
@@ -162,7 +162,7 @@ def on(place: Path, arch: str, problem: Problem, variant: str) -> Measured:
     with Timings(place, reading=True) as timings:
         for row in timings.records(where=condition, values=values):
             _least(found, row["name"], row["latency_ms"])
-    return Measured(found, frozenset(wrong))
+    return KnownTimes(found, frozenset(wrong))
 
 
 def everything(place: Path, arch: str) -> Iterator[MeasuredTime]:

@@ -12,7 +12,7 @@ from ckrules.support.errors import CkrulesError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
-    from ckrules.runtime.cache import KernelCache, Wanted
+    from ckrules.runtime.cache import KernelCache, KernelRequest
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Pending:
 def start(
     pool: Executor,
     cache: KernelCache,
-    wanted: Iterable[Wanted],
+    wanted: Iterable[KernelRequest],
     ready: Callable[[ManifestEntry], None],
 ) -> Pending:
     """Has kernels built, and ``ready`` told of each."""
 
-    def one(kernel: Wanted) -> ManifestEntry:
+    def one(kernel: KernelRequest) -> ManifestEntry:
         try:
             found = cache.build(kernel)
         except OSError as error:

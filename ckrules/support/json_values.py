@@ -79,7 +79,7 @@ def places(raw: str) -> dict[Path, int]:
     >>> places('{"a": [1, {"b": 2}]}')
     {(): 0, ('a',): 6, ('a', 0): 7, ('a', 1): 10, ('a', 1, 'b'): 16}
     """
-    found: dict[Path, int] = {}
+    places: dict[Path, int] = {}
     path: list[str | int] = []
     lists: list[bool] = []
     key = False  # whether the next word is a key
@@ -97,9 +97,9 @@ def places(raw: str) -> dict[Path, int]:
             path[-1] = str(json.loads(sign))
             key = False
         elif sign != ":":
-            found[tuple(path)] = token.start()
+            places[tuple(path)] = token.start()
             if sign in "[{":
                 lists.append(sign == "[")
                 path.append(0)
                 key = sign == "{"
-    return found
+    return places

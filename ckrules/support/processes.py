@@ -22,7 +22,7 @@ from typing import Any
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {module} import begin; begin({fd}, {target!r})"
 
 
-class Process:
+class PipedProcess:
     """A function at work in another process, and our end of the pipe to it.
 
     It inherits nothing but the environment, the folder and ``sys.path``, and has no input. The

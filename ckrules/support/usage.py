@@ -17,7 +17,7 @@ _SLACK = 0.01
 """The part of the time in which what waits may use the processor, to look whether it can go on."""
 
 
-class Process(NamedTuple):
+class RunningProcess(NamedTuple):
     """A process that is there."""
 
     pid: int
@@ -27,7 +27,7 @@ class Process(NamedTuple):
     """Of the processor: its own and that of the children that it has waited for."""
 
 
-def processes() -> dict[int, Process]:
+def processes() -> dict[int, RunningProcess]:
     """All processes that can be seen; none where the system does not say.
 
     >>> processes()[os.getpid()].parent == os.getppid() if KNOWN else not processes()
@@ -36,22 +36,22 @@ def processes() -> dict[int, Process]:
     if not KNOWN:
         return {}
     tick = os.sysconf("SC_CLK_TCK")
-    found = {}
+    processes = {}
     for name in filter(str.isdecimal, os.listdir(_PROC)):
         if words := _stat(_PROC / name):
             seconds = sum(map(int, words[11:15])) / tick
-            found[int(name)] = Process(int(name), int(words[1]), int(words[3]), seconds)
-    return found
+            processes[int(name)] = RunningProcess(int(name), int(words[1]), int(words[3]), seconds)
+    return processes
 
 
-def family(pid: int) -> list[Process]:
+def family(pid: int) -> list[RunningProcess]:
     """A process with everything that it has started, and what that has started."""
     return below(pid, list(processes().values()))
 
 
-def below(pid: int, group: Collection[Process]) -> list[Process]:
+def below(pid: int, group: Collection[RunningProcess]) -> list[RunningProcess]:
     """Of a group a process and what is of its family."""
-    children: dict[int, list[Process]] = {}
+    children: dict[int, list[RunningProcess]] = {}
     for each in group:
         children.setdefault(each.parent, []).append(each)
     found = [p for p in group if p.pid == pid]
@@ -60,7 +60,7 @@ def below(pid: int, group: Collection[Process]) -> list[Process]:
     return found
 
 
-def session(pid: int) -> list[Process]:
+def session(pid: int) -> list[RunningProcess]:
     """The processes of a session, which its first process gave its number."""
     return [p for p in processes().values() if p.session == pid]
 
@@ -89,7 +89,7 @@ def _stat(place: Path) -> list[str]:
         return []
 
 
-class Work:
+class GroupUsage:
     """What a group of processes has used of the processor, and for how long next to nothing.
 
     What waits for its turn on a machine at full load works.
@@ -108,7 +108,7 @@ class Work:
         self._slack, self._step = limit * _SLACK, step
         self._mark, self._last = 0.0, monotonic()
 
-    def look(self, group: Collection[Process], *, seen: int = 0, less: float = 0.0) -> None:
+    def look(self, group: Collection[RunningProcess], *, seen: int = 0, less: float = 0.0) -> None:
         """Takes in what the group has done since the last look.
 
         Args:

@@ -91,7 +91,7 @@ DIRECTIONS: Mapping[str, Direction] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class ConvPipelineName:
     """How the headers call one pipeline."""
 
     enum: str  # ex) COMPUTE_V3
@@ -104,12 +104,14 @@ class Pipeline:
 
 def _pipeline(
     enum: str, stem: str, tail: int, dispatcher: str, *, policy: bool = False, base: str = ""
-) -> Pipeline:
+) -> ConvPipelineName:
     name = f"GemmPipeline{stem}"
-    return Pipeline(enum, name, (base or f"Base{name}") if tail else None, tail, policy, dispatcher)
+    return ConvPipelineName(
+        enum, name, (base or f"Base{name}") if tail else None, tail, policy, dispatcher
+    )
 
 
-_2025_11: Mapping[str, Pipeline] = {
+_2025_11: Mapping[str, ConvPipelineName] = {
     # The v1 and v2 classes of this release have neither hot-loop nor tail variants.
     "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0, "CompV1"),
     "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0, "CompV2"),
@@ -125,7 +127,7 @@ _2025_11: Mapping[str, Pipeline] = {
 }
 _V1 = "BaseGemmPipelineAGmemBGmemCRegV1"
 
-PIPELINES: Mapping[str, Mapping[str, Pipeline]] = {
+PIPELINES: Mapping[str, Mapping[str, ConvPipelineName]] = {
     "2025.11": _2025_11,
     "2026.06": {
         **_2025_11,

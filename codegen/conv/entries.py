@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.codegen.entries import MAIN, Entry, tails
+from ckrules.codegen.entries import MAIN, TemplateEntry, tails
 from ckrules.engine.expr import Value
 
 
-def entries(ck: str, point: Mapping[str, Value], stages: int, adds: bool) -> tuple[Entry, ...]:
+def entries(
+    ck: str, point: Mapping[str, Value], stages: int, adds: bool
+) -> tuple[TemplateEntry, ...]:
     """The entries of a kernel's device object, the most used first.
 
     Args:
@@ -21,7 +23,7 @@ def entries(ck: str, point: Mapping[str, Value], stages: int, adds: bool) -> tup
     splits = adds and point["variant"] == "bwd_weight"
     operations = ("set", "atomic_add") if splits else ("set",)
     return tuple(
-        Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
+        TemplateEntry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
         for op in operations
         for hot, tail in tails(str(point["pipeline"]), stages)
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ckrules.codegen.conv import cpp_names as words
-from ckrules.codegen.conv.cpp_names import Direction, Pipeline
-from ckrules.codegen.entries import Entry
+from ckrules.codegen.conv.cpp_names import ConvPipelineName, Direction
+from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.model import KernelModel
 from ckrules.codegen.tile_gemm import TileGemmModel
 
@@ -16,7 +16,7 @@ class GroupedConvModel(KernelModel):
     """What convolution and depthwise kernels share: all that units and the dispatcher ask."""
 
     direction: Direction
-    entries: tuple[Entry, ...]
+    entries: tuple[TemplateEntry, ...]
 
     @property
     def dtype(self) -> str:
@@ -58,7 +58,7 @@ class GroupedConvModel(KernelModel):
         """Whether there is an instantiation for sums that are split into parts."""
         return any(e.operation != "set" for e in self.entries)
 
-    def entry_class(self, entry: Entry) -> str:
+    def entry_class(self, entry: TemplateEntry) -> str:
         """The kernel class behind an entry, inside the kernel's namespace."""
         return f"Variant<{entry.cpp}>::Kernel" if self.ck == "2025.11" else "Reference"
 
@@ -67,7 +67,7 @@ class GroupedConvModel(KernelModel):
 class ConvModel(GroupedConvModel, TileGemmModel):
     """A convolution that is computed as a GEMM."""
 
-    pipeline: Pipeline
+    pipeline: ConvPipelineName
 
     @property
     def layouts(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ OPERATIONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class GemmPipelineName:
     """How the headers call one pipeline."""
 
     cls: str
@@ -39,13 +39,13 @@ class Pipeline:
     """What knows hot loop and tail; None: the pipeline has no variants."""
 
 
-def _with_tails(name: str) -> Pipeline:
-    return Pipeline(name, f"Base{name}")
+def _with_tails(name: str) -> GemmPipelineName:
+    return GemmPipelineName(name, f"Base{name}")
 
 
-PIPELINES: Mapping[str, Pipeline] = {
-    "basic_v1": Pipeline("GemmPipelineAGmemBGmemCRegV1", None),
-    "basic_v2": Pipeline("GemmPipelineAGmemBGmemCRegV2", None),
+PIPELINES: Mapping[str, GemmPipelineName] = {
+    "basic_v1": GemmPipelineName("GemmPipelineAGmemBGmemCRegV1", None),
+    "basic_v2": GemmPipelineName("GemmPipelineAGmemBGmemCRegV2", None),
     **{
         word: _with_tails(f"GemmPipelineAgBgCr{stem}")
         for word, stem in (

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ckrules.codegen.entries import Entry, tails
+from ckrules.codegen.entries import TemplateEntry, tails
 from ckrules.codegen.gemm import cpp_names as words
-from ckrules.codegen.gemm.cpp_names import Pipeline
+from ckrules.codegen.gemm.cpp_names import GemmPipelineName
 from ckrules.codegen.tile_gemm import TileGemmModel
 from ckrules.constraints.gemm.problem_fields import STRIDED
 from ckrules.constraints.gemm.problem_rules.several import MOST_GROUPS
@@ -35,7 +35,7 @@ def decides(point: Mapping[str, Value]) -> bool:
     )
 
 
-def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entry, ...]:
+def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[TemplateEntry, ...]:
     """The entries of a kernel's device object, the most used first.
 
     Args:
@@ -47,17 +47,17 @@ def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Entr
     if decides(point):
         stored = {"atomic": ("atomic_add",), "linear": ("set",)}
         named = stored.get(str(point["streamk"]), ("set", "atomic_add") if splits else ("set",))
-        return tuple(Entry(f"main_{op}", True, "Full", op) for op in named)
+        return tuple(TemplateEntry(f"main_{op}", True, "Full", op) for op in named)
     found = _HALVES[pipeline] if pipeline in _HALVES else tails(pipeline, stages)
     return tuple(
-        Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
+        TemplateEntry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
         for op in (("set", "atomic_add") if splits else ("set",))
         for hot, tail in found
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class KernelTensor:
     """A tensor of a kernel: its name, and the member of ``Product`` that holds its address."""
 
     name: str
@@ -68,8 +68,8 @@ class Operand:
 class GemmModel(TileGemmModel):
     """A GEMM kernel."""
 
-    entries: tuple[Entry, ...]
-    pipeline: Pipeline
+    entries: tuple[TemplateEntry, ...]
+    pipeline: GemmPipelineName
     dtypes: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
     """The types that a word of the field ``dtype`` means, of A and of B first."""
 
@@ -127,10 +127,10 @@ class GemmModel(TileGemmModel):
         return int(self.point["num_d"])
 
     @property
-    def tensors(self) -> tuple[Operand, ...]:
+    def tensors(self) -> tuple[KernelTensor, ...]:
         """The tensors in the order in which the host library takes their addresses."""
-        ds = (Operand(f"d{n}", f"ds[{n}]") for n in range(self.ds))
-        return (Operand("a", "a"), Operand("b", "b"), *ds, Operand("c", "c"))
+        ds = (KernelTensor(f"d{n}", f"ds[{n}]") for n in range(self.ds))
+        return (KernelTensor("a", "a"), KernelTensor("b", "b"), *ds, KernelTensor("c", "c"))
 
     @property
     def persistent(self) -> bool:

@@ -40,8 +40,8 @@ def values(point: Point) -> dict[str, Any]:
     kernel = pick(point, "variant", words.KERNELS)
     ds = integer(point, "num_d")
     absent = {
-        "basic_async_v1": words.Pipeline("GemmPipelineAGmemBGmemCRegAsyncV1", None),
-        "wavelet": words.Pipeline("GemmPipelineAgBgCrWavelet", None),
+        "basic_async_v1": words.GemmPipelineName("GemmPipelineAGmemBGmemCRegAsyncV1", None),
+        "wavelet": words.GemmPipelineName("GemmPipelineAgBgCrWavelet", None),
     }
     pipeline = pick(point, "pipeline", {**words.PIPELINES, **absent})
     preshuffle = point.get("variant") == "preshuffle"

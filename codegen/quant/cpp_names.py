@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.codegen.gemm import cpp_names as gemm
-from ckrules.codegen.gemm.cpp_names import Pipeline
+from ckrules.codegen.gemm.cpp_names import GemmPipelineName
 
 KINDS: Mapping[str, str] = {
     "aquant": "AQuantGrouped", "bquant": "BQuantGrouped", "rowcol_quant": "RowColQuant",
@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = {
 _OWN: Mapping[str, str] = {"aquant": "AQuantGemmPipeline", "bquant": "BQuantGemmPipeline"}
 
 
-def pipeline(variant: str, word: str) -> Pipeline:
+def pipeline(variant: str, word: str) -> GemmPipelineName:
     """The classes of a variant's pipeline, which the headers may lack.
 
     >>> pipeline("aquant", "mem").cls, pipeline("bquant", "preshufflev2").cls
@@ -30,6 +30,6 @@ def pipeline(variant: str, word: str) -> Pipeline:
     if variant not in _OWN:
         return found
     if (variant, word) == ("bquant", "preshufflev2"):
-        return Pipeline("WPQuantBPipelineAgBgCrV2", found.base)
+        return GemmPipelineName("WPQuantBPipelineAgBgCrV2", found.base)
     name = found.cls.replace("GemmPipeline", _OWN[variant], 1)
-    return Pipeline(name, f"Base{name}")
+    return GemmPipelineName(name, f"Base{name}")

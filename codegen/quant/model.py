@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.codegen.entries import Entry
+from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
-from ckrules.codegen.gemm.model import GemmModel, Operand
+from ckrules.codegen.gemm.model import GemmModel, KernelTensor
 from ckrules.codegen.gemm.model import entries as gemm_entries
 from ckrules.codegen.quant.cpp_names import KINDS
 from ckrules.constraints.quant.words import GROUPED, SCALED, TYPES, VARIANTS
 from ckrules.engine.expr import Value
 
 
-def entries(point: Mapping[str, Value], stages: int) -> tuple[Entry, ...]:
+def entries(point: Mapping[str, Value], stages: int) -> tuple[TemplateEntry, ...]:
     """The entries of a kernel's device object, the most used first.
 
     mem of aquant has a tail of one tile and one of two (BaseAQuantGemmPipelineAgBgCrMem).
@@ -21,7 +21,7 @@ def entries(point: Mapping[str, Value], stages: int) -> tuple[Entry, ...]:
     if (point["variant"], point["pipeline"]) != ("aquant", "mem"):
         return gemm_entries(point, stages, splits=False)
     return tuple(
-        Entry(f"{'hot' if hot else 'cold'}_{tail.lower()}_set", hot, tail, "set")
+        TemplateEntry(f"{'hot' if hot else 'cold'}_{tail.lower()}_set", hot, tail, "set")
         for hot in (True, False)
         for tail in ("Odd", "Even")
     )
@@ -67,10 +67,10 @@ class QuantModel(GemmModel):
         return self._triple("group")
 
     @property
-    def tensors(self) -> tuple[Operand, ...]:
+    def tensors(self) -> tuple[KernelTensor, ...]:
         """A, B, their scales, and C."""
         names = ("a", "b", *SCALED[str(self.point["variant"])], "c")
-        return tuple(Operand(name, name) for name in names)
+        return tuple(KernelTensor(name, name) for name in names)
 
     @property
     def kernel(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ckrules.arch import Gpu, load_all
 from ckrules.constraints.catalogs.candidates import Point, candidates
-from ckrules.constraints.catalogs.fields import Fields, fields_of
+from ckrules.constraints.catalogs.fields import CatalogFields, fields_of
 from ckrules.constraints.catalogs.membership import Membership
 from ckrules.constraints.catalogs.model import CatalogData, Condition
 from ckrules.constraints.catalogs.rows import RowKernels
@@ -99,7 +99,7 @@ class Catalog:
             raise self.data.fault(entry.text.path, str(error)) from None
 
     @property
-    def _fields(self) -> Fields:
+    def _fields(self) -> CatalogFields:
         return fields_of(self.data.family)
 
     @property

@@ -24,7 +24,7 @@ _PAIR = re.compile(r"([0-9]{1,5})x([0-9]{1,5})", re.ASCII)
 _WIDTHS = re.compile(r"([0-9]{1,5})/([0-9]{1,5})/([0-9]{1,5})", re.ASCII)
 
 
-class Fields:
+class CatalogFields:
     """The fields of one family, for reading files; the GPU is always the caller's.
 
     >>> fields_of("depthwise").keys
@@ -71,10 +71,10 @@ class Fields:
 
     def pair(self, section: Section, key: str, text: str, *at: int) -> tuple[int, int]:
         """``32x32`` as the M and N of a warp tile."""
-        found = _PAIR.fullmatch(text)
-        if found is None:
+        match = _PAIR.fullmatch(text)
+        if match is None:
             raise section.error(key, f"{text!r} is not a size, expected like 32x32", *at)
-        m, n = int(found[1]), int(found[2])
+        m, n = int(match[1]), int(match[2])
         self._accept(section, key, WARP[:2], (m, n), at)
         return m, n
 
@@ -88,10 +88,10 @@ class Fields:
         like: str,
         at: tuple[int, ...],
     ) -> tuple[int, int, int]:
-        found = pattern.fullmatch(text)
-        if found is None:
+        match = pattern.fullmatch(text)
+        if match is None:
             raise section.error(key, f"{text!r} is not a size, expected {like}", *at)
-        values = (int(found[1]), int(found[2]), int(found[3]))
+        values = (int(match[1]), int(match[2]), int(match[3]))
         self._accept(section, key, names, values, at)
         return values
 
@@ -111,6 +111,6 @@ class Fields:
 
 
 @lru_cache(maxsize=32)
-def fields_of(name: str | None = None) -> Fields:
+def fields_of(name: str | None = None) -> CatalogFields:
     """The fields of a family by its name (default: the first family)."""
-    return Fields(family_of(None) if name is None else named(name))
+    return CatalogFields(family_of(None) if name is None else named(name))

@@ -73,8 +73,8 @@ class CatalogListing:
                 if word not in known:
                     raise unknown("variant", word, known)
             if words and not any(self.catalog.keys_with(word) for word in words):
-                said = f"{self.catalog.name} lists kernels of {self.catalog.family.name}"
-                raise UsageError(f"{said}, none of {', '.join(words)}")
+                text = f"{self.catalog.name} lists kernels of {self.catalog.family.name}"
+                raise UsageError(f"{text}, none of {', '.join(words)}")
             return list(dict.fromkeys(words or self.catalog.family.variants))
         book = self.catalog.book()
         if words is None:
@@ -187,14 +187,14 @@ class CatalogListing:
     def _filters(self, name: str) -> list[BoolExpr]:
         book = self.book(name)
         names = book.vocabulary.names()
-        found = [parse_condition(text, names) for text in self._where]
+        filters = [parse_condition(text, names) for text in self._where]
         for key, words in self._given.items():
             if key in self.catalog.keys:
                 continue
             values = [accepted(self._books, families()[name], book, key, w) for w in words]
             texts = " | ".join(f"{key} == {v!r}" for v in values)
-            found.append(parse_condition(texts, names))
-        return found
+            filters.append(parse_condition(texts, names))
+        return filters
 
     def book(self, name: str) -> RuleBook:
         """The catalog's rules for a family."""

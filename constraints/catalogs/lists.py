@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckrules.constraints.catalogs.fields import TILE, WAVES, Fields
+from ckrules.constraints.catalogs.fields import TILE, WAVES, CatalogFields
 from ckrules.constraints.catalogs.model import Pair, PipelineChoice, TileKey, Triple
 from ckrules.support.document import Section
 from ckrules.support.errors import nearest
@@ -13,7 +13,7 @@ from ckrules.support.errors import nearest
 Classes = Mapping[str, tuple[str, ...]]
 
 
-def read_lists(top: Section, fields: Fields, classes: Classes) -> dict[str, Any]:
+def read_lists(top: Section, fields: CatalogFields, classes: Classes) -> dict[str, Any]:
     """The entries of `CatalogData` that these tables give."""
     return {
         **_waves(top, fields),
@@ -29,7 +29,9 @@ def _section(top: Section, key: str, allowed: tuple[str, ...]) -> Section | None
     return Section(top.doc, (key,), top.data[key], (), allowed)
 
 
-def _per_tile(section: Section, fields: Fields, key: str) -> Iterator[tuple[Section, str, Triple]]:
+def _per_tile(
+    section: Section, fields: CatalogFields, key: str
+) -> Iterator[tuple[Section, str, Triple]]:
     """A sub-table by tile: the table as a section, the key and the tile."""
     if key in section:
         table = section.table(key)
@@ -46,7 +48,7 @@ def _strategies(section: Section) -> Iterator[tuple[Section, str]]:
             yield inner, name
 
 
-def _waves(top: Section, fields: Fields) -> dict[str, Any]:
+def _waves(top: Section, fields: CatalogFields) -> dict[str, Any]:
     section = _section(top, "waves", ("strategies", "tiles", "otherwise", *fields.family.variants))
     if section is None:
         return {}
@@ -63,7 +65,7 @@ def _waves(top: Section, fields: Fields) -> dict[str, Any]:
     return {"waves": found, "waves_otherwise": tuple(known[w] for w in rest)}
 
 
-def _warp_tiles(top: Section, fields: Fields) -> dict[str, Any]:
+def _warp_tiles(top: Section, fields: CatalogFields) -> dict[str, Any]:
     section = _section(top, "warp_tiles", ("shapes", "excluded", "exceptions"))
     if section is None:
         return {}
@@ -84,12 +86,12 @@ def _warp_tiles(top: Section, fields: Fields) -> dict[str, Any]:
     }
 
 
-def _pairs(section: Section, fields: Fields, key: str) -> tuple[Pair, ...]:
+def _pairs(section: Section, fields: CatalogFields, key: str) -> tuple[Pair, ...]:
     texts = section.texts(key) if key in section else ()
     return tuple(fields.pair(section, key, t, i) for i, t in enumerate(texts))
 
 
-def _vectors(top: Section, fields: Fields, classes: Classes) -> dict[str, Any]:
+def _vectors(top: Section, fields: CatalogFields, classes: Classes) -> dict[str, Any]:
     section = _section(top, "vectors", ("strategies", "otherwise", *fields.family.variants))
     if section is None:
         return {}
@@ -131,7 +133,7 @@ def _vectors(top: Section, fields: Fields, classes: Classes) -> dict[str, Any]:
     return {"vectors": found, "vectors_otherwise": rest, "vector_tiles": frozenset(tiles)}
 
 
-def _pipelines(top: Section, fields: Fields, classes: Classes) -> dict[str, Any]:
+def _pipelines(top: Section, fields: CatalogFields, classes: Classes) -> dict[str, Any]:
     section = _section(top, "pipelines", fields.family.variants)
     if section is None:
         return {}
@@ -147,7 +149,7 @@ def _pipelines(top: Section, fields: Fields, classes: Classes) -> dict[str, Any]
     return {"pipelines": found}
 
 
-def choices(row: Section, fields: Fields, key: str) -> tuple[PipelineChoice, ...]:
+def choices(row: Section, fields: CatalogFields, key: str) -> tuple[PipelineChoice, ...]:
     """An array of ``PIPELINE/SCHEDULER``, the pipelines by their own names."""
     aliases = fields.family.aliases.get("pipeline", {})
     pipelines, schedulers = fields.values("pipeline"), fields.values("scheduler")

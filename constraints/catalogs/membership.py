@@ -8,7 +8,13 @@ from typing import Any
 
 from ckrules.arch import Gpu
 from ckrules.constraints.catalogs.fields import TILE, VECTOR, WARP, WAVES, fields_of
-from ckrules.constraints.catalogs.model import CatalogData, Condition, Text, TileSet, Triple
+from ckrules.constraints.catalogs.model import (
+    CatalogData,
+    Condition,
+    TileSet,
+    Triple,
+    WrittenExpression,
+)
 from ckrules.constraints.catalogs.rows import defaults_by_ndim
 from ckrules.engine.expr import BoolExpr, Expr, Value, all_of, any_of, isin, named, rel
 from ckrules.engine.expr.relation import Table
@@ -63,7 +69,7 @@ class Membership:
 
     # -- expressions -----------------------------------------------------------------------
 
-    def _expr(self, text: Text) -> Any:
+    def _expr(self, text: WrittenExpression) -> Any:
         try:
             node = parse(text.text, self._names)
         except CkrulesError as error:

@@ -18,7 +18,7 @@ TileKey = tuple[str, Triple]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class WrittenExpression:
     """An expression as written, and where it stands for messages."""
 
     text: str
@@ -30,7 +30,7 @@ class Condition:
     """One entry of ``[[rules]]`` or ``[[select.categories]]``."""
 
     name: str
-    text: Text
+    text: WrittenExpression
     doc: str = ""
     source: str = ""
 
@@ -48,7 +48,7 @@ class TileSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernels:
+class CatalogBlock:
     """One block of ``[[kernels]]``: every combination of its entries."""
 
     variants: tuple[str, ...]
@@ -58,7 +58,7 @@ class Kernels:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CatalogRows:
     """One block of ``[[kernels]]`` with rows: kernels of any family, one by one.
 
     ``near`` are the keys with which a list of the catalog's own family has them too.
@@ -66,7 +66,7 @@ class Rows:
 
     family: str
     rows: tuple[Mapping[str, Value], ...]
-    derived: Mapping[str, Text]
+    derived: Mapping[str, WrittenExpression]
     near: Mapping[str, tuple[Value, ...]]
     path: TomlPath
 
@@ -117,10 +117,10 @@ class CatalogData:
     dtype_tag: bool = True
     layout_names: str = "own"
     fixed: Mapping[str, Value] = field(default_factory=dict)
-    derived: Mapping[str, Text] = field(default_factory=dict)
+    derived: Mapping[str, WrittenExpression] = field(default_factory=dict)
     choices: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     gpu_waves: bool = False
-    terms: Mapping[str, Text] = field(default_factory=dict)
+    terms: Mapping[str, WrittenExpression] = field(default_factory=dict)
     rules: tuple[Condition, ...] = ()
     tiles: tuple[TileSet, ...] = ()
     features: tuple[TileSet, ...] = ()
@@ -137,8 +137,8 @@ class CatalogData:
     pipelines: Mapping[tuple[str, str, Triple], tuple[PipelineChoice, ...]] = field(
         default_factory=dict
     )
-    kernels: tuple[Kernels, ...] = ()
-    rows: tuple[Rows, ...] = ()
+    kernels: tuple[CatalogBlock, ...] = ()
+    rows: tuple[CatalogRows, ...] = ()
     select: Select | None = None
     sweep: Sweep | None = None
     #: What the file holds beside the kernels that it lists.

@@ -30,17 +30,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ckrules.constraints.catalogs.fields import TRIPLES, Fields, fields_of
+from ckrules.constraints.catalogs.fields import TRIPLES, CatalogFields, fields_of
 from ckrules.constraints.catalogs.lists import choices, read_lists
 from ckrules.constraints.catalogs.model import (
+    CatalogBlock,
     CatalogData,
+    CatalogRows,
     Condition,
-    Kernels,
-    Rows,
     Select,
-    Text,
     TileSet,
     Triple,
+    WrittenExpression,
 )
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import families
@@ -119,7 +119,7 @@ def _free(top: Section, key: str) -> dict[str, object]:
     return top.table(key) if key in top else {}
 
 
-def _classes(top: Section, fields: Fields) -> dict[str, tuple[str, ...]]:
+def _classes(top: Section, fields: CatalogFields) -> dict[str, tuple[str, ...]]:
     """Dtypes by class; without the table every dtype is a class of its own."""
     table = _free(top, "dtype_classes")
     if not table:
@@ -128,13 +128,13 @@ def _classes(top: Section, fields: Fields) -> dict[str, tuple[str, ...]]:
     return {c: section.words(c, fields.values("dtype"), "dtype") for c in table}
 
 
-def _fixed(top: Section, fields: Fields) -> dict[str, Value]:
+def _fixed(top: Section, fields: CatalogFields) -> dict[str, Value]:
     table = _free(top, "fixed")
     section = Section(top.doc, ("fixed",), table, (), tuple(fields.domains))
     return {k: fields.parse(section, k, v) for k, v in table.items()}
 
 
-def _choices(top: Section, fields: Fields) -> tuple[dict[str, tuple[Value, ...]], bool]:
+def _choices(top: Section, fields: CatalogFields) -> tuple[dict[str, tuple[Value, ...]], bool]:
     table = _free(top, "choices")
     section = Section(top.doc, ("choices",), table, (), (*fields.domains, "waves"))
     gpu = "waves" in table
@@ -143,26 +143,26 @@ def _choices(top: Section, fields: Fields) -> tuple[dict[str, tuple[Value, ...]]
     return {k: _listed(section, fields, k) for k in table if k != "waves"}, gpu
 
 
-def _listed(section: Section, fields: Fields, key: str) -> tuple[Value, ...]:
+def _listed(section: Section, fields: CatalogFields, key: str) -> tuple[Value, ...]:
     value = section.data[key]
     if not isinstance(value, list) or not value:
         raise section.error(key, f"{key}: expected an array of values")
     return tuple(fields.parse(section, key, v, i) for i, v in enumerate(value))
 
 
-def _formulas(top: Section, fields: Fields) -> dict[str, Text]:
+def _formulas(top: Section, fields: CatalogFields) -> dict[str, WrittenExpression]:
     table = _free(top, "derived")
     section = Section(top.doc, ("derived",), table, (), tuple(fields.domains))
-    return {name: Text(section.text(name), ("derived", name)) for name in table}
+    return {name: WrittenExpression(section.text(name), ("derived", name)) for name in table}
 
 
-def _terms(top: Section, fields: Fields) -> dict[str, Text]:
+def _terms(top: Section, fields: CatalogFields) -> dict[str, WrittenExpression]:
     table = _free(top, "terms")
     section = Section(top.doc, ("terms",), table, (), tuple(table))
     for name in table:
         if not name.isidentifier() or name in fields.domains:
             raise top.doc.error(("terms", name), f"{name!r} cannot name a term", key=True)
-    return {name: Text(section.text(name), ("terms", name)) for name in table}
+    return {name: WrittenExpression(section.text(name), ("terms", name)) for name in table}
 
 
 def _conditions(top: Section, path: TomlPath, keys: Sequence[str]) -> tuple[Condition, ...]:
@@ -174,18 +174,18 @@ def _conditions(top: Section, path: TomlPath, keys: Sequence[str]) -> tuple[Cond
     out = []
     for i, data in enumerate(node):
         row = Section(top.doc, (*path, i), data, keys)
-        text = Text(row.text("condition"), (*path, i, "condition"))
+        text = WrittenExpression(row.text("condition"), (*path, i, "condition"))
         rest = {k: row.text(k) for k in keys if k not in ("name", "condition")}
         out.append(Condition(row.text("name"), text, **rest))
     return tuple(out)
 
 
-def _numbers(row: Section, fields: Fields, key: str) -> tuple[int, ...]:
+def _numbers(row: Section, fields: CatalogFields, key: str) -> tuple[int, ...]:
     known = fields.values(key)
     return row.numbers(key, min(known), max(known)) if key in row else known
 
 
-def _tiles(top: Section, fields: Fields) -> tuple[TileSet, ...]:
+def _tiles(top: Section, fields: CatalogFields) -> tuple[TileSet, ...]:
     out = []
     for i, data in enumerate(top.rows("tiles") if "tiles" in top else []):
         row = Section(top.doc, ("tiles", i), data, ("variant", "ndim", "dtype", "tiles"))
@@ -201,7 +201,7 @@ def _tiles(top: Section, fields: Fields) -> tuple[TileSet, ...]:
 
 
 def _features(
-    top: Section, fields: Fields, classes: Mapping[str, tuple[str, ...]]
+    top: Section, fields: CatalogFields, classes: Mapping[str, tuple[str, ...]]
 ) -> tuple[TileSet, ...]:
     out = []
     for i, data in enumerate(top.rows("features") if "features" in top else []):
@@ -225,7 +225,7 @@ def _features(
     return tuple(out)
 
 
-def _sizes(row: Section, fields: Fields, key: str) -> tuple[Triple, ...]:
+def _sizes(row: Section, fields: CatalogFields, key: str) -> tuple[Triple, ...]:
     return tuple(
         fields.sizes(row, key, text, TRIPLES[0], i) for i, text in enumerate(row.texts(key))
     )
@@ -239,7 +239,7 @@ def _blocks(top: Section, *, rows: bool) -> Iterator[tuple[int, Any]]:
             yield i, data
 
 
-def _kernels(top: Section, fields: Fields) -> tuple[Kernels, ...]:
+def _kernels(top: Section, fields: CatalogFields) -> tuple[CatalogBlock, ...]:
     out = []
     for i, data in _blocks(top, rows=False):
         row = Section(
@@ -257,7 +257,7 @@ def _kernels(top: Section, fields: Fields) -> tuple[Kernels, ...]:
             )
             shapes.append((tile, waves, warp))
         out.append(
-            Kernels(
+            CatalogBlock(
                 row.words("variant", fields.family.variants, "direction"),
                 fields.words(row, "pipelines", "pipeline", "pipeline"),
                 tuple(shapes),
@@ -267,11 +267,11 @@ def _kernels(top: Section, fields: Fields) -> tuple[Kernels, ...]:
     return tuple(out)
 
 
-def _rows(top: Section, fields: Fields) -> tuple[Rows, ...]:
+def _rows(top: Section, fields: CatalogFields) -> tuple[CatalogRows, ...]:
     return tuple(_row_block(top, fields, i, data) for i, data in _blocks(top, rows=True))
 
 
-def _row_block(top: Section, own: Fields, i: int, data: Mapping[str, Any]) -> Rows:
+def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]) -> CatalogRows:
     row = Section(
         top.doc, ("kernels", i), data, ("columns", "rows"), ("family", "fixed", "derived", "with")
     )
@@ -292,11 +292,11 @@ def _row_block(top: Section, own: Fields, i: int, data: Mapping[str, Any]) -> Ro
         values = zip(columns, item, strict=True)
         rows.append({**fixed, **{k: _cell(row, fields, k, v, n) for k, v in values}})
     near = parts["with"]
-    return Rows(
+    return CatalogRows(
         fields.family.name,
         tuple(rows),
         {
-            k: Text(parts["derived"].text(k), (*row.path, "derived", k))
+            k: WrittenExpression(parts["derived"].text(k), (*row.path, "derived", k))
             for k in parts["derived"].data
         },
         {
@@ -307,7 +307,7 @@ def _row_block(top: Section, own: Fields, i: int, data: Mapping[str, Any]) -> Ro
     )
 
 
-def _cell(row: Section, fields: Fields, name: str, value: Any, n: int) -> Value:
+def _cell(row: Section, fields: CatalogFields, name: str, value: Any, n: int) -> Value:
     if isinstance(value, str):
         value = fields.family.aliases.get(name, {}).get(value, value)
     try:
@@ -316,7 +316,7 @@ def _cell(row: Section, fields: Fields, name: str, value: Any, n: int) -> Value:
         raise row.error("rows", str(error), n) from None
 
 
-def _select(top: Section, fields: Fields) -> Select | None:
+def _select(top: Section, fields: CatalogFields) -> Select | None:
     if "select" not in top:
         return None
     row = Section(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ckrules.arch import Gpu
 from ckrules.constraints.catalogs.fields import fields_of
-from ckrules.constraints.catalogs.model import CatalogData, Rows
+from ckrules.constraints.catalogs.model import CatalogData, CatalogRows
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Value, all_of, any_of, implies, isin, rel
 from ckrules.engine.expr.relation import Table
@@ -44,7 +44,7 @@ class RowKernels:
             (b, [self._row(b, r) for r in b.rows]) for b in data.rows if b.family == family.name
         ]
 
-    def _row(self, block: Rows, row: Mapping[str, Value]) -> Point:
+    def _row(self, block: CatalogRows, row: Mapping[str, Value]) -> Point:
         """A row with its derived fields, which are formulas over the row alone."""
         at = At(row)
         full = {**row, **{k: at.value(e) for k, e in self._formulas(block).items()}}
@@ -59,14 +59,14 @@ class RowKernels:
             raise self.data.fault(block.path, f"nothing says {', '.join(missing)} of these rows")
         return {k: v for k, v in full.items() if v is not None}
 
-    def _formulas(self, block: Rows) -> dict[str, Any]:
-        found = {}
+    def _formulas(self, block: CatalogRows) -> dict[str, Any]:
+        formulas = {}
         for field, text in block.derived.items():
             try:
-                found[field] = parse(text.text, self.words.names())
+                formulas[field] = parse(text.text, self.words.names())
             except CkrulesError as error:
                 raise self.data.fault(text.path, str(error)) from None
-        return found
+        return formulas
 
     def _purpose(self, row: Key, near: Mapping[str, Sequence[Value]]) -> tuple[str, object]:
         dims = row.get("ndim", next(iter(near.get("ndim", ())), None))
@@ -137,7 +137,7 @@ class RowKernels:
             if not isinstance(fields[k], BoolExpr)
         }
 
-    def _listed(self, block: Rows, rows: Sequence[Point]) -> BoolExpr:
+    def _listed(self, block: CatalogRows, rows: Sequence[Point]) -> BoolExpr:
         fields: Mapping[str, Any] = self.words.variables
         defaults = self.family.defaults(str(rows[0]["variant"]))
         full = [{**defaults, **r} for r in rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.constraints.tile_gemm.upstream import trait_is_listed
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
 from ckrules.engine.rules import RuleDef, rule
@@ -25,7 +25,7 @@ _GFX1201: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-def _wave32(c: Quantities) -> BoolExpr:
+def _wave32(c: ConvQuantities) -> BoolExpr:
     return c.wave_size == 32
 
 
@@ -47,7 +47,7 @@ trait_is_valid = rule(
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"streamk": "tree"}, {**_GFX1201, "variant": "bwd_weight", "streamk": "tree"}],
 )  # fmt: skip
-def streamk_is_wave64_bwd_weight(c: Quantities) -> BoolExpr:
+def streamk_is_wave64_bwd_weight(c: ConvQuantities) -> BoolExpr:
     """Stream-K is built for backward weight on wave64 GPUs only.
 
     Why: the C++ is narrower still: gfx908 has no stream-K.
@@ -65,7 +65,7 @@ def streamk_is_wave64_bwd_weight(c: Quantities) -> BoolExpr:
     source=f"{_RULES}: check_wmma_instance (k_per_xdl < 32 unless the dtype is \"float\")",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_k": 16}],
 )  # fmt: skip
-def wmma_k_is_32(c: Quantities) -> BoolExpr:
+def wmma_k_is_32(c: ConvQuantities) -> BoolExpr:
     """On wave32 GPUs the warp tile's K is at least 32.
 
     Why: the check exempts the dtype "float", but configurations are tagged "fp32", so only
@@ -86,7 +86,7 @@ def wmma_k_is_32(c: Quantities) -> BoolExpr:
     source=f"{_RULES}: check_wmma_instance (k_warp * k_per_xdl > k_per_block)",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "tile_k": 16}],
 )  # fmt: skip
-def wmma_waves_fit_k(c: Quantities) -> BoolExpr:
+def wmma_waves_fit_k(c: ConvQuantities) -> BoolExpr:
     """On wave32 GPUs the waves along K and the warp tile fit the block tile's K.
 
     Why: every wave along K needs a whole warp tile.
@@ -103,7 +103,7 @@ def wmma_waves_fit_k(c: Quantities) -> BoolExpr:
     source=f"{_RULES}: check_wmma_instance (m_per_xdl == 32)",
     accepts=[_GFX1201], rejects=[{**_GFX1201, "warp_tile_m": 32}],
 )  # fmt: skip
-def wmma_m_is_not_32(c: Quantities) -> BoolExpr:
+def wmma_m_is_not_32(c: ConvQuantities) -> BoolExpr:
     """On wave32 GPUs the warp tile's M is not 32.
 
     Why: gfx11 and gfx12 have no such WMMA; on gfx1250 the rule is stricter than the hardware.
@@ -120,7 +120,7 @@ def wmma_m_is_not_32(c: Quantities) -> BoolExpr:
     source=f"{_RULES}: UNSUPPORTED_VARIANT_PIPELINES",
     accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_weight", "pipeline": "compv5"}],
 )  # fmt: skip
-def no_compv5_in_backward(c: Quantities) -> BoolExpr:
+def no_compv5_in_backward(c: ConvQuantities) -> BoolExpr:
     """Backward kernels do not use compv5.
 
     Why: its transposed tiles did not compile when the rule was written.
@@ -138,7 +138,7 @@ def no_compv5_in_backward(c: Quantities) -> BoolExpr:
     source=f"{_RULES}: check_vectors",
     accepts=[{}, {"vector_a": 6}], rejects=[{"vector_a": 3}],
 )  # fmt: skip
-def vectors_are_even(c: Quantities) -> BoolExpr:
+def vectors_are_even(c: ConvQuantities) -> BoolExpr:
     """Every vector width is 1 or even.
 
     Why: meant are 1, 2, 4, 8 and 16; the test lets 6, 10 and 12 through.
@@ -155,7 +155,7 @@ def vectors_are_even(c: Quantities) -> BoolExpr:
     accepts=[{}, {"wave_m": 2, "wave_n": 1, "wave_k": 2}],
     rejects=[{"wave_m": 4, "wave_n": 4}, {"arch": "gfx90a", "wave_m": 1, "wave_n": 1}],
 )  # fmt: skip
-def wave_map_is_of_gpu(c: Quantities) -> BoolExpr:
+def wave_map_is_of_gpu(c: ConvQuantities) -> BoolExpr:
     """The waves along M, N and K are a wave map of the GPU in upstream's table.
 
     Why: unlike the dispatcher's filter (DISP002) this test sees the waves along K, and refuses
@@ -177,7 +177,7 @@ def wave_map_is_of_gpu(c: Quantities) -> BoolExpr:
     accepts=[{"pipeline": "compv6"}],
     rejects=[{"pipeline": "compv6", "tile_m": 16, "tile_k": 32, "vector_a": 8}],
 )  # fmt: skip
-def compv6_has_loads(c: Quantities) -> BoolExpr:
+def compv6_has_loads(c: ConvQuantities) -> BoolExpr:
     """In compv6 each thread issues at least one whole vector load of A and of B.
 
     Why: the scheduler divides by the number of loads. compv3 does so too (PIPE006) and is not
@@ -201,7 +201,7 @@ def compv6_has_loads(c: Quantities) -> BoolExpr:
     accepts=[{}, {"variant": "bwd_data", "tile_m": 256, "vector_a": 1}],
     rejects=[{"tile_m": 256, "vector_a": 1}],
 )  # fmt: skip
-def one_wave_covers_tile(c: Quantities) -> BoolExpr:
+def one_wave_covers_tile(c: ConvQuantities) -> BoolExpr:
     """One wave's vectors reach across the block tile: M of A (K in backward data) and N of B.
 
     Why: the reader of .conf files drops the others. For forward it looks at the wrong axis
@@ -225,7 +225,7 @@ def one_wave_covers_tile(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "tile_m": 16, "tile_k": 32, "pipeline": "mem"}],
 )  # fmt: skip
-def vectors_within_share(c: Quantities) -> BoolExpr:
+def vectors_within_share(c: ConvQuantities) -> BoolExpr:
     """In backward data a vector is no longer than the elements that a thread loads.
 
     Why: needed by compv3 and compv6 in every direction (PIPE006); other pipelines narrow the
@@ -247,7 +247,7 @@ def vectors_within_share(c: Quantities) -> BoolExpr:
     accepts=[{"scheduler": "interwave", "pipeline": "mem"}],
     rejects=[{"scheduler": "interwave", "pipeline": "wavelet"}],
 )  # fmt: skip
-def interwave_pipelines(c: Quantities) -> BoolExpr:
+def interwave_pipelines(c: ConvQuantities) -> BoolExpr:
     """Only basic_v1 and mem are read with interwave.
 
     Why: the C++ agrees (PIPE002).
@@ -266,7 +266,7 @@ def interwave_pipelines(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "bwd_weight", "streamk": "tree", "dtype": "fp32",
               "pipeline": "basic_async_v1"}],
 )  # fmt: skip
-def no_async_streamk_in_fp32(c: Quantities) -> BoolExpr:
+def no_async_streamk_in_fp32(c: ConvQuantities) -> BoolExpr:
     """Stream-K with basic_async_v1 is not read for fp32.
 
     Why: the reader drops it without a reason; the rule set `full` lists it.

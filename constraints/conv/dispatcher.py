@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.constraints.tile_gemm.upstream import trait_is_listed
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, lookup, rel
 from ckrules.engine.rules import rule
@@ -21,7 +21,7 @@ _GFX1201: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-def known_gpu(c: Quantities) -> BoolExpr:
+def known_gpu(c: ConvQuantities) -> BoolExpr:
     """The dispatcher has tables for the GPU; it checks nothing against tables it lacks."""
     return rel(c.facts["dispatcher_gpus"], c.arch)
 
@@ -35,7 +35,7 @@ def known_gpu(c: Quantities) -> BoolExpr:
     accepts=[{}, {"variant": "bwd_weight", "tile_k": 8}],
     rejects=[{"tile_k": 8}, {"variant": "bwd_weight", "tile_m": 8}],
 )  # fmt: skip
-def tile_is_aligned(c: Quantities) -> BoolExpr:
+def tile_is_aligned(c: ConvQuantities) -> BoolExpr:
     """The block tile has a multiple of 16 elements along the channels of the operator.
 
     Why: the filter asks for at least 16, and a multiple of 16, of N and K in forward and
@@ -59,7 +59,7 @@ def tile_is_aligned(c: Quantities) -> BoolExpr:
     accepts=[{}, {"wave_m": 1, "wave_n": 1, "wave_k": 2}, _GFX1201],
     rejects=[{"wave_m": 4, "wave_n": 2}, {"arch": "gfx1201"}],
 )  # fmt: skip
-def wave_map_is_listed(c: Quantities) -> BoolExpr:
+def wave_map_is_listed(c: ConvQuantities) -> BoolExpr:
     """The waves along M and N are a wave map of the GPU in the dispatcher's table.
 
     Why: the generator passes 1 for the waves along K, so the maps with one wave along K decide,
@@ -80,7 +80,7 @@ def wave_map_is_listed(c: Quantities) -> BoolExpr:
     rejects=[{"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 64},
              {**_GFX1201, "warp_tile_k": 32}],
 )  # fmt: skip
-def warp_tile_is_listed(c: Quantities) -> BoolExpr:
+def warp_tile_is_listed(c: ConvQuantities) -> BoolExpr:
     """The warp tile is in the dispatcher's row of the GPU and dtype.
 
     Why: a GPU and dtype without a row are accepted with a warning, so fp32 passes on RDNA; the
@@ -104,7 +104,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "bwd_data", "pipeline": "basic_v1"},
              {"variant": "bwd_weight", "pipeline": "compv6"}],
 )  # fmt: skip
-def backward_pipeline(c: Quantities) -> BoolExpr:
+def backward_pipeline(c: ConvQuantities) -> BoolExpr:
     """Backward kernels use compv3 or mem.
 
     Why: the filter keeps only these two, although since 2026.06 the C++ compiles the backward
@@ -134,7 +134,7 @@ trait_is_supported = rule(
     rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128},
              {"pipeline": "compv6", "tile_m": 256, "tile_n": 256}],
 )  # fmt: skip
-def staging_fits(c: Quantities) -> BoolExpr:
+def staging_fits(c: ConvQuantities) -> BoolExpr:
     """The A and B tiles together fit the bytes that the dispatcher allows the pipeline.
 
     Why: in June 2026 the limits are fixed: 32768 bytes for compv4 and compv6, 65536 for the
@@ -160,7 +160,7 @@ def staging_fits(c: Quantities) -> BoolExpr:
     accepts=[{}, {"tile_k": 16, "wave_k": 2}],
     rejects=[{"tile_m": 96}, {"tile_k": 8}],
 )  # fmt: skip
-def tile_is_covered(c: Quantities) -> BoolExpr:
+def tile_is_covered(c: ConvQuantities) -> BoolExpr:
     """Waves and warp tiles cover the block tile exactly along M, N and K.
 
     Why: as in the C++, and along K as well, there with one wave.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
@@ -19,7 +19,7 @@ from ckrules.engine.rules import rule
     rejects=[{"variant": "bwd_weight", "vector_c": 16},
              {"variant": "bwd_weight", "two_stage": True, "vector_c": 8}],
 )  # fmt: skip
-def atomics_have_width(c: Quantities) -> BoolExpr:
+def atomics_have_width(c: ConvQuantities) -> BoolExpr:
     """Backward kernels store at a width that atomic additions have.
 
     Why: they always contain the split-K path, which adds atomically: 1, 2 or 4 floats, or 2, 4

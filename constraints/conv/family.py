@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, SYNONYMS, UPSTREAM_LAYOUT
 from ckrules.constraints.tile_gemm import TOPICS
-from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
+from ckrules.constraints.tile_gemm.tile_gemm_family import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ is the number of blocks. Upstream's own choice (`block_per_cu` = 0) is not asked
 
 from __future__ import annotations
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, lookup
 from ckrules.engine.rules import rule
 
@@ -27,7 +27,7 @@ _SOURCE = (
     accepts=[{"block_per_cu": 8, "tile_m": 64, "tile_n": 64}],
     rejects=[{"block_per_cu": 9, "tile_m": 64, "tile_n": 64, "tile_k": 16}],
 )  # fmt: skip
-def bound_is_kept(c: Quantities) -> BoolExpr:
+def bound_is_kept(c: ConvQuantities) -> BoolExpr:
     """A SIMD holds as many waves as the launch bound asks for.
 
     Why: the compiler drops a bound that the GPU cannot meet, with a warning; the kernel is built
@@ -38,7 +38,7 @@ def bound_is_kept(c: Quantities) -> BoolExpr:
     return _kept(c)
 
 
-def _kept(c: Quantities) -> BoolExpr:
+def _kept(c: ConvQuantities) -> BoolExpr:
     most: IntExpr = lookup(c.facts["simd_waves"], c.arch)
     return (most == 0) | (c.launch_blocks <= most)
 
@@ -53,7 +53,7 @@ def _kept(c: Quantities) -> BoolExpr:
     accepts=[{"block_per_cu": 4}, {"block_per_cu": 2, "tile_m": 256, "tile_n": 256}],
     rejects=[{"block_per_cu": 4, "tile_m": 256, "tile_n": 256}],
 )  # fmt: skip
-def accumulators_fit_the_bound(c: Quantities) -> BoolExpr:
+def accumulators_fit_the_bound(c: ConvQuantities) -> BoolExpr:
     """A lane's share of the fp32 sums fits in the registers that the launch bound leaves.
 
     Why: for so many waves on a SIMD the compiler gives each lane its part of the register file,
@@ -74,7 +74,7 @@ def accumulators_fit_the_bound(c: Quantities) -> BoolExpr:
     accepts=[{"block_per_cu": 2}],
     rejects=[{"block_per_cu": 3}],
 )  # fmt: skip
-def bound_fits_lds(c: Quantities) -> BoolExpr:
+def bound_fits_lds(c: ConvQuantities) -> BoolExpr:
     """The LDS of a compute unit holds as many blocks as the launch bound means.
 
     Why: the compiler keeps registers free for waves that LDS leaves no room for. It compiles and

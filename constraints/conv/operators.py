@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
@@ -19,7 +19,7 @@ _KERNELS = "ops/grouped_convolution/kernel/grouped_convolution_{forward,backward
     accepts=[{}, {"ndim": 3, "layout": "ndhwgc"}],
     rejects=[{"ndim": 3, "layout": "nwgc"}, {"ndim": 2, "layout": "ndhwgc"}],
 )  # fmt: skip
-def layout_matches_ndim(c: Quantities) -> BoolExpr:
+def layout_matches_ndim(c: ConvQuantities) -> BoolExpr:
     """The layout is the channels-last layout of the number of spatial dimensions.
 
     Why: the kernel's arguments can only be built for (NWGC, GKXC, NWGK), (NHWGC, GKYXC, NHWGK)
@@ -45,7 +45,7 @@ def layout_matches_ndim(c: Quantities) -> BoolExpr:
             "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: GroupedConvTraits::FixedGemmParams"],
     accepts=[{}], rejects=[{"pad_k": False}, {"pad_m": False, "pad_n": False}],
 )  # fmt: skip
-def all_padded(c: Quantities) -> BoolExpr:
+def all_padded(c: ConvQuantities) -> BoolExpr:
     """All three GEMM dimensions are padded.
 
     Why: convolution kernels fix kPadM, kPadN and kPadK to true; sizes of a problem then never
@@ -66,7 +66,7 @@ def all_padded(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_weight", "num_groups_to_merge": 8}],
     rejects=[{"num_groups_to_merge": 3}, {"variant": "bwd_weight", "num_groups_to_merge": 128}],
 )  # fmt: skip
-def mergeable_groups(c: Quantities) -> BoolExpr:
+def mergeable_groups(c: ConvQuantities) -> BoolExpr:
     """The number of merged groups is 1, 2, 4, 8, 16, 32 or 64.
 
     Why: the transformation to a GEMM is written for these numbers only.
@@ -85,7 +85,7 @@ def mergeable_groups(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "num_groups_to_merge": 8}],
 )  # fmt: skip
-def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
+def no_merge_in_bwd_data(c: ConvQuantities) -> BoolExpr:
     """Backward data merges no groups.
 
     Why: neither the transformation nor the grid looks at the number, so the configuration is a
@@ -106,7 +106,7 @@ def no_merge_in_bwd_data(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "bwd_weight", "ndim": 1, "layout": "nwgc"},
              {"variant": "bwd_weight", "ndim": 1, "layout": "nwgc", "num_groups_to_merge": 8}],
 )  # fmt: skip
-def bwd_weight_has_rows(c: Quantities) -> BoolExpr:
+def bwd_weight_has_rows(c: ConvQuantities) -> BoolExpr:
     """Backward weight has two or three dimensions.
 
     Why: with one, the matrix of the output gradient is described with rows and columns swapped.
@@ -126,7 +126,7 @@ def bwd_weight_has_rows(c: Quantities) -> BoolExpr:
             "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: MakeADescriptor_M_K with NumGroupsToMerge (run)"],
     accepts=[{}], rejects=[{"num_groups_to_merge": 8}],
 )  # fmt: skip
-def no_merge_in_forward(c: Quantities) -> BoolExpr:
+def no_merge_in_forward(c: ConvQuantities) -> BoolExpr:
     """Forward of 2025.11 merges no groups.
 
     Why: the matrices are described for merged groups, while grid, sizes and group offsets stay
@@ -147,7 +147,7 @@ def no_merge_in_forward(c: Quantities) -> BoolExpr:
     accepts=[{"num_groups_to_merge": 8, "vector_b": 1}],
     rejects=[{"num_groups_to_merge": 8, "vector_b": 8}],
 )  # fmt: skip
-def merged_forward_loads_single_weights(c: Quantities) -> BoolExpr:
+def merged_forward_loads_single_weights(c: ConvQuantities) -> BoolExpr:
     """A forward kernel that merges groups loads the weight one element at a time.
 
     Why: it accepts only problems with one input channel per group and asks that vector_b
@@ -167,7 +167,7 @@ def merged_forward_loads_single_weights(c: Quantities) -> BoolExpr:
     accepts=[{"num_groups_to_merge": 8, "vector_a": 4}],
     rejects=[{"num_groups_to_merge": 2, "vector_a": 8}],
 )  # fmt: skip
-def merged_groups_hold_vectors(c: Quantities) -> BoolExpr:
+def merged_groups_hold_vectors(c: ConvQuantities) -> BoolExpr:
     """The merged groups of a forward kernel are a multiple of the input vector.
 
     Why: with one channel per group the vector of A runs along the groups, and nothing tests
@@ -189,7 +189,7 @@ def merged_groups_hold_vectors(c: Quantities) -> BoolExpr:
     rejects=[{"explicit_gemm": True, "num_groups_to_merge": 2},
              {"explicit_gemm": True, "variant": "bwd_data"}],
 )  # fmt: skip
-def explicit_gemm_is_plain(c: Quantities) -> BoolExpr:
+def explicit_gemm_is_plain(c: ConvQuantities) -> BoolExpr:
     """An explicit GEMM merges no groups and is not used in backward data.
 
     Why: the kernels assert both.
@@ -205,7 +205,7 @@ def explicit_gemm_is_plain(c: Quantities) -> BoolExpr:
     source="grouped_convolution_utils.hpp: GroupedConvTraits has no ExplicitGemm parameter in these headers",
     accepts=[{}], rejects=[{"explicit_gemm": True}],
 )  # fmt: skip
-def no_explicit_gemm(c: Quantities) -> BoolExpr:
+def no_explicit_gemm(c: ConvQuantities) -> BoolExpr:
     """explicit_gemm is off.
 
     Why: these headers have no explicit GEMM.
@@ -222,7 +222,7 @@ def no_explicit_gemm(c: Quantities) -> BoolExpr:
     source="grouped_convolution_backward_data_kernel.hpp: does not compile with an fp32 output type (seen with clang 19)",
     accepts=[{"variant": "bwd_data"}], rejects=[{"variant": "bwd_data", "two_stage": True}],
 )  # fmt: skip
-def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
+def bwd_data_stores_own_type(c: ConvQuantities) -> BoolExpr:
     """Backward data of 16-bit types stores its own type, not an fp32 workspace.
 
     Why: the kernel does not compile with another output type. With fp32 the workspace has the
@@ -243,7 +243,7 @@ def bwd_data_stores_own_type(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "bwd_data", "specialization": "filter1x1_stride1_pad0"},
              {"variant": "bwd_weight", "specialization": "filter3x3"}],
 )  # fmt: skip
-def backward_is_not_specialised(c: Quantities) -> BoolExpr:
+def backward_is_not_specialised(c: ConvQuantities) -> BoolExpr:
     """The backward directions have the specialization default.
 
     Why: the kernels compile for the device, but their argument check on the host does not: for
@@ -263,7 +263,7 @@ def backward_is_not_specialised(c: Quantities) -> BoolExpr:
     accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
     rejects=[{"explicit_gemm": True, "specialization": "default"}],
 )  # fmt: skip
-def explicit_gemm_needs_1x1(c: Quantities) -> BoolExpr:
+def explicit_gemm_needs_1x1(c: ConvQuantities) -> BoolExpr:
     """An explicit GEMM is specialised for 1x1 filters with stride 1 and no padding.
 
     Why: any other kernel compiles and then accepts no problem.
@@ -281,7 +281,7 @@ def explicit_gemm_needs_1x1(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_weight", "two_stage": True}],
     rejects=[{"variant": "forward", "two_stage": True}],
 )  # fmt: skip
-def two_stage_is_bwd_weight(c: Quantities) -> BoolExpr:
+def two_stage_is_bwd_weight(c: ConvQuantities) -> BoolExpr:
     """Only backward weight runs in two stages.
 
     Why: the fp32 workspace and the converting second kernel exist for it alone; the other
@@ -300,7 +300,7 @@ def two_stage_is_bwd_weight(c: Quantities) -> BoolExpr:
     accepts=[{"split_image": True}],
     rejects=[{"variant": "bwd_weight", "split_image": True}],
 )  # fmt: skip
-def split_image_is_forward(c: Quantities) -> BoolExpr:
+def split_image_is_forward(c: ConvQuantities) -> BoolExpr:
     """Splitting the image has an effect in forward only.
 
     Why: the backward kernels carry the flag in their name and do nothing with it, so the
@@ -325,7 +325,7 @@ def split_image_is_forward(c: Quantities) -> BoolExpr:
     rejects=[{"specialization": "filter3x3", "vector_a": 8, "vector_b": 8},
              {"specialization": "filter3x3", "variant": "bwd_data", "vector_b": 1, "vector_c": 8}],
 )  # fmt: skip
-def filter3x3_moves_single_channels(c: Quantities) -> BoolExpr:
+def filter3x3_moves_single_channels(c: ConvQuantities) -> BoolExpr:
     """A kernel for 3x3 filters moves tensors with C channels one element at a time.
 
     Why: the specialization accepts only one channel per group, and vectors along C must divide

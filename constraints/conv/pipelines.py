@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import rule
@@ -43,7 +43,7 @@ USABLE = {
             f"{_KERNELS}: RunGemm"],
     accepts=[{}], rejects=[{"pipeline": "basic_v2"}],
 )  # fmt: skip
-def pipeline_is_usable(c: Quantities) -> BoolExpr:
+def pipeline_is_usable(c: ConvQuantities) -> BoolExpr:
     """The direction's kernel compiles with the pipeline.
 
     Why: the kernel calls the pipeline with the windows and buffers of its direction, and not
@@ -63,7 +63,7 @@ def pipeline_is_usable(c: Quantities) -> BoolExpr:
     accepts=[{"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True}],
     rejects=[{"pipeline": "comp_async", "double_smem_buffer": True}],
 )  # fmt: skip
-def async_needs_wide_direct_loads(c: Quantities) -> BoolExpr:
+def async_needs_wide_direct_loads(c: ConvQuantities) -> BoolExpr:
     """Asynchronous pipelines run on GPUs with wide loads from global memory to LDS.
 
     Why: elsewhere the kernel's body is empty and its argument check refuses every problem.
@@ -73,7 +73,7 @@ def async_needs_wide_direct_loads(c: Quantities) -> BoolExpr:
     return c.has("async_pipelines")
 
 
-def _two_halves(c: Quantities) -> BoolExpr:
+def _two_halves(c: ConvQuantities) -> BoolExpr:
     """The waves that PIPE008 asks of compv5, in the direction that PIPE014 leaves."""
     waves = all_of(c.wave_m == 1, c.wave_n == 1, c.wave_k == 2, c.num_wave_groups == 2)
     return waves & c.forward
@@ -88,7 +88,7 @@ def _two_halves(c: Quantities) -> BoolExpr:
     rejects=[{"pipeline": "compv5", "wave_m": 1, "wave_n": 1, "wave_k": 2, "num_wave_groups": 2,
               "epilogue": "default"}],
 )  # fmt: skip
-def compv5_is_for_gemm(c: Quantities) -> BoolExpr:
+def compv5_is_for_gemm(c: ConvQuantities) -> BoolExpr:
     """Convolutions do not use compv5.
 
     Why: wave 0 has the result and wave 1 a tile of zeros. Kernels of plain GEMMs store in wave 0
@@ -109,7 +109,7 @@ def compv5_is_for_gemm(c: Quantities) -> BoolExpr:
     accepts=[{"arch": "gfx950", "pipeline": "basic_async_v1"}],
     rejects=[{"arch": "gfx950", "pipeline": "basic_async_v1", "num_groups_to_merge": 4}],
 )  # fmt: skip
-def basic_async_wants_k_contiguous(c: Quantities) -> BoolExpr:
+def basic_async_wants_k_contiguous(c: ConvQuantities) -> BoolExpr:
     """basic_async_v1 reads both operands with K contiguous, so no groups are merged.
 
     Why: its windows are always M x K and N x K; merging makes A contiguous along M.
@@ -127,7 +127,7 @@ def basic_async_wants_k_contiguous(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "double_smem_buffer": True}],
 )  # fmt: skip
-def backward_data_has_one_buffer(c: Quantities) -> BoolExpr:
+def backward_data_has_one_buffer(c: ConvQuantities) -> BoolExpr:
     """Backward data has double_smem_buffer off.
 
     Why: the path with two LDS buffers of this kernel does not compile. basic_v1 ignores the

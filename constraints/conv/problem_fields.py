@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv import vocabulary as conv
 from ckrules.constraints.conv.problem import AXES, Convolution
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import (
     BoolExpr,
     Expr,
@@ -226,7 +226,7 @@ def _product(parts: Sequence[IntExpr]) -> IntExpr:
     return first * second * third
 
 
-class ConvProblem(Quantities, Sizes):
+class ConvProblem(ConvQuantities, Sizes):
     """A grouped-convolution configuration and a problem."""
 
     @quantity

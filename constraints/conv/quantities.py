@@ -20,7 +20,7 @@ from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, ceil_div, ite, look
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
-class Fields(TileGemm):
+class ConvFields(TileGemm):
     """The fields that only convolution has, typed for rule functions."""
 
     variant: EnumExpr
@@ -36,7 +36,7 @@ class Fields(TileGemm):
     block_per_cu: IntExpr
 
 
-class Quantities(Fields):
+class ConvQuantities(ConvFields):
     """Fields, facts and quantities of a grouped-convolution kernel."""
 
     @property

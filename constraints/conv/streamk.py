@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/grouped_convolution/kernel/grouped_convolution_backward_weight_kernel.hpp"
 
 
-def _on(c: Quantities) -> BoolExpr:
+def _on(c: ConvQuantities) -> BoolExpr:
     return c.streamk != "off"
 
 
@@ -21,7 +21,7 @@ def _on(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"streamk": "tree"}],
 )  # fmt: skip
-def streamk_is_bwd_weight(c: Quantities) -> BoolExpr:
+def streamk_is_bwd_weight(c: ConvQuantities) -> BoolExpr:
     """Only backward weight has stream-K.
 
     Why: the other kernels do not accept the stream-K partitioner.
@@ -37,7 +37,7 @@ def streamk_is_bwd_weight(c: Quantities) -> BoolExpr:
     source=f"{_KERNEL}: no stream-K partitioner in these headers",
     accepts=[{}], rejects=[{"variant": "bwd_weight", "streamk": "linear"}],
 )  # fmt: skip
-def streamk_is_off(c: Quantities) -> BoolExpr:
+def streamk_is_off(c: ConvQuantities) -> BoolExpr:
     """Stream-K is off.
 
     Why: convolution kernels of these headers have no stream-K.
@@ -57,7 +57,7 @@ def streamk_is_off(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "bwd_weight", "arch": "gfx1201", "streamk": "linear"},
              {"variant": "bwd_weight", "arch": "gfx908", "streamk": "tree"}],
 )  # fmt: skip
-def streamk_is_coherent(c: Quantities) -> BoolExpr:
+def streamk_is_coherent(c: ConvQuantities) -> BoolExpr:
     """Stream-K runs on GPUs for which its partial sums are coherent.
 
     Why: gfx90a, gfx942 and gfx950 have the memory operations; for others the header asserts or
@@ -76,7 +76,7 @@ def streamk_is_coherent(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_weight", "streamk": "tree", "streamk_persistent": True}],
     rejects=[{"streamk_persistent": True}],
 )  # fmt: skip
-def persistent_is_streamk(c: Quantities) -> BoolExpr:
+def persistent_is_streamk(c: ConvQuantities) -> BoolExpr:
     """A persistent grid belongs to stream-K.
 
     Why: without stream-K the flag has no effect and upstream's names cannot say it.
@@ -94,7 +94,7 @@ def persistent_is_streamk(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "bwd_weight", "streamk": "tree"}],
     rejects=[{"variant": "bwd_weight", "streamk": "tree", "pipeline": "wavelet"}],
 )  # fmt: skip
-def streamk_has_no_loading_waves(c: Quantities) -> BoolExpr:
+def streamk_has_no_loading_waves(c: ConvQuantities) -> BoolExpr:
     """Stream-K is not used with wavelet.
 
     Why: wavelet's loading waves have no sums. Elsewhere they are kept out of the epilogue, but

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.conv.alike import ALIKE
-from ckrules.constraints.conv.quantities import Quantities
+from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.constraints.conv.words import LAYOUTS
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
@@ -109,9 +109,9 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     }
 
 
-def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ConvQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-    words = Quantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
+    words = ConvQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
     words.alike = claims(ALIKE, words, ck)
     return words

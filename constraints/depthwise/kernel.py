@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.depthwise.vocabulary import Depthwise
+from ckrules.constraints.depthwise.vocabulary import DepthwiseQuantities
 from ckrules.engine.expr import BoolExpr, ceil_div, is_pow2, minimum
 from ckrules.engine.rules import rule
 
@@ -20,7 +20,7 @@ _ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise 
     source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float",
     accepts=[{}, {"dtype": "fp32", "in_vec": 4, "out_vec": 4}], rejects=[{"dtype": "bf16"}],
 )  # fmt: skip
-def depthwise_types(c: Depthwise) -> BoolExpr:
+def depthwise_types(c: DepthwiseQuantities) -> BoolExpr:
     """Depthwise kernels exist for fp16 and fp32.
 
     Why: the inner product is written for these types only.
@@ -36,7 +36,7 @@ def depthwise_types(c: Depthwise) -> BoolExpr:
     source=f"{_TRAITS} static_assert NDimSpatial == 2",
     accepts=[{}], rejects=[{"ndim": 3}],
 )  # fmt: skip
-def two_dimensional(c: Depthwise) -> BoolExpr:
+def two_dimensional(c: DepthwiseQuantities) -> BoolExpr:
     """Depthwise kernels are two-dimensional.
 
     Why: the arguments assert it.
@@ -53,7 +53,7 @@ def two_dimensional(c: Depthwise) -> BoolExpr:
     source=f"{_TRAITS} static_assert on the sub-tiles of a tile",
     accepts=[{}], rejects=[{"sub_h": 1, "sub_w": 1}],
 )  # fmt: skip
-def subtiles_fit_block(c: Depthwise) -> BoolExpr:
+def subtiles_fit_block(c: DepthwiseQuantities) -> BoolExpr:
     """A tile has no more sub-tiles than the block has threads.
 
     Why: each thread computes one sub-tile.
@@ -69,7 +69,7 @@ def subtiles_fit_block(c: Depthwise) -> BoolExpr:
     source=f"{_TRAITS} static_assert on FilterH and FilterW",
     accepts=[{"filter": 5, "pad_h": 2, "pad_w": 2}], rejects=[{"filter": 4}],
 )  # fmt: skip
-def odd_filter(c: Depthwise) -> BoolExpr:
+def odd_filter(c: DepthwiseQuantities) -> BoolExpr:
     """The filter's side is odd.
 
     Why: asserted, as are equal sides and no dilation.
@@ -86,7 +86,7 @@ def odd_filter(c: Depthwise) -> BoolExpr:
     source=f"{_TRAITS} static_assert SubTileH <= TileH, SubTileW <= TileW",
     accepts=[{}], rejects=[{"sub_h": 32}],
 )  # fmt: skip
-def subtile_within_tile(c: Depthwise) -> BoolExpr:
+def subtile_within_tile(c: DepthwiseQuantities) -> BoolExpr:
     """A sub-tile is not larger than the tile.
 
     Why: asserted.
@@ -103,7 +103,7 @@ def subtile_within_tile(c: Depthwise) -> BoolExpr:
     source=f"{_TRAITS} static_assert on InVec and OutVec",
     accepts=[{}], rejects=[{"in_vec": 3}],
 )  # fmt: skip
-def vectors_are_powers(c: Depthwise) -> BoolExpr:
+def vectors_are_powers(c: DepthwiseQuantities) -> BoolExpr:
     """in_vec and out_vec are powers of two.
 
     Why: asserted.
@@ -119,7 +119,7 @@ def vectors_are_powers(c: Depthwise) -> BoolExpr:
     source=f"{_PIPELINE}: ext_vector_t<In, PadW>",
     accepts=[{}], rejects=[{"pad_w": 0}],
 )  # fmt: skip
-def columns_are_padded(c: Depthwise) -> BoolExpr:
+def columns_are_padded(c: DepthwiseQuantities) -> BoolExpr:
     """pad_w is at least 1.
 
     Why: the zeros beside a row are written as a vector of pad_w elements, and there is no
@@ -138,7 +138,7 @@ def columns_are_padded(c: Depthwise) -> BoolExpr:
     source=f"{_PIPELINE}: stores SubTileW / min(OutVec, 4) vectors",
     accepts=[{}], rejects=[{"sub_w": 7, "tile_w": 14, "sub_h": 2}],
 )  # fmt: skip
-def stores_cover_subtile(c: Depthwise) -> BoolExpr:
+def stores_cover_subtile(c: DepthwiseQuantities) -> BoolExpr:
     """A sub-tile's columns are a multiple of the store width.
 
     Why: the number of stores is a truncating division, so the last columns are never written.
@@ -154,7 +154,7 @@ def stores_cover_subtile(c: Depthwise) -> BoolExpr:
     source=f"{_PIPELINE}: static_for from 0 to FilterH - StrideH",
     accepts=[{}], rejects=[{"filter": 1, "stride_h": 2, "stride_w": 2}],
 )  # fmt: skip
-def filter_reaches_stride(c: Depthwise) -> BoolExpr:
+def filter_reaches_stride(c: DepthwiseQuantities) -> BoolExpr:
     """The filter is at least as high as the stride.
 
     Why: the pipeline keeps the rows that consecutive filter positions share, and their number is
@@ -173,7 +173,7 @@ def filter_reaches_stride(c: Depthwise) -> BoolExpr:
     accepts=[{}, {"stride_w": 2, "stride_h": 2}],
     rejects=[{"stride_w": 3}, {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}],
 )  # fmt: skip
-def columns_come_in_pairs(c: Depthwise) -> BoolExpr:
+def columns_come_in_pairs(c: DepthwiseQuantities) -> BoolExpr:
     """stride_w is even, or it is 1 and a sub-tile has at least two columns.
 
     Why: input is read in pairs, and other strides read the wrong pair.
@@ -189,7 +189,7 @@ def columns_come_in_pairs(c: Depthwise) -> BoolExpr:
     source="ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: BlockSize() halves the launch on wave32, the pipeline does not",
     accepts=[{}], rejects=[{"arch": "gfx1201"}],
 )  # fmt: skip
-def waves_have_64_lanes(c: Depthwise) -> BoolExpr:
+def waves_have_64_lanes(c: DepthwiseQuantities) -> BoolExpr:
     """Depthwise kernels run on wave64.
 
     Why: on wave32 half as many threads are launched as the pipeline counts on.
@@ -207,7 +207,7 @@ def waves_have_64_lanes(c: Depthwise) -> BoolExpr:
     source=f"{_ARGS}: NBatch % TilePerWave",
     accepts=[{}], rejects=[{"nbatch": 1}],
 )  # fmt: skip
-def batch_fills_block(c: Depthwise) -> BoolExpr:
+def batch_fills_block(c: DepthwiseQuantities) -> BoolExpr:
     """nbatch is a multiple of the tiles that a block computes at once.
 
     Why: otherwise the kernel accepts no problem.
@@ -224,7 +224,7 @@ def batch_fills_block(c: Depthwise) -> BoolExpr:
     source=f"{_ARGS}: SubTileW * StrideW % min(InVec, 4)",
     accepts=[{}], rejects=[{"sub_w": 2, "tile_w": 8}],
 )  # fmt: skip
-def subtile_holds_input_vectors(c: Depthwise) -> BoolExpr:
+def subtile_holds_input_vectors(c: DepthwiseQuantities) -> BoolExpr:
     """A sub-tile's input columns are a multiple of the load width.
 
     Why: otherwise the kernel accepts no problem.
@@ -242,7 +242,7 @@ def subtile_holds_input_vectors(c: Depthwise) -> BoolExpr:
     source=f"{_ARGS}: ceil(LdsTileW / InVec) <= BlockSize",
     accepts=[{}], rejects=[{"tile_w": 64, "in_vec": 1, "sub_w": 16}],
 )  # fmt: skip
-def row_fits_block(c: Depthwise) -> BoolExpr:
+def row_fits_block(c: DepthwiseQuantities) -> BoolExpr:
     """The block loads a row of the input tile with one vector per thread at most.
 
     Why: otherwise the kernel accepts no problem.
@@ -263,7 +263,7 @@ def row_fits_block(c: Depthwise) -> BoolExpr:
     accepts=[{}],
     rejects=[{"tile_h": 32, "tile_w": 64, "stride_h": 4, "stride_w": 4, "sub_h": 16, "sub_w": 16}],
 )  # fmt: skip
-def depthwise_lds_fits(c: Depthwise) -> BoolExpr:
+def depthwise_lds_fits(c: DepthwiseQuantities) -> BoolExpr:
     """The input tiles of a block fit 65536 bytes of LDS.
 
     Why: the argument check compares with the host's constant, also on GPUs with more.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ckrules.constraints.conv import problem_fields
 from ckrules.constraints.conv.problem_fields import Sizes
 from ckrules.constraints.depthwise import vocabulary as depthwise
-from ckrules.constraints.depthwise.vocabulary import Depthwise
+from ckrules.constraints.depthwise.vocabulary import DepthwiseQuantities
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
 
 
-class DepthwiseProblem(Depthwise, Sizes):
+class DepthwiseProblem(DepthwiseQuantities, Sizes):
     """A depthwise configuration and a problem."""
 
 

@@ -47,7 +47,7 @@ COSTS: Mapping[str, int] = {
 }  # fmt: skip
 
 
-class Depthwise(Vocabulary):
+class DepthwiseQuantities(Vocabulary):
     """The fields of a depthwise kernel, its facts and derived quantities."""
 
     variant: EnumExpr
@@ -197,7 +197,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
     ]
 
 
-def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Depthwise:
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> DepthwiseQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     facts = {
         "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
@@ -205,6 +205,6 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Depthwise:
             "element_bytes", ("dtype",), {d: DTYPES[d] // 8 for d in KERNEL_DTYPES}
         ),
     }
-    words = Depthwise(fields([g.name for g in gpus]), facts, ck)
+    words = DepthwiseQuantities(fields([g.name for g in gpus]), facts, ck)
     words.baseline, words.costs = BASELINE, COSTS
     return words

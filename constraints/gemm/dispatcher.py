@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.gemm.tile_engine import (
     NOT_WHOLE,
     NOT_WHOLE_ROWS,
@@ -52,11 +52,11 @@ PIPELINES = ("mem", "compv3", "compv4", "compv5", "preshufflev2")
 STAGED = 32768
 
 
-def _weights(c: Quantities) -> BoolExpr:
+def _weights(c: GemmQuantities) -> BoolExpr:
     return c.variant == "preshuffle"
 
 
-def _staged(c: Quantities) -> IntExpr:
+def _staged(c: GemmQuantities) -> IntExpr:
     """Bytes of A and B; fp32 is counted as fp16, which the dispatcher's map of types lacks."""
     size: IntExpr = ite(c.dtype == "fp32", 2, c.element_bytes)
     return (c.tile_m + c.tile_n) * c.tile_k * size
@@ -71,7 +71,7 @@ def _staged(c: Quantities) -> IntExpr:
     accepts=[_SMALL, {**_SMALL, "dtype": "int8", "dtype_c": "int8"}],
     rejects=[{**_SMALL, "dtype": "fp8_bf8"}, {**_SMALL, "dtype": "int8", "dtype_acc": "int32"}],
 )  # fmt: skip
-def purpose_is_generated(c: Quantities) -> BoolExpr:
+def purpose_is_generated(c: GemmQuantities) -> BoolExpr:
     """The dispatcher makes kernels of six types, whose C follows and whose sums are fp32.
 
     Why: the code that it writes names float as the type of sums for all, also for int8, which
@@ -94,7 +94,7 @@ def purpose_is_generated(c: Quantities) -> BoolExpr:
              {**_SMALL, "variant": "grouped"},
              {**_SMALL, "variant": "stream_k", "streamk": "atomic"}],
 )  # fmt: skip
-def variant_is_generated(c: Quantities) -> BoolExpr:
+def variant_is_generated(c: GemmQuantities) -> BoolExpr:
     """The dispatcher of June 2026 makes plain kernels, those of pre-shuffled weights and those of D.
 
     Why: its enumeration has no others. A later generator added batched, grouped and stream_k.
@@ -121,7 +121,7 @@ def variant_is_generated(c: Quantities) -> BoolExpr:
              {**_SMALL, "streamk": "atomic"}, {**_SMALL, "elementwise_op": "add"},
              {**_SMALL, "layout": "rcrr"}],
 )  # fmt: skip
-def features_are_generated(c: Quantities) -> BoolExpr:
+def features_are_generated(c: GemmQuantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline, and what has no option is fixed.
 
     Why: the generated code says so for every kernel.
@@ -152,7 +152,7 @@ def features_are_generated(c: Quantities) -> BoolExpr:
     source=f"{_FILTER}: OPERATOR_TILE_CONSTRAINTS", accepts=[_SMALL, _WEIGHTS],
     rejects=[{"tile_m": 8}, {**_WEIGHTS, "tile_m": 48}],
 )  # fmt: skip
-def gemm_tile_is_aligned(c: Quantities) -> BoolExpr:
+def gemm_tile_is_aligned(c: GemmQuantities) -> BoolExpr:
     """Tiles are multiples of 16, 16 and 8; with pre-shuffled weights of 32, 32 and 16, from 64x64x32.
 
     Why: minima and alignments stand in a table by operator. The C++ has none; production kernels
@@ -177,7 +177,7 @@ def gemm_tile_is_aligned(c: Quantities) -> BoolExpr:
     source=f"{_FILTER}: _validate_warp_config; arch_specs.json warp_configs",
     accepts=[_SMALL], rejects=[{**_SMALL, "wave_m": 4}],
 )  # fmt: skip
-def gemm_waves_are_listed(c: Quantities) -> BoolExpr:
+def gemm_waves_are_listed(c: GemmQuantities) -> BoolExpr:
     """The waves are a map of the GPU's table; a GPU without one passes.
 
     Why: the C++ takes any number of waves that a block can launch.
@@ -196,7 +196,7 @@ def gemm_waves_are_listed(c: Quantities) -> BoolExpr:
     rejects=[{**_SMALL, "warp_tile_k": 4},
              {**_WEIGHTS, "warp_tile_m": 4, "warp_tile_n": 64}],
 )  # fmt: skip
-def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
+def gemm_warp_tile_is_listed(c: GemmQuantities) -> BoolExpr:
     """The warp tile is in the table, or the table has no row for GPU and type.
 
     Why: rows are by the types of A, B and sums; fp32 is looked up as fp16. With pre-shuffled weights
@@ -222,7 +222,7 @@ def gemm_warp_tile_is_listed(c: Quantities) -> BoolExpr:
     source=[f"{_CODEGEN}: _get_configs_for_variant", "dispatcher/codegen/arch_specs.json: unsupported_traits"],
     accepts=[_SMALL, _WEIGHTS], rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "scheduler": "intrawave"}],
 )  # fmt: skip
-def gemm_trait_is_taken(c: Quantities) -> BoolExpr:
+def gemm_trait_is_taken(c: GemmQuantities) -> BoolExpr:
     """The computing pipelines are not combined with interwave, and weights have one combination.
 
     Why: the combinations stand in a list; other words pass.
@@ -240,7 +240,7 @@ def gemm_trait_is_taken(c: Quantities) -> BoolExpr:
     source=f"{_CODEGEN}: _get_tile_configs, _is_tile_arch_valid; arch_filter.py: LDS_CAPACITY_LIMITS",
     accepts=[_SMALL], rejects=[{"tile_m": 256}],
 )  # fmt: skip
-def gemm_staging_fits(c: Quantities) -> BoolExpr:
+def gemm_staging_fits(c: GemmQuantities) -> BoolExpr:
     """A and B of a tile take 32768 bytes at most.
 
     Why: every tile is asked for as compv4 first, which has two buffers in 64 KB; with pre-shuffled

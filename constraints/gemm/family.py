@@ -14,7 +14,7 @@ from ckrules.constraints.gemm.words import (
     VARIANTS,
 )
 from ckrules.constraints.tile_gemm import TOPICS
-from ckrules.constraints.tile_gemm.pictured import TileGemmFamily
+from ckrules.constraints.tile_gemm.tile_gemm_family import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:

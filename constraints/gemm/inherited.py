@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import RuleDef
 
@@ -22,25 +22,25 @@ MET_LATER = ("EPI001",)
 PATTERNS = ("VEC002", "VEC003", "VEC004", "VEC005", "VEC007", "VEC009", "WAVE004")
 
 
-def _shuffled(c: Quantities) -> BoolExpr:
+def _shuffled(c: GemmQuantities) -> BoolExpr:
     return c.shuffled_b
 
 
-def _registers(c: Quantities) -> BoolExpr:
+def _registers(c: GemmQuantities) -> BoolExpr:
     return c.permute_n
 
 
-def _ungrouped(c: Quantities) -> BoolExpr:
+def _ungrouped(c: GemmQuantities) -> BoolExpr:
     """Where wave groups divide neither loads (`PATTERNS`) nor CShuffle's stores."""
     return c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n)
 
 
-def _unshared(c: Quantities) -> BoolExpr:
+def _unshared(c: GemmQuantities) -> BoolExpr:
     """A is loaded in a pattern that does not look at wave groups, and nothing is shuffled."""
     return c.shuffled_b & (c.epilogue == "default")
 
 
-def _one_buffer(c: Quantities) -> BoolExpr:
+def _one_buffer(c: GemmQuantities) -> BoolExpr:
     return c.one_buffer
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH, LATER
-from ckrules.constraints.gemm.quantities import ONE_TYPE, Quantities
+from ckrules.constraints.gemm.quantities import ONE_TYPE, GemmQuantities
 from ckrules.engine.expr import FALSE, BoolExpr, all_of, ite, rel
 from ckrules.engine.rules import rule
 
@@ -35,7 +35,7 @@ _MIXED: Mapping[str, Any] = {"dtype": "fp8_bf8"}
     accepts=[{}, {"pipeline": "basic_v1"}],
     rejects=[{"pipeline": "basic_v2"}, {"pipeline": "wavelet"}],
 )  # fmt: skip
-def pipeline_takes_gemm(c: Quantities) -> BoolExpr:
+def pipeline_takes_gemm(c: GemmQuantities) -> BoolExpr:
     """The pipeline is one that GEMM kernels compile with.
 
     Why: basic_v2 calls its block GEMM in a way that the universal policy's has not, and
@@ -46,7 +46,7 @@ def pipeline_takes_gemm(c: Quantities) -> BoolExpr:
     return ~c.pipeline.isin("basic_v2", "basic_async_v1", "wavelet")
 
 
-def _plain_fits(c: Quantities) -> BoolExpr:
+def _plain_fits(c: GemmQuantities) -> BoolExpr:
     """Where the window of pre-shuffled weights has the lengths of a plain one, by chance."""
     shuffled = (c.wave_n, c.warp_tile_k * c.warp_tile_n)
     plain = (ite(c.b_transposed, c.tile_k, c.tile_n), ite(c.b_transposed, c.tile_n, c.tile_k))
@@ -64,7 +64,7 @@ def _plain_fits(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "preshuffle"}, {"variant": "preshuffle", "pipeline": "basic_v1"},
              {"variant": "preshuffle", "@ck": "2026.06"}],
 )  # fmt: skip
-def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
+def shuffled_weights_are_not_plain(c: GemmQuantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2.
 
     Why: the kernel gives the pipeline a window of pre-shuffled weights, and every other pipeline
@@ -85,7 +85,7 @@ def shuffled_weights_are_not_plain(c: Quantities) -> BoolExpr:
     rejects=[{"pipeline": "preshufflev2", "double_smem_buffer": True},
              {"variant": "preshuffle", **_BY_CHANCE}],
 )  # fmt: skip
-def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
+def weights_have_their_pipeline(c: GemmQuantities) -> BoolExpr:
     """Kernels of the variant preshuffle use the pipeline preshufflev2, and no others do.
 
     Why: the pipeline takes B in the order of its registers. Without the kernel's trait, or with
@@ -107,7 +107,7 @@ def weights_have_their_pipeline(c: Quantities) -> BoolExpr:
     rejects=[{"pipeline": "compv6", "double_smem_buffer": True},
              {**_WEIGHTS, "double_smem_buffer": False}],
 )  # fmt: skip
-def pipeline_takes_its_buffers(c: Quantities) -> BoolExpr:
+def pipeline_takes_its_buffers(c: GemmQuantities) -> BoolExpr:
     """compv6 has double_smem_buffer off, and preshufflev2 has it on.
 
     Why: the kernel passes one LDS pointer or two, and each pipeline takes only one of the forms.
@@ -127,7 +127,7 @@ def pipeline_takes_its_buffers(c: Quantities) -> BoolExpr:
     source="dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
     accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "double_smem_buffer": False}],
 )  # fmt: skip
-def weights_take_two_buffers(c: Quantities) -> BoolExpr:
+def weights_take_two_buffers(c: GemmQuantities) -> BoolExpr:
     """preshufflev2 has double_smem_buffer on.
 
     Why: it alternates between two LDS buffers for A.
@@ -147,7 +147,7 @@ def weights_take_two_buffers(c: Quantities) -> BoolExpr:
     accepts=[{"persistent": True}],
     rejects=[{"persistent": True, "pipeline": "compv6"}],
 )  # fmt: skip
-def persistence_is_honoured(c: Quantities) -> BoolExpr:
+def persistence_is_honoured(c: GemmQuantities) -> BoolExpr:
     """Persistent kernels use mem, compv3, compv4 or preshufflev2.
 
     Why: other pipelines lack the member that the kernel asks, so it computes one tile a block,
@@ -165,7 +165,7 @@ def persistence_is_honoured(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (ComputeDataType twice; compv3 and mem: run)",
     accepts=[{**_MIXED, "pipeline": "compv4", "double_smem_buffer": True}], rejects=[_MIXED],
 )  # fmt: skip
-def mixed_types_stay_apart(c: Quantities) -> BoolExpr:
+def mixed_types_stay_apart(c: GemmQuantities) -> BoolExpr:
     """Mixed 8-bit types are used with a pipeline whose block GEMM knows both.
 
     Why: that of mem, compv3 and basic_v1 is built for the compute type, which is A's, on both
@@ -189,7 +189,7 @@ def mixed_types_stay_apart(c: Quantities) -> BoolExpr:
     rejects=[{**_MIXED, "transpose_c": True, "pipeline": "compv4", "double_smem_buffer": True},
              {**_MIXED, "transpose_c": True, "@ck": "2026.06"}],
 )  # fmt: skip
-def transposed_types_are_one(c: Quantities) -> BoolExpr:
+def transposed_types_are_one(c: GemmQuantities) -> BoolExpr:
     """A transposed C is computed from operands of one type where both come from registers.
 
     Why: transposing swaps the operands of the warp GEMM, and with them their types; the block
@@ -214,7 +214,7 @@ def transposed_types_are_one(c: Quantities) -> BoolExpr:
     accepts=[{"arch": "gfx950", "layout": "rrr"}],
     rejects=[{"arch": "gfx950", "layout": "rrr", "dtype": "fp8", "warp_tile_k": 32}],
 )  # fmt: skip
-def transposing_reads_have_form(c: Quantities) -> BoolExpr:
+def transposing_reads_have_form(c: GemmQuantities) -> BoolExpr:
     """Where LDS reads transpose an operand, the warp tile has a form for their number.
 
     Why: a lane's elements divided by those that one read gives select the form, and the headers
@@ -242,7 +242,7 @@ def transposing_reads_have_form(c: Quantities) -> BoolExpr:
              {"arch": "gfx950", "layout": "rrr", "dtype": "fp8", "warp_tile_m": 16,
               "warp_tile_n": 16, "warp_tile_k": 64, "transpose_c": True}],
 )  # fmt: skip
-def each_transposing_read_has_form(c: Quantities) -> BoolExpr:
+def each_transposing_read_has_form(c: GemmQuantities) -> BoolExpr:
     """Where LDS reads transpose an operand, the warp tile has a form for its reads and the other's.
 
     Why: since 2026.06 A and B have numbers of accesses of their own. A transposed C has forms for
@@ -264,7 +264,7 @@ def each_transposing_read_has_form(c: Quantities) -> BoolExpr:
     accepts=[{"pipeline": "basic_v1", "scheduler": "default"}],
     rejects=[{"pipeline": "basic_v1"}],
 )  # fmt: skip
-def basic_v1_reads_lds(c: Quantities) -> BoolExpr:
+def basic_v1_reads_lds(c: GemmQuantities) -> BoolExpr:
     """basic_v1 of 2025.11 has the scheduler default or interwave.
 
     Why: with intrawave the block GEMM takes its operands from registers that a call of the
@@ -276,7 +276,7 @@ def basic_v1_reads_lds(c: Quantities) -> BoolExpr:
     return c.scheduler != "intrawave"
 
 
-def _told_by_pipe010(c: Quantities) -> BoolExpr:
+def _told_by_pipe010(c: GemmQuantities) -> BoolExpr:
     plain: BoolExpr = ~c.a_transposed & ~c.b_transposed
     return c.has("async_pipelines") & plain
 
@@ -296,7 +296,7 @@ def _told_by_pipe010(c: Quantities) -> BoolExpr:
               "layout": "rrr"}],
     rejects=[{"pipeline": "comp_async", "double_smem_buffer": True}],
 )  # fmt: skip
-def direct_loads_have_width(c: Quantities) -> BoolExpr:
+def direct_loads_have_width(c: GemmQuantities) -> BoolExpr:
     """comp_async loads as many bytes a lane as the GPU moves straight to LDS.
 
     Why: the instruction exists for 4 bytes, and on gfx950 also for 12 and 16. (Of gfx950 with K

@@ -22,7 +22,7 @@ _GROUPS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MatrixProduct:
     """C = A B: C has M rows and N columns, a sum has K products and is split into k_batch parts.
 
     >>> str(Product(64, 128, 32)), str(Product(64, 128, 32, 2))
@@ -55,7 +55,7 @@ class Product:
         """A multiplication and an addition for every product."""
         return 2 * self.batch * sum(m * n for m, n in self.groups) * self.k
 
-    def whole(self) -> Product:
+    def whole(self) -> MatrixProduct:
         """The same product with its sums in one part."""
         return replace(self, k_batch=1)
 
@@ -76,7 +76,7 @@ class Product:
         return text + "".join(f",{name}={value}" for name, value in said if value)
 
 
-def parse(text: str) -> Product:
+def parse(text: str) -> MatrixProduct:
     """The product that a text says, such as ``M=512,N=256,K=1024``; ``k_batch`` is 1.
 
     The sizes of groups stand side by side: ``M=512+100,N=256,K=1024`` has two groups.
@@ -92,7 +92,7 @@ def parse(text: str) -> Product:
     return from_mapping(sizes_of(text, _ALIASES))
 
 
-def from_mapping(given: Mapping[str, Any]) -> Product:
+def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
     """`parse` for names and values that are already apart, such as a JSON object.
 
     Raises:
@@ -117,10 +117,12 @@ def from_mapping(given: Mapping[str, Any]) -> Product:
             raise UsageError(f"{name} has {len(found)} groups, expected 1 or {count}")
     groups = tuple(zip(m * (count // len(m)), n * (count // len(n)), strict=True))
     strides = [size(name, values[name]) if name in values else 0 for name in _STRIDES]
-    return Product(*groups[0], k, split, batch, groups[1:], (strides[0], strides[1], strides[2]))
+    return MatrixProduct(
+        *groups[0], k, split, batch, groups[1:], (strides[0], strides[1], strides[2])
+    )
 
 
-def from_row(cells: Mapping[str, str]) -> Product:
+def from_row(cells: Mapping[str, str]) -> MatrixProduct:
     """The product of a table's row, whose other columns mean nothing.
 
     >>> from_row({"M": "16", "N": "8", "K": "4", "us": "12.5"}).n
@@ -138,7 +140,7 @@ def _side(name: str, value: Any) -> tuple[int, ...]:
     return tuple(size(name, part) for part in str(value).split("+"))
 
 
-def pack(problem: Product) -> bytes:
+def pack(problem: MatrixProduct) -> bytes:
     """A problem as ``ckrules_gemm`` of ``runtime/ckrules_gemm.h`` lays it out.
 
     >>> len(pack(Product(1, 2, 3)))
@@ -151,7 +153,7 @@ def pack(problem: Product) -> bytes:
     return struct.pack(f"={len(numbers)}q", *numbers)
 
 
-def row(problem: Product, variant: str) -> dict[str, Value]:
+def row(problem: MatrixProduct, variant: str) -> dict[str, Value]:
     """The columns that a product fills in tables of results."""
     first = {"M": problem.m, "N": problem.n, "K": problem.k, "k_batch": problem.k_batch}
     more = {"batch": problem.batch, "groups": len(problem.groups)}

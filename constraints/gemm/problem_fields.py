@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm import vocabulary as gemm
-from ckrules.constraints.gemm.problem import Product
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.problem import MatrixProduct
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite, minimum
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
@@ -53,13 +53,13 @@ def fields() -> list[Expr]:
     ]  # fmt: skip
 
 
-def values(problem: Product) -> dict[str, Value]:
+def values(problem: MatrixProduct) -> dict[str, Value]:
     """The values of `fields` for a product."""
     strides = dict(zip(("stride_a", "stride_b", "stride_c"), problem.strides, strict=True))
     return {**problem.sizes(), "groups": len(problem.groups), **strides}
 
 
-class GemmProblem(Quantities):
+class GemmProblem(GemmQuantities):
     """A GEMM configuration and a product."""
 
     M: IntExpr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm import problem, problem_fields
 from ckrules.constraints.gemm.device import smoke
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class GemmProblems:
 
     def fits(self, config: Point, problem: object) -> bool:
         """Whether it is a matrix product."""
-        return isinstance(problem, Product)
+        return isinstance(problem, MatrixProduct)
 
-    def smoke(self, config: Point) -> list[Product]:
+    def smoke(self, config: Point) -> list[MatrixProduct]:
         """See `ckrules.constraints.gemm.device.smoke.smoke`."""
         return smoke.smoke(config)
 
-    def tensors(self, problem: Product, config: Point) -> Tensors:
+    def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
         """A, B, every D and C."""
         from ckrules.constraints.gemm.device.tensors import GemmTensors
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.gemm.words import D_LAYOUTS, D_OPERATIONS, PLAIN_LAYOUTS
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
@@ -39,7 +39,7 @@ _PARTS: Mapping[str, Any] = {
     accepts=[{}, _ADD],
     rejects=[{"layout": "rcrr"}, {"variant": "multi_d", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
-def layout_has_its_letters(c: Quantities) -> BoolExpr:
+def layout_has_its_letters(c: GemmQuantities) -> BoolExpr:
     """A layout has one letter for each of A, B and C, and with D tensors a fourth for these.
 
     Why: the letters say what is contiguous in each tensor, and a kernel has no others.
@@ -60,7 +60,7 @@ def layout_has_its_letters(c: Quantities) -> BoolExpr:
     accepts=[{}, {"variant": "grouped", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}],
     rejects=[{"num_d": 1}, {"variant": "multi_d", "layout": "rcrr"}],
 )  # fmt: skip
-def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
+def only_multi_d_has_ds(c: GemmQuantities) -> BoolExpr:
     """multi_d has at least one D tensor, grouped may have some, other kernels have none.
 
     Why: GemmKernelMultiD asserts it, and other kernels take no pointers to D.
@@ -82,7 +82,7 @@ def only_multi_d_has_ds(c: Quantities) -> BoolExpr:
     rejects=[{"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "relu"},
              {"elementwise_op": "relu", "dtype_c": "fp8"}],
 )  # fmt: skip
-def operation_takes_ds(c: Quantities) -> BoolExpr:
+def operation_takes_ds(c: GemmQuantities) -> BoolExpr:
     """The operation takes C and all D tensors, and relu by itself results of its types.
 
     Why: the epilogue calls it with the result, C and every D. Relu, Gelu and FastGelu take one
@@ -104,7 +104,7 @@ def operation_takes_ds(c: Quantities) -> BoolExpr:
     source=[_OPERATORS, f"{_EPILOGUES}: operator() (NumDTensor >= 1; compiled)"],
     accepts=[{}], rejects=[{"elementwise_op": "add"}, {"elementwise_op": "relu"}],
 )  # fmt: skip
-def operation_has_ds(c: Quantities) -> BoolExpr:
+def operation_has_ds(c: GemmQuantities) -> BoolExpr:
     """Without D tensors the operation is passthrough.
 
     Why: it compiles, and add, multiply and add_scale give passthrough's kernel another name: of
@@ -124,7 +124,7 @@ def operation_has_ds(c: Quantities) -> BoolExpr:
     source="ops/epilogue/cshuffle_epilogue.hpp: static_assert on ELayout",
     accepts=[{}], rejects=[{"layout": "rcc"}],
 )  # fmt: skip
-def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
+def shuffled_c_has_rows(c: GemmQuantities) -> BoolExpr:
     """The CShuffle epilogue stores a C whose rows are contiguous.
 
     Why: asserted; the default epilogue takes both layouts.
@@ -145,7 +145,7 @@ def shuffled_c_has_rows(c: Quantities) -> BoolExpr:
     accepts=[_MULTIPLY, {**_MULTIPLY, "dtype_c": "fp32"}],
     rejects=[{**_MULTIPLY, "dtype_c": "int8"}],
 )  # fmt: skip
-def sums_are_whole_before_d(c: Quantities) -> BoolExpr:
+def sums_are_whole_before_d(c: GemmQuantities) -> BoolExpr:
     """CShuffle multiplies D tensors by integers of integer sums only.
 
     Why: a sum goes to LDS as an element of C, without its fraction, and is multiplied by D
@@ -165,7 +165,7 @@ def sums_are_whole_before_d(c: Quantities) -> BoolExpr:
             f"{_EPILOGUES}: make_tile_window of ds_dram_windows with the distribution of C (run)"],
     accepts=[_ADD], rejects=[{**_ADD, "layout": "rccc", "epilogue": "default"}],
 )  # fmt: skip
-def ds_have_rows(c: Quantities) -> BoolExpr:
+def ds_have_rows(c: GemmQuantities) -> BoolExpr:
     """D tensors that are used have contiguous rows.
 
     Why: where their columns are contiguous the kernel makes windows of N by M, and the epilogue
@@ -183,7 +183,7 @@ def ds_have_rows(c: Quantities) -> BoolExpr:
             "ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue"],
     accepts=[{}, {"epilogue": "default"}], rejects=[{"epilogue": "direct2d"}],
 )  # fmt: skip
-def epilogue_exists(c: Quantities) -> BoolExpr:
+def epilogue_exists(c: GemmQuantities) -> BoolExpr:
     """The epilogue is cshuffle or default.
 
     Why: upstream's lists let any word through; the headers have these two for GEMMs.
@@ -200,7 +200,7 @@ def epilogue_exists(c: Quantities) -> BoolExpr:
     accepts=[{}, {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}],
     rejects=[{"dtype_acc": "int32"}, {"dtype": "int8", "dtype_c": "int32"}],
 )  # fmt: skip
-def sums_have_their_type(c: Quantities) -> BoolExpr:
+def sums_have_their_type(c: GemmQuantities) -> BoolExpr:
     """int8 is summed in int32, everything else in fp32.
 
     Why: there are warp GEMMs for these accumulators only.
@@ -222,7 +222,7 @@ def sums_have_their_type(c: Quantities) -> BoolExpr:
     rejects=[{"arch": "gfx950", "epilogue": "default", "pad_n": True, "dtype_c": "fp8"},
              {"epilogue": "default", "pad_n": True, "dtype_c": "fp8", "@ck": "2026.06"}],
 )  # fmt: skip
-def padded_results_are_stored(c: Quantities) -> BoolExpr:
+def padded_results_are_stored(c: GemmQuantities) -> BoolExpr:
     """With the default epilogue and padding along M or N, 8-bit results are not stored one by one.
 
     Why: a padded tile is stored by a function whose form for one byte asserts four. Compilers from
@@ -247,7 +247,7 @@ def padded_results_are_stored(c: Quantities) -> BoolExpr:
     rejects=[{**_LINES, "dtype_c": "fp32"}, {**_LINES, "pad_m": False, "dtype_c": "int32"},
              {**_PARTS, "epilogue": "cshuffle"}],
 )  # fmt: skip
-def stores_have_an_instruction(c: Quantities) -> BoolExpr:
+def stores_have_an_instruction(c: GemmQuantities) -> BoolExpr:
     """A lane stores at most 16 bytes of a row at once, where the header does not split stores.
 
     Why: with transposed products a lane of a wave of 32 holds 8 results side by side, but on gfx11,
@@ -276,7 +276,7 @@ def stores_have_an_instruction(c: Quantities) -> BoolExpr:
     accepts=[{"dtype_c": "fp8"}, {"dtype_c": "bf8", "arch": "gfx90a"}],
     rejects=[{"dtype_c": "bf8"}, {"dtype_c": "bf8", "epilogue": "default"}],
 )  # fmt: skip
-def bf8_is_bf8(c: Quantities) -> BoolExpr:
+def bf8_is_bf8(c: GemmQuantities) -> BoolExpr:
     """On gfx942, gfx950 and gfx12 results are not bf8.
 
     Why: epilogues convert tiles of sums four at a time by an instruction for fp8, whichever of the
@@ -299,7 +299,7 @@ def bf8_is_bf8(c: Quantities) -> BoolExpr:
              {**_INT8, "dtype_c": "bf16", "epilogue": "cshuffle", "permute_n": True},
              {**_INT8, "dtype_c": "bf8", "arch": "gfx950"}],
 )  # fmt: skip
-def integers_become_numbers(c: Quantities) -> BoolExpr:
+def integers_become_numbers(c: GemmQuantities) -> BoolExpr:
     """Sums of int32 do not become fp8 or bf8, nor bf16 but on gfx950 and gfx1250.
 
     Why: the conversion of an integer to these is one between integers, which keeps the lower bits.
@@ -320,7 +320,7 @@ def integers_become_numbers(c: Quantities) -> BoolExpr:
     accepts=[_ADD],
     rejects=[{"variant": "multi_d", "layout": "rcrc", "num_d": 1, "elementwise_op": "add"}],
 )  # fmt: skip
-def d_is_laid_out_as_c(c: Quantities) -> BoolExpr:
+def d_is_laid_out_as_c(c: GemmQuantities) -> BoolExpr:
     """Every D has the layout of C.
 
     Why: it compiles otherwise, and the argument check then refuses every problem.

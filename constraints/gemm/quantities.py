@@ -32,7 +32,7 @@ from ckrules.engine.rules.book import quantity, quantity_in
 ONE_TYPE = ("mem", "compv3", "basic_v1", "basic_v2")
 
 
-class Fields(TileGemm):
+class GemmFields(TileGemm):
     """The fields that only GEMMs have, typed for rule functions."""
 
     variant: EnumExpr
@@ -48,7 +48,7 @@ class Fields(TileGemm):
     streamk: EnumExpr
 
 
-class Quantities(Fields):
+class GemmQuantities(GemmFields):
     """Fields, facts and quantities of a GEMM kernel."""
 
     # -- layouts and types -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.gemm.words import TILE_ENGINE_BUFFERS, USUAL_C
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, ite, named, rel
@@ -87,11 +87,11 @@ _WEIGHT_ROWS = Table.relation(
 )
 
 
-def _weights(c: Quantities) -> BoolExpr:
+def _weights(c: GemmQuantities) -> BoolExpr:
     return c.variant == "preshuffle"
 
 
-def _others(c: Quantities) -> BoolExpr:
+def _others(c: GemmQuantities) -> BoolExpr:
     return c.variant != "preshuffle"
 
 
@@ -107,7 +107,7 @@ NOT_COVERED = [
 ]
 
 
-def whole_tile(c: Quantities) -> BoolExpr:
+def whole_tile(c: GemmQuantities) -> BoolExpr:
     """The block tile is a multiple of waves and warp tiles along M, N and K.
 
     Why: checked for every pipeline.
@@ -117,7 +117,7 @@ def whole_tile(c: Quantities) -> BoolExpr:
     return c.whole_tile
 
 
-def listed_waves(c: Quantities) -> BoolExpr:
+def listed_waves(c: GemmQuantities) -> BoolExpr:
     """Where the waves are in the GPU's row of `WAVES`, or it has none."""
     known = c.arch.isin(*(g for g in _GPUS if g in c.archs))
     return ~known | rel(WAVES, c.arch, c.wave_m, c.wave_n, c.wave_k)
@@ -132,7 +132,7 @@ def listed_waves(c: Quantities) -> BoolExpr:
     source=_BUILDERS, accepts=[_SMALL, _D],
     rejects=[{"dtype": "fp32", "dtype_c": "fp32"}, {"layout": "rcc"}],
 )  # fmt: skip
-def purpose_is_known(c: Quantities) -> BoolExpr:
+def purpose_is_known(c: GemmQuantities) -> BoolExpr:
     """tile_engine makes kernels of four types, and of four layouts, one with pre-shuffled weights.
 
     Why: its command line takes these words; with D tensors it takes fp16 only.
@@ -157,7 +157,7 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
     source=_BUILDERS, accepts=[_SMALL, _D],
     rejects=[{"double_smem_buffer": True}, {**_D, "num_d": 1}, {**_SMALL, "streamk": "atomic"}],
 )  # fmt: skip
-def features_are_known(c: Quantities) -> BoolExpr:
+def features_are_known(c: GemmQuantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline; there is one wave group and no transposed C.
 
     Why: the generated code says so for every kernel.
@@ -186,7 +186,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}, _WEIGHTS],
     rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "pipeline": "compv4"}],
 )  # fmt: skip
-def trait_is_taken(c: Quantities) -> BoolExpr:
+def trait_is_taken(c: GemmQuantities) -> BoolExpr:
     """compv3 and compv4 are not combined with interwave, and pre-shuffled weights have preshufflev2.
 
     Why: these combinations stand in a list; every other word passes, also unknown ones. With
@@ -218,7 +218,7 @@ tile_is_whole = rule(
     says="tile_engine does not list waves {wave} for {variant} on {arch}",
     source=[_CHECKS, _OLDER], accepts=[{}, _WEIGHTS], rejects=[{"wave_m": 1, "wave_n": 1}],
 )  # fmt: skip
-def waves_are_listed(c: Quantities) -> BoolExpr:
+def waves_are_listed(c: GemmQuantities) -> BoolExpr:
     """The waves are among three maps of the GPU's table, four on gfx1201.
 
     Why: the table is short; the C++ takes any number of waves that a block can launch. A GPU
@@ -235,7 +235,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
           "{(tile_m + tile_n) * tile_k * element_bytes=}"),
     source=_CHECKS, accepts=[{}, _WEIGHTS], rejects=[{"tile_m": 256}],
 )  # fmt: skip
-def staged_bytes_fit(c: Quantities) -> BoolExpr:
+def staged_bytes_fit(c: GemmQuantities) -> BoolExpr:
     """A and B of a tile take 32768 bytes at most.
 
     Why: the check takes every pipeline for compv4, which has two buffers in 64 KB; with pre-shuffled
@@ -252,7 +252,7 @@ def staged_bytes_fit(c: Quantities) -> BoolExpr:
     source=[_CHECKS, _OLDER], accepts=[{}, _WEIGHTS],
     rejects=[{"warp_tile_k": 4}, {"arch": "gfx90a", "dtype": "fp8", "warp_tile_k": 64}],
 )  # fmt: skip
-def warp_tile_is_listed(c: Quantities) -> BoolExpr:
+def warp_tile_is_listed(c: GemmQuantities) -> BoolExpr:
     """The warp tile is in the table, or the table has no row for GPU and type.
 
     Why: a missing row lets everything through, such as bf16 on gfx1201.
@@ -265,7 +265,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
     return ite(_weights(c), weights, plain)
 
 
-def _covers(c: Quantities, x: IntExpr, y: IntExpr, lanes: IntExpr | int) -> BoolExpr:
+def _covers(c: GemmQuantities, x: IntExpr, y: IntExpr, lanes: IntExpr | int) -> BoolExpr:
     """The check that threads cover a tile of rows of x elements, in true division."""
     block = c.waves * lanes
     vector = c.width_for(x, x * y // block, c.element_bytes)
@@ -274,7 +274,9 @@ def _covers(c: Quantities, x: IntExpr, y: IntExpr, lanes: IntExpr | int) -> Bool
     return (x % vector == 0) & ite(wide, lanes % across == 0, y % c.waves == 0)
 
 
-def threads_cover(c: Quantities, tile: IntExpr, turned: BoolExpr, lanes: IntExpr | int) -> BoolExpr:
+def threads_cover(
+    c: GemmQuantities, tile: IntExpr, turned: BoolExpr, lanes: IntExpr | int
+) -> BoolExpr:
     """The check of an operand with so many rows, twice where it lies transposed.
 
     Args:
@@ -293,7 +295,7 @@ def threads_cover(c: Quantities, tile: IntExpr, turned: BoolExpr, lanes: IntExpr
     source=f"{_CHECKS}: validate_whole_wg_cover_configuration",
     accepts=[{}], rejects=[{"tile_k": 48}, {"tile_m": 192, "layout": "crr"}],
 )  # fmt: skip
-def threads_cover_tile(c: Quantities) -> BoolExpr:
+def threads_cover_tile(c: GemmQuantities) -> BoolExpr:
     """Lanes of 64 cover the rows of A and B as tile_engine computes it.
 
     Why: it divides as the header did for rows of K, asks the same of transposed operands a second
@@ -316,7 +318,7 @@ NOT_WHOLE_ROWS = [
 ]
 
 
-def rows_are_covered(c: Quantities) -> BoolExpr:
+def rows_are_covered(c: GemmQuantities) -> BoolExpr:
     """A's loads beside pre-shuffled weights are whole: 16 bytes, lanes that divide 64, all rows.
 
     Why: as the pipeline asserts, and beyond it that lanes divide the wave, which has 64 here on
@@ -351,7 +353,7 @@ weights_are_covered = rule(
     source=_OLDER, accepts=[{**_WEIGHTS, "permute_n": True}],
     rejects=[{**_WEIGHTS, "permute_n": True, "tile_n": 64}, {"permute_n": True}],
 )  # fmt: skip
-def permuted_columns_are_even(c: Quantities) -> BoolExpr:
+def permuted_columns_are_even(c: GemmQuantities) -> BoolExpr:
     """Columns are permuted with pre-shuffled weights, for an even number of warp tiles of a wave.
 
     Why: asked of configurations whose file says permute_n.

@@ -40,7 +40,7 @@ _FIXED: Mapping[str, Any] = {"transpose_c": False, "num_wave_groups": 1}
 _LEFT_OUT: Mapping[str, Any] = {"permute_n": False, "k_block_per_cu": 1, "streamk": "off"}
 
 
-class ToolNames(Form):
+class GemmToolNames(Form):
     """The names of one tool: a grammar, and what the fields that it says mean for a point."""
 
     variants: tuple[str, ...] = ("standard", "preshuffle", "multi_d")
@@ -81,7 +81,7 @@ TILE_ENGINE_PREFIXES = {
 BATCHED = "batched_gemm_"
 
 
-class TileEngineNames(ToolNames):
+class TileEngineNames(GemmToolNames):
     """tile_engine's names, which several kernels may share.
 
     Args:
@@ -139,7 +139,7 @@ class TileEngineNames2026(TileEngineNames):
         self.batched = Grammar([one_of("variant", {BATCHED: "batched"}), *body(SWITCHES[:-1])])
 
     def parse(self, text: str) -> ParsedName:
-        """See `ToolNames.parse`."""
+        """See `GemmToolNames.parse`."""
         if not text.startswith(BATCHED):
             return super().parse(text)
         said, _ = self.batched.parse(text)
@@ -171,7 +171,7 @@ def _dispatched(point: Point) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class DispatcherNames(ToolNames):
+class DispatcherNames(GemmToolNames):
     """The dispatcher's names of June 2026: the usual ones without suffixes of our own."""
 
     style, tool, grammar = "dispatcher", "the dispatcher", GRAMMAR
@@ -191,7 +191,7 @@ _ONE_TYPE = tuple(word for word, (a, b, _) in w.TYPES.items() if a == b)
 _KEY_OPERATIONS = {k: v for k, v in OPERATIONS.items() if k != "PassThrough"}
 
 
-class RegistryNames(ToolNames):
+class RegistryNames(GemmToolNames):
     """Identifiers of the dispatcher's registry, in which scheduler default is ``auto``::
 
     {dtype of A}_{abc}_{pipeline}_{epilogue}_{scheduler}_{pad_m}_{pad_n}_{pad_k}_{persistent}
@@ -267,7 +267,7 @@ def _of_key(said: dict[str, Any], d_layout: str) -> tuple[dict[str, Any], Mappin
     return {**known, **point}, taken
 
 
-class KeyNames(ToolNames):
+class KeyNames(GemmToolNames):
     """Keys of the dispatcher's declarations, which are C++ aliases of kernels::
 
         ck_tile_gemm_dt_{dtype}_ly_{abc}_tile_{tile}_warp_{waves}_wtile_{warp tile}
@@ -331,14 +331,14 @@ DISPATCHER = DispatcherNames()
 REGISTRY = RegistryNames()
 KEY = KeyNames()
 #: By the word for them.
-STYLES: Mapping[str, ToolNames] = {
+STYLES: Mapping[str, GemmToolNames] = {
     n.style: n for n in (TILE_ENGINE, TILE_ENGINE_2026, DISPATCHER, KEY, REGISTRY)
 }
 
 _IDENTIFIERS = tuple(f"{d}_{layout}_" for d in _ONE_TYPE for layout in w.PLAIN_LAYOUTS)
 #: What names begin with that do not begin with ``gemm_``.
 BEGINNINGS = ("ck_tile_gemm_dt_", BATCHED, "grouped_gemm_", *_IDENTIFIERS)
-_BY_PREFIX: tuple[tuple[tuple[str, ...], ToolNames], ...] = (
+_BY_PREFIX: tuple[tuple[tuple[str, ...], GemmToolNames], ...] = (
     (("gemm_preshuffle_", "gemm_multi_d_"), TILE_ENGINE),
     (("gemm_universal_", BATCHED, "grouped_gemm_"), TILE_ENGINE_2026),
     (("ck_tile_gemm_dt_",), KEY),
@@ -346,7 +346,7 @@ _BY_PREFIX: tuple[tuple[tuple[str, ...], ToolNames], ...] = (
 )
 
 
-def of_text(text: str) -> ToolNames | None:
+def of_text(text: str) -> GemmToolNames | None:
     """The names that a text is one of by its beginning; None for the usual ones."""
     return next((names for begins, names in _BY_PREFIX if text.startswith(begins)), None)
 

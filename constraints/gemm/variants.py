@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.citations import LATER
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
@@ -41,7 +41,7 @@ _DECIDING = {"grouped": ("mem", "compv3", "compv4"), "stream_k": ("mem", "compv3
     accepts=[{"variant": "batched"}, _SK],
     rejects=[{"variant": "batched", **_TWO}, {**_SK, **_TWO}],
 )  # fmt: skip
-def pipeline_takes_one_buffer(c: Quantities) -> BoolExpr:
+def pipeline_takes_one_buffer(c: GemmQuantities) -> BoolExpr:
     """Batched and stream-K kernels use a pipeline with one LDS buffer.
 
     Why: both declare one array and pass one pointer, whatever double_smem_buffer says. Since
@@ -61,7 +61,7 @@ def pipeline_takes_one_buffer(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "grouped"}, {"variant": "grouped", **_TWO}, _SK],
     rejects=[{"variant": "grouped", "pipeline": "compv6"}, {**_SK, "pipeline": "compv6"}],
 )  # fmt: skip
-def pipeline_chooses_tail(c: Quantities) -> BoolExpr:
+def pipeline_chooses_tail(c: GemmQuantities) -> BoolExpr:
     """Grouped and stream-K kernels use a pipeline that takes hot loop and tail as arguments.
 
     Why: the number of K steps of a block is not known on the host. mem, compv3 and, with two
@@ -82,7 +82,7 @@ def pipeline_chooses_tail(c: Quantities) -> BoolExpr:
     source=f"{_STREAMK} (StreamKReductionStrategy is the partitioner's)",
     accepts=[{}, _SK], rejects=[{"streamk": "atomic"}, {"variant": "stream_k"}],
 )  # fmt: skip
-def strategy_is_stream_ks(c: Quantities) -> BoolExpr:
+def strategy_is_stream_ks(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels have a strategy that joins the parts of a tile, and no others have one.
 
     Why: it is an argument of stream-K's partitioner.
@@ -101,7 +101,7 @@ def strategy_is_stream_ks(c: Quantities) -> BoolExpr:
     source="ops/common/streamk_common.hpp: StreamKReductionStrategy (Atomic, Reduction)",
     accepts=[{}, {**_SK, "streamk": "linear"}], rejects=[{**_SK, "streamk": "tree"}],
 )  # fmt: skip
-def strategy_exists(c: Quantities) -> BoolExpr:
+def strategy_exists(c: GemmQuantities) -> BoolExpr:
     """The parts of a tile are added atomically or one after the other.
 
     Why: the enumeration has these two until 2026.06, the second of them called Reduction. Since
@@ -125,7 +125,7 @@ def strategy_exists(c: Quantities) -> BoolExpr:
              {**_TURNED, "arch": "gfx1100"},
              {**_SK, "epilogue": "default", "dtype_c": "fp32", "pad_n": True}],
 )  # fmt: skip
-def parts_are_added(c: Quantities) -> BoolExpr:
+def parts_are_added(c: GemmQuantities) -> BoolExpr:
     """With the strategy atomic, results are of a type and width that can be added to memory.
 
     Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least. The
@@ -144,7 +144,7 @@ def parts_are_added(c: Quantities) -> BoolExpr:
     source=f"{_BATCHED}::operator() has no form for the trait (run)",
     accepts=[{"variant": "batched"}], rejects=[{"variant": "batched", "persistent": True}],
 )  # fmt: skip
-def batches_are_not_persistent(c: Quantities) -> BoolExpr:
+def batches_are_not_persistent(c: GemmQuantities) -> BoolExpr:
     """Batched kernels are not persistent.
 
     Why: the kernel does not look at the trait and computes one tile a block, while a host that
@@ -167,7 +167,7 @@ def batches_are_not_persistent(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "batched"}, {"variant": "batched", **_PAIR}],
     rejects=[{"variant": "batched", **_WAVES}, {**_WAVES, "@ck": "2026.06"}],
 )  # fmt: skip
-def first_wave_may_store(c: Quantities) -> BoolExpr:
+def first_wave_may_store(c: GemmQuantities) -> BoolExpr:
     """compv5 is not for batched, grouped and stream-K kernels, and since 2026.06 for none.
 
     Why: the sum of a tile is in its first wave alone, which GemmKernel of 2025.11 has store it.
@@ -186,7 +186,7 @@ def first_wave_may_store(c: Quantities) -> BoolExpr:
             "ops/epilogue/cshuffle_epilogue.hpp: operator() (a pattern with kNumWaveGroups)"],
     accepts=[_SK], rejects=[{**_SK, **_PAIR}],
 )  # fmt: skip
-def one_group_adds(c: Quantities) -> BoolExpr:
+def one_group_adds(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels that add parts of a sum through CShuffle have one wave group.
 
     Why: the epilogue's stores are divided among the waves of a group, and every group does them
@@ -210,7 +210,7 @@ def one_group_adds(c: Quantities) -> BoolExpr:
     accepts=[{}],
     rejects=[_PAIR, {**_PAIR, "pipeline": "basic_v1", "double_smem_buffer": True}],
 )  # fmt: skip
-def one_group_leaves_all_to_store(c: Quantities) -> BoolExpr:
+def one_group_leaves_all_to_store(c: GemmQuantities) -> BoolExpr:
     """Of the pipelines with one LDS buffer only compv5 has several wave groups.
 
     Why: with several groups the kernel has its first wave store alone, as compv5 wants it, whose
@@ -235,7 +235,7 @@ def one_group_leaves_all_to_store(c: Quantities) -> BoolExpr:
              {"variant": "grouped", "persistent": True, "pipeline": "mem", "scheduler": "interwave"}],
     rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True}],
 )  # fmt: skip
-def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
+def tiles_are_kept_apart(c: GemmQuantities) -> BoolExpr:
     """Persistent grouped and stream-K kernels have blocks of one wave, or mem with interwave.
 
     Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
@@ -257,7 +257,7 @@ def tiles_are_kept_apart(c: Quantities) -> BoolExpr:
     accepts=[{**_SK, "streamk": "linear", "tile_m": 32, "tile_n": 32, "wave_m": 1, "wave_n": 1}],
     rejects=[{**_SK, "streamk": "linear"}],
 )  # fmt: skip
-def parts_are_stored_when_signalled(c: Quantities) -> BoolExpr:
+def parts_are_stored_when_signalled(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels with the strategy linear have blocks of one wave.
 
     Why: each wave stores its share of a part to the workspace and waits for its own stores only.
@@ -279,7 +279,7 @@ def parts_are_stored_when_signalled(c: Quantities) -> BoolExpr:
     accepts=[_SK, {**_SK, **_TWO}],
     rejects=[{**_SK, "pipeline": "compv6"}, {**_SK, "pipeline": "basic_v1"}],
 )  # fmt: skip
-def pipeline_is_told_tail(c: Quantities) -> BoolExpr:
+def pipeline_is_told_tail(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels use mem, compv3 or compv4.
 
     Why: these have an operator() for hot loop and tail that the kernel computes. Other pipelines
@@ -300,7 +300,7 @@ def pipeline_is_told_tail(c: Quantities) -> BoolExpr:
     accepts=[{}, {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}],
     rejects=[{"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int8"}],
 )  # fmt: skip
-def results_have_an_addition(c: Quantities) -> BoolExpr:
+def results_have_an_addition(c: GemmQuantities) -> BoolExpr:
     """Results that CShuffle stores are of a type that can be added to memory.
 
     Why: since 2026.06 a kernel decides by k_batch on the device whether it stores or adds, and so
@@ -318,7 +318,7 @@ def results_have_an_addition(c: Quantities) -> BoolExpr:
     source=f"ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (the condition is true, that on DstInMemOp is taken out) {LATER}",
     accepts=[_SK], rejects=[{**_SK, "epilogue": "default"}],
 )  # fmt: skip
-def parts_are_not_stored(c: Quantities) -> BoolExpr:
+def parts_are_not_stored(c: GemmQuantities) -> BoolExpr:
     """With the strategy atomic stream-K kernels use CShuffle.
 
     Why: the default epilogue stores since 2026.06, whatever the window of C asks for.
@@ -336,7 +336,7 @@ def parts_are_not_stored(c: Quantities) -> BoolExpr:
     issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
     accepts=[_SK], rejects=[{**_SK, "wave_m": 4}],
 )  # fmt: skip
-def parts_have_their_tails(c: Quantities) -> BoolExpr:
+def parts_have_their_tails(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels with compv3 do not have eight waves.
 
     Why: for eight waves it takes tails that belong to another pipeline (GPROB028).
@@ -356,7 +356,7 @@ def parts_have_their_tails(c: Quantities) -> BoolExpr:
     accepts=[{**_SK, "streamk": "linear"}],
     rejects=[{**_SK, "streamk": "tree", "arch": "gfx1201"}],
 )  # fmt: skip
-def parts_are_coherent(c: Quantities) -> BoolExpr:
+def parts_are_coherent(c: GemmQuantities) -> BoolExpr:
     """Sums that are handed on run on GPUs for which they are coherent.
 
     Why: the flag of a part is stored by an instruction that gfx11 and gfx12 lack. (SK003 says it of

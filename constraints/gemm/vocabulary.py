@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ckrules.arch import DTYPES, Gpu
 from ckrules.constraints.gemm import warp_gemms
 from ckrules.constraints.gemm import words as w
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
 from ckrules.constraints.tile_gemm import upstream
@@ -121,8 +121,8 @@ SCHEDULED = {
 }
 
 
-def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> GemmQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-    words = Quantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
+    words = GemmQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
     return words

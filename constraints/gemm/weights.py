@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import BoolExpr, all_of, ite, maximum
 from ckrules.engine.rules import rule
 
@@ -22,7 +22,7 @@ _SQUARE: Mapping[str, Any] = {"layout": "ccr", "tile_m": 128, "tile_k": 128}
 _SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
 
 
-def _rows(c: Quantities) -> BoolExpr:
+def _rows(c: GemmQuantities) -> BoolExpr:
     """A is loaded in the pattern of its rows, and the pattern has lanes."""
     return c.shuffled_b & ~c.a_transposed
 
@@ -33,7 +33,7 @@ def _rows(c: Quantities) -> BoolExpr:
     source=f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
     accepts=[_OWN], rejects=[{**_OWN, "warp_tile_m": 64, "warp_tile_n": 4}],
 )  # fmt: skip
-def weights_have_16_or_32_columns(c: Quantities) -> BoolExpr:
+def weights_have_16_or_32_columns(c: GemmQuantities) -> BoolExpr:
     """Pre-shuffled weights are read in warp tiles of 16 or 32 columns.
 
     Why: the order of the shuffled elements is written for these two.
@@ -49,7 +49,7 @@ def weights_have_16_or_32_columns(c: Quantities) -> BoolExpr:
     source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) * MIterPerWarp",
     accepts=[_OWN], rejects=[{**_OWN, "tile_m": 64, "warp_tile_k": 8}],
 )  # fmt: skip
-def a_is_read_whole(c: Quantities) -> BoolExpr:
+def a_is_read_whole(c: GemmQuantities) -> BoolExpr:
     """The bytes of A that a lane reads for one step along K are a multiple of 16.
 
     Why: the schedule counts the reads; asserted on the device.
@@ -68,7 +68,7 @@ def a_is_read_whole(c: Quantities) -> BoolExpr:
     accepts=[_OWN],
     rejects=[{**_SMALL, "tile_m": 16, "tile_n": 16, "wave_m": 1, "wave_n": 1, "tile_k": 1024}],
 )  # fmt: skip
-def row_fits_wave(c: Quantities) -> BoolExpr:
+def row_fits_wave(c: GemmQuantities) -> BoolExpr:
     """A row of A's tile is loaded by at least one lane and at most one wave.
 
     Why: lanes lie along K first, 16 bytes each; the number of rows that a wave then loads is a
@@ -87,7 +87,7 @@ def row_fits_wave(c: Quantities) -> BoolExpr:
     source=f"{_POLICY}: MakeADramTileDistribution static_assert M0 * M1 * M2 == MPerBlock",
     accepts=[_OWN], rejects=[{**_SMALL, "tile_m": 16, "wave_m": 1, "tile_k": 32}],
 )  # fmt: skip
-def rows_of_a_are_covered(c: Quantities) -> BoolExpr:
+def rows_of_a_are_covered(c: GemmQuantities) -> BoolExpr:
     """The waves cover the rows of A's tile in whole passes.
 
     Why: the number of passes is a truncating division whose result is asserted.
@@ -106,7 +106,7 @@ def rows_of_a_are_covered(c: Quantities) -> BoolExpr:
             "tile_engine/ops/gemm_preshuffle/commons/validation_utils.py: the check on M2 * K0"],
     accepts=[_OWN], rejects=[{**_SMALL, "tile_m": 64, "tile_n": 64, "tile_k": 192}],
 )  # fmt: skip
-def lanes_of_a_fill_wave(c: Quantities) -> BoolExpr:
+def lanes_of_a_fill_wave(c: GemmQuantities) -> BoolExpr:
     """The lanes along a row of A divide the wave.
 
     Why: otherwise the distribution describes fewer lanes than a wave has, and the others load
@@ -125,7 +125,7 @@ def lanes_of_a_fill_wave(c: Quantities) -> BoolExpr:
     source=f"{_PIPELINE}: static_assert on the lengths of A's window",
     accepts=[_OWN], rejects=[{**_OWN, "layout": "ccr"}],
 )  # fmt: skip
-def a_has_rows(c: Quantities) -> BoolExpr:
+def a_has_rows(c: GemmQuantities) -> BoolExpr:
     """A has K contiguous where weights are shuffled and the tile is not square.
 
     Why: the pipeline asserts that A's window is tile_m by tile_k; a transposed A has it the other
@@ -144,7 +144,7 @@ def a_has_rows(c: Quantities) -> BoolExpr:
     accepts=[{**_OWN, **_SQUARE}],
     rejects=[{**_OWN, **_SQUARE, "tile_m": 32, "tile_k": 32, "wave_k": 8, "warp_tile_m": 16}],
 )  # fmt: skip
-def columns_of_a_are_shared(c: Quantities) -> BoolExpr:
+def columns_of_a_are_shared(c: GemmQuantities) -> BoolExpr:
     """A whose columns are contiguous is shared out evenly over the lanes of the block.
 
     Why: the distribution of such an A asserts it. A tile that is not square has gone wrong
@@ -177,7 +177,7 @@ def columns_of_a_are_shared(c: Quantities) -> BoolExpr:
     accepts=[_OWN],
     rejects=[{**_OWN, "layout": "ccr", "tile_k": 128}, {**_OWN, "layout": "rrr"}],
 )  # fmt: skip
-def operands_keep_k_contiguous(c: Quantities) -> BoolExpr:
+def operands_keep_k_contiguous(c: GemmQuantities) -> BoolExpr:
     """Kernels with pre-shuffled weights have K contiguous in A and B.
 
     Why: a transposed A of a square tile passes the assertions and is read with its axes swapped;
@@ -197,7 +197,7 @@ def operands_keep_k_contiguous(c: Quantities) -> BoolExpr:
     accepts=[{**_OWN, "epilogue": "default"}],
     rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
 )  # fmt: skip
-def weights_cover_tile(c: Quantities) -> BoolExpr:
+def weights_cover_tile(c: GemmQuantities) -> BoolExpr:
     """The block tile is a multiple of waves and warp tiles with the default epilogue, too.
 
     Why: the pipeline truncates, and only the CShuffle epilogue goes over the whole tile after it.
@@ -222,7 +222,7 @@ def weights_cover_tile(c: Quantities) -> BoolExpr:
     rejects=[{"permute_n": True, "warp_tile_m": 16, "warp_tile_n": 16},
              {**_SMALL, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
-def permutation_has_both_ends(c: Quantities) -> BoolExpr:
+def permutation_has_both_ends(c: GemmQuantities) -> BoolExpr:
     """permute_n goes with pre-shuffled weights, no D tensors, and CShuffle where a wave has several tiles.
 
     Why: the host shuffles the weights in another order then, and the epilogue stores results from
@@ -244,7 +244,7 @@ def permutation_has_both_ends(c: Quantities) -> BoolExpr:
     accepts=[{**_SMALL, "permute_n": True}, {**_SMALL, "permute_n": True, "tile_n": 32}],
     rejects=[{**_OWN, "permute_n": True}],
 )  # fmt: skip
-def permutation_fits_warp_tile(c: Quantities) -> BoolExpr:
+def permutation_fits_warp_tile(c: GemmQuantities) -> BoolExpr:
     """permute_n goes with 16x16 warp tiles.
 
     Why: the order of rows that the epilogue undoes is that of a 16x16 result; 32x32 compiles and
@@ -263,7 +263,7 @@ def permutation_fits_warp_tile(c: Quantities) -> BoolExpr:
     accepts=[{**_SMALL, "permute_n": True}],
     rejects=[{**_SMALL, "permute_n": True, "transpose_c": True}],
 )  # fmt: skip
-def permuted_results_are_not_transposed(c: Quantities) -> BoolExpr:
+def permuted_results_are_not_transposed(c: GemmQuantities) -> BoolExpr:
     """permute_n goes without transpose_c.
 
     Why: the epilogue stores from registers and takes what a lane holds of a warp tile for
@@ -284,7 +284,7 @@ def permuted_results_are_not_transposed(c: Quantities) -> BoolExpr:
     accepts=[{**_SMALL, "permute_n": True}],
     rejects=[{**_OWN, "permute_n": True, "arch": "gfx1201", "warp_tile_m": 4, "warp_tile_n": 64}],
 )  # fmt: skip
-def permuted_rows_are_whole(c: Quantities) -> BoolExpr:
+def permuted_rows_are_whole(c: GemmQuantities) -> BoolExpr:
     """The results that a lane holds of a warp tile divide its rows.
 
     Why: asserted.

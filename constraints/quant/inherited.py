@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.inherited import EXCEPT, MET_LATER
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import Examples, RuleDef
 
@@ -26,7 +26,7 @@ def _instead(accepts: Mapping[str, Any], *rejects: Mapping[str, Any]) -> Example
     return Examples([accepts], rejects, instead=True)
 
 
-def _grouped(c: Quantities) -> BoolExpr:
+def _grouped(c: QuantQuantities) -> BoolExpr:
     return c.grouped
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.quant import words as w
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
@@ -35,7 +35,7 @@ TENSOR: Mapping[str, Any] = {"variant": "tensor_quant", "group_k": 1}
     accepts=[{}, {"pipeline": "mem"}, B, SHUFFLED, ROWCOL, TENSOR, {**ROWCOL, "pipeline": "mem"}],
     rejects=[{"pipeline": "compv4"}, {**B, "pipeline": "mem"}, {**ROWCOL, "pipeline": "compv6"}],
 )  # fmt: skip
-def pipeline_has_scales(c: Quantities) -> BoolExpr:
+def pipeline_has_scales(c: QuantQuantities) -> BoolExpr:
     """Groups have pipelines of their own; rowcol_quant and tensor_quant have those with one LDS buffer.
 
     Why: pipelines for groups are classes of their own. The others get a window each of A and B,
@@ -58,7 +58,7 @@ def pipeline_has_scales(c: Quantities) -> BoolExpr:
     accepts=[{}, {"pipeline": "mem"}],
     rejects=[{"scheduler": "interwave"}, {"pipeline": "mem", "scheduler": "interwave"}],
 )  # fmt: skip
-def scheduler_is_intrawave(c: Quantities) -> BoolExpr:
+def scheduler_is_intrawave(c: QuantQuantities) -> BoolExpr:
     """Kernels with groups have the scheduler intrawave; pre-shuffled weights do not look at it.
 
     Why: the block GEMMs that apply scales know no other, that of mem included, whose pipeline is
@@ -77,7 +77,7 @@ def scheduler_is_intrawave(c: Quantities) -> BoolExpr:
     accepts=[{}, {"dtype": "i4_fp8"}, {**B, "dtype": "fp8_i4"}],
     rejects=[{"dtype": "fp8_i4"}, {**B, "dtype": "i4_fp8"}],
 )  # fmt: skip
-def scaled_operand_is_narrow(c: Quantities) -> BoolExpr:
+def scaled_operand_is_narrow(c: QuantQuantities) -> BoolExpr:
     """Of 4 bits is the operand that has scales: A of aquant, B of bquant.
 
     Why: asserted in the block GEMMs.
@@ -100,7 +100,7 @@ def scaled_operand_is_narrow(c: Quantities) -> BoolExpr:
     accepts=[{}, B, {"layout": "rcc", "epilogue": "default"}],
     rejects=[{"layout": "ccr"}, {**B, "layout": "rrr"}, {**SHUFFLED, "layout": "rrr"}],
 )  # fmt: skip
-def groups_lie_along_k(c: Quantities) -> BoolExpr:
+def groups_lie_along_k(c: QuantQuantities) -> BoolExpr:
     """With groups of scales K is contiguous in A and B.
 
     Why: the code that would transpose an operand in registers calls functions that the headers do
@@ -120,7 +120,7 @@ def groups_lie_along_k(c: Quantities) -> BoolExpr:
     accepts=[{**SHUFFLED, "@ck": "2026.06"}],
     rejects=[{**SHUFFLED, "@ck": "2026.06", "layout": "rrr"}],
 )  # fmt: skip
-def shuffled_groups_lie_along_k(c: Quantities) -> BoolExpr:
+def shuffled_groups_lie_along_k(c: QuantQuantities) -> BoolExpr:
     """With groups of scales and pre-shuffled weights K is contiguous in A and B.
 
     Why: asserted; only the other pipelines transpose an operand on its way to LDS since 2026.06.
@@ -138,7 +138,7 @@ def shuffled_groups_lie_along_k(c: Quantities) -> BoolExpr:
             "ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::operator() (four)"],
     accepts=[ROWCOL, TENSOR], rejects=[{**ROWCOL, "epilogue": "default"}],
 )  # fmt: skip
-def epilogue_applies_scales(c: Quantities) -> BoolExpr:
+def epilogue_applies_scales(c: QuantQuantities) -> BoolExpr:
     """Scales of rows and columns and of whole tensors need the CShuffle epilogue.
 
     Why: it takes them as arguments; the default epilogue has none for them.
@@ -156,7 +156,7 @@ def epilogue_applies_scales(c: Quantities) -> BoolExpr:
             "ops/epilogue/cshuffle_epilogue.hpp: ATypeToUse (B's type where A is pk_int4_t)"],
     accepts=[{"dtype": "i4_fp8"}], rejects=[{"dtype": "i4_fp8", "epilogue": "default"}],
 )  # fmt: skip
-def epilogue_widens_a(c: Quantities) -> BoolExpr:
+def epilogue_widens_a(c: QuantQuantities) -> BoolExpr:
     """An int4 A is not used with the default epilogue.
 
     Why: it asks for the warp GEMM of A's own type; CShuffle takes B's instead.
@@ -180,7 +180,7 @@ def epilogue_widens_a(c: Quantities) -> BoolExpr:
              {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5"},
              {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
 )  # fmt: skip
-def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
+def plain_pipeline_widens_a(c: QuantQuantities) -> BoolExpr:
     """Without groups an int4 A is used with compv3 or basic_v1, and compv3 reads its rows.
 
     Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
@@ -202,7 +202,7 @@ def plain_pipeline_widens_a(c: Quantities) -> BoolExpr:
     source=f"ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: a_lds_block_space_size_aligned {LATER}",
     accepts=[{"dtype": "i4_fp8"}], rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1"}],
 )  # fmt: skip
-def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
+def rows_are_placed_by_byte(c: QuantQuantities) -> BoolExpr:
     """An int4 A is not used with basic_v1.
 
     Why: since 2026.06 it places B behind A in LDS as if A had bytes, and so beyond what it has of
@@ -224,7 +224,7 @@ def rows_are_placed_by_byte(c: Quantities) -> BoolExpr:
     rejects=[{**ROWCOL, "dtype": "i4_fp8", "tile_m": 16, "tile_k": 32, "wave_m": 1, "wave_n": 8,
               "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
 )  # fmt: skip
-def narrow_rows_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
+def narrow_rows_are_loaded_in_pairs(c: QuantQuantities) -> BoolExpr:
     """A lane loads an even number of elements of an int4 A of a block tile.
 
     Why: a byte holds two of them, and loads go in steps of two.
@@ -243,7 +243,7 @@ def narrow_rows_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
     accepts=[B, SHUFFLED],
     rejects=[{**B, "double_smem_buffer": True}, {**SHUFFLED, "double_smem_buffer": False}],
 )  # fmt: skip
-def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
+def buffers_are_the_pipelines(c: QuantQuantities) -> BoolExpr:
     """bquant has two LDS buffers with pre-shuffled weights, and one with compv3.
 
     Why: the kernel passes one LDS pointer or two, and each pipeline takes one of the forms.
@@ -260,7 +260,7 @@ def buffers_are_the_pipelines(c: Quantities) -> BoolExpr:
     source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
     accepts=[{}, ROWCOL], rejects=[{"double_smem_buffer": True}, {**ROWCOL, "double_smem_buffer": True}],
 )  # fmt: skip
-def results_are_stored(c: Quantities) -> BoolExpr:
+def results_are_stored(c: QuantQuantities) -> BoolExpr:
     """aquant, rowcol_quant and tensor_quant have one LDS buffer.
 
     Why: the form for two is written for bquant; for others it has an empty branch, so that the
@@ -278,7 +278,7 @@ def results_are_stored(c: Quantities) -> BoolExpr:
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5.hpp: the waves of each group (run)"],
     accepts=[{}], rejects=[{**ROWCOL, "pipeline": "compv5"}],
 )  # fmt: skip
-def one_wave_group(c: Quantities) -> BoolExpr:
+def one_wave_group(c: QuantQuantities) -> BoolExpr:
     """Quantised kernels do not use compv5.
 
     Why: it wants two wave groups, and the traits of these kernels fix one.
@@ -295,7 +295,7 @@ def one_wave_group(c: Quantities) -> BoolExpr:
     source=[f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmBQuantPipelineProblem (no TransposeC; run)"],
     accepts=[B], rejects=[{**B, "transpose_c": True}],
 )  # fmt: skip
-def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
+def bquant_transposes_nothing(c: QuantQuantities) -> BoolExpr:
     """bquant has no transposed C.
 
     Why: its problem fixes the pipeline's to false, while the epilogue has a parameter of its own.
@@ -315,7 +315,7 @@ def bquant_transposes_nothing(c: Quantities) -> BoolExpr:
              {"permute_n": True, "tile_n": 64}, {"permute_n": True, "epilogue": "default"}],
     rejects=[{"permute_n": True}, {**SHUFFLED, "permute_n": True, "epilogue": "default"}],
 )  # fmt: skip
-def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
+def permuted_columns_have_weights(c: QuantQuantities) -> BoolExpr:
     """permute_n has pre-shuffled weights and CShuffle, or neither, where a wave has several tiles.
 
     Why: the host shuffles such weights in another order then, and this epilogue undoes it. The
@@ -337,7 +337,7 @@ def permuted_columns_have_weights(c: Quantities) -> BoolExpr:
     accepts=[{**ROWCOL, "permute_n": True}],
     rejects=[{**ROWCOL, "permute_n": True, "tile_m": 128}],
 )  # fmt: skip
-def registers_have_their_row_scales(c: Quantities) -> BoolExpr:
+def registers_have_their_row_scales(c: QuantQuantities) -> BoolExpr:
     """rowcol_quant stores from registers where a wave has one warp tile along M.
 
     Why: with permute_n the epilogue moves on along M from one warp tile to the next, but not in the

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.gemm import problem_fields
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, minimum
 from ckrules.engine.rules.book import quantity, quantity_in
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Point, Tensors
 
 
-class QuantProblem(Quantities, problem_fields.GemmProblem):
+class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     """A quantised GEMM and a product."""
 
     @property
@@ -94,14 +94,14 @@ class QuantProblems(GemmProblems):
         shared = collect(gemm, examples=PROBLEM_EXAMPLES)
         return [r for r in shared if r.code in PROBLEM_EXAMPLES] + collect(quant_rules)
 
-    def smoke(self, config: Point) -> list[Product]:
+    def smoke(self, config: Point) -> list[MatrixProduct]:
         """Those of other GEMMs whose sums are whole, and one whose rows lie apart."""
         from ckrules.constraints.gemm.device.smoke import apart
 
         whole = [p for p in super().smoke(config) if p.k_batch == 1]
         return [*whole, apart(config, config["pipeline"] == "preshufflev2")]
 
-    def tensors(self, problem: Product, config: Point) -> Tensors:
+    def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
         """A, B, their scales and C."""
         from ckrules.constraints.quant.device.tensors import QuantTensors
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ckrules.constraints.gemm.quantities import Quantities as Gemm
+from ckrules.constraints.gemm.quantities import GemmQuantities as Gemm
 from ckrules.constraints.quant import words as w
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
-class Quantities(Gemm):
+class QuantQuantities(Gemm):
     """Fields, facts and quantities of a quantised GEMM kernel."""
 
     dtype_scale: EnumExpr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, TENSOR, B
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
@@ -13,12 +13,12 @@ _UTILS = f"{_DIR}/pipeline/gemm_group_quant_utils.hpp"
 _PICKER = f"{_DIR}/block/block_universal_gemm_as_aquant_bs_cr.hpp: AQPicker"
 
 
-def _other_rows(c: Quantities) -> BoolExpr:
+def _other_rows(c: QuantQuantities) -> BoolExpr:
     """Where scales are looked up by the rows that a lane has of a result."""
     return (c.variant == "aquant") & ~c.transpose_c
 
 
-def _whole(c: Quantities) -> BoolExpr:
+def _whole(c: QuantQuantities) -> BoolExpr:
     """tile_k is a multiple of group_k."""
     whole: BoolExpr = c.tile_k % c.group_k == 0
     return c.grouped & whole
@@ -32,7 +32,7 @@ def _whole(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/pipeline/gemm_{{a,b}}quant_pipeline_ag_bg_cr_v3.hpp: static_assert on QuantGroupSize::kM, kN",
     accepts=[{}, {**B, "group_n": 32}], rejects=[{"group_m": 2}, {"group_n": 2}],
 )  # fmt: skip
-def groups_have_one_row(c: Quantities) -> BoolExpr:
+def groups_have_one_row(c: QuantQuantities) -> BoolExpr:
     """A group has one row, and in aquant one column as well.
 
     Why: asserted; only scales of B belong to blocks.
@@ -49,7 +49,7 @@ def groups_have_one_row(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: static_assert on QuantGroupSize::kN",
     accepts=[SHUFFLED], rejects=[{**SHUFFLED, "group_n": 32}],
 )  # fmt: skip
-def shuffled_groups_have_one_column(c: Quantities) -> BoolExpr:
+def shuffled_groups_have_one_column(c: QuantQuantities) -> BoolExpr:
     """With pre-shuffled weights a group has one column.
 
     Why: asserted until 2026.06; since then the pipeline counts blocks along N.
@@ -69,7 +69,7 @@ def shuffled_groups_have_one_column(c: Quantities) -> BoolExpr:
     accepts=[{}, {**B, "group_n": 128}],
     rejects=[{"tile_k": 64}, {**B, "group_n": 256}],
 )  # fmt: skip
-def tile_has_whole_groups(c: Quantities) -> BoolExpr:
+def tile_has_whole_groups(c: QuantQuantities) -> BoolExpr:
     """The block tile is a multiple of the groups along N and K.
 
     Why: asserted; a tile has scales of its own.
@@ -86,7 +86,7 @@ def tile_has_whole_groups(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/pipeline/gemm_{{a,b}}quant_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm static_assert QuantGroupSize::kK % WarpTile::at(I2)",
     accepts=[{}, {"group_k": 32}], rejects=[{"group_k": 8}, {**B, "group_k": 8}],
 )  # fmt: skip
-def group_has_whole_warp_tiles(c: Quantities) -> BoolExpr:
+def group_has_whole_warp_tiles(c: QuantQuantities) -> BoolExpr:
     """A group's K is a multiple of the warp tile's K.
 
     Why: asserted; a scale is applied to the sums of whole matrix instructions.
@@ -103,7 +103,7 @@ def group_has_whole_warp_tiles(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/block/block_universal_gemm_ar_flatbr_bquant_cr.hpp: KIterPerQScale (truncating division, not asserted; run)",
     accepts=[SHUFFLED], rejects=[{**SHUFFLED, "group_k": 8}],
 )  # fmt: skip
-def shuffled_groups_have_whole_warp_tiles(c: Quantities) -> BoolExpr:
+def shuffled_groups_have_whole_warp_tiles(c: QuantQuantities) -> BoolExpr:
     """With pre-shuffled weights, too, a group's K is a multiple of the warp tile's K.
 
     Why: the number of warp tiles of a group is a truncating division here; what is left over is
@@ -121,7 +121,7 @@ def shuffled_groups_have_whole_warp_tiles(c: Quantities) -> BoolExpr:
     source=f"{_UTILS}: static_assert KWarps == 1",
     accepts=[{}, B], rejects=[{"wave_k": 2}],
 )  # fmt: skip
-def scales_have_one_wave(c: Quantities) -> BoolExpr:
+def scales_have_one_wave(c: QuantQuantities) -> BoolExpr:
     """With groups of scales one wave spans K.
 
     Why: asserted; scales are spread over the waves along M and N.
@@ -138,7 +138,7 @@ def scales_have_one_wave(c: Quantities) -> BoolExpr:
     source=f"{_UTILS}: tile_distribution_encoding_pattern_bq static_assert X0 * X1 * X2 == XPerTile",
     accepts=[B, {**B, "group_n": 8}], rejects=[{**B, "group_n": 6, "tile_n": 192}],
 )  # fmt: skip
-def warp_tile_has_whole_groups(c: Quantities) -> BoolExpr:
+def warp_tile_has_whole_groups(c: QuantQuantities) -> BoolExpr:
     """Groups that are narrower than a warp tile divide it.
 
     Why: asserted; each lane gets the scale of its column.
@@ -158,7 +158,7 @@ def warp_tile_has_whole_groups(c: Quantities) -> BoolExpr:
     accepts=[{**B, "group_n": 32}, {**B, "group_n": 128}],
     rejects=[{**B, "group_n": 96, "tile_n": 192}],
 )  # fmt: skip
-def group_fits_waves(c: Quantities) -> BoolExpr:
+def group_fits_waves(c: QuantQuantities) -> BoolExpr:
     """Wider groups are whole warp tiles that divide the waves along N, or a multiple of them.
 
     Why: a wave takes one scale for each of its warp tiles, so no warp tile may lie in two groups,
@@ -184,7 +184,7 @@ def group_fits_waves(c: Quantities) -> BoolExpr:
             f"{_DIR}/pipeline/gemm_quant_pipeline_problem.hpp: GemmRowColTensorQuantPipelineProblem (run)"],
     accepts=[ROWCOL, TENSOR], rejects=[{**ROWCOL, "dtype_scale": "fp8"}, {**TENSOR, "group_k": 128}],
 )  # fmt: skip
-def scales_are_read(c: Quantities) -> BoolExpr:
+def scales_are_read(c: QuantQuantities) -> BoolExpr:
     """Scales of rows and columns, and of whole tensors, are of fp32 and have no groups.
 
     Why: these kernels have no parameter for it, and read a scale of fp32 for each row and column.
@@ -201,7 +201,7 @@ def scales_are_read(c: Quantities) -> BoolExpr:
     accepts=[{}, B, {"preshuffle_quant": True}, {**ROWCOL, "preshuffle_quant": True}],
     rejects=[{**B, "preshuffle_quant": True}],
 )  # fmt: skip
-def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:
+def shuffled_scales_are_of_a(c: QuantQuantities) -> BoolExpr:
     """Of groups only the scales of aquant may be shuffled.
 
     Why: bquant does not look at the trait and reads its scales in order. Nor do rowcol_quant and
@@ -219,7 +219,7 @@ def shuffled_scales_are_of_a(c: Quantities) -> BoolExpr:
     source=f"{_DIR}/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp: static_assert on the lengths of AQ's window",
     accepts=[{"pipeline": "mem"}], rejects=[{"pipeline": "mem", "preshuffle_quant": True}],
 )  # fmt: skip
-def mem_reads_scales_in_order(c: Quantities) -> BoolExpr:
+def mem_reads_scales_in_order(c: QuantQuantities) -> BoolExpr:
     """mem takes scales of A as they are.
 
     Why: it asserts that the window of scales is as high as the block tile, and shuffled scales
@@ -239,7 +239,7 @@ def mem_reads_scales_in_order(c: Quantities) -> BoolExpr:
     accepts=[{"preshuffle_quant": True}],
     rejects=[{"preshuffle_quant": True, "tile_k": 512, "group_k": 128}],
 )  # fmt: skip
-def shuffled_scales_fit_lanes(c: Quantities) -> BoolExpr:
+def shuffled_scales_fit_lanes(c: QuantQuantities) -> BoolExpr:
     """The shuffled scales of a warp tile's rows are no more than a wave has lanes.
 
     Why: a lane asks another for its scale by the number of the scale; beyond the wave the number
@@ -259,7 +259,7 @@ def shuffled_scales_fit_lanes(c: Quantities) -> BoolExpr:
             f"{_UTILS}: tile_distribution_encoding_pattern_aq (Y0 = 1, Y1 = MIterPerWarp; run)"],
     accepts=[{}], rejects=[{"tile_m": 128}],
 )  # fmt: skip
-def one_warp_tile_along_m(c: Quantities) -> BoolExpr:
+def one_warp_tile_along_m(c: QuantQuantities) -> BoolExpr:
     """aquant without transposed C and shuffled scales has one warp tile along M for each wave.
 
     Why: scales of further warp tiles lie in further registers of the same lanes; the block GEMM
@@ -278,7 +278,7 @@ def one_warp_tile_along_m(c: Quantities) -> BoolExpr:
     accepts=[{"preshuffle_quant": True}],
     rejects=[{"preshuffle_quant": True, "arch": "gfx1201"}],
 )  # fmt: skip
-def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
+def rows_are_those_of_mfma(c: QuantQuantities) -> BoolExpr:
     """aquant with shuffled scales and without transposed C runs on GPUs with waves of 64 lanes.
 
     Why: the block GEMM finds a row's scale by the rows that a lane has of an MFMA's result, four
@@ -298,7 +298,7 @@ def rows_are_those_of_mfma(c: Quantities) -> BoolExpr:
             "ops/gemm/warp/warp_gemm_attribute_wmma.hpp: WarpGemmAttributeWmma"],
     accepts=[{}], rejects=[{"arch": "gfx1201"}],
 )  # fmt: skip
-def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
+def warp_gemm_says_rows(c: QuantQuantities) -> BoolExpr:
     """aquant without shuffled scales and transposed C runs on GPUs with waves of 64 lanes.
 
     Why: the block GEMM finds a row's scale by a member of the warp GEMM, which that of WMMA has
@@ -316,7 +316,7 @@ def warp_gemm_says_rows(c: Quantities) -> BoolExpr:
     source="ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (src0_sel:BYTE_0)",
     accepts=[{"dtype_scale": "fp8"}], rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"}],
 )  # fmt: skip
-def eight_bit_scales_have_sdwa(c: Quantities) -> BoolExpr:
+def eight_bit_scales_have_sdwa(c: QuantQuantities) -> BoolExpr:
     """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes.
 
     Why: the function that widens a scale is written in GCN's assembly; the assembler of RDNA

@@ -18,7 +18,7 @@ from ckrules.constraints.gemm.tile_engine import (
     whole_tile,
 )
 from ckrules.constraints.quant.kernel import ROWCOL, B
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum, minimum, named, rel
 from ckrules.engine.rules import rule
 
@@ -46,7 +46,7 @@ _LISTED = ("gfx90a", "gfx942", "gfx950")
           "tile_engine has groups of one column: group_n = {group_n}"],
     source=_BUILDERS, accepts=[{}, ROWCOL], rejects=[{"dtype": "i4_fp8"}, {**ROWCOL, "layout": "rrr"}],
 )  # fmt: skip
-def purpose_is_known(c: Quantities) -> BoolExpr:
+def purpose_is_known(c: QuantQuantities) -> BoolExpr:
     """tile_engine quantises fp8 and bf8 to fp16, with scales of fp32 and groups of one row and column.
 
     Why: its command line takes these types and layouts, and the generated code says the rest.
@@ -70,7 +70,7 @@ def purpose_is_known(c: Quantities) -> BoolExpr:
           "tile_engine permutes no columns: permute_n = {permute_n}"],
     source=_BUILDERS, accepts=[{}], rejects=[{"transpose_c": True}, {"double_smem_buffer": True}],
 )  # fmt: skip
-def features_are_known(c: Quantities) -> BoolExpr:
+def features_are_known(c: QuantQuantities) -> BoolExpr:
     """Quantised kernels of tile_engine have one LDS buffer, and neither C nor columns turned.
 
     Why: the generated code says so for every kernel.
@@ -91,7 +91,7 @@ def features_are_known(c: Quantities) -> BoolExpr:
     rejects=[{"scheduler": "interwave"}, {**B, "pipeline": "mem"},
              {"pipeline": "mem", "preshuffle_quant": True}, {**ROWCOL, "epilogue": "default"}],
 )  # fmt: skip
-def trait_is_taken(c: Quantities) -> BoolExpr:
+def trait_is_taken(c: QuantQuantities) -> BoolExpr:
     """aquant has compv3 and mem, the others compv3, all of them with intrawave.
 
     Why: these combinations are the ones that the check lets through. Scales are shuffled for
@@ -126,7 +126,7 @@ tile_is_whole = rule(
     source=f"{_CHECKS}: WARP_SUPPORTED_COMBINATIONS",
     accepts=[{}], rejects=[{"wave_m": 1, "wave_n": 1}],
 )  # fmt: skip
-def waves_are_listed(c: Quantities) -> BoolExpr:
+def waves_are_listed(c: QuantQuantities) -> BoolExpr:
     """The waves are among three maps of the GPU's table, four on gfx1201.
 
     Why: the table is short; the C++ takes any number of waves that a block can launch. A GPU
@@ -143,7 +143,7 @@ def waves_are_listed(c: Quantities) -> BoolExpr:
     source=f"{_CHECKS}: validate_lds_capacity, LDS_SIZE_MAP",
     accepts=[{}], rejects=[{"tile_m": 512}],
 )  # fmt: skip
-def staged_bytes_fit(c: Quantities) -> BoolExpr:
+def staged_bytes_fit(c: QuantQuantities) -> BoolExpr:
     """A and B of a tile take 64 KB at most, 160 KB on gfx950.
 
     Why: counted a byte to an element, without what the epilogue needs.
@@ -161,7 +161,7 @@ def staged_bytes_fit(c: Quantities) -> BoolExpr:
     source=f"{_CHECKS}: GEMM_WARP_TILE_SUPPORTED_COMBINATIONS",
     accepts=[{}], rejects=[{"warp_tile_k": 8}],
 )  # fmt: skip
-def warp_tile_is_listed(c: Quantities) -> BoolExpr:
+def warp_tile_is_listed(c: QuantQuantities) -> BoolExpr:
     """The warp tile is in the table of a GPU with a row for 8-bit types.
 
     Why: a missing row lets everything through.
@@ -180,7 +180,7 @@ def warp_tile_is_listed(c: Quantities) -> BoolExpr:
             f"{_CHECKS}: validate_cshuffle_epilogue_distribution"],
     accepts=[{}], rejects=[{"tile_k": 96}, {"tile_n": 192}],
 )  # fmt: skip
-def threads_cover_tile(c: Quantities) -> BoolExpr:
+def threads_cover_tile(c: QuantQuantities) -> BoolExpr:
     """Lanes of a wave cover the rows of A, B and C as tile_engine computes it.
 
     Why: it divides as headers of 2025 did, asks the same of transposed operands a second time
@@ -206,7 +206,7 @@ def threads_cover_tile(c: Quantities) -> BoolExpr:
     source=f"{_CHECKS}: validate_gemm_aquant, validate_gemm_bquant",
     accepts=[{}], rejects=[{"tile_k": 64}, {"group_k": 24, "tile_k": 96}],
 )  # fmt: skip
-def groups_are_whole(c: Quantities) -> BoolExpr:
+def groups_are_whole(c: QuantQuantities) -> BoolExpr:
     """tile_k is a multiple of group_k, and group_k of warp_tile_k.
 
     Why: as the pipelines assert.
@@ -224,7 +224,7 @@ def groups_are_whole(c: Quantities) -> BoolExpr:
     source=f"{_CHECKS}: _validate_fp8_mfma_warp_tile_k",
     accepts=[{}], rejects=[{"warp_tile_k": 16}, {"warp_tile_n": 16}],
 )  # fmt: skip
-def warp_tile_has_its_depth(c: Quantities) -> BoolExpr:
+def warp_tile_has_its_depth(c: QuantQuantities) -> BoolExpr:
     """Warp tiles are square, with the K that upstream gives 32 rows, or 16: 32 or 64, twice on gfx950.
 
     Why: the deepest instructions of each GPU, whatever else it has; tensor_quant is not asked.

@@ -11,7 +11,7 @@ from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.alike import ALIKE
-from ckrules.constraints.quant.quantities import Quantities
+from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
 from ckrules.engine.expr import Expr, Value
@@ -93,9 +93,9 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     }
 
 
-def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> QuantQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-    words = Quantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
+    words = QuantQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
     words.alike = claims(ALIKE, words, ck)
     return words

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.scaled.vocabulary import Quantities
+from ckrules.constraints.scaled.vocabulary import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
@@ -39,7 +39,7 @@ _BLOCKS: Mapping[str, Any] = {
     source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
     rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"}],
 )  # fmt: skip
-def types_are_aiters(c: Quantities) -> BoolExpr:
+def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs.
 
     Why: its lists are by these types and GPUs.
@@ -67,7 +67,7 @@ def types_are_aiters(c: Quantities) -> BoolExpr:
     source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
     rejects=[{**_FLAT, "persistent": True}, {**_EXPERTS, "pad_m": True}, {**_BLOCKS, "pad_m": False}],
 )  # fmt: skip
-def fixed_fields_are_aiters(c: Quantities) -> BoolExpr:
+def fixed_fields_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """What aiter's wrappers set for every kernel of a kind has that value.
 
     Why: their lists have no field for it.
@@ -92,7 +92,7 @@ def fixed_fields_are_aiters(c: Quantities) -> BoolExpr:
     source=_WRAPPERS, accepts=[_FLAT, {**_FLAT, "k_block_per_cu": 4}],
     rejects=[{**_FLAT, "k_block_per_cu": 5}],
 )  # fmt: skip
-def blocks_are_aiters(c: Quantities) -> BoolExpr:
+def blocks_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """One to four blocks are on a compute unit.
 
     Why: aiter adds to each list what it lacks of these numbers.

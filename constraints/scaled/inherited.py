@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.scaled.vocabulary import Quantities
+from ckrules.constraints.scaled.vocabulary import ScaledQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import RuleDef
 
@@ -15,7 +15,7 @@ SHARED = (
 LOADS = ("VEC002", "VEC003", "VEC004")
 
 
-def _flat(c: Quantities) -> BoolExpr:
+def _flat(c: ScaledQuantities) -> BoolExpr:
     return c.flat
 
 

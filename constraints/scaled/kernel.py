@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
-from ckrules.constraints.scaled.vocabulary import Quantities
+from ckrules.constraints.scaled.vocabulary import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
@@ -33,11 +33,11 @@ _FOUR_BITS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def _flat(c: Quantities) -> BoolExpr:
+def _flat(c: ScaledQuantities) -> BoolExpr:
     return c.flat
 
 
-def _rows(c: Quantities) -> BoolExpr:
+def _rows(c: ScaledQuantities) -> BoolExpr:
     return c.flat & (c.lanes_k >= 1)
 
 
@@ -49,7 +49,7 @@ def _rows(c: Quantities) -> BoolExpr:
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: GemmPipeline"],
     accepts=[{}, _EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
 )  # fmt: skip
-def pipeline_is_the_kernels(c: Quantities) -> BoolExpr:
+def pipeline_is_the_kernels(c: ScaledQuantities) -> BoolExpr:
     """Each kind of kernel has its own pipelines.
 
     Why: the kernel calls the pipeline with the windows and scales of its own kind.
@@ -65,7 +65,7 @@ def pipeline_is_the_kernels(c: Quantities) -> BoolExpr:
     source="ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: QuantType (no ABQuantGrouped)",
     accepts=[{}], rejects=[{"variant": "abquant", "pipeline": "abquant", "scales": "blocks"}],
 )  # fmt: skip
-def block_scales_exist(c: Quantities) -> BoolExpr:
+def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
     """Kernels with block scales of both operands came after November 2025.
 
     Why: the headers of then scale A or B by groups, not both.
@@ -83,7 +83,7 @@ def block_scales_exist(c: Quantities) -> BoolExpr:
             f"{_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1"],
     accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
 )  # fmt: skip
-def flatmm_waves_lie_along_n(c: Quantities) -> BoolExpr:
+def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
     """The waves of a flatmm block lie along N.
 
     Why: asserted; every wave reads all rows of A from LDS and its own weights from memory.
@@ -103,7 +103,7 @@ def flatmm_waves_lie_along_n(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "bf16", "warp_tile_m": 64, "warp_tile_n": 4, "warp_tile_k": 16},
              {**_FOUR_BITS, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16}],
 )  # fmt: skip
-def weights_have_known_shape(c: Quantities) -> BoolExpr:
+def weights_have_known_shape(c: ScaledQuantities) -> BoolExpr:
     """Pre-shuffled weights are read in warp tiles of 16 or 32 columns, 4-bit ones of 16x16.
 
     Why: the order of the shuffled elements is written for these.
@@ -120,7 +120,7 @@ def weights_have_known_shape(c: Quantities) -> BoolExpr:
     source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) / WaveSize",
     accepts=[{}], rejects=[{"warp_tile_k": 32}],
 )  # fmt: skip
-def flat_a_is_read_whole(c: Quantities) -> BoolExpr:
+def flat_a_is_read_whole(c: ScaledQuantities) -> BoolExpr:
     """A lane's part of A's warp tile is a multiple of 16 bytes.
 
     Why: asserted. Unlike preshufflev2, flatmm counts one warp tile and not all of a wave's.
@@ -139,7 +139,7 @@ def flat_a_is_read_whole(c: Quantities) -> BoolExpr:
     accepts=[{}, {"tile_m": 48, "tile_k": 256, "tile_n": 64}],
     rejects=[{"tile_m": 16}, {"tile_k": 192, "tile_m": 192}, {"tile_k": 8}],
 )  # fmt: skip
-def rows_of_flat_a_are_covered(c: Quantities) -> BoolExpr:
+def rows_of_flat_a_are_covered(c: ScaledQuantities) -> BoolExpr:
     """Lanes of 16 bytes cover the rows of A's tile: they divide the wave, or fill whole waves.
 
     Why: lanes lie along K first. Where they divide the wave, the rows that all waves load at once
@@ -162,7 +162,7 @@ def rows_of_flat_a_are_covered(c: Quantities) -> BoolExpr:
     source=f"{_MOE}: static_assert NIterPerWarp % 2 == 0 (IsGateUpMode)",
     accepts=[_EXPERTS], rejects=[{**_EXPERTS, "tile_n": 64}],
 )  # fmt: skip
-def gate_and_up_are_even(c: Quantities) -> BoolExpr:
+def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
     """The first GEMM of experts has an even number of warp tiles along N for each wave.
 
     Why: every second one is of the gate, the others are of the upward projection.
@@ -180,7 +180,7 @@ def gate_and_up_are_even(c: Quantities) -> BoolExpr:
     source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
     accepts=[{}, _EXPERTS], rejects=[{"stage": 1}, {**_EXPERTS, "stage": 0}],
 )  # fmt: skip
-def experts_have_stages(c: Quantities) -> BoolExpr:
+def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
     """Stages, activations and 4-bit weights belong to kernels for mixtures of experts.
 
     Why: the other kernels have no such parameter.
@@ -201,7 +201,7 @@ def experts_have_stages(c: Quantities) -> BoolExpr:
     source="ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1; read, not run)",
     accepts=[{}], rejects=[{"num_wave_groups": 2}],
 )  # fmt: skip
-def scales_have_one_group(c: Quantities) -> BoolExpr:
+def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
     """Kernels with scales have one wave group.
 
     Why: with more the kernel takes another path for the stores, which its pipelines do not split.
@@ -222,7 +222,7 @@ def scales_have_one_group(c: Quantities) -> BoolExpr:
             "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: static_assert KWarps == 1"],
     accepts=[_BLOCKS], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 64}],
 )  # fmt: skip
-def groups_are_whole(c: Quantities) -> BoolExpr:
+def groups_are_whole(c: ScaledQuantities) -> BoolExpr:
     """The tile is a multiple of the groups that share a scale, and a group of the warp tile.
 
     Why: asserted; scales are 1x128 of A and 128x128 of B.
@@ -248,7 +248,7 @@ def groups_are_whole(c: Quantities) -> BoolExpr:
     source=_EIGHT, accepts=[_EIGHTS],
     rejects=[{**_EIGHTS, "wave_n": 4, "wave_m": 2}, {**_EIGHTS, "tile_k": 256}],
 )  # fmt: skip
-def eight_waves_have_their_form(c: Quantities) -> BoolExpr:
+def eight_waves_have_their_form(c: ScaledQuantities) -> BoolExpr:
     """The pipeline of eight waves has two of them along N and one group of K in a tile.
 
     Why: asserted; the two columns of waves load and compute in turn.
@@ -270,7 +270,7 @@ def eight_waves_have_their_form(c: Quantities) -> BoolExpr:
     says="{pipeline} computes on gfx950 only, on {arch} it does nothing",
     source=f"{_EIGHT}: kIsAvailable", accepts=[_EIGHTS], rejects=[{**_EIGHTS, "arch": "gfx942"}],
 )  # fmt: skip
-def eight_waves_are_on_gfx950(c: Quantities) -> BoolExpr:
+def eight_waves_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
     """The pipeline of eight waves is for gfx950.
 
     Why: its body is empty for other GPUs, and C keeps no result.
@@ -287,7 +287,7 @@ def eight_waves_are_on_gfx950(c: Quantities) -> BoolExpr:
     source="ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl (CK 2026.06, read)",
     accepts=[_BLOCKS], rejects=[{**_BLOCKS, "scheduler": "interwave"}],
 )  # fmt: skip
-def block_scales_are_intrawave(c: Quantities) -> BoolExpr:
+def block_scales_are_intrawave(c: ScaledQuantities) -> BoolExpr:
     """Kernels with block scales use the scheduler intrawave.
 
     Why: the pipeline has no other implementation.

@@ -64,7 +64,7 @@ _OWN = tuple(dict.fromkeys(p for found in w.PIPELINES.values() for p in found))
 WAVES = (1, 2, 4, 8)
 
 
-class Quantities(TileGemm):
+class ScaledQuantities(TileGemm):
     """Fields, facts and quantities of a GEMM with scales; A has rows, B columns, C rows."""
 
     variant: EnumExpr
@@ -210,8 +210,8 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     }
 
 
-def vocabulary(ck: str, gpus: Sequence[Gpu]) -> Quantities:
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ScaledQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-    words = Quantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
+    words = ScaledQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
     return words

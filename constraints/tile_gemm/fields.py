@@ -33,7 +33,7 @@ COSTS: Mapping[str, int] = {
 }  # fmt: skip
 
 
-class Fields(Vocabulary):
+class TileGemmFields(Vocabulary):
     """The shared fields of a point, typed for rule functions."""
 
     arch: EnumExpr

@@ -6,7 +6,7 @@ K is folded, and M or N are paired, as often as the banks are wide.
 
 from __future__ import annotations
 
-from ckrules.constraints.tile_gemm.pattern import Pattern
+from ckrules.constraints.tile_gemm.pattern import TileDistribution
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     BoolExpr,
@@ -32,9 +32,11 @@ class Fold:
         warp_tile: The warp tile along the operand's contiguous dimension.
     """
 
-    def __init__(self, c: TileGemm, operand: Pattern, size: IntExpr, warp_tile: IntExpr) -> None:
+    def __init__(
+        self, c: TileGemm, operand: TileDistribution, size: IntExpr, warp_tile: IntExpr
+    ) -> None:
         # the descriptor takes the distribution of the whole block, with one wave group
-        whole = Pattern(
+        whole = TileDistribution(
             f"{operand.name}_lds", operand.extent, operand.rows, operand.vector, c.waves,
             c.wave_size, const(1), several_passes=True,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.tile_gemm.folding import folds
-from ckrules.constraints.tile_gemm.pattern import Pattern
+from ckrules.constraints.tile_gemm.pattern import TileDistribution
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, lookup
 from ckrules.engine.rules import rule
@@ -119,7 +119,7 @@ def _swizzled(c: TileGemm) -> BoolExpr:
     return any_of(a & _loads_rows(c.a_transposed, c.a), b & _loads_rows(c.b_transposed, c.b))
 
 
-def _loads_rows(transposed: BoolExpr, operand: Pattern) -> BoolExpr:
+def _loads_rows(transposed: BoolExpr, operand: TileDistribution) -> BoolExpr:
     """K is not contiguous, or it is and the distribution covers its extent (VEC001 to VEC005)."""
     return transposed | (operand.sound & operand.lanes_fill_wave & operand.extent_covered)
 

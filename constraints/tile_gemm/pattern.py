@@ -22,7 +22,7 @@ def _named(operand: str, what: str, node: IntExpr, doc: str) -> IntExpr:
     return named(f"{operand}_{what}", node, doc=f"{operand.upper()} tile: {doc}")
 
 
-class Pattern:
+class TileDistribution:
     """The distribution of one operand's tile, in integer arithmetic as the header does it.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.tile_gemm.folding import folds
-from ckrules.constraints.tile_gemm.pattern import Pattern
+from ckrules.constraints.tile_gemm.pattern import TileDistribution
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, implies
 from ckrules.engine.rules import rule
@@ -160,7 +160,7 @@ def transposed_width_is_computed_width(c: TileGemm) -> BoolExpr:
     )
 
 
-def _width(pattern: Pattern, computed: IntExpr) -> BoolExpr:
+def _width(pattern: TileDistribution, computed: IntExpr) -> BoolExpr:
     return pattern.width == computed
 
 
@@ -214,7 +214,7 @@ def loads_have_width(c: TileGemm) -> BoolExpr:
     return all_of(_loadable(c.a, c.a_bytes), _loadable(c.b, c.b_bytes))
 
 
-def _loadable(operand: Pattern, size: IntExpr) -> BoolExpr:
+def _loadable(operand: TileDistribution, size: IntExpr) -> BoolExpr:
     return operand.moves(16) | ((size == 2) & operand.moves(32))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ckrules.constraints.tile_gemm import registers
-from ckrules.constraints.tile_gemm.fields import Fields
-from ckrules.constraints.tile_gemm.pattern import Pattern, extent_of
+from ckrules.constraints.tile_gemm.fields import TileGemmFields
+from ckrules.constraints.tile_gemm.pattern import TileDistribution, extent_of
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
@@ -34,7 +34,7 @@ from ckrules.engine.rules.book import quantity, quantity_in
 _FROM_REGISTERS = ("compv4", "compv5", "compv6", "comp_async")
 
 
-class TileGemm(Fields, ABC):
+class TileGemm(TileGemmFields, ABC):
     """Fields, facts and the quantities that several rules share.
 
     Args:
@@ -173,12 +173,12 @@ class TileGemm(Fields, ABC):
     # -- thread distributions of the three operands ----------------------------------------
 
     @cached_property
-    def a(self) -> Pattern:
+    def a(self) -> TileDistribution:
         """How the block tile of A is loaded."""
         return self._load("a", *self._a_tile, self.vector_a)
 
     @cached_property
-    def b(self) -> Pattern:
+    def b(self) -> TileDistribution:
         """How the block tile of B is loaded."""
         return self._load("b", *self._b_tile, self.vector_b)
 
@@ -193,16 +193,16 @@ class TileGemm(Fields, ABC):
         extent: IntExpr = ite(self.b_transposed, self.tile_n, self.tile_k)
         return extent, ite(self.b_transposed, self.tile_k, self.tile_n)
 
-    def _load(self, name: str, extent: IntExpr, rows: IntExpr, vector: IntExpr) -> Pattern:
-        return Pattern(
+    def _load(self, name: str, extent: IntExpr, rows: IntExpr, vector: IntExpr) -> TileDistribution:
+        return TileDistribution(
             name, extent, rows, vector, self.load_waves, self.wave_size, self.num_wave_groups,
             several_passes=self.since("2026.06"),
         )  # fmt: skip
 
     @cached_property
-    def c(self) -> Pattern:
+    def c(self) -> TileDistribution:
         """How the CShuffle epilogue stores one slice of the block tile."""
-        return Pattern(
+        return TileDistribution(
             "c", self.shuffle_n, self.shuffle_m, self.vector_c, self.wave_m * self.wave_n,
             self.wave_size, self.num_wave_groups, several_passes=self.since("2026.06"),
         )  # fmt: skip

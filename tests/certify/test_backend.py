@@ -11,7 +11,7 @@ import pytest
 from ckrules.arch import load
 from ckrules.certify import codeobjects, recording
 from ckrules.certify.backend import Compared, by_rule, compare, estimates
-from ckrules.certify.codeobjects import CodeObjects, Figures, FigureStore
+from ckrules.certify.codeobjects import CodeObjectFigures, CodeObjects, FigureStore
 from ckrules.certify.draws import draw
 from ckrules.certify.oracle import CompilerError
 from ckrules.constraints import book
@@ -33,18 +33,18 @@ IDLE = {"arch": "gfx1201", **SMALL, "warp_tile_k": 32}
 LIMIT = "error: local memory (131072) exceeds limit (65536) in function"
 
 
-def case(changes: dict[str, Any], figures: Figures | CompilerError) -> Compared:
+def case(changes: dict[str, Any], figures: CodeObjectFigures | CompilerError) -> Compared:
     """What is said of a kernel."""
     return compare(RULES, RULES.example(changes), figures)
 
 
 def test_signs() -> None:
-    assert case(SMALL, Figures(None, **GOOD)).signs == frozenset()
-    assert case(OVERFLOW, Figures(LIMIT)).signs == {"refused"}
+    assert case(SMALL, CodeObjectFigures(None, **GOOD)).signs == frozenset()
+    assert case(OVERFLOW, CodeObjectFigures(LIMIT)).signs == {"refused"}
     crowd = {"tile_m": 256, "tile_n": 256, "wave_m": 8, "wave_n": 4}
-    clamped = case(crowd, Figures(None, **{**GOOD, "max_threads": 1024}))
+    clamped = case(crowd, CodeObjectFigures(None, **{**GOOD, "max_threads": 1024}))
     assert (clamped.broken, clamped.signs) == (("HW001",), {"clamped"})
-    idle = case(IDLE, Figures(None, **{**GOOD, "max_threads": 32, "matrix": 0}))
+    idle = case(IDLE, CodeObjectFigures(None, **{**GOOD, "max_threads": 32, "matrix": 0}))
     assert (idle.broken, idle.signs) == (("WARP002",), {"idle"})
 
 
@@ -59,11 +59,11 @@ def test_signs() -> None:
     ],
 )
 def test_a_legal_kernel_differs_by_any_sign(change: dict[str, int], differs: bool) -> None:
-    assert case(SMALL, Figures(None, **{**GOOD, **change})).differs is differs
+    assert case(SMALL, CodeObjectFigures(None, **{**GOOD, **change})).differs is differs
 
 
 def test_what_breaks_a_rule_does_not_differ() -> None:
-    for figures in (Figures(LIMIT), Figures(None, **GOOD)):
+    for figures in (CodeObjectFigures(LIMIT), CodeObjectFigures(None, **GOOD)):
         assert not case(OVERFLOW, figures).differs
     lost = case(SMALL, CompilerError("gone"))
     assert (lost.figures, lost.failure, lost.differs) == (None, "gone", False)
@@ -71,10 +71,10 @@ def test_what_breaks_a_rule_does_not_differ() -> None:
 
 def test_rules_are_counted_with_their_signs() -> None:
     both = {**OVERFLOW, "wave_m": 8, "wave_n": 4, "tile_m": 512, "tile_n": 512}
-    built = Figures(None, **{**GOOD, "max_threads": 256})
-    cases = [case(OVERFLOW, Figures(LIMIT)), case(OVERFLOW, built),
-             case(both, Figures(LIMIT)), case(OVERFLOW, CompilerError("gone")),
-             case(SMALL, Figures(None, **GOOD))]  # fmt: skip
+    built = CodeObjectFigures(None, **{**GOOD, "max_threads": 256})
+    cases = [case(OVERFLOW, CodeObjectFigures(LIMIT)), case(OVERFLOW, built),
+             case(both, CodeObjectFigures(LIMIT)), case(OVERFLOW, CompilerError("gone")),
+             case(SMALL, CodeObjectFigures(None, **GOOD))]  # fmt: skip
     found = {r.code: r for r in by_rule(cases)}
     assert set(found) == {"LDS001", "HW001"}
     lds = found["LDS001"]
@@ -84,10 +84,12 @@ def test_rules_are_counted_with_their_signs() -> None:
 
 def test_errors_of_the_predictions() -> None:
     predicted = RULES.resources(RULES.example(SMALL), ["vgprs"])["vgprs"]
-    exact = case(SMALL, Figures(None, **{**GOOD, "vgprs": predicted}))
-    half = case(SMALL, Figures(None, **{**GOOD, "vgprs": 2 * predicted, "lds_bytes": 8192}))
-    spilt = case(SMALL, Figures(None, **{**GOOD, "vgprs": predicted, "spills": 9}))
-    found = estimates([exact, half, spilt, case(OVERFLOW, Figures(LIMIT))])
+    exact = case(SMALL, CodeObjectFigures(None, **{**GOOD, "vgprs": predicted}))
+    half = case(
+        SMALL, CodeObjectFigures(None, **{**GOOD, "vgprs": 2 * predicted, "lds_bytes": 8192})
+    )
+    spilt = case(SMALL, CodeObjectFigures(None, **{**GOOD, "vgprs": predicted, "spills": 9}))
+    found = estimates([exact, half, spilt, case(OVERFLOW, CodeObjectFigures(LIMIT))])
     assert (found.kernels, found.lds_exact, found.lds_more) == (3, 2, 1)
     assert found.vgpr_errors == (0, 0, 0.5)
     assert (found.within(0.5), found.within(1)) == (0, 0.5)
@@ -95,7 +97,7 @@ def test_errors_of_the_predictions() -> None:
 
 
 def test_figures_are_kept(tmp_path: Path) -> None:
-    rows = [Figures(None, **GOOD, seconds=1.5), Figures(LIMIT, seconds=2.0)]
+    rows = [CodeObjectFigures(None, **GOOD, seconds=1.5), CodeObjectFigures(LIMIT, seconds=2.0)]
     with FigureStore(tmp_path / "v.sqlite") as store:
         for n, row in enumerate(rows):
             store.put(str(n), row)
@@ -116,9 +118,11 @@ def test_draws_break_rules_of_the_back_end_alone() -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def figures(self: CodeObjects, point: dict[str, Any]) -> Figures:
+    def figures(self: CodeObjects, point: dict[str, Any]) -> CodeObjectFigures:
         asked.append(point["tile_k"])
-        return Figures(LIMIT) if point["tile_k"] == 128 else Figures(None, **GOOD)
+        return (
+            CodeObjectFigures(LIMIT) if point["tile_k"] == 128 else CodeObjectFigures(None, **GOOD)
+        )
 
     require_toolchain()
     monkeypatch.setattr(codeobjects.CodeObjects, "figures", figures)
@@ -153,9 +157,14 @@ def test_options_that_became_commands_say_so() -> None:
 
 def test_signs_are_evidence() -> None:
     both = {**OVERFLOW, "wave_m": 8, "wave_n": 4, "tile_m": 512, "tile_n": 512}
-    built = Figures(None, **{**GOOD, "max_threads": 256})
-    cases = [case(OVERFLOW, Figures(LIMIT)), case(OVERFLOW, built), case(both, Figures(LIMIT)),
-             case(SMALL, Figures(None, **GOOD)), case(SMALL, CompilerError("gone"))]  # fmt: skip
+    built = CodeObjectFigures(None, **{**GOOD, "max_threads": 256})
+    cases = [
+        case(OVERFLOW, CodeObjectFigures(LIMIT)),
+        case(OVERFLOW, built),
+        case(both, CodeObjectFigures(LIMIT)),
+        case(SMALL, CodeObjectFigures(None, **GOOD)),
+        case(SMALL, CompilerError("gone")),
+    ]
     kept = recording.of_backend(cases, "gfx942", "2025.11", "clang 22", "-n 5 --seed 1")
     assert (kept.method, kept.agreed, kept.differed) == ("back end", 1, 0)
     assert {c: (t.confirmed, t.alone, t.refuted) for c, (t, _) in kept.rules.items()} == {

@@ -19,7 +19,7 @@ import pytest
 from ckrules.arch import load
 from ckrules.certify import probe
 from ckrules.certify.experiment import Matrix, certify
-from ckrules.certify.oracle import Oracle, Verdict
+from ckrules.certify.oracle import CompilerOracle, CompilerVerdict
 from ckrules.certify.sampling import Sampler, mixed
 from ckrules.certify.verdicts import VerdictStore
 from ckrules.compiling.database import ResultsError
@@ -99,9 +99,9 @@ def points(rules: RuleBook) -> list[dict[str, Any]]:
     return [rules.example(c) for c in changes]
 
 
-def judge(tools: Toolchain, timeout: float = 600.0) -> Oracle:
+def judge(tools: Toolchain, timeout: float = 600.0) -> CompilerOracle:
     """The compiler for the GPU of all points here."""
-    return Oracle(tools, load("gfx942"), timeout)
+    return CompilerOracle(tools, load("gfx942"), timeout)
 
 
 def ask(rules: RuleBook, tools: Toolchain, store: Path, **options: Any) -> Matrix:
@@ -256,8 +256,8 @@ def test_clang_is_not_asked_about_a_gpu_that_it_does_not_know(tools: Toolchain) 
     old.chmod(0o755)
     clang = replace(tools, kind="clang-19", compiler=old)
     with pytest.raises(UsageError, match=r"clang-19 does not know gfx950"):
-        Oracle(clang, load("gfx950"))
-    assert Oracle(clang, load("gfx908")).gpu.name == "gfx908"
+        CompilerOracle(clang, load("gfx950"))
+    assert CompilerOracle(clang, load("gfx908")).gpu.name == "gfx908"
 
 
 def test_a_gpu_that_the_headers_do_not_know_is_refused_in_one_line(tools: Toolchain) -> None:
@@ -276,9 +276,9 @@ def test_verdicts_of_an_older_version_are_read(rules: RuleBook, tmp_path: Path) 
         )
         db.execute("INSERT INTO verdict VALUES ('k', 1, NULL, 1.5)")
     with VerdictStore(path) as store:
-        assert store.get("k") == Verdict(True, None, 1.5)
-        store.put("k", Verdict(False, "no", 2.5))
-        assert store.get("k") == Verdict(False, "no", 2.5)
+        assert store.get("k") == CompilerVerdict(True, None, 1.5)
+        store.put("k", CompilerVerdict(False, "no", 2.5))
+        assert store.get("k") == CompilerVerdict(False, "no", 2.5)
     (tmp_path / "text").write_text("no database" * 100)
     for path in (tmp_path / "text", tmp_path / "text" / "v.sqlite"):
         with pytest.raises(ResultsError, match="cannot open the results"):

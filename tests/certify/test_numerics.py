@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from ckrules.certify import labels, trials
-from ckrules.certify.bench import Answer, Manner, Question
+from ckrules.certify.bench import Manner, TrialAnswer, TrialRequest
 from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 from ckrules.certify.draws import KINDS, Drawn, draw
 from ckrules.certify.numeric_report import notes, numeric_json, numeric_lines
@@ -31,8 +31,8 @@ from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_d
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
 from ckrules.device.interface import UNLAUNCHABLE
-from ckrules.device.prediction import Prediction
-from ckrules.engine.covering import Coverage
+from ckrules.device.prediction import SupportPrediction
+from ckrules.engine.covering import PairCoverage
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
@@ -40,12 +40,14 @@ from ckrules.support.visible import json_text
 from tests.cli.run import run, write
 from tests.helpers.toolchain import require_toolchain
 
-TAKEN = Prediction(supported=True)
+TAKEN = SupportPrediction(supported=True)
 OK = Trial("N=1", "ok", elements=64)
 WRONG = Trial("N=2", "wrong", where="last K tile missing", first="(0, 1)", wrong=3, elements=64)
 REFUSED = Trial("N=3", "refused", "C is odd")
 NEVER = (("pipeline", "mem"), ("warp_tile", (16, 16, 32)))
-DRAWN = Draws({"PIPE013": 0}, {"forward": Coverage(1200, (NEVER,)), "bwd_data": Coverage(34, ())})
+DRAWN = Draws(
+    {"PIPE013": 0}, {"forward": PairCoverage(1200, (NEVER,)), "bwd_data": PairCoverage(34, ())}
+)
 SMALL = {"tile_m": 16, "tile_n": 16, "tile_k": 32, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
          "warp_tile_n": 16, "warp_tile_k": 16, "pipeline": "mem", "vector_a": 4, "vector_b": 4,
          "vector_c": 4}  # fmt: skip
@@ -60,7 +62,7 @@ def rules() -> RuleBook:
 def case(rules: RuleBook, changes: Mapping[str, Any], *said: Any, failure: str = "") -> NumericCase:
     """The case of a point of which these things were seen."""
     trials = [each if isinstance(each, tuple) else (each, TAKEN) for each in said]
-    answer = Answer(trials, failure, "k")
+    answer = TrialAnswer(trials, failure, "k")
     (found,) = judged(rules, [rules.example(changes)], [answer]).cases
     return found
 
@@ -135,7 +137,7 @@ def _features(point: dict[str, Any], found: Drawn) -> Iterator[tuple[Any, Any]]:
 def test_kernels_that_break_a_rule_cover_no_pair(rules: RuleBook) -> None:
     found = draw(rules, {"variant": ("bwd_data",), "arch": ("gfx942",)}, 30, 1, broken=1)
     assert (len(found.points), found.legal, found.pairs) == (30, 0, None)
-    assert found.coverage(lambda p: True) == Coverage(0, ())
+    assert found.coverage(lambda p: True) == PairCoverage(0, ())
 
 
 def test_small_tiles_come_rather(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
@@ -167,7 +169,7 @@ def test_draws_keep_to_the_conditions_asked_for(rules: RuleBook) -> None:
 
 
 def test_a_legal_kernel_is_right_or_a_difference(rules: RuleBook) -> None:
-    right = case(rules, {}, OK, OK, (REFUSED, Prediction(False, ("PROB004",))))
+    right = case(rules, {}, OK, OK, (REFUSED, SupportPrediction(False, ("PROB004",))))
     assert (right.right, right.agrees, list(right.differences())) == (True, True, [])
     wrong = case(rules, {}, OK, WRONG)
     assert (wrong.right, wrong.agrees) == (False, False)
@@ -194,7 +196,7 @@ def test_a_rule_is_confirmed_or_refuted_by_its_kernel(rules: RuleBook) -> None:
 def test_a_kernel_that_takes_no_problem_confirms_the_rule_that_says_so(rules: RuleBook) -> None:
     """Every refusal is foretold, by a rule on the problem's channels."""
     wide = {"specialization": "filter3x3", "vector_a": 8, "vector_b": 8}  # OP011
-    foretold = Prediction(False, ("PROB004",))
+    foretold = SupportPrediction(False, ("PROB004",))
     refuses = case(rules, wide, (REFUSED, foretold), (REFUSED, foretold))
     assert [v.code for v in refuses.broken] == ["OP011"]
     assert (refuses.right, refuses.agrees) == (False, True)
@@ -205,13 +207,13 @@ def test_a_kernel_that_takes_no_problem_confirms_the_rule_that_says_so(rules: Ru
 
 def test_problem_rules_have_their_own_scores(rules: RuleBook) -> None:
     """A wrong run that a problem rule foretells says nothing against the configuration."""
-    foretold = Prediction(True, (), ("PROB020",))
+    foretold = SupportPrediction(True, (), ("PROB020",))
     kernel = case(rules, {}, OK, (WRONG, foretold), (OK, foretold))
     assert kernel.right is True
     (score,) = NumericMatrix([kernel]).by_problem_rule()
     assert (score.code, score.confirmed, score.refuted) == ("PROB020", 1, 1)
     assert [d.text for d in kernel.differences()] == ["PROB020 expects another end: ok"]
-    refusing = case(rules, {}, OK, (REFUSED, Prediction(False, ("PROB004", "PROB005"))))
+    refusing = case(rules, {}, OK, (REFUSED, SupportPrediction(False, ("PROB004", "PROB005"))))
     scores = NumericMatrix([refusing]).by_problem_rule()
     assert [(s.code, s.confirmed, s.alone) for s in scores] == [
         ("PROB004", 1, 0),
@@ -223,7 +225,7 @@ def test_what_a_kernel_refuses_unforetold_is_a_difference(rules: RuleBook) -> No
     assert [d.text for d in case(rules, {}, OK, REFUSED).differences()] == [
         "supported by the rules, refused: C is odd"
     ]
-    takes = case(rules, {}, OK, (OK, Prediction(False, ("PROB004",))))
+    takes = case(rules, {}, OK, (OK, SupportPrediction(False, ("PROB004",))))
     assert [d.text for d in takes.differences()] == ["PROB004 expects another end: ok"]
 
 
@@ -327,16 +329,16 @@ def test_labels_beside_what_was_found(rules: RuleBook, tmp_path: Path) -> None:
     found = list(labels.read(path, Books("2025.11")))
     assert [lab.right for lab in found] == [True, False]
     (question,) = labels.questions(found)
-    assert isinstance(question, Question)
+    assert isinstance(question, TrialRequest)
     assert question.problems is not None
     trial = Trial(str(question.problems[0]), "fault", "lds-race")
-    told, without = labels.compared(found, [question], [Answer([(trial, TAKEN)])])
+    told, without = labels.compared(found, [question], [TrialAnswer([(trial, TAKEN)])])
     assert [(t.agrees, t.sees_more) for t in told] == [(True, True), (True, False)]
     assert without == []
     wrong = Trial(trial.problem, "wrong", "order: 912 values differ in reversed order")
-    told, _ = labels.compared(found, [question], [Answer([(wrong, TAKEN)])])
+    told, _ = labels.compared(found, [question], [TrialAnswer([(wrong, TAKEN)])])
     assert [(t.agrees, t.sees_more) for t in told] == [(True, True), (True, False)]
-    _, without = labels.compared(found, [question], [Answer()])
+    _, without = labels.compared(found, [question], [TrialAnswer()])
     assert len(without) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ckrules.arch import load
 from ckrules.certify import probe
-from ckrules.certify.oracle import Oracle
+from ckrules.certify.oracle import CompilerOracle
 from ckrules.compiling import toolchain
 from ckrules.compiling.precompiled import Precompiled
 from ckrules.constraints import book, defaults
@@ -55,19 +55,19 @@ POINT: dict[str, object] = {
 
 
 @pytest.fixture(scope="session")
-def oracle() -> Oracle:
-    return Oracle(require_toolchain(), load("gfx942"))
+def oracle() -> CompilerOracle:
+    return CompilerOracle(require_toolchain(), load("gfx942"))
 
 
 @pytest.mark.toolchain
-def test_a_small_forward_kernel_compiles(oracle: Oracle) -> None:
+def test_a_small_forward_kernel_compiles(oracle: CompilerOracle) -> None:
     verdict = oracle.check(POINT)
     assert verdict.ok, verdict.error
     assert verdict.error is None
 
 
 @pytest.mark.toolchain
-def test_a_missing_warp_tile_is_the_first_diagnostic(oracle: Oracle) -> None:
+def test_a_missing_warp_tile_is_the_first_diagnostic(oracle: CompilerOracle) -> None:
     verdict = oracle.check({**POINT, "warp_tile_k": 8, "dtype": "fp32"})
     assert not verdict.ok
     assert verdict.error is not None
@@ -76,7 +76,7 @@ def test_a_missing_warp_tile_is_the_first_diagnostic(oracle: Oracle) -> None:
 
 
 @pytest.mark.toolchain
-def test_what_came_after_this_release_is_refused(oracle: Oracle) -> None:
+def test_what_came_after_this_release_is_refused(oracle: CompilerOracle) -> None:
     verdict = oracle.check({**POINT, "explicit_gemm": True})
     assert not verdict.ok
     assert verdict.error is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ckrules.checking.edits import edited
 from ckrules.kernels.books import Books
-from ckrules.readers import Context, Edit, Entry, Place, Problem, Reading, formats
+from ckrules.readers import Context, Edit, Entry, InputReading, Place, UnreadableText, formats
 from tests.cli.run import run
 from tests.readers.test_formats import DATA, FILES
 
@@ -29,10 +29,10 @@ def look(path: Path, data: bytes, form: str | None) -> None:
     """Reads the bytes and looks at every place of everything that comes out."""
     path.write_bytes(data)
     lines = data.decode("utf-8-sig", errors="replace").split("\n")
-    reading = Reading(str(path), CONTEXT, input_format=form)
+    reading = InputReading(str(path), CONTEXT, input_format=form)
     for item in reading:
         places = [item.place]
-        if isinstance(item, Problem):
+        if isinstance(item, UnreadableText):
             places += [place for place, message in item.lines() if message]
             assert len(places) > 1
         elif isinstance(item, Entry):

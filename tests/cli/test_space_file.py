@@ -125,7 +125,7 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
         ({"constraints": ["z > 1"]}, "unknown field 'z'"),
         ({"constraints": ["x >"]}, "not an expression"),
         ({"constraints": ["__import__('os')"]}, "unknown function '__import__'"),
-        ({"constraints": [3]}, "constraint 3 is not a text"),
+        ({"constraints": [3]}, "constraint 3 is not a string"),
         ({"variables": [{"name": "x"}]}, "variable x has no list of values"),
         ({"variables": [{"name": "x", "values": []}]}, "variable x has no values"),
         ({"variables": [{"name": "x", "values": [1, "a"]}]}, "all numbers, all words"),

@@ -18,7 +18,7 @@ from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe, flags
 from ckrules.constraints.conv.problem import parse
-from ckrules.device.hostlib import Fill, HostLibrary, Launch, Room
+from ckrules.device.hostlib import Fill, HostLaunch, HostLibrary, Room
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import format_name
@@ -148,14 +148,14 @@ def test_stream_k_is_laid_out_for_the_room_there_is(folder: Path) -> None:
     assert size == 2 * 152 * (128 * 128 * 4 + 4)
     fill, launch = kernel.plan(*PLACES, room)
     assert fill == Fill(0x4000, size)
-    assert isinstance(launch, Launch)
+    assert isinstance(launch, HostLaunch)
     assert (launch.grid, launch.block) == ((152, 1, 1), (256, 1, 1))
     assert (0x4000).to_bytes(8, "little") in launch.args
     _, other = library(folder, LINEAR).plan(*PLACES, Room(3, 1))
-    assert isinstance(other, Launch)
+    assert isinstance(other, HostLaunch)
     assert other.grid == (tiles // 3 * 3 + 3, 1, 1)
     whole = library(folder, LINEAR).plan(*PLACES, Room(20, 1))
-    assert [type(step) for step in whole] == [Launch]  # nothing is shared: no workspace
+    assert [type(step) for step in whole] == [HostLaunch]  # nothing is shared: no workspace
 
 
 def test_stream_k_in_two_stages_keeps_its_partial_sums_behind_the_result(folder: Path) -> None:
@@ -165,8 +165,8 @@ def test_stream_k_in_two_stages_keeps_its_partial_sums_behind_the_result(folder:
     assert kernel.workspace_bytes(PROBLEM, room) == result + partials
     fill, main, convert = kernel.plan(*PLACES, room)
     assert fill == Fill(0x4000 + result, partials)
-    assert isinstance(main, Launch)
-    assert isinstance(convert, Launch)
+    assert isinstance(main, HostLaunch)
+    assert isinstance(convert, HostLaunch)
     assert (0x4000).to_bytes(8, "little") in main.args
     assert (0x4000 + result).to_bytes(8, "little") in main.args
     assert (0x2000).to_bytes(8, "little") in convert.args

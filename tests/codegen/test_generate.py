@@ -18,7 +18,7 @@ from ckrules import codegen
 from ckrules.arch import load, load_all
 from ckrules.codegen import project
 from ckrules.codegen.conv import cpp_names as words
-from ckrules.codegen.generate import MANIFEST, Generator, Report, kernel_files
+from ckrules.codegen.generate import MANIFEST, GenerationReport, Generator, kernel_files
 from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
 from ckrules.codegen.stamp import Stamp, current, rule_book_version
@@ -48,7 +48,9 @@ def kernel(ck: str, point: dict[str, Any]) -> KernelModel:
     return generation.kernel(point, format_name(point), ck, values)
 
 
-def generate(out: Path, *points: dict[str, Any], ck: str = "2025.11", **extra: Any) -> Report:
+def generate(
+    out: Path, *points: dict[str, Any], ck: str = "2025.11", **extra: Any
+) -> GenerationReport:
     """One run of the generator."""
     extra = {"stamp": STAMP, **extra}
     return Generator(Books(ck), out, **extra).run(Config(p) for p in points)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.compiling.database import FILE, DatabaseTable, ResultsError
-from ckrules.compiling.reading import Reader
+from ckrules.compiling.reading import ReadOnlyConnection
 from ckrules.compiling.results import Result, Results
 from ckrules.device.store import Runs
 from tests.cli.run import run
@@ -188,17 +188,17 @@ def test_a_writer_is_read_along_with(
 ) -> None:
     """``locked``: in a folder where no index of the writer's log can be made."""
     path = tmp_path / FILE
-    connected = Reader._connected
+    connected = ReadOnlyConnection._connected
     tried: list[Path] = []
 
-    def refused(self: Reader, place: Path, more: str = "") -> sqlite3.Connection:
+    def refused(self: ReadOnlyConnection, place: Path, more: str = "") -> sqlite3.Connection:
         tried.append(place)
         if place == path:
             return connected(self, path.with_name("unable"), more)
         return connected(self, place, more)
 
     if locked:
-        monkeypatch.setattr(Reader, "_connected", refused)
+        monkeypatch.setattr(ReadOnlyConnection, "_connected", refused)
         monkeypatch.setattr("ckrules.compiling.reading.os.access", lambda *_: False)
     with Results(path) as writer:
         writer.put(result("a"))

@@ -18,7 +18,7 @@ from ckrules.compiling.artifacts import Artifact
 from ckrules.constraints.conv import problem_fields
 from ckrules.constraints.conv.problem import Convolution, parse
 from ckrules.constraints.conv.problems import ConvProblems
-from ckrules.device.hostlib import Fill, HostLibrary, HostLibraryError, Launch
+from ckrules.device.hostlib import Fill, HostLaunch, HostLibrary, HostLibraryError
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
@@ -97,7 +97,7 @@ def test_plans_fit_the_code_object(point: dict[str, Any]) -> None:
         need = lib.workspace_bytes(shape)
         assert (need > 0) == point["two_stage"]
         plan = lib.plan(shape, (0x1000, 0x2000, 0x3000), 0x4000)
-        launches = [s for s in plan if isinstance(s, Launch)]
+        launches = [s for s in plan if isinstance(s, HostLaunch)]
         assert len(launches) == 1 + point["two_stage"]
         assert [s.address for s in plan if isinstance(s, Fill)] == (
             [0x1000] if point["variant"] == "bwd_data" else []

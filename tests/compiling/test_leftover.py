@@ -9,7 +9,7 @@ import pytest
 
 from ckrules.codegen.generate import MANIFEST
 from ckrules.compiling.folder import manifests
-from ckrules.compiling.leftover import leftovers
+from ckrules.compiling.stale_files import leftovers
 from tests.cli.run import run
 from tests.compiling import fake
 

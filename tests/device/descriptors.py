@@ -12,7 +12,7 @@ from typing import Any
 
 from ckrules.constraints.conv.device import reference
 from ckrules.constraints.conv.problem import Convolution, parse
-from ckrules.device.hostlib import Fill, Info, Launch, Room
+from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
 from ckrules.device.jobs import Job
 from ckrules.kernels.families import family_of, problems_of
 
@@ -66,12 +66,12 @@ class DescribedKernel:
         addresses: Sequence[int],
         workspace: int = 0,
         room: Room | None = None,
-    ) -> Sequence[Fill | Launch]:
+    ) -> Sequence[Fill | HostLaunch]:
         config, entry = self.info.config, self.info.entries[0]
         size = 4 if config["dtype"] == "fp32" else 2
         args = b"".join(p.to_bytes(8, "little") for p in addresses)
         image, weight, _ = addresses
-        launch = Launch(entry, (7, 1, 1), (128, 1, 1), args, 8192)
+        launch = HostLaunch(entry, (7, 1, 1), (128, 1, 1), args, 8192)
         if self.info.needs_room:
             assert room is not None
             blocks = room.compute_units * room.blocks_per_cu
@@ -80,7 +80,7 @@ class DescribedKernel:
         if config["variant"] == "bwd_data":
             return [Fill(image, size * pixels), launch]
         if config["variant"] == "bwd_weight" and config["two_stage"]:
-            first = Launch(entry, (7, 1, 1), (128, 1, 1), b"", 8192)
+            first = HostLaunch(entry, (7, 1, 1), (128, 1, 1), b"", 8192)
             return [Fill(workspace, 4 * self._elements(problem)), first, launch]
         if config["variant"] == "bwd_weight" and problem.split_k > 1:
             return [Fill(weight, size * self._elements(problem)), launch]

@@ -39,7 +39,7 @@ def held(config: Config, folder: Path, problem: str) -> None:
     job = Job(folder, config.name, problems_of(config.variant).parse(problem), 0, 0)
     outcome = Runner(device).run(job)
     assert outcome.status == "ok"
-    assert "turns of the banks" in outcome.detail
+    assert "bank cycles" in outcome.detail
     seen = {(a.writes, a.size, a.turns): n for a, n in device.accesses.items()}
     times = [seen.get(kind, 0) / n for kind, n in tile.items()]
     assert min(times) == int(min(times)) >= 1

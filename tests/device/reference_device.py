@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.device.interface import DeviceError, DeviceInfo, Work, check_options
+from ckrules.device.interface import DeviceError, DeviceInfo, LaunchContext, check_options
 from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
 from ckrules.kernels.families import problems_of
 
@@ -59,7 +59,7 @@ class ReferenceDevice:
         self.memory: dict[int, bytearray] = {}
         self.launched: list[str] = []
         self._next = 1 << 40
-        self._work: Work | None = None
+        self._work: LaunchContext | None = None
         self._clock = 0.0
         self.said = ""
         self.simulated = False
@@ -117,7 +117,7 @@ class ReferenceDevice:
         if fault == "overrun":
             self.write(target + len(result) + 64, b"\0")
 
-    def _result(self, work: Work, tensors: Any, fault: str) -> bytes:
+    def _result(self, work: LaunchContext, tensors: Any, fault: str) -> bytes:
         operands = {
             t.name: from_memory(t, self.read(work.addresses[t.name], size(t)))
             for t in inputs(tensors)
@@ -153,7 +153,7 @@ class ReferenceDevice:
     def elapsed_ms(self, start: list[float], stop: list[float]) -> float:
         return stop[0] - start[0]
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         assert work.sizes.keys() == work.addresses.keys()
         if self.said:
             print(self.said, flush=True)

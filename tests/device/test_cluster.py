@@ -19,7 +19,7 @@ from ckrules.device.cluster import Cluster, ClusterPool
 from ckrules.device.interface import DeviceError
 from ckrules.device.jobs import Job
 from ckrules.device.session import RunOptions
-from ckrules.device.store import Run, Runs
+from ckrules.device.store import Runs, StoredRun
 from tests.cli.run import run
 from tests.device import whole_path
 from tests.device.descriptors import DescribedKernel
@@ -66,7 +66,7 @@ def where(cluster: Any) -> str:
 
 
 def sweep(
-    folder: Path, kernels: list[Any], address: str, tell: Callable[[Run], None] | None = None
+    folder: Path, kernels: list[Any], address: str, tell: Callable[[StoredRun], None] | None = None
 ) -> tuple[int, Any, list[Any]]:
     options = RunOptions(
         "reference", timeout=600, warmup=0, repeat=2, opener=OPENER, device_options=SIMULATED
@@ -91,7 +91,7 @@ class StoppedError(Exception):
 def test_a_sweep_goes_on_where_it_was_stopped(tmp_path: Path, cluster: Any) -> None:
     kernels = [shipped(tmp_path, f"k{i}") for i in range(4)]
 
-    def stop(run: Run) -> None:
+    def stop(run: StoredRun) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
@@ -120,7 +120,7 @@ def test_a_worker_that_goes_away_costs_its_devices(tmp_path: Path, cluster: Any)
 
     kernels = [shipped(tmp_path, f"k{i}") for i in range(8)]
 
-    def lose(run: Run) -> None:
+    def lose(run: StoredRun) -> None:
         cluster.scale(0)
 
     with pytest.raises(DeviceError, match="cluster"):

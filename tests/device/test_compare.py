@@ -14,10 +14,10 @@ from ckrules.constraints.conv.problem import parse
 from ckrules.constraints.depthwise.device.tensors import DepthwiseTensors
 from ckrules.constraints.gemm.device.smoke import smoke
 from ckrules.constraints.gemm.device.tensors import GemmTensors
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.device.dtypes import rounded
 from ckrules.device.jobs import RunOutcome, RunStatus
-from ckrules.device.patterns import Pattern, classify
+from ckrules.device.patterns import ErrorPattern, classify
 from ckrules.device.tensors import expected, samples
 from ckrules.device.tolerance import Tolerance, absolute_threshold, compare, thresholds
 
@@ -60,7 +60,7 @@ class Case:
             return np.moveaxis(self.found, 2, -1)
         return np.moveaxis(np.moveaxis(self.found, 1, 0), 2, -1)
 
-    def pattern(self, unwritten: Any = None) -> Pattern:
+    def pattern(self, unwritten: Any = None) -> ErrorPattern:
         result = compare(self.found, self.reference, self.tolerance)
         assert not result.passed
         return classify(self.tensors, self.expected, result, self.found, unwritten)
@@ -147,7 +147,7 @@ def test_the_last_tile(variant: str) -> None:
     m = case.tensors.problem.gemm(variant)[0]
     start = (math.ceil(m / 64) - 1) * 64
     case.spoil_rows(slice(start, None))
-    assert case.pattern() == Pattern("zeros", "all zeros: last M tile", case.pattern().first)
+    assert case.pattern() == ErrorPattern("zeros", "all zeros: last M tile", case.pattern().first)
 
 
 def test_waves_and_warp_tiles() -> None:
@@ -174,7 +174,9 @@ def test_what_was_never_written() -> None:
     case = Case("forward")
     case.found[...] = np.nan
     mask = np.ones(case.found.shape, bool)
-    assert case.pattern(mask) == Pattern("not written", "not written: everywhere", (0, 0, 0, 0, 0))
+    assert case.pattern(mask) == ErrorPattern(
+        "not written", "not written: everywhere", (0, 0, 0, 0, 0)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
@@ -263,10 +265,10 @@ _WARP_TILE = {"warp_tile_n": 16, "warp_tile_k": 16}
 def test_blocks_of_stream_k_add_a_step_each_at_most() -> None:
     point = {"variant": "stream_k", "streamk": "atomic", "dtype": "bf16", "dtype_c": "bf16",
              "layout": "rcr", "arch": "gfx942", "num_d": 0, "tile_k": 16, **_WARP_TILE}  # fmt: skip
-    tensors = GemmTensors(Product(32, 32, 64), point)
+    tensors = GemmTensors(MatrixProduct(32, 32, 64), point)
     assert thresholds(tensors, "c", 8.0).atol == 8 * 2**-8 * 4
     assert thresholds(tensors, "c", 8.0, blocks=2).atol == 8 * 2**-8 * 2
-    shared = GemmTensors(Product(32, 32, 64), {**point, "streamk": "linear"})
+    shared = GemmTensors(MatrixProduct(32, 32, 64), {**point, "streamk": "linear"})
     assert thresholds(shared, "c", 8.0, blocks=2).atol == 8 * 2**-8
 
 
@@ -274,7 +276,7 @@ def test_sums_that_meet_d_in_lds_are_rounded_twice() -> None:
     point = {"variant": "multi_d", "dtype": "fp32", "dtype_c": "bf16", "layout": "rcrr",
              "arch": "gfx942", "num_d": 2, "elementwise_op": "multiply", **_WARP_TILE}  # fmt: skip
     once, twice = (
-        thresholds(GemmTensors(Product(16, 16, 16), {**point, "epilogue": e}), "c", 1.0)
+        thresholds(GemmTensors(MatrixProduct(16, 16, 16), {**point, "epilogue": e}), "c", 1.0)
         for e in ("default", "cshuffle")
     )
     assert (twice.rtol, twice.atol) == (2 * once.rtol, 2 * once.atol)
@@ -283,8 +285,8 @@ def test_sums_that_meet_d_in_lds_are_rounded_twice() -> None:
 def test_integers_of_fractional_sums_may_be_off_by_one_beside_integral_d() -> None:
     point = {"variant": "multi_d", "dtype": "fp16", "dtype_c": "int8", "layout": "rcrr",
              "arch": "gfx942", "num_d": 1, "elementwise_op": "add_scale", **_WARP_TILE}  # fmt: skip
-    assert thresholds(GemmTensors(Product(16, 16, 16), point), "c", 0.0).atol == 1.0
-    whole = GemmTensors(Product(16, 16, 16), {**point, "dtype": "int8"})
+    assert thresholds(GemmTensors(MatrixProduct(16, 16, 16), point), "c", 0.0).atol == 1.0
+    whole = GemmTensors(MatrixProduct(16, 16, 16), {**point, "dtype": "int8"})
     assert thresholds(whole, "c", 0.0).atol == 0.0
 
 

@@ -12,7 +12,7 @@ from ckrules.cli.device_options import options_of
 from ckrules.compiling.database import FILE
 from ckrules.device import registry
 from ckrules.device.execute import Runner
-from ckrules.device.interface import DeviceInfo, Work
+from ckrules.device.interface import DeviceInfo, LaunchContext
 from ckrules.device.pool import discover
 from ckrules.device.session import RunOptions, ValidationSession
 from ckrules.device.store import Runs
@@ -124,7 +124,7 @@ def test_a_crash_says_where_and_its_stack_is_kept(tmp_path: Path, double: Double
 
 def test_a_device_is_told_how_large_its_buffers_are(tmp_path: Path) -> None:
     device = ReferenceDevice()
-    seen: list[Work] = []
+    seen: list[LaunchContext] = []
     tell = device.announce
     device.announce = lambda work: (seen.append(work), tell(work))[1]  # type: ignore[assignment]
     Runner(device).run(described(tmp_path, "k", SMALL))

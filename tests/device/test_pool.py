@@ -15,7 +15,7 @@ from ckrules.device import registry
 from ckrules.device.execute import Runner
 from ckrules.device.interface import Device, DeviceError
 from ckrules.device.jobs import Job, RunOutcome
-from ckrules.device.pool import Pool, discover
+from ckrules.device.pool import WorkerPool, discover
 from ckrules.support.errors import UnknownNameError
 from tests.device.descriptors import described
 from tests.device.reference_device import ReferenceDevice
@@ -27,7 +27,7 @@ Double = Callable[..., str]
 def outcomes(
     device: str, jobs: list[Job], timeout: float = 600.0, width: int = 1
 ) -> dict[str, RunOutcome]:
-    with Pool(device, range(width), timeout) as pool:
+    with WorkerPool(device, range(width), timeout) as pool:
         return {job.name: outcome for job, outcome, _ in pool.run(jobs)}
 
 
@@ -142,7 +142,7 @@ def test_several_devices_share_the_work(tmp_path: Path, double: Double) -> None:
     device = double({"k3": "crash"}, count=2)
     assert [d.index for d in discover(device).devices] == [0, 1]
     jobs = [described(tmp_path, f"k{i}", SMALL) for i in range(8)]
-    with Pool(device, [0, 1]) as pool:
+    with WorkerPool(device, [0, 1]) as pool:
         results = list(pool.run(jobs))
     assert {job.name for job, _, _ in results} == {f"k{i}" for i in range(8)}
     assert [o.status for j, o, _ in results if j.name == "k3"] == ["crash"]
@@ -173,7 +173,7 @@ def test_a_worker_that_ends_between_jobs_costs_none(tmp_path: Path, double: Doub
             yield job
             time.sleep(1.0)  # longer than the fault takes to come
 
-    with Pool(double({"late": "late"}), [0]) as pool:
+    with WorkerPool(double({"late": "late"}), [0]) as pool:
         results = {job.name: outcome.status for job, outcome, _ in pool.run(slowly())}
     assert results == {"a_late": "ok", "b": "ok", "c": "ok"}
 

@@ -21,7 +21,7 @@ from ckrules.constraints.conv.problem import Convolution, parse
 from ckrules.device.interface import DeviceInfo
 from ckrules.device.jobs import RunOutcome
 from ckrules.device.pool import discover
-from ckrules.device.prediction import Prediction, predict
+from ckrules.device.prediction import SupportPrediction, predict
 from ckrules.device.session import RunOptions, ValidationSession, ValidationSummary, finding
 from ckrules.device.store import COLUMNS, Runs, place_for
 from ckrules.kernels.families import problems_of
@@ -44,11 +44,11 @@ def kernel(folder: Path, name: str, **changes: Any) -> ManifestEntry:
     return found
 
 
-def vectors_divide(built: ManifestEntry, problem: Convolution) -> Prediction:
+def vectors_divide(built: ManifestEntry, problem: Convolution) -> SupportPrediction:
     """The rule that described kernels follow."""
     channels = (problem.in_channels // problem.groups, problem.out_channels // problem.groups)
     fits = all(n % 8 == 0 for n in channels)
-    return Prediction(fits, () if fits else ("PROB999",))
+    return SupportPrediction(fits, () if fits else ("PROB999",))
 
 
 def validate(
@@ -94,7 +94,7 @@ def test_a_second_run_replaces_the_first(tmp_path: Path, double: Double) -> None
 
 
 def test_a_prediction_that_is_not_met_is_a_finding(tmp_path: Path, double: Double) -> None:
-    wrong = lambda built, problem: Prediction(problem is PROBLEMS[1], ("PROB001",))  # noqa: E731
+    wrong = lambda built, problem: SupportPrediction(problem is PROBLEMS[1], ("PROB001",))  # noqa: E731
     _, summary = validate(tmp_path, double(), [kernel(tmp_path, "k")], wrong)
     assert sorted(r.finding or "" for r in summary.findings) == [
         "refused by the rules (PROB001), supported by the kernel",
@@ -156,7 +156,7 @@ def test_the_rule_book_predicts(tmp_path: Path) -> None:
 
     config = {**constraints.defaults("forward"), **CONFIG}
     built = kernel(tmp_path, "k", **config)
-    assert predict(built, PROBLEMS[0]) == Prediction(True)
+    assert predict(built, PROBLEMS[0]) == SupportPrediction(True)
     refused = predict(built, PROBLEMS[1])
     assert refused is not None
     assert not refused.supported
@@ -176,13 +176,13 @@ def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> N
     assert (found.supported, found.wrong) == (True, ("PROB020",))
     wrong = RunOutcome("wrong", supported=True, detail="1 of 9")
     assert finding(built, wrong, found) is None
-    assert finding(built, wrong, Prediction(True)) == "legal by the rules, wrong: 1 of 9"
+    assert finding(built, wrong, SupportPrediction(True)) == "legal by the rules, wrong: 1 of 9"
 
 
 def test_what_a_rule_foretells_is_counted_apart(tmp_path: Path, double: Double) -> None:
-    def foretells(built: ManifestEntry, problem: Convolution) -> Prediction:
+    def foretells(built: ManifestEntry, problem: Convolution) -> SupportPrediction:
         wrong = ("PROB020",) if built.name == "bad" else ()
-        return Prediction(problem is not PROBLEMS[1], ("PROB001",), wrong)
+        return SupportPrediction(problem is not PROBLEMS[1], ("PROB001",), wrong)
 
     kernels = [kernel(tmp_path, n) for n in ("good", "bad", "worse")]
     device = double({"bad": "nan", "worse": "nan"})

@@ -11,7 +11,7 @@ from ckrules.compiling.artifacts import Artifact
 from ckrules.constraints import book
 from ckrules.constraints.conv.device.short_k import short_sums
 from ckrules.constraints.conv.device.smoke import smoke
-from ckrules.device.hostlib import Launch
+from ckrules.device.hostlib import HostLaunch
 from tests.compiling import kernels
 
 BASE: dict[str, Any] = dict(book("forward").vocabulary.baseline)
@@ -74,5 +74,5 @@ def test_every_entry_of_every_kernel_is_reached(point: dict[str, Any]) -> None:
     library = kernels.convolutions().build(point, (Artifact.HOST,)).library
     problems = [p for p in smoke(point) if library.is_supported(p)]
     plans = [library.plan(p, (1, 2, 3), 4) for p in problems]
-    reached = {step.entry for plan in plans for step in plan if isinstance(step, Launch)}
+    reached = {step.entry for plan in plans for step in plan if isinstance(step, HostLaunch)}
     assert reached == set(library.info.entries)

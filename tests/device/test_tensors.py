@@ -12,10 +12,10 @@ import pytest
 
 from ckrules.device import execute
 from ckrules.device.execute import Runner
-from ckrules.device.hostlib import Info, Launch
+from ckrules.device.hostlib import HostLaunch, Info
 from ckrules.device.jobs import Job
 from ckrules.device.tensors import from_memory, size, to_memory
-from ckrules.kernels.parts import Axis, Division, Tensor
+from ckrules.kernels.parts import Division, ResultAxis, Tensor
 from tests.device.reference_device import ReferenceDevice
 
 OPENER = "tests.device.test_tensors:opened"
@@ -63,9 +63,9 @@ class Toy:
     def parts(self, name: str) -> int:
         return 1
 
-    def axes(self, name: str, mask: Any) -> tuple[list[Axis], Any]:
+    def axes(self, name: str, mask: Any) -> tuple[list[ResultAxis], Any]:
         tiles = np.arange(self.problem.n) // 8
-        return [Axis("X", self.problem.n, [Division("tile", tiles, "tile")])], mask
+        return [ResultAxis("X", self.problem.n, [Division("tile", tiles, "tile")])], mask
 
     def slices(self, name: str, length: int) -> Iterator[tuple[str, Any]]:
         yield from ()
@@ -95,9 +95,9 @@ class ToyKernel:
 
     def plan(
         self, problem: Length, addresses: Sequence[int], workspace: int = 0, room: Any = None
-    ) -> list[Launch]:
+    ) -> list[HostLaunch]:
         args = b"".join(a.to_bytes(8, "little") for a in addresses)
-        return [Launch("k__main", (1, 1, 1), (64, 1, 1), args, 0)]
+        return [HostLaunch("k__main", (1, 1, 1), (64, 1, 1), args, 0)]
 
 
 def opened(folder: Path, name: str) -> tuple[ToyKernel, bytes]:

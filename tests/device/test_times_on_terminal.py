@@ -13,7 +13,7 @@ from ckrules.compiling.folder import ManifestEntry
 from ckrules.constraints import book
 from ckrules.constraints.conv.problem import parse
 from ckrules.device.jobs import RunOutcome, RunStatus
-from ckrules.device.store import Run, Runs
+from ckrules.device.store import Runs, StoredRun
 from tests.cli.run import run
 
 MANY, ONE = "N=1,C=64,K=64,H=9,W=9,Y=3,X=3", "N=2,C=64,K=64,H=9,W=9,Y=1,X=1"
@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
         ):  # fmt: skip
             entry = ManifestEntry(tmp_path, name, "2026.06", "gfx942", (), "r", True, None, point)
             outcome = RunOutcome(status, "", time_ms=ms)
-            runs.put(Run(entry, parse(problem), outcome, "hip", None, True, None, 1, 1))
+            runs.put(StoredRun(entry, parse(problem), outcome, "hip", None, True, None, 1, 1))
     return tmp_path
 
 

@@ -49,7 +49,7 @@ def described(double: Double, monkeypatch: pytest.MonkeyPatch) -> Double:
     """No kernel is compiled; the test device runs them by their descriptions."""
     options = functools.partial(session.RunOptions, opener=OPENER)
     monkeypatch.setattr("ckrules.device.session.RunOptions", options)
-    monkeypatch.setattr("ckrules.device.workshop.build", describe)
+    monkeypatch.setattr("ckrules.device.measure_loop.build", describe)
     double()
     return double
 
@@ -86,7 +86,7 @@ def test_kernels_that_fail_have_no_time(described: Double, tmp_path: Path) -> No
 
 DRIVER = """
 import functools, sys
-import ckrules.device.session, ckrules.device.workshop
+import ckrules.device.session, ckrules.device.measure_loop
 from tests.device.descriptors import OPENER
 from tests.device.test_workshop import WORDS, describe
 from ckrules.cli.group import cli
@@ -94,7 +94,7 @@ if __name__ == "__main__":
     ckrules.device.session.RunOptions = functools.partial(
         ckrules.device.session.RunOptions, opener=OPENER
     )
-    ckrules.device.workshop.build = describe
+    ckrules.device.measure_loop.build = describe
     cli([*WORDS, "--dir", sys.argv[1], "--measure", "50"])
 """
 

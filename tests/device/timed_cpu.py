@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ckrules.device.cpu import CpuDevice, CpuPlugin
-from ckrules.device.interface import DeviceInfo, Work
+from ckrules.device.interface import DeviceInfo, LaunchContext
 from tests.device.reference_device import simulated_ms
 
 ENTRY_POINT = "[ckrules.devices]\ntimed-cpu = tests.device.timed_cpu:TimedCpuPlugin\n"
@@ -35,7 +35,7 @@ class TimedCpu(CpuDevice):
 
     _clock = 0.0
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         super().announce(work)
         self._work, self._computed = work, False
 

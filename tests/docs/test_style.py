@@ -19,16 +19,6 @@ NEGATION = re.compile(
     r"(?!longer\b|more\b|larger\b|less\b|such\b|older\b|higher\b|fewer\b)[a-z{`'\"]",
     re.IGNORECASE,
 )
-#: Names of classes that stand in several modules.
-TWICE = frozenset({
-    "Answer", "Argument", "Asked", "Axis", "Call", "Choice", "Coverage", "Depthwise", "Difference",
-    "Dispatcher", "Document", "Entry", "Fault", "Fields", "Figures", "Format", "Kernels",
-    "Key", "Kind", "Known", "Label", "Launch", "Line", "Listing", "Measured", "Meter", "Operand",
-    "Oracle", "Pattern", "Pipeline", "Prediction", "Problem", "Process",
-    "Product", "Proposal", "Quantities", "Question", "Reader", "Reading", "Report", "Row", "Rows",
-    "Run", "Section", "Server", "Source", "Spot", "Table", "Tally", "Text", "ToolNames",
-    "Validation", "Verdict", "Wanted", "Work",
-})  # fmt: skip
 
 
 def phrases() -> list[str]:
@@ -96,11 +86,10 @@ def test_documents_keep_to_the_page(never: re.Pattern[str]) -> None:
 
 
 def test_public_class_names_are_unique() -> None:
-    """Beyond those that are known not to be."""
     places = defaultdict(list)
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     twice = {name: where for name, where in places.items() if len(where) > 1}
-    assert {n: w for n, w in twice.items() if n not in TWICE} == {}
+    assert twice == {}

@@ -41,4 +41,4 @@ def test_blocks_are_counted_and_idle_lanes_are_not() -> None:
     watch.note(places, active, 4, writes=True)
     kinds = {Access(True, 4, Turns(8, 1)): 1, Access(True, 4, Turns(1, 1)): 1}
     assert dict(watch.seen) == kinds
-    assert "writes of 4 bytes: 2, 9 turns of the banks, 7 of them conflicts" in said(watch.seen)
+    assert "writes of 4 bytes: 2, 9 bank cycles, 7 of them conflicts" in said(watch.seen)

@@ -12,7 +12,7 @@ import pytest
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.operands import operand
-from ckrules.emulator.ops.scalar_rows import ALIASES, ROWS
+from ckrules.emulator.ops.scalar_opcode import ALIASES, ROWS
 from tests.emulator.reference import (
     DTYPES,
     add,

@@ -97,7 +97,7 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("rules", "message"),
         [
-            ([even(), even(name="other-name")], "two rules have the code 'TILE001'"),
+            ([even(), even(name="other-name")], "duplicate rule code 'TILE001'"),
             ([even(), even("TILE002")], "two rules have the name 'uneven-tile'"),
             ([even(accepts=[{"tile_m": 33}])], "rule TILE001: example 1 is not accepted"),
             ([even(rejects=[{"tile_m": 33}, {}])], "rule TILE001: example 2 is not rejected"),
@@ -279,7 +279,7 @@ class TestPoint:
             ({"persistent": "yes"}, "persistent = 'yes' is not true or false"),
             ({"pipeline": "memm"}, "unknown pipeline 'memm': did you mean 'mem'"),
             ({"pipeline": "x" * 500}, "unknown pipeline"),
-            ({"pipeline": 3}, "pipeline = 3 is not a word"),
+            ({"pipeline": 3}, "pipeline = 3 is not a string"),
             ({"tile_n": 3}, "unknown field 'tile_n': did you mean 'tile_m'"),
             ({3: 3}, "unknown field '3'"),
         ],

@@ -14,8 +14,8 @@ from ckrules.engine.expr import OPS, ceil_div, const, ite, lookup, named, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import Bool, Enum, Int, Real
+from ckrules.engine.rules.derivation import worked
 from ckrules.engine.rules.messages import fault
-from ckrules.engine.rules.worked import worked
 
 from .strategies import EVERYTHING, points
 from .test_backends import SPECIMENS, everywhere

@@ -149,14 +149,14 @@ def test_arguments_are_worked_out_once() -> None:
 def test_a_long_sum_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part is read once, not once for every operation around it."""
     reads = 0
-    plain = reader.Reader.read
+    plain = reader.ExpressionReader.read
 
-    def counted(self: reader.Reader, node: Any) -> Any:
+    def counted(self: reader.ExpressionReader, node: Any) -> Any:
         nonlocal reads
         reads += 1
         return plain(self, node)
 
-    monkeypatch.setattr(reader.Reader, "read", counted)
+    monkeypatch.setattr(reader.ExpressionReader, "read", counted)
     params = {f"x{i}": [0, 1] for i in range(12)}
     assert space_of(params, [" + ".join(params) + " == 5"]).count() == math.comb(12, 5)
     assert reads <= 30

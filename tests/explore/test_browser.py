@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ckrules.explore import serving
-from ckrules.explore.choice import Choice
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
@@ -355,7 +355,7 @@ def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) ->
         context.set_default_timeout(SLOWEST)
         page = context.new_page()
         page.goto(address)
-        kernel = at("/kernel", Choice(), k=kernel_address.address(point, books))
+        kernel = at("/kernel", FieldChoice(), k=kernel_address.address(point, books))
         page.goto(address.partition("/?")[0] + kernel)
         for one in page.locator("details.of-kernel summary").all():
             one.click()
@@ -385,8 +385,8 @@ def test_words_of_a_kernels_page_are_whole(browser: Browser) -> None:
         page = context.new_page()
         page.goto(address)
         named = [kernel_address.address(p, books) for p in points]
-        one = at("/kernel", Choice(), k=named[0])
-        for place in (one, f"{one}&{at('', Choice(), k=named[1])[1:]}"):
+        one = at("/kernel", FieldChoice(), k=named[0])
+        for place in (one, f"{one}&{at('', FieldChoice(), k=named[1])[1:]}"):
             page.goto(address.partition("/?")[0] + place)
             cut = page.evaluate(
                 "() => [...document.querySelectorAll('svg.tile text')].filter(t => {"

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from ckrules.explore import serving
-from ckrules.explore.choice import Choice
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from tests.cli.run import run
 from tests.cli.test_selection import BASE, CHANGES
@@ -108,7 +108,7 @@ def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.Monke
     if counted.exit_code:
         assert result.stderr == counted.stderr
     else:
-        assert seen[0].counted(Choice()).total == int(counted.stdout)
+        assert seen[0].counted(FieldChoice()).total == int(counted.stdout)
 
 
 def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) ->
     assert (result.exit_code, result.stderr) == (0, "")
     listed = run("enumerate", *words, "--format", "jsonl").stdout.splitlines()
     points = [json.loads(line) for line in listed]
-    counted = seen[0].counted(Choice({"pipeline": ("compv3",)}))
+    counted = seen[0].counted(FieldChoice({"pipeline": ("compv3",)}))
     assert counted.total == sum(p["pipeline"] == "compv3" for p in points) > 0
     tiles = {m: n for m, n in counted.by["tile_m"].items() if n}
     assert tiles == Counter(p["tile_m"] for p in points if p["pipeline"] == "compv3")

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from ckrules.compiling.results import COLUMNS, Results
 from ckrules.explore import figures, kernel_address
-from ckrules.explore.choice import Choice
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.figures import FIGURES
 from ckrules.explore.kernel_address import read
 from ckrules.explore.kernel_page import KernelPage
@@ -93,7 +93,7 @@ def test_a_value_without_kernels_says_why(page: TestClient) -> None:
 def test_what_the_solver_does_not_decide_in_time_is_said() -> None:
     about = subject()
     solver = Solver(about.region, seconds=0.001)
-    choice = Choice({"pipeline": ("compv4",)})
+    choice = FieldChoice({"pipeline": ("compv4",)})
     found = reason(about, solver, choice, "scheduler", "interwave")
     assert found.answer.excluding is None
     assert [u.partition(":")[0] for u in found.answer.undecided] == [
@@ -216,7 +216,7 @@ def test_a_kernels_way_through_lds() -> None:
         assert kernel.turning
         for row in kernel.turning:
             assert f"{row.what} {row.size} {row.accesses} {row.turns}" in said
-        assert "turns of the banks" in said
+        assert "bank cycles" in said
         assert "accumulator_vgprs = " in said
         for kind in figures.OF_KERNELS:
             drawn = page.get("/kernel.svg", params={**query, "of": kind})

@@ -18,7 +18,7 @@ from ckrules.kernels.library import book
 from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.kernels.names import format_name, parse_name, styled_name
 from ckrules.kernels.reader_tables import RecordTable
-from ckrules.readers import Context, Entry, Reading
+from ckrules.readers import Context, Entry, InputReading
 
 DATA = Path(__file__).parent.parent / "data" / "aiter"
 ROWS = [json.loads(line) for line in (DATA / "configurations.jsonl").read_text().splitlines()]
@@ -74,7 +74,7 @@ def test_names_both_ways() -> None:
 
 
 def test_tuned_tables_are_read() -> None:
-    found = list(Reading(str(DATA / "tuned_names.csv"), Context(Books(), "gfx942")))
+    found = list(InputReading(str(DATA / "tuned_names.csv"), Context(Books(), "gfx942")))
     entries = [i for i in found if isinstance(i, Entry)]
     lines = (DATA / "tuned_names.csv").read_text().splitlines()[1:]
     readable = [x for x in lines if ",a8w8_" in x or ",moe_cktile2stages" in x]

@@ -107,12 +107,14 @@ def test_upstreams_builder_of_shuffled_weights(
     path.write_text(json.dumps(config))
     upstream = _listed(module.GemmPreshuffleKernelBuilder, config, tmp_path / "upstream", "fp8")
     permuted = bool(config.get("permute_n", False))
-    tile_engine_preshuffle.Validation(profile="tile_engine", permute_n=permuted).install(module)
+    tile_engine_preshuffle.PreshuffleValidation(profile="tile_engine", permute_n=permuted).install(
+        module
+    )
     own = _listed(module.GemmPreshuffleKernelBuilder, config, tmp_path / "profile", "fp8")
     assert own == upstream
     listed: set[str] = set()
     for number, trait in enumerate(tile_engine.traits(config)):
-        tile_engine_preshuffle.Validation(trait, permute_n=permuted).install(module)
+        tile_engine_preshuffle.PreshuffleValidation(trait, permute_n=permuted).install(module)
         alone = tile_engine.for_trait(config, trait)
         folder = tmp_path / str(number)
         listed |= set(_listed(module.GemmPreshuffleKernelBuilder, alone, folder, "fp8"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ckrules.constraints.gemm.device.tensors import GemmTensors
-from ckrules.constraints.gemm.problem import Product, pack, parse
+from ckrules.constraints.gemm.problem import MatrixProduct, pack, parse
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.device.tensors import samples, to_memory
 from ckrules.kernels import problem_books
@@ -79,7 +79,7 @@ def test_what_is_no_product(text: str) -> None:
 
 
 def test_bytes_are_those_of_the_header() -> None:
-    found = np.frombuffer(pack(Product(1, 2, 3, 4)), np.int64)
+    found = np.frombuffer(pack(MatrixProduct(1, 2, 3, 4)), np.int64)
     assert found.tolist() == [1, 2, 3, 4, 1, 1, 0, 0, 0]
     found = np.frombuffer(pack(parse("M=1+7,N=2+8,K=3")), np.int64)
     assert found.tolist() == [1, 2, 3, 1, 1, 2, 0, 0, 0, 7, 8]
@@ -106,7 +106,7 @@ def test_groups_are_written_side_by_side() -> None:
 
 def test_weights_are_uploaded_in_shuffled_order() -> None:
     """The shuffle of ``tensor_shuffle_utils.hpp`` for 16-wide tiles: (N/16, 16, K/32, 4, 8)."""
-    tensors = GemmTensors(Product(64, 128, 64), _point(WEIGHTS))
+    tensors = GemmTensors(MatrixProduct(64, 128, 64), _point(WEIGHTS))
     b = tensors.all[1]
     n, k = np.meshgrid(np.arange(128), np.arange(64), indexing="ij")
     value = (n * 64 + k) % 7.0
@@ -120,7 +120,7 @@ def test_weights_are_uploaded_in_shuffled_order() -> None:
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_8_bit_floats_have_the_encoding_of_the_gpu(arch: str) -> None:
-    tensors = GemmTensors(Product(64, 64, 64), _point(WEIGHTS, arch))
+    tensors = GemmTensors(MatrixProduct(64, 64, 64), _point(WEIGHTS, arch))
     assert tensors.all[0].dtype == ("fp8" if arch == "gfx950" else "fp8_fnuz")
 
 
@@ -153,7 +153,7 @@ def test_references_of_several_products(layout: str) -> None:
 
 def test_references() -> None:
     for name in (PLAIN, WITH_D, WEIGHTS):
-        tensors = GemmTensors(Product(64, 64, 64), _point(name))
+        tensors = GemmTensors(MatrixProduct(64, 64, 64), _point(name))
         data = samples(tensors)
         found = tensors.reference(data)["c"]
         wanted = data["a"].astype(float) @ data["b"].reshape(64, 64).astype(float).T
@@ -168,7 +168,7 @@ def test_permuted_columns_have_whole_tiles() -> None:
     """A product with a part of a tile along N had no shape that its columns fit into."""
     point = _point(f"{WEIGHTS}_permuteN".replace("64x64x64_1x4x1", "64x128x64_1x2x1"))
     point["pad_n"] = True
-    whole, part = Product(64, 256, 128), Product(64, 192, 128)
+    whole, part = MatrixProduct(64, 256, 128), MatrixProduct(64, 192, 128)
     assert GemmTensors(whole, point).all[1].shape == (2, 2, 16, 4, 4, 4, 8)
     tensors = GemmTensors(part, point)
     assert tensors.all[1].shape == (12, 16, 4, 4, 8)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckrules.constraints.gemm.device.narrow import in_eights
+from ckrules.constraints.gemm.device.int4 import in_eights
 from ckrules.constraints.gemm.device.tensors import GemmTensors
-from ckrules.constraints.gemm.problem import Product, parse
+from ckrules.constraints.gemm.problem import MatrixProduct, parse
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.gemm.vocabulary import BASELINE
 from ckrules.constraints.quant.device.tensors import QuantTensors
@@ -82,7 +82,7 @@ def test_memory_is_that_of_the_headers(rows: int, eights: int, seed: int, turned
 def test_shuffled_weights_are_shuffled_first(permute: bool) -> None:
     """The eights of a lane stay together: shuffle_b, then permute_vectors_i4x4_b."""
     config = {**WEIGHTS, "permute_n": permute, "tile_n": 128, "wave_n": 2}
-    tensors = GemmTensors(Product(16, 128, 128), config)
+    tensors = GemmTensors(MatrixProduct(16, 128, 128), config)
     b = tensors.all[1]
     values = drawn(128, 16, 1)
     memory = to_memory(b, values.reshape(b.shape))
@@ -136,7 +136,7 @@ def test_quantised_operands(narrow: str, letter: str) -> None:
         **QUANT, "variant": "rowcol_quant", "group_k": 1, "layout": f"{letter}cr",
         "dtype": "i4_fp8" if narrow == "a" else "fp8_i4",
     }  # fmt: skip
-    tensors = QuantTensors(Product(16, 24, 40), config)
+    tensors = QuantTensors(MatrixProduct(16, 24, 40), config)
     types = {t.name: t.dtype for t in tensors.all}
     assert [types[narrow], *(types[s] for s in "ab" if s != narrow)] == ["int4", "fp8_fnuz"]
     data = samples(tensors)
@@ -162,13 +162,13 @@ def test_what_eights_do_not_divide_stays_as_it_is() -> None:
 
 def test_tolerances_are_those_of_the_type_that_is_multiplied() -> None:
     """CK's threshold for 4 bits as compute type is 0; their own step would hide every fault."""
-    wide = GemmTensors(Product(16, 16, 64), {**NARROW, "dtype": "fp16"})
-    narrow = GemmTensors(Product(16, 16, 64), NARROW)
+    wide = GemmTensors(MatrixProduct(16, 16, 64), {**NARROW, "dtype": "fp16"})
+    narrow = GemmTensors(MatrixProduct(16, 16, 64), NARROW)
     assert thresholds(narrow, "c", 8.0) == thresholds(wide, "c", 8.0)
 
 
 def test_samples_have_every_value() -> None:
-    tensors = GemmTensors(Product(16, 64, 64), NARROW)
+    tensors = GemmTensors(MatrixProduct(16, 64, 64), NARROW)
     found = samples(tensors)["b"]
     assert sorted(np.unique(found)) == list(range(-8, 8))
     assert [t.name for t in inputs(tensors)] == ["a", "b"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.quant.device.tensors import QuantTensors
 from ckrules.constraints.quant.problems import QuantProblems
 from ckrules.constraints.quant.vocabulary import BASELINE
@@ -50,7 +50,7 @@ def _scale(config: dict[str, Any], data: Any, m: int, n: int, k: int) -> float:
 @pytest.mark.parametrize("changed", KERNELS)
 def test_references_are_those_of_loops(changed: dict[str, Any]) -> None:
     config = {**BASELINE, **changed}
-    problem = Product(7, 48, 128)
+    problem = MatrixProduct(7, 48, 128)
     tensors = QuantTensors(problem, config)
     data = samples(tensors)
     found = tensors.reference(data)["c"]
@@ -68,7 +68,7 @@ def test_references_are_those_of_loops(changed: dict[str, Any]) -> None:
 def test_shuffled_scales_lie_by_block_tile(variant: str) -> None:
     """Tile by tile along K, within one row by row (MakeGemmTensorViews: aq_y rows)."""
     config = {**BASELINE, "variant": variant, "group_k": 32, "tile_k": 64, "preshuffle_quant": True}
-    tensors = QuantTensors(Product(3, 3, 256), config)
+    tensors = QuantTensors(MatrixProduct(3, 3, 256), config)
     scales = tensors.all[2]
     values = np.arange(24.0).reshape(scales.shape)  # row m, groups 8 m to 8 m + 7
     memory = to_memory(scales, values).ravel()
@@ -81,7 +81,7 @@ def test_shuffled_scales_lie_by_block_tile(variant: str) -> None:
 def test_scales_of_permuted_columns_lie_as_the_columns_do() -> None:
     """As shuffle_b_permuteN and shuffle_bq_permuteN of the headers view them."""
     config = {**BASELINE, **SHUFFLED, "permute_n": True, "tile_n": 128, "wave_n": 2, "wave_m": 1}
-    tensors = QuantTensors(Product(16, 256, 128), config)
+    tensors = QuantTensors(MatrixProduct(16, 256, 128), config)
     bq = next(t for t in tensors.all if t.name == "bq")
     values = np.repeat(np.arange(256.0), 4).reshape(bq.shape)  # column n
     memory = to_memory(bq, values).reshape(256, 4)[:, 0]
@@ -95,13 +95,14 @@ def test_scales_of_permuted_columns_lie_as_the_columns_do() -> None:
 
 def test_kernels_with_other_scales_have_other_data() -> None:
     keys = {
-        QuantTensors(Product(64, 128, 512), {**BASELINE, **changed}).key() for changed in KERNELS
+        QuantTensors(MatrixProduct(64, 128, 512), {**BASELINE, **changed}).key()
+        for changed in KERNELS
     }
     assert len(keys) == len(KERNELS)
 
 
 def test_scales_of_a_sum_that_ends_within_a_group() -> None:
-    tensors = QuantTensors(Product(5, 16, 200), {**BASELINE, "group_k": 128})
+    tensors = QuantTensors(MatrixProduct(5, 16, 200), {**BASELINE, "group_k": 128})
     assert next(t.shape for t in tensors.all if t.name == "aq") == (5, 2)
     assert tensors.reference(samples(tensors))["c"].shape == (5, 16)
 
@@ -109,7 +110,7 @@ def test_scales_of_a_sum_that_ends_within_a_group() -> None:
 @pytest.mark.parametrize("changed", [KERNELS[0], KERNELS[3], KERNELS[4], *KERNELS[7:]])
 def test_padded_products_have_the_result_in_their_corner(changed: dict[str, Any]) -> None:
     config = {**BASELINE, **changed}
-    small = QuantTensors(Product(7, 40, 120), config)
+    small = QuantTensors(MatrixProduct(7, 40, 120), config)
     data = samples(small)
     expected = small.reference(data)["c"]
     seen = 0

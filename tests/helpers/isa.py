@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.emulator.disassembly import Line
+from ckrules.emulator.disassembly import DisassembledLine
 from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
 from ckrules.emulator.image import Image
 from ckrules.emulator.instruction import Instruction, Target
@@ -223,10 +223,10 @@ def dwords(values: Values) -> Words:
 
 def program_of(text: str, arch: str, lanes: int) -> Program:
     """A program of lines of text; a branch's offset counts dwords, and each line is one."""
-    lines: list[Line] = []
+    lines: list[DisassembledLine] = []
     for line in [*text.strip().splitlines(), "s_endpgm"]:
         name, _, operands = line.strip().partition(" ")
-        lines.append(Line(4 * len(lines), 4, name, operands.strip(), ""))
+        lines.append(DisassembledLine(4 * len(lines), 4, name, operands.strip(), ""))
     numbers = {line.address: i for i, line in enumerate(lines)}
     target = Target(arch, lanes)
     instructions: Sequence[Instruction] = [

@@ -13,7 +13,7 @@ import pytest
 from ckrules.arch import CK_VERSIONS, known
 from ckrules.constraints import book
 from ckrules.kernels import evidence, standing
-from ckrules.kernels.evidence import CertifyRun, Ground, Tally
+from ckrules.kernels.evidence import CertifyRun, Ground, RejectionTally
 from ckrules.kernels.families import families, family_of
 from ckrules.kernels.family import Family
 from ckrules.kernels.standing import CONFIRMED, ELSEWHERE, READ_ONLY, REFUTED, Scope
@@ -24,7 +24,9 @@ from tests.cli.run import run, write
 def a_run(code: str = "TILE001", known: str = "", drawn: str = "-n 1", **more: int) -> CertifyRun:
     """A run that confirmed a rule twice."""
     rule = book("forward", ck="2025.11")[code]
-    rules = {code: (Tally(2, 1, more.get("refuted", 0)), known or evidence.fingerprint(rule))}
+    rules = {
+        code: (RejectionTally(2, 1, more.get("refuted", 0)), known or evidence.fingerprint(rule))
+    }
     return CertifyRun("compiler", "gfx942", "2025.11", "clang 19", drawn, 7, 0, rules)
 
 
@@ -75,7 +77,7 @@ def test_tallies_are_added_up(told: Path) -> None:
     told.write_text(evidence.text([a_run(), a_run(drawn="-n 2"), numeric]))
     condition = evidence.fingerprint(book("forward", ck="2025.11")["TILE001"])
     ground = Ground("conv", "2025.11", "gfx942", "compiler", condition)
-    assert evidence.of("TILE001")[ground] == Tally(4, 2, 0)
+    assert evidence.of("TILE001")[ground] == RejectionTally(4, 2, 0)
     assert stands() == "confirmed: compiler 4, numerics 2"
     assert stands("TILE001", "gfx942") == "confirmed: compiler 4"
     assert stands("VEC004") == "read only"

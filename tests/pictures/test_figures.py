@@ -15,7 +15,15 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.lds_map import Fragment, Layout, LdsMap, Loads, OperandMap
 from ckrules.kernels.selection import select
 from ckrules.pictures import counting, drawing, lds, sampled, times
-from ckrules.pictures.shapes import Axis, Bars, HeatMap, Nothing, Parallel, Picture, Points
+from ckrules.pictures.shapes import (
+    Bars,
+    CoordinateAxis,
+    HeatMap,
+    Nothing,
+    Parallel,
+    Picture,
+    Points,
+)
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.ranker import Ranker
 from ckrules.support.errors import UnknownNameError
@@ -220,7 +228,11 @@ def _luminance(color: str) -> float:
 
 def test_values_of_parallel_axes_have_room() -> None:
     """Columns with values do not overlap, however long the words are."""
-    words = (Axis("a", ("x" * 12, "y")), Axis("b", ("1", "2")), Axis("c", ("intrawave",)))
+    words = (
+        CoordinateAxis("a", ("x" * 12, "y")),
+        CoordinateAxis("b", ("1", "2")),
+        CoordinateAxis("c", ("intrawave",)),
+    )
     left, right = drawing._columns(words * 3)
     assert all(a < b for a, b in zip(left, right, strict=True))
     assert all(end < start for end, start in zip(right, left[1:], strict=False))

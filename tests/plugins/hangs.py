@@ -58,7 +58,7 @@ class Hangs:
         self.idle, self.processor, self.run = idle, processor, run
         self.step = idle / _LOOKS
         self._spent = 0.0
-        self._all: usage.Work | None = None
+        self._all: usage.GroupUsage | None = None
         self._own = self._begin = 0.0
 
     @contextmanager
@@ -82,7 +82,7 @@ class Hangs:
         group = usage.family(self.run)
         own = sum(p.seconds for p in usage.below(os.getpid(), group))
         if self._all is None or _excused:  # what was done before the first look does not count
-            self._all, self._begin = usage.Work(self.idle, self.step), own
+            self._all, self._begin = usage.GroupUsage(self.idle, self.step), own
         self._all.look(group, seen=os.getpid(), less=self._spent)
         self._spent += process_time() - start
         if self._all.idle >= self.idle:

@@ -87,7 +87,7 @@ def test_the_command_lists_them() -> None:
     assert names == [format_name(p) for p in best(region, BOOKS, 3, problem).points]
     assert f"fastest first on {problem}, of " in found.stderr
     found = run("enumerate", *WORDS, "--best", "2", "--format", "jsonl")
-    assert "fastest first, by turns of dtype = " in found.stderr
+    assert "fastest first, in turn for dtype = " in found.stderr
     rows = found.stdout.splitlines()
     assert [json.loads(r)["dtype"] for r in rows] == ["fp16", "bf16"]
 

@@ -15,7 +15,7 @@ from ckrules.kernels.names import format_name
 from ckrules.ranking import ranker
 from ckrules.ranking.evaluation import figures, judge
 from ckrules.ranking.kernels import KernelTable
-from ckrules.ranking.measurements import Measured, kernels_of, read
+from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
 from ckrules.ranking.model_file import load, save
 from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
@@ -84,7 +84,7 @@ def test_exported_runs_are_measurements(tmp_path: Path) -> None:
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.constraints.conv.problem import parse
     from ckrules.device.jobs import RunOutcome, RunStatus
-    from ckrules.device.store import Run, Runs
+    from ckrules.device.store import Runs, StoredRun
 
     points = kernels_of(read(DATA, BOOKS))[:2]
     with Runs(tmp_path / FILE) as runs:
@@ -95,10 +95,10 @@ def test_exported_runs_are_measurements(tmp_path: Path) -> None:
             )
             for text in ("N=1,C=64,K=64,H=9,W=9,Y=3,X=3,pad=1", "N=2,C=64,K=64,H=9,W=9,Y=1,X=1"):
                 outcome = RunOutcome(RunStatus.OK, "", time_ms=0.01 * (i + 1))
-                runs.put(Run(entry, parse(text), outcome, "test", None, True, None, 1, 1))
+                runs.put(StoredRun(entry, parse(text), outcome, "test", None, True, None, 1, 1))
             bad = RunOutcome(RunStatus.WRONG, "", time_ms=0.001)
             runs.put(
-                Run(
+                StoredRun(
                     entry, parse("N=1,C=8,K=8,H=9,W=9,Y=1,X=1"), bad, "test", None, True, None, 1, 1
                 )
             )
@@ -213,4 +213,4 @@ def test_train_writes_a_model_that_rank_takes(tmp_path: Path) -> None:
 
 
 def test_measured_is_what_its_docstring_says() -> None:
-    assert Measured("a", None, [], [3.0, 2.0]).best == 2.0
+    assert MeasuredProblem("a", None, [], [3.0, 2.0]).best == 2.0

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ckrules.kernels.books import Books
-from ckrules.readers import Context, Entry, Problem, Reading, Remark, formats
+from ckrules.readers import Context, Entry, InputReading, Remark, UnreadableText, formats
 from ckrules.readers.formats.macros.cpp_calls import blank
 from ckrules.readers.inputs import detect
-from ckrules.readers.source import Head, Source
+from ckrules.readers.source import Head, SourceFile
 from tests.cli.run import run
 
 DATA = Path(__file__).parents[1] / "data" / "formats"
@@ -43,8 +43,8 @@ FILES = {
 RANGES = {name for name, form in FILES.items() if form == "ranges"}
 
 
-def read(name: str, **context: Any) -> list[Entry | Problem | Remark]:
-    return list(Reading(str(DATA / name), Context(Books(), "gfx942", **context)))
+def read(name: str, **context: Any) -> list[Entry | UnreadableText | Remark]:
+    return list(InputReading(str(DATA / name), Context(Books(), "gfx942", **context)))
 
 
 def points(name: str, **context: Any) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_every_format_has_a_sample() -> None:
 @pytest.mark.parametrize(("name", "form"), FILES.items())
 def test_a_format_is_told_by_its_content(name: str, form: str) -> None:
     with (DATA / name).open("rb") as stream:
-        head = Source(name, stream).head()
+        head = SourceFile(name, stream).head()
     assert detect("a", head) == form
 
 
@@ -116,7 +116,7 @@ def test_stream_k_of_the_dispatcher_s_json(
         one["streamk_enabled"] = enabled
     path = tmp_path / "a.json"
     path.write_text(json.dumps(document))
-    items = [i for i in Reading(str(path), Context(Books(), "gfx942")) if isinstance(i, Entry)]
+    items = [i for i in InputReading(str(path), Context(Books(), "gfx942")) if isinstance(i, Entry)]
     assert items[0].config.point["streamk"] == meant
 
 
@@ -132,8 +132,8 @@ def test_builder_lines_are_read_by_position() -> None:
 
 
 def test_waves_of_builder_lines_need_a_gpu() -> None:
-    items = list(Reading(str(DATA / "nhwgc_fp16.conf"), Context(Books())))
-    assert isinstance(items[0], Problem)
+    items = list(InputReading(str(DATA / "nhwgc_fp16.conf"), Context(Books())))
+    assert isinstance(items[0], UnreadableText)
     assert "no GPU: waves depend on its wave size" in items[0].lines()[0][1]
 
 

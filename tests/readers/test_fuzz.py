@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.kernels.books import Books
-from ckrules.readers import Context, Entry, Problem, formats, read_input
+from ckrules.readers import Context, Entry, UnreadableText, formats, read_input
 from tests.cli.run import ILLEGAL, legal
 
 CONTEXT = Context(Books(), "gfx942")
@@ -42,7 +42,7 @@ def check_items(path: Path, data: bytes, form: str | None) -> None:
     items = list(read_input(str(path), CONTEXT, input_format=form))
     for item in items:
         places = [item.place]
-        if isinstance(item, Problem):
+        if isinstance(item, UnreadableText):
             places += [place for place, message in item.lines() if message]
             assert len(places) > 1
         else:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckrules.readers.json_text import Item, items, key_places
-from ckrules.readers.source import SourceError, Text
+from ckrules.readers.source import LocatedText, SourceError
 from tests.cli.run import legal, run, write
 
 WORDS = ["a", "b", 'q"', "\\", "ü", "kernels", "}", "a:", ""]
@@ -72,7 +72,7 @@ def test_findings_stand_at_the_value_and_not_at_one_of_that_name_inside(tmp_path
 
 
 def read(text: str) -> list[Item]:
-    return list(items(Text(text)))
+    return list(items(LocatedText(text)))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_is_around_a_list_holds_wherever_it_stands(rest: str, first: bool) 
 
 def test_the_elements_before_a_fault_are_read_with_what_is_around_them() -> None:
     text = '{"kernels": [1, 2, x], "arch": 7, "tags": ["a"]}'
-    reading = items(Text(text))
+    reading = items(LocatedText(text))
     first = next(reading), next(reading)
     assert [(i.value, i.around.values) for i in first] == [
         (n, {"arch": 7, "tags": ["a"]}) for n in (1, 2)

@@ -102,7 +102,7 @@ ONE = {"Name": "M", "Type": "int", "Values": "[1, 2]"}
         (_t1(TuningParameters=[{**ONE, "Values": "9"}]), "7:", "is not a list of values"),
         (_t1(TuningParameters=[{"Values": "[1]"}]), "4:", "a variable needs a name"),
         (_t1(TuningParameters=[ONE], Conditions=[{"Expression": "N > 1"}]), "12:", "unknown"),
-        (_t1(TuningParameters=[ONE], Conditions=[{"Expression": 7}]), "12:", "is not a text"),
+        (_t1(TuningParameters=[ONE], Conditions=[{"Expression": 7}]), "12:", "is not a string"),
         ({"tune_params": {"a": [1]}, "restrictions": ["a > 0", "a >"]}, "9:", "not an expression"),
         ({"tune_params": {"a": [1], "b": 3}}, "6:", "variable b has no list of values"),
         ({"tune_params": {"a": [1]}, "cache": {"2": {"a": 2, "time": 1}}}, "9:", "a = 2 is not"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.kernels.books import Books
-from ckrules.readers import Context, Entry, Problem, Reading
+from ckrules.readers import Context, Entry, InputReading, UnreadableText
 from tests.cli.run import legal
 
 CONTEXT = Context(Books(), "gfx942")
@@ -80,8 +80,8 @@ def cost(path: Path, text: str, form: str) -> float:
     gc.collect()
     gc.freeze()  # what other tests have left
     began = time.process_time()
-    for item in Reading(str(path), CONTEXT, input_format=form):
-        if isinstance(item, Problem):
+    for item in InputReading(str(path), CONTEXT, input_format=form):
+        if isinstance(item, UnreadableText):
             assert item.lines()
         elif isinstance(item, Entry):
             item.written("tile_m")

@@ -15,7 +15,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from ckrules.reasoning.conflict import Conflict
-from ckrules.reasoning.oracle import Oracle
+from ckrules.reasoning.oracle import SolverOracle
 from ckrules.reasoning.why import why, why_region
 from ckrules.support.errors import UndecidedError
 from tests.engine.strategies import VARIABLES as EVERY_SORT
@@ -109,13 +109,13 @@ class TestOracle:
         point = {
             n: data.draw(st.sampled_from(v.data.values), label=n) for n, v in EVERY_SORT.items()
         }
-        oracle = Oracle(EVERY_SORT)
+        oracle = SolverOracle(EVERY_SORT)
         fixed = [held_condition(EVERY_SORT[n], [point[n]]) for n in condition.support]
         assert (oracle.find([condition, *fixed]) is not None) == meets(point, [condition])
 
     def test_time_out_is_undecided(self) -> None:
         """A solver that gives up is neither yes nor no."""
-        oracle = Oracle(EVERY_SORT)
+        oracle = SolverOracle(EVERY_SORT)
         oracle.solver = _GivesUp()
         with pytest.raises(UndecidedError, match="canceled"):
             oracle.find([EVERY_SORT["flag"]])  # type: ignore[list-item]

@@ -16,10 +16,10 @@ from ckrules.engine.space import Space
 from ckrules.reasoning import lint as lint_module
 from ckrules.reasoning import whole as whole_module
 from ckrules.reasoning.decider import Decider
-from ckrules.reasoning.findings import CODES, Report
+from ckrules.reasoning.findings import CODES, LintReport
 from ckrules.reasoning.lint import lint
 from ckrules.reasoning.near import NearPoints
-from ckrules.reasoning.oracle import Oracle
+from ckrules.reasoning.oracle import SolverOracle
 from ckrules.support.errors import UndecidedError
 from tests.reasoning.books import A, B, C, F, W, book_of, books, candidates, conditions, meets
 
@@ -78,7 +78,7 @@ def _expected_empty(legal: list[dict[str, Any]]) -> set[tuple[str, Any]]:
     return everything - {(n, v) for p in legal for n, v in p.items()}
 
 
-def _named_empty(report: Report) -> set[tuple[str, Any]]:
+def _named_empty(report: LintReport) -> set[tuple[str, Any]]:
     return {
         (h.field, v)
         for f in report.findings if f.code in ("LINT001", "LINT002") and f.conflict is not None
@@ -86,7 +86,7 @@ def _named_empty(report: Report) -> set[tuple[str, Any]]:
     }  # fmt: skip
 
 
-def _check(book: RuleBook, report: Report) -> None:
+def _check(book: RuleBook, report: LintReport) -> None:
     """Every finding of single rules and values, and no other, is what listing shows."""
     everything = candidates()
     assert not report.undecided
@@ -148,7 +148,7 @@ class TestRandomBooks:
         domains = {n: domain_of(v).values for n, v in book.fields.items()}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Decider, "_listed", _not_listed)
-            patch.setattr(Oracle, "find", _give_up)
+            patch.setattr(SolverOracle, "find", _give_up)
             found = Decider(book.fields, domains, timeout=600).find(wanted)
             core = Decider(book.fields, domains, timeout=600).impossible(wanted)
         assert (found is not None) == any(meets(p, wanted) for p in candidates())
@@ -165,7 +165,7 @@ def test_nothing_decides() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Decider, "_listed", _not_listed)
         patch.setattr(Decider, "_compiled", _too_hard)
-        patch.setattr(Oracle, "find", _give_up)
+        patch.setattr(SolverOracle, "find", _give_up)
         report = lint(book_of([*SOUND, A * B % 11 != 7]), codes=["LINT003"])
     assert not report.findings
     assert [q.split(":")[0] for q in report.undecided] == ["whether RULE004 fires"]
@@ -186,7 +186,7 @@ def test_a_region_needs_no_solver(book: RuleBook, condition: BoolExpr) -> None:
     for region in ([], [condition]):
         expected = lint(book, conditions=region)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Oracle, "find", _give_up)
+            patch.setattr(SolverOracle, "find", _give_up)
             found = lint(book, conditions=region)
         assert not found.undecided
         assert [(f.code, f.subject) for f in found.findings] == [

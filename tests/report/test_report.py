@@ -14,7 +14,7 @@ from ckrules.compiling.folder import ManifestEntry
 from ckrules.compiling.results import Result, Results
 from ckrules.constraints.conv.problem import parse
 from ckrules.device.jobs import RunOutcome, RunStatus
-from ckrules.device.store import Run, Runs
+from ckrules.device.store import Runs, StoredRun
 from ckrules.kernels.books import Books
 from ckrules.kernels.names import format_name
 from ckrules.kernels.selection import select
@@ -174,7 +174,7 @@ def results(tmp_path: Path) -> Path:
             )
             outcome = RunOutcome(RunStatus.OK, "", time_ms=0.01 * (i + 1), tflops=2.0)
             problem = parse("N=1,C=64,K=64,H=9,W=9,Y=3,X=3,pad=1")
-            runs.put(Run(entry, problem, outcome, HOSTILE, None, True, None, 1, 1))
+            runs.put(StoredRun(entry, problem, outcome, HOSTILE, None, True, None, 1, 1))
     return tmp_path
 
 

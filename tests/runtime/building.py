@@ -17,7 +17,7 @@ from ckrules.compiling.tasks import BuildOutcome, Task
 from ckrules.constraints import book
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
-from ckrules.runtime.cache import KernelCache, Wanted
+from ckrules.runtime.cache import KernelCache, KernelRequest
 
 NOTES = "CKRULES_TEST_NOTES"
 
@@ -36,7 +36,7 @@ def cache(place: Path, limit: int = 1 << 30) -> KernelCache:
     return KernelCache(place, limit, options, compile)
 
 
-def wanted(cache: KernelCache, *tiles: int) -> list[Wanted]:
+def wanted(cache: KernelCache, *tiles: int) -> list[KernelRequest]:
     base: dict[str, Any] = dict(book("forward").vocabulary.baseline)
     return cache.wanted([Config({**base, "tile_n": n}) for n in tiles], Books("2025.11"))
 

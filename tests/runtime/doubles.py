@@ -14,7 +14,7 @@ from typing import Any
 from ckrules.codegen.generate import MANIFEST
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.constraints import book
-from ckrules.device.hostlib import Fill, Info, Launch, Room
+from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
 from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
 from ckrules.kernels.families import family_of, problems_of
 from tests.device import descriptors
@@ -57,9 +57,9 @@ class DescribedGemm:
 
     def plan(
         self, problem: Any, addresses: Sequence[int], workspace: int = 0, room: Any = None
-    ) -> Sequence[Fill | Launch]:
+    ) -> Sequence[Fill | HostLaunch]:
         args = b"".join(a.to_bytes(8, "little") for a in addresses)
-        launch = Launch(self.info.entries[0], (1, 1, 1), (256, 1, 1), args, 8192)
+        launch = HostLaunch(self.info.entries[0], (1, 1, 1), (256, 1, 1), args, 8192)
         return [Fill(addresses[-1], 2 * problem.m * problem.n), launch]
 
 
@@ -75,9 +75,9 @@ class DescribedDepthwise(descriptors.DescribedKernel):
 
     def plan(
         self, problem: Any, addresses: Sequence[int], workspace: int = 0, room: Any = None
-    ) -> Sequence[Fill | Launch]:
+    ) -> Sequence[Fill | HostLaunch]:
         args = b"".join(a.to_bytes(8, "little") for a in addresses)
-        return [Launch(self.info.entries[0], (1, 1, 1), (64, 1, 1), args, 8192)]
+        return [HostLaunch(self.info.entries[0], (1, 1, 1), (64, 1, 1), args, 8192)]
 
 
 def open_kernel(folder: Path, name: str) -> tuple[Any, bytes]:

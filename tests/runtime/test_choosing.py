@@ -13,7 +13,7 @@ from ckrules.compiling.folder import manifests
 from ckrules.constraints import book
 from ckrules.device.interface import DeviceInfo
 from ckrules.device.jobs import RunOutcome, RunStatus
-from ckrules.device.store import Run, Runs
+from ckrules.device.store import Runs, StoredRun
 from ckrules.kernels.families import problems_of
 from ckrules.runtime import Source
 from ckrules.runtime.measured import Timings
@@ -38,7 +38,7 @@ def stored(place: Path, name: str, status: RunStatus, milliseconds: float | None
     outcome = RunOutcome(status, time_ms=milliseconds)
     with Runs(place / FILE) as runs:
         problem = problems_of("forward").parse(TEXT)
-        runs.put(Run(kernel, problem, outcome, "hip", info, True, None, 3, 10))
+        runs.put(StoredRun(kernel, problem, outcome, "hip", info, True, None, 3, 10))
 
 
 def test_estimates_choose_where_nothing_was_measured(tmp_path: Path) -> None:

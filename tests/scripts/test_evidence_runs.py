@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from ckrules.kernels.evidence import CertifyRun, Tally
+from ckrules.kernels.evidence import CertifyRun, RejectionTally
 from tests.helpers.scripts import load
 
 
@@ -24,7 +24,7 @@ def test_the_page_is_fresh(script: ModuleType) -> None:
 
 
 def test_a_run_is_told_by_its_command(script: ModuleType) -> None:
-    rules = {"TILE001": (Tally(3, 1, 0), "x"), "VEC001": (Tally(2, 2, 1), "y")}
+    rules = {"TILE001": (RejectionTally(3, 1, 0), "x"), "VEC001": (RejectionTally(2, 2, 1), "y")}
     tool = "Debian clang version 22.1.8 (1~deb12u1)"
     drawn = "-n 20 --seed 7 --where 'tile_m == 16 | tile_n == 16'"
     orders = "waves and blocks forward, reversed, random (seed 7)"

@@ -54,7 +54,7 @@ def _waits(pid: int) -> bool:
 def test_work_is_told_from_waiting() -> None:
     for program, busy in ((LOOP, True), (WAIT, False)):
         with running(program) as pid:
-            work = usage.Work(1.0, 0.1)
+            work = usage.GroupUsage(1.0, 0.1)
             if not busy:  # it starts first
                 until(partial(_waits, pid))
             work.look(usage.family(pid))
@@ -66,7 +66,7 @@ def test_work_is_told_from_waiting() -> None:
 
 def test_what_was_not_looked_at_does_not_count() -> None:
     """Who looks may have been stopped, or have had no processor."""
-    work = usage.Work(10.0, 0.1)
+    work = usage.GroupUsage(10.0, 0.1)
     time.sleep(1)
     work.look([])
     assert work.idle == pytest.approx(0.2)

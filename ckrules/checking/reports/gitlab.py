@@ -7,8 +7,8 @@ from typing import Any
 
 from ckrules.checking.diagnostics import Diagnostic
 from ckrules.checking.fingerprint import fingerprint
+from ckrules.checking.first_seen import Sightings
 from ckrules.checking.reports import ReportOptions
-from ckrules.checking.sightings import Sightings
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.support.visible import json_text
 

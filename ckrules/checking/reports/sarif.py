@@ -11,8 +11,8 @@ from ckrules import __version__
 from ckrules.checking.diagnostics import Diagnostic, kind_sentence, linked
 from ckrules.checking.findings import FINDINGS
 from ckrules.checking.fingerprint import fingerprint
+from ckrules.checking.first_seen import Sightings
 from ckrules.checking.reports import ReportOptions
-from ckrules.checking.sightings import Sightings
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers.entries import Place
 from ckrules.support.visible import json_text

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ckrules.device.bench import Timed
     from ckrules.device.pool import Discovery
     from ckrules.device.session import Opened, ValidationSummary
-    from ckrules.device.store import Run
+    from ckrules.device.store import StoredRun
     from ckrules.kernels.parts import Problem
 
 GROUP = "build"
@@ -99,7 +99,7 @@ def command(
             known = session.known
             with progress("runs", total) as bar:
 
-                def tell(run: Run) -> None:
+                def tell(run: StoredRun) -> None:
                     bar.advance(1)
                     _say_failure(run)
 
@@ -124,7 +124,7 @@ def _devices(executor: str, device: str) -> Iterator[tuple[Discovery, Opened]]:
     from ckrules.device import pool
 
     if executor == "local":
-        yield pool.discover(device), pool.Pool
+        yield pool.discover(device), pool.WorkerPool
         return
     from ckrules.compiling import executors
     from ckrules.device.cluster import Cluster
@@ -134,14 +134,14 @@ def _devices(executor: str, device: str) -> Iterator[tuple[Discovery, Opened]]:
         yield cluster.discover(device), cluster.pool
 
 
-def _say_failure(run: Run) -> None:
+def _say_failure(run: StoredRun) -> None:
     """One line on standard error for a run without a time that should have one."""
     from ckrules.device.jobs import FAILED
 
     outcome = run.outcome
     if outcome.status in FAILED:
-        said = "; ".join(p for p in (outcome.where or "", outcome.detail) if p)
-        note(f"{outcome.status}: {run.kernel.name} on {run.problem}: {said}")
+        text = "; ".join(p for p in (outcome.where or "", outcome.detail) if p)
+        note(f"{outcome.status}: {run.kernel.name} on {run.problem}: {text}")
 
 
 def _write(stream: IO[str], times: Sequence[Timed], form: str) -> None:

@@ -147,10 +147,10 @@ def _generated(
             f"{what[0]} is not a folder: give one that ckrules generate wrote, or -o DIR for what "
             "is declared"
         )
-    from ckrules.cli.generating import Asked, made
+    from ckrules.cli.generating import GenerationInputs, made
     from ckrules.codegen.generate import Generator
 
-    wanted, home = Asked(what, books, archs).wanted(), Path(output)
+    wanted, home = GenerationInputs(what, books, archs).wanted(), Path(output)
     if wanted.unreadable:
         return home, 2
     return home, made(wanted, Generator(wanted.books, home), clean=False, quiet=quiet)

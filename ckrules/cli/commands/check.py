@@ -14,7 +14,7 @@ from ckrules.checking import reports as checks
 from ckrules.checking.checker import Checker
 from ckrules.checking.offers import Offers
 from ckrules.checking.settings import SettingsResolver
-from ckrules.checking.verdict import ItemVerdict, Tally
+from ckrules.checking.verdict import CheckTally, ItemVerdict
 from ckrules.cli.formats import by_suffix, format_option, output_option
 from ckrules.cli.group import session
 from ckrules.cli.options import (
@@ -29,7 +29,7 @@ from ckrules.cli.options import (
 )
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
-from ckrules.readers import Entry, Input, Problem, Remark
+from ckrules.readers import Entry, Input, Remark, UnreadableText
 from ckrules.readers.source import MAX_TEXT
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
@@ -286,14 +286,14 @@ def _show_settings(resolver: SettingsResolver, inputs: tuple[str, ...]) -> int:
 
 def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -> int:
     """Writes the report of one GPU, or of several one after the other."""
-    tallies, complaints = {arch: Tally() for arch in checkers}, _Complaints()
+    tallies, complaints = {arch: CheckTally() for arch in checkers}, _Complaints()
     offers, report = Offers(), checks.report(form)
     offering = form in _FOR_READING and len(checkers) == 1 and not asked.quiet
 
     def seen() -> Iterator[ItemVerdict]:
         for arch, verdict in _verdicts(checkers, asked.inputs):
             tallies[arch].add(verdict)
-            if isinstance(verdict.item, Problem) and not report.SHOWS_PROBLEMS:
+            if isinstance(verdict.item, UnreadableText) and not report.SHOWS_PROBLEMS:
                 complaints.add(verdict.item)
             if offering:
                 offers.add(verdict)
@@ -351,7 +351,7 @@ def _verdicts(
                 yield arch, verdict
 
 
-def _finish(tallies: Mapping[str, Tally], offers: Offers, asked: CheckArguments) -> int:
+def _finish(tallies: Mapping[str, CheckTally], offers: Offers, asked: CheckArguments) -> int:
     """The summary, a line a GPU, what could be repaired, and the exit code."""
     seen = [t for t in tallies.values() if t.configurations or t.remarks or t.unreadable]
     for arch, tally in tallies.items():
@@ -405,7 +405,7 @@ def _baselines(checker: Checker, asked: CheckArguments) -> int:
             context.baseline = Baseline.load(context.settings.root / NAME)
     unreadable, complaints = 0, _Complaints()
     for verdict in checker.verdicts(asked.inputs):
-        if isinstance(verdict.item, Problem):
+        if isinstance(verdict.item, UnreadableText):
             complaints.add(verdict.item)
             unreadable += 1
     complaints.finish()
@@ -426,7 +426,7 @@ class _Complaints:
     def __init__(self) -> None:
         self.lines = self.hidden = 0
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: UnreadableText) -> None:
         if self.lines >= _SHOWN:
             self.hidden += 1
             return

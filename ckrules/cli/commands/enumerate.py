@@ -12,7 +12,7 @@ import click
 from ckrules.cli.best_list import CATALOG, fastest, recommended
 from ckrules.cli.emit import (
     TABLE_ROWS,
-    Listing,
+    ListingOptions,
     emit,
     listing_options,
     several_gpus,
@@ -78,7 +78,7 @@ Examples:
 @quiet_option
 def command(
     request: Request,
-    listing: Listing,
+    listing: ListingOptions,
     limit: int | None,
     spread: int | None,
     best: int | None,
@@ -140,7 +140,13 @@ def command(
 
 
 def _best(
-    request: Request, listing: Listing, n: int, problem: str | None, *, summary: bool, quiet: bool
+    request: Request,
+    listing: ListingOptions,
+    n: int,
+    problem: str | None,
+    *,
+    summary: bool,
+    quiet: bool,
 ) -> int:
     points, said = fastest(request, n, problem)
     if not points:
@@ -150,7 +156,7 @@ def _best(
 
 
 def _recommended(
-    request: Request, listing: Listing, first: Sequence[Point], *, summary: bool, quiet: bool
+    request: Request, listing: ListingOptions, first: Sequence[Point], *, summary: bool, quiet: bool
 ) -> int:
     """Shows recommended kernels, and where there are few configurations from everywhere."""
     space = request.region.space
@@ -159,13 +165,13 @@ def _recommended(
     spread = (space[(2 * i + 1) * total // (2 * n)] for i in range(n))
     rest = [p for p in spread if p not in first]
     more = ", then configurations from everywhere" if rest else ""
-    said = f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
-    return _listed(request, listing, [*first, *rest], said, summary=summary, quiet=quiet)
+    text = f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
+    return _listed(request, listing, [*first, *rest], text, summary=summary, quiet=quiet)
 
 
 def _listed(
     request: Request,
-    listing: Listing,
+    listing: ListingOptions,
     points: Sequence[Point],
     said: str,
     *,
@@ -229,7 +235,7 @@ def _cut(tables: Iterator[Mapping[str, Any]], limit: int) -> Iterator[Mapping[st
             return
 
 
-def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: Listing) -> int:
+def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: ListingOptions) -> int:
     """The first rows as a table; returns how many there are."""
     chunk = next(chunks, None)
     if chunk is None:

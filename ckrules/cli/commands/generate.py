@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ckrules.cli.generating import Asked, made
+from ckrules.cli.generating import GenerationInputs, made
 from ckrules.cli.options import arch_option, option, quiet_option, rule_options
 from ckrules.cli.options import input_format as format_type
 from ckrules.kernels.books import Books
@@ -69,7 +69,7 @@ def command(
 
     if not output:
         raise UsageError("-o: the folder has no name")
-    asked = Asked(inputs, books, archs, input_format, distinct, rule_set_names)
+    asked = GenerationInputs(inputs, books, archs, input_format, distinct, rule_set_names)
     wanted = asked.wanted()
     generator = Generator(wanted.books, Path(output), force=force, ninja=ninja)
     return made(wanted, generator, clean=clean, quiet=quiet)

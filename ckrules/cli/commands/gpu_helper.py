@@ -90,7 +90,7 @@ def command(
     job = Job(file.folder, file.name, choice.runs, warmup, repeat, file.opener)
     with (
         device.listening() as listener,
-        pool.Pool(device.name, [index], timeout, device.options, listener) as workers,
+        pool.WorkerPool(device.name, [index], timeout, device.options, listener) as workers,
     ):
         ((_, outcome, _),) = workers.run([job])
     click.echo(json_text(answer(choice, outcome, validate), indent=2))

@@ -130,9 +130,9 @@ def _difference(words: tuple[str, ...], request: Request) -> Report:
 def _selected(
     request: Request, problem: str, ranker: Ranker, product: str | None, seed: int
 ) -> Report:
-    from ckrules.report.space import Asked, of_catalog, of_space
+    from ckrules.report.space import PredictionOptions, of_catalog, of_space
 
-    asked = Asked(problem, ranker, product, seed)
+    asked = PredictionOptions(problem, ranker, product, seed)
     if request.listing is not None:
         from ckrules.constraints.catalogs import STAGES
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.emit import NO_COLUMNS, Listing, emit, listing_options, show_table
+from ckrules.cli.emit import NO_COLUMNS, ListingOptions, emit, listing_options, show_table
 from ckrules.cli.options import limit_option, option, quiet_option
 from ckrules.cli.terminal import encodes, note, say
 from ckrules.support.errors import UsageError, unknown
@@ -60,7 +60,7 @@ Exit codes: 0 rows were shown, 3 there were none.
 @quiet_option
 def command(
     where: str,
-    listing: Listing,
+    listing: ListingOptions,
     runs: bool,
     failed: bool,
     findings: bool,
@@ -88,7 +88,7 @@ def command(
         columns = table.columns(rows.where, rows.values)
         sorts = {**table.COLUMNS, **columns}
         form, names = _chosen(listing, tuple(columns), _RUNS if runs else _BUILDS, sorts)
-        chosen = Listing(form, names, listing.output, listing.wide)
+        chosen = ListingOptions(form, names, listing.output, listing.wide)
         chunks = _chunks(table, names, rows, limit)
         if chosen.to_terminal:
             shown = _to_terminal(chunks, chosen)
@@ -120,7 +120,10 @@ def _table(runs: bool) -> type[DatabaseTable]:
 
 
 def _chosen(
-    listing: Listing, every: tuple[str, ...], brief: tuple[str, ...], known: Mapping[str, str]
+    listing: ListingOptions,
+    every: tuple[str, ...],
+    brief: tuple[str, ...],
+    known: Mapping[str, str],
 ) -> tuple[str, tuple[str, ...]]:
     """Form and columns: as asked for, the main ones for a table, else all."""
     form = listing.name
@@ -136,7 +139,7 @@ def _chosen(
     return form, names
 
 
-def _to_terminal(chunks: Iterator[dict[str, Any]], listing: Listing) -> int:
+def _to_terminal(chunks: Iterator[dict[str, Any]], listing: ListingOptions) -> int:
     chunk = next(chunks, None)
     if chunk is None:
         return 0

@@ -58,8 +58,8 @@ def command(
     """Run one built kernel on one problem and print the result as JSON."""
     from ckrules.compiling import folder
     from ckrules.device import pool, registry
-    from ckrules.device.asked import fits
     from ckrules.device.jobs import Job
+    from ckrules.device.problem_set import fits
     from ckrules.kernels.families import problems_of
 
     registry.check(device.name)
@@ -84,7 +84,7 @@ def command(
     job = Job(one.folder, one.name, problem, warmup, repeat)
     with (
         device.listening() as listener,
-        pool.Pool(device.name, fit[:1], timeout, device.options, listener) as workers,
+        pool.WorkerPool(device.name, fit[:1], timeout, device.options, listener) as workers,
     ):
         ((_, outcome, info),) = workers.run([job])
     answer = report(job, str(one.config["variant"]), outcome, info)

@@ -11,7 +11,7 @@ import click
 
 from ckrules.cli.emit import (
     TABLE_ROWS,
-    Listing,
+    ListingOptions,
     emit,
     listing_options,
     several_gpus,
@@ -47,7 +47,7 @@ GROUP = "explore"
 @quiet_option
 def command(
     request: Request,
-    listing: Listing,
+    listing: ListingOptions,
     limit: int | None,
     seed: int | None,
     pairs: bool,

@@ -14,7 +14,7 @@ from ckrules.cli.terminal import note, progress, say
 if TYPE_CHECKING:
     from ckrules.device.jobs import RunOutcome
     from ckrules.device.session import ValidationSummary
-    from ckrules.device.store import Run
+    from ckrules.device.store import StoredRun
 
 _SHOWN = 20
 
@@ -76,7 +76,7 @@ def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
         device.listening() as listener,
     ):
 
-        def tell(run: Run) -> None:
+        def tell(run: StoredRun) -> None:
             bar.advance(1)
             if run.outcome.status in FAILED or run.finding:
                 _say(run)
@@ -88,15 +88,15 @@ def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
     return 1 if summary.failed or summary.findings else 0
 
 
-def _say(run: Run) -> None:
+def _say(run: StoredRun) -> None:
     """One line on standard output for a run that is worth one."""
     outcome = run.outcome
     parts = [outcome.where or "", outcome.detail]
     if outcome.wrong:
         parts.append(f"{outcome.wrong:,} of {outcome.elements:,} elements, {_error(outcome)}")
-    said = "; ".join(p for p in parts if p)
+    text = "; ".join(p for p in parts if p)
     codes = f", as foretold by {', '.join(run.foretold)}" if run.foretold else ""
-    say(f"{outcome.status}{codes}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {said}")
+    say(f"{outcome.status}{codes}: {run.kernel.name} ({run.kernel.arch}) on {run.problem}: {text}")
     if run.finding:
         say(f"  finding: {run.finding}")
 

@@ -23,7 +23,7 @@ _FLAGS = ("-O2", "-shared", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-
 _HERE = Path(__file__).parent
 _SECONDS = 120
 VARIABLE = "CKRULES_NATIVE"
-"""Set to 0, the executor makes no native code."""
+"""Set to 0, the emulator makes no native code."""
 
 
 @cache

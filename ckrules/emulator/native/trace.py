@@ -25,8 +25,8 @@ from ckrules.emulator.native.values import (
     result_type,
 )
 from ckrules.emulator.operands import Special
-from ckrules.emulator.ops.reals import table
-from ckrules.emulator.wave import Places
+from ckrules.emulator.ops.float_formats import table
+from ckrules.emulator.wave import LaneAddresses
 
 _BINARY = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
@@ -554,12 +554,12 @@ class TracedCohort:
         """Notes an operation that a wait has to follow."""
         self.trace.issues.append((counter, operation.registers, operation.ordered, operation.stamp))
 
-    def read_parts(self, places: Places, size: int) -> Parts:
+    def read_parts(self, places: LaneAddresses, size: int) -> Parts:
         """What is in memory."""
         found: Parts = self.trace.access("memory_load", places.start, size, places.room)
         return found
 
-    def write_parts(self, places: Places, data: Any, size: int) -> None:
+    def write_parts(self, places: LaneAddresses, data: Any, size: int) -> None:
         """Stores to memory."""
         self.trace.access("memory_store", places.start, size, places.room, data)
 
@@ -590,7 +590,7 @@ def traced(run: Run, lanes: int) -> NativeForm | None:
     try:
         run(cohort)
         return cohort.trace.finished()  # type: ignore[no-any-return]
-    except Exception:  # whatever else a meaning does with what is no array
+    except Exception:  # whatever else a meaning does with what is not an array
         return None
 
 

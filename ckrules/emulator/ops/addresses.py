@@ -15,9 +15,9 @@ from ckrules.emulator.instruction import Decoded
 from ckrules.emulator.kinds import U32, U64, Values, raw, scalar_get, vector_get
 from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
 from ckrules.emulator.operands import Operand
-from ckrules.emulator.wave import Cohort, Places
+from ckrules.emulator.wave import Cohort, LaneAddresses
 
-Where = Callable[[Cohort, int], Places]
+Where = Callable[[Cohort, int], LaneAddresses]
 
 
 def _buffer(d: Decoded, items: list[Operand]) -> Where:
@@ -30,7 +30,7 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
     if "addr64" in flags:
         raise UnknownInstructionError(f"{d.line}: addr64")
 
-    def where(c: Cohort, size: int) -> Places:
+    def where(c: Cohort, size: int) -> LaneAddresses:
         low, high = c.s[base].astype(np.uint64), c.s[base + 1].astype(np.uint64)
         address = ((high & np.uint64(0xFFFF)) << np.uint64(32)) | low
         stride = ((c.s[base + 1] >> np.uint32(16)) & np.uint32(0x3FFF)).astype(np.int64)
@@ -43,7 +43,7 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
         offset = np.broadcast_to((step + lane) & np.int64(0xFFFFFFFF), c.exec.shape)
         if ((address >= np.uint64(SCRATCH_BASE)) & (address < np.uint64(BASE))).any():
             start = offset + soff[:, None]
-            return Places(start, np.full(start.shape, size), c.exec, size, private=True)
+            return LaneAddresses(start, np.full(start.shape, size), c.exec, size, private=True)
         # Each dword is checked on its own, without wrapping again; the scalar offset does not count
         # (LLVM: IntrinsicsAMDGPU.td, "excluded from bounds checking"; relaxed OOB mode).
         if idxen and stride.any():
@@ -51,7 +51,7 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
         else:
             room = records[:, None] - offset
         linear = offset + index * stride[:, None] + soff[:, None]
-        return Places(address.astype(np.int64)[:, None] - BASE + linear, room, c.exec, size)
+        return LaneAddresses(address.astype(np.int64)[:, None] - BASE + linear, room, c.exec, size)
 
     return where
 
@@ -68,7 +68,7 @@ def _global(d: Decoded, items: list[Operand]) -> Where:
     else:
         wide = vector_get(vaddr, U64)
 
-    def where(c: Cohort, size: int) -> Places:
+    def where(c: Cohort, size: int) -> LaneAddresses:
         if saddr is not None:
             address = scalar(c).astype(np.int64)[:, None] + lane(c).astype(np.int64)
         else:
@@ -76,7 +76,7 @@ def _global(d: Decoded, items: list[Operand]) -> Where:
         private, shared = _elsewhere(d, c, address)
         start = np.int64(SCRATCH_BASE if private else SHARED_BASE if shared else BASE)
         room = np.broadcast_to(np.int64(size), c.exec.shape)
-        return Places(address + step - start, room, c.exec, size, private, shared)
+        return LaneAddresses(address + step - start, room, c.exec, size, private, shared)
 
     return where
 
@@ -102,13 +102,13 @@ def _scratch(d: Decoded, items: list[Operand]) -> Where:
     lane = vector_get(vaddr, U32) if vaddr else None
     scalar = scalar_get(saddr, U32) if saddr else None
 
-    def where(c: Cohort, size: int) -> Places:
+    def where(c: Cohort, size: int) -> LaneAddresses:
         offset = np.full(c.exec.shape, step, np.int64)
         if lane is not None:
             offset = offset + lane(c).astype(np.int64)
         if scalar is not None:
             offset = offset + scalar(c).astype(np.int64)[:, None]
-        return Places(offset, np.full(offset.shape, size), c.exec, size, private=True)
+        return LaneAddresses(offset, np.full(offset.shape, size), c.exec, size, private=True)
 
     return where
 

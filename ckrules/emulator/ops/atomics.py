@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ckrules.emulator.kinds import Values
-from ckrules.emulator.ops.exact import bf16_bits
+from ckrules.emulator.ops.rounding import bf16_bits
 
 Combine = Callable[[Values, Values], Values]
 """Of dwords in memory and dwords of the instruction: the dwords that are stored."""

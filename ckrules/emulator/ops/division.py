@@ -14,9 +14,9 @@ import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import F32, F64, Kind, Values, vector_get, vector_put
+from ckrules.emulator.kinds import F32, F64, OperandKind, Values, vector_get, vector_put
 from ckrules.emulator.operands import Special
-from ckrules.emulator.ops.exact import fused
+from ckrules.emulator.ops.rounding import fused
 from ckrules.emulator.wave import Cohort
 
 
@@ -24,7 +24,7 @@ from ckrules.emulator.wave import Cohort
 class _Form:
     """What depends on the width of a number."""
 
-    kind: Kind
+    kind: OperandKind
     mantissa: int
     bias: int
     apart: int

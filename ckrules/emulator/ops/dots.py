@@ -14,7 +14,7 @@ import numpy as np
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, I32, U32, Values, half_put, vector_get, vector_put
-from ckrules.emulator.ops.reals import bf16, unpack
+from ckrules.emulator.ops.float_formats import bf16, unpack
 from ckrules.emulator.wave import Cohort
 
 _WHOLE = re.compile(r"v_dot([248])(c?)_([iu]32)_(i16|u16|i8|u8|i4|u4|iu8|iu4)$")

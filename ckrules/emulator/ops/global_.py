@@ -21,7 +21,7 @@ from ckrules.emulator.operands import Operand, Special
 from ckrules.emulator.ops.addresses import WHERE
 from ckrules.emulator.ops.atomics import ATOMICS
 from ckrules.emulator.ops.local import data_of, loaded_into, put_dwords, put_part, registers
-from ckrules.emulator.wave import Cohort, Mask, Outstanding, Places
+from ckrules.emulator.wave import Cohort, LaneAddresses, Mask, Outstanding
 
 _ACCESS = re.compile(r"(buffer|global|flat|scratch)_(load|store)_(.+)$")
 _ATOMIC = re.compile(r"(buffer|global|flat)_atomic_(.+)$")
@@ -92,7 +92,7 @@ def _in_order(d: Decoded, unit: str) -> bool:
     return unit != "flat" or d.target.generation >= 10
 
 
-def read_parts(c: Cohort, places: Places, size: int) -> Values:
+def read_parts(c: Cohort, places: LaneAddresses, size: int) -> Values:
     """What is at places: (block, lane, dword), zero where nothing may be read."""
     if c.native is not None:
         traced: Values = c.native.read_parts(places, size)
@@ -124,7 +124,7 @@ def read_parts(c: Cohort, places: Places, size: int) -> Values:
     return result
 
 
-def _private(c: Cohort, places: Places, unit: int) -> tuple[tuple[Values, ...], Values]:
+def _private(c: Cohort, places: LaneAddresses, unit: int) -> tuple[tuple[Values, ...], Values]:
     """Lanes that access their private memory, and the offsets into it."""
     at = places.there.nonzero()
     within = places.offsets[at]
@@ -133,7 +133,7 @@ def _private(c: Cohort, places: Places, unit: int) -> tuple[tuple[Values, ...], 
     return at, within
 
 
-def _reported(c: Cohort, places: Places, unit: int) -> Mask:
+def _reported(c: Cohort, places: LaneAddresses, unit: int) -> Mask:
     """Reports accesses outside of all allocations, and leaves them out."""
     bad = c.chunk.memory.outside(places.offsets, unit) & places.there
     block, lane, part = (int(n[0]) for n in bad.nonzero())
@@ -142,7 +142,7 @@ def _reported(c: Cohort, places: Places, unit: int) -> Mask:
     return places.there & ~bad
 
 
-def write_parts(c: Cohort, places: Places, data: Values, size: int) -> None:
+def write_parts(c: Cohort, places: LaneAddresses, data: Values, size: int) -> None:
     """Stores dwords or smaller parts at places."""
     if c.native is not None:
         c.native.write_parts(places, data, size)
@@ -211,7 +211,7 @@ def _issue(
         c.issue(counter, Outstanding(awaited, ordered, stamp if at_lds else None))
 
 
-def _stamp(c: Cohort, places: Places, size: int, *, writes: bool) -> Any:
+def _stamp(c: Cohort, places: LaneAddresses, size: int, *, writes: bool) -> Any:
     """What to mark again if a barrier comes before the wait, where LDS was accessed."""
     if not places.shared:
         return None

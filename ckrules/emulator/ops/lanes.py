@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded
-from ckrules.emulator.kinds import U32, Get, Kind, Put, Values, raw, vector_get
+from ckrules.emulator.kinds import U32, Get, OperandKind, Put, Values, raw, vector_get
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.wave import Cohort
 
@@ -23,7 +23,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def part_get(op: Operand, kind: Kind, selected: str) -> Get:
+def part_get(op: Operand, kind: OperandKind, selected: str) -> Get:
     """Reads a part of a dword as a number (SDWA), with its sign if the operand says so."""
     if selected == "DWORD":
         return vector_get(replace(op, signed=False), kind)
@@ -43,7 +43,7 @@ def part_get(op: Operand, kind: Kind, selected: str) -> Get:
     return get
 
 
-def part_put(op: Operand, kind: Kind, selected: str, rest: str) -> Put:
+def part_put(op: Operand, kind: OperandKind, selected: str, rest: str) -> Put:
     """Writes a part of a dword (SDWA); the rest is zero, or stays."""
     shift, width = _PARTS[selected]
     mask = np.uint32(((1 << width) - 1) << shift)
@@ -118,7 +118,9 @@ _BROADCASTS: dict[str, Callable[..., tuple[NDArray[np.int64], NDArray[np.bool_]]
 }
 
 
-def dpp(d: Decoded, op: Operand, kind: Kind) -> tuple[Get, Callable[[Cohort], NDArray[np.bool_]]]:
+def dpp(
+    d: Decoded, op: Operand, kind: OperandKind
+) -> tuple[Get, Callable[[Cohort], NDArray[np.bool_]]]:
     """How a DPP instruction reads its first operand, and which lanes it writes.
 
     A lane whose source does not exist or is not active keeps its old value, or reads zero with

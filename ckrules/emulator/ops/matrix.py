@@ -17,7 +17,7 @@ from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, F64, I32, Values
 from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
-from ckrules.emulator.ops.reals import FORMATS, unpack
+from ckrules.emulator.ops.float_formats import FORMATS, unpack
 from ckrules.emulator.wave import Cohort
 
 _MFMA = re.compile(r"v_mfma_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z0-9_]+?)(_1k)?$")

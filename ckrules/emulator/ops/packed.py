@@ -14,7 +14,7 @@ from ckrules.emulator.kinds import (
     F32,
     U32,
     Get,
-    Kind,
+    OperandKind,
     Values,
     half_put,
     store,
@@ -22,8 +22,8 @@ from ckrules.emulator.kinds import (
     vector_put,
 )  # fmt: skip
 from ckrules.emulator.operands import Operand
-from ckrules.emulator.ops.exact import fused
-from ckrules.emulator.ops.rows import Function, Row
+from ckrules.emulator.ops.opcode import Function, OpcodeRow
+from ckrules.emulator.ops.rounding import fused
 from ckrules.emulator.ops.vector import ROWS
 from ckrules.emulator.ops.vector_decode import saturated, unit
 from ckrules.emulator.wave import Cohort
@@ -32,7 +32,7 @@ _F16 = ("add", "mul", "fma", "max", "min", "minimum", "maximum", "minimum3", "ma
 _U16 = ("add", "sub", "mul_lo", "mad", "max", "min")
 _I16 = ("add", "sub", "mad", "max", "min")
 
-_PACKED: dict[str, Row] = {
+_PACKED: dict[str, OpcodeRow] = {
     **{f"v_pk_{word}_f32": ROWS[f"v_{word}_f32"] for word in ("add", "mul", "fma")},
     **{f"v_pk_{word}_f16": ROWS[f"v_{word}_f16"] for word in _F16},
     **{f"v_pk_{word}_u16": ROWS[f"v_{word}_u16"] for word in _U16},
@@ -40,7 +40,7 @@ _PACKED: dict[str, Row] = {
     "v_pk_lshlrev_b16": ROWS["v_lshlrev_b16"],
     "v_pk_lshrrev_b16": ROWS["v_lshrrev_b16"],
     "v_pk_ashrrev_i16": ROWS["v_ashrrev_i16"],
-    "v_pk_mov_b32": Row(U32, (U32, U32), lambda a, b: a),
+    "v_pk_mov_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a),
 }
 _NAMES = {"v_pk_min_num_f16": "v_pk_min_f16", "v_pk_max_num_f16": "v_pk_max_f16"}
 _MIXED = {"v_fma_mix_f32": -1, "v_fma_mixlo_f16": 0, "v_fma_mixhi_f16": 1}
@@ -85,7 +85,7 @@ def decode(d: Decoded) -> Run | None:
     return run
 
 
-def _clamped(d: Decoded, row: Row) -> Function:
+def _clamped(d: Decoded, row: OpcodeRow) -> Function:
     if "clamp" not in d.operands.flags:
         return row.compute
     if row.result.real:
@@ -95,7 +95,7 @@ def _clamped(d: Decoded, row: Row) -> Function:
     return saturated(row)
 
 
-def _piece(op: Operand, kind: Kind, which: int, negative: int) -> Get:
+def _piece(op: Operand, kind: OperandKind, which: int, negative: int) -> Get:
     """One of the two values of an operand."""
     if op.negative or op.absolute or op.signed or op.half is not None:
         raise UnknownInstructionError("a modifier of a packed operand")
@@ -111,7 +111,7 @@ def _piece(op: Operand, kind: Kind, which: int, negative: int) -> Get:
     return (lambda c: -get(c)) if negative else get
 
 
-def _constant(op: Operand, kind: Kind, which: int) -> Values:
+def _constant(op: Operand, kind: OperandKind, which: int) -> Values:
     """Constants of 16 bits stand in the lower half of a dword, those of 32 bits in both parts."""
     if kind.bits == 32:
         return kind.constant(op)[None]
@@ -119,7 +119,7 @@ def _constant(op: Operand, kind: Kind, which: int) -> Values:
     return np.array([[bits >> 16 * which & 0xFFFF]], np.uint16).view(kind.dtype)
 
 
-def _put(c: Cohort, target: Operand, kind: Kind, low: Values, high: Values) -> None:
+def _put(c: Cohort, target: Operand, kind: OperandKind, low: Values, high: Values) -> None:
     if kind.bits == 16:
         bits = low.view(np.uint16).astype(np.uint32)
         store(

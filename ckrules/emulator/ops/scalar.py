@@ -1,4 +1,4 @@
-"""How scalar ALU instructions work on a cohort: rows of `scalar_rows`, comparisons, masks."""
+"""How scalar ALU instructions work on a cohort: rows of `scalar_opcode`, comparisons, masks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import F32, I32, U32, U64, Kind, Values, scalar_get, scalar_put
+from ckrules.emulator.kinds import F32, I32, U32, U64, OperandKind, Values, scalar_get, scalar_put
 from ckrules.emulator.operands import Operand, Special
-from ckrules.emulator.ops.scalar_rows import ALIASES, ROWS, Row, overflows
+from ckrules.emulator.ops.scalar_opcode import ALIASES, ROWS, ScalarOpcodeRow, overflows
 from ckrules.emulator.wave import Cohort
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -38,7 +38,7 @@ def decode(d: Decoded) -> Run | None:
     return simple(d) if simple else None
 
 
-def _row(d: Decoded, row: Row) -> Run:
+def _row(d: Decoded, row: ScalarOpcodeRow) -> Run:
     target, *sources = d.operands.items
     if d.name == "s_fmac_f32":
         sources.append(target)
@@ -65,7 +65,7 @@ def set_scc(c: Cohort, value: Values) -> None:
     c.scc[:] = value
 
 
-def _comparison(d: Decoded) -> tuple[Kind, Callable[[Any, Any], Any]]:
+def _comparison(d: Decoded) -> tuple[OperandKind, Callable[[Any, Any], Any]]:
     _, _, relation, kind = d.name.split("_")
     if kind not in _KINDS or relation not in _RELATIONS:
         raise UnknownInstructionError(f"{d.line}: comparison without semantics here")

@@ -16,6 +16,7 @@ from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import U32, Get, Values, vector_get
 from ckrules.emulator.operands import Operand
+from ckrules.emulator.ops.float_formats import FORMATS
 from ckrules.emulator.ops.matrix import (
     accumulator_of,
     check_modifiers,
@@ -25,7 +26,6 @@ from ckrules.emulator.ops.matrix import (
     words_of,
     write,
 )  # fmt: skip
-from ckrules.emulator.ops.reals import FORMATS
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_mfma_(scale_)?f32_(16x16x128|32x32x64)_f8f6f4$")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ckrules.emulator.kinds import I16, I32, I64, U16, U32, U64, Values
 from ckrules.emulator.native.values import primitive
-from ckrules.emulator.ops.rows import Function, Row
+from ckrules.emulator.ops.opcode import Function, OpcodeRow
 from ckrules.emulator.ops.vector_real import REALS
 
 
@@ -147,98 +147,112 @@ _SUMS: dict[str, Function] = {
 }
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, OpcodeRow] = {
     # Moves
-    "v_mov_b32": Row(U32, (U32,), lambda a: a),
-    "v_mov_b64": Row(U64, (U64,), lambda a: a),
-    "v_accvgpr_read_b32": Row(U32, (U32,), lambda a: a),
-    "v_accvgpr_write_b32": Row(U32, (U32,), lambda a: a),
-    "v_accvgpr_mov_b32": Row(U32, (U32,), lambda a: a),
+    "v_mov_b32": OpcodeRow(U32, (U32,), lambda a: a),
+    "v_mov_b64": OpcodeRow(U64, (U64,), lambda a: a),
+    "v_accvgpr_read_b32": OpcodeRow(U32, (U32,), lambda a: a),
+    "v_accvgpr_write_b32": OpcodeRow(U32, (U32,), lambda a: a),
+    "v_accvgpr_mov_b32": OpcodeRow(U32, (U32,), lambda a: a),
     # Whole numbers
     **{
-        f"v_{name}_{kind.name}": Row(kind, (kind, kind), compute, saturates=True)
+        f"v_{name}_{kind.name}": OpcodeRow(kind, (kind, kind), compute, saturates=True)
         for name, compute in _SUMS.items()
         for kind in (U32, U16, I32, I16)
     },
-    "v_mul_lo_u32": Row(U32, (U32, U32), lambda a, b: a * b),
-    "v_mul_hi_u32": Row(U32, (U32, U32), mul_hi),
-    "v_mul_hi_i32": Row(I32, (I32, I32), mul_hi_signed),
-    "v_mul_lo_u16": Row(U16, (U16, U16), lambda a, b: a * b),
-    "v_mul_u32_u24": Row(U32, (U32, U32), lambda a, b: _low24(a) * _low24(b)),
-    "v_mul_i32_i24": Row(I32, (I32, I32), lambda a, b: _signed24(a) * _signed24(b)),
-    "v_mad_u32_u24": Row(U32, (U32, U32, U32), lambda a, b, c: _low24(a) * _low24(b) + c),
-    "v_mad_i32_i24": Row(I32, (I32, I32, I32), lambda a, b, c: _signed24(a) * _signed24(b) + c),
-    "v_add3_u32": Row(U32, (U32, U32, U32), lambda a, b, c: a + b + c),
-    "v_lshl_add_u32": Row(U32, (U32, U32, U32), lambda a, b, c: shift_left(a, b) + c),
-    "v_add_lshl_u32": Row(U32, (U32, U32, U32), lambda a, b, c: shift_left(a + b, c)),
-    "v_lshl_add_u64": Row(U64, (U64, U32, U64), lambda a, b, c: (a << _u64(b & 7)) + c),
-    "v_xad_u32": Row(U32, (U32, U32, U32), lambda a, b, c: (a ^ b) + c),
-    "v_min_u32": Row(U32, (U32, U32), np.minimum),
-    "v_max_u32": Row(U32, (U32, U32), np.maximum),
-    "v_min_i32": Row(I32, (I32, I32), np.minimum),
-    "v_max_i32": Row(I32, (I32, I32), np.maximum),
-    "v_min_u16": Row(U16, (U16, U16), np.minimum),
-    "v_max_u16": Row(U16, (U16, U16), np.maximum),
-    "v_min_i16": Row(I16, (I16, I16), np.minimum),
-    "v_max_i16": Row(I16, (I16, I16), np.maximum),
-    "v_min3_u32": Row(U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-    "v_max3_u32": Row(U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-    "v_min3_i32": Row(I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-    "v_max3_i32": Row(I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-    "v_minmax_i32": Row(I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.minimum(a, b), c)),
-    "v_maxmin_i32": Row(I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.maximum(a, b), c)),
-    "v_minmax_u32": Row(U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.minimum(a, b), c)),
-    "v_maxmin_u32": Row(U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.maximum(a, b), c)),
-    "v_med3_i32": Row(I32, (I32, I32, I32), _med3),
-    "v_med3_u32": Row(U32, (U32, U32, U32), _med3),
-    "v_add_nc_u64": Row(U64, (U64, U64), lambda a, b: a + b),
+    "v_mul_lo_u32": OpcodeRow(U32, (U32, U32), lambda a, b: a * b),
+    "v_mul_hi_u32": OpcodeRow(U32, (U32, U32), mul_hi),
+    "v_mul_hi_i32": OpcodeRow(I32, (I32, I32), mul_hi_signed),
+    "v_mul_lo_u16": OpcodeRow(U16, (U16, U16), lambda a, b: a * b),
+    "v_mul_u32_u24": OpcodeRow(U32, (U32, U32), lambda a, b: _low24(a) * _low24(b)),
+    "v_mul_i32_i24": OpcodeRow(I32, (I32, I32), lambda a, b: _signed24(a) * _signed24(b)),
+    "v_mad_u32_u24": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: _low24(a) * _low24(b) + c),
+    "v_mad_i32_i24": OpcodeRow(
+        I32, (I32, I32, I32), lambda a, b, c: _signed24(a) * _signed24(b) + c
+    ),
+    "v_add3_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: a + b + c),
+    "v_lshl_add_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: shift_left(a, b) + c),
+    "v_add_lshl_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: shift_left(a + b, c)),
+    "v_lshl_add_u64": OpcodeRow(U64, (U64, U32, U64), lambda a, b, c: (a << _u64(b & 7)) + c),
+    "v_xad_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: (a ^ b) + c),
+    "v_min_u32": OpcodeRow(U32, (U32, U32), np.minimum),
+    "v_max_u32": OpcodeRow(U32, (U32, U32), np.maximum),
+    "v_min_i32": OpcodeRow(I32, (I32, I32), np.minimum),
+    "v_max_i32": OpcodeRow(I32, (I32, I32), np.maximum),
+    "v_min_u16": OpcodeRow(U16, (U16, U16), np.minimum),
+    "v_max_u16": OpcodeRow(U16, (U16, U16), np.maximum),
+    "v_min_i16": OpcodeRow(I16, (I16, I16), np.minimum),
+    "v_max_i16": OpcodeRow(I16, (I16, I16), np.maximum),
+    "v_min3_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
+    "v_max3_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
+    "v_min3_i32": OpcodeRow(I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
+    "v_max3_i32": OpcodeRow(I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
+    "v_minmax_i32": OpcodeRow(
+        I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.minimum(a, b), c)
+    ),
+    "v_maxmin_i32": OpcodeRow(
+        I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.maximum(a, b), c)
+    ),
+    "v_minmax_u32": OpcodeRow(
+        U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.minimum(a, b), c)
+    ),
+    "v_maxmin_u32": OpcodeRow(
+        U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.maximum(a, b), c)
+    ),
+    "v_med3_i32": OpcodeRow(I32, (I32, I32, I32), _med3),
+    "v_med3_u32": OpcodeRow(U32, (U32, U32, U32), _med3),
+    "v_add_nc_u64": OpcodeRow(U64, (U64, U64), lambda a, b: a + b),
     # Bits
-    "v_and_b32": Row(U32, (U32, U32), lambda a, b: a & b),
-    "v_or_b32": Row(U32, (U32, U32), lambda a, b: a | b),
-    "v_xor_b32": Row(U32, (U32, U32), lambda a, b: a ^ b),
-    "v_xnor_b32": Row(U32, (U32, U32), lambda a, b: ~(a ^ b)),
-    "v_not_b32": Row(U32, (U32,), lambda a: ~a),
-    "v_and_b16": Row(U16, (U16, U16), lambda a, b: a & b),
-    "v_or_b16": Row(U16, (U16, U16), lambda a, b: a | b),
-    "v_xor_b16": Row(U16, (U16, U16), lambda a, b: a ^ b),
-    "v_or3_b32": Row(U32, (U32, U32, U32), lambda a, b, c: a | b | c),
-    "v_xor3_b32": Row(U32, (U32, U32, U32), lambda a, b, c: a ^ b ^ c),
-    "v_and_or_b32": Row(U32, (U32, U32, U32), lambda a, b, c: (a & b) | c),
-    "v_lshl_or_b32": Row(U32, (U32, U32, U32), lambda a, b, c: shift_left(a, b) | c),
-    "v_lshlrev_b32": Row(U32, (U32, U32), _flip(shift_left)),
-    "v_lshrrev_b32": Row(U32, (U32, U32), _flip(shift_right)),
-    "v_ashrrev_i32": Row(I32, (U32, I32), _flip(shift_right)),
-    "v_lshlrev_b16": Row(U16, (U16, U16), _flip(shift_left)),
-    "v_lshrrev_b16": Row(U16, (U16, U16), _flip(shift_right)),
-    "v_ashrrev_i16": Row(I16, (U16, I16), _flip(shift_right)),
-    "v_lshlrev_b64": Row(U64, (U32, U64), lambda n, a: a << _u64(n & np.uint32(63))),
-    "v_lshrrev_b64": Row(U64, (U32, U64), lambda n, a: a >> _u64(n & np.uint32(63))),
-    "v_ashrrev_i64": Row(I64, (U32, I64), lambda n, a: a >> (n & np.uint32(63)).astype(np.int64)),
-    "v_bfe_u32": Row(U32, (U32, U32, U32), bitfield),
-    "v_bfe_i32": Row(I32, (I32, U32, U32), bitfield),
-    "v_bfi_b32": Row(U32, (U32, U32, U32), lambda a, b, c: (a & b) | (~a & c)),
-    "v_bfm_b32": Row(U32, (U32, U32), lambda a, b: ((_one << (a & 31)) - _one) << (b & 31)),
-    "v_bfrev_b32": Row(U32, (U32,), reverse_bits),
-    "v_perm_b32": Row(U32, (U32, U32, U32), permute_bytes),
-    "v_alignbit_b32": Row(U32, (U32, U32, U32), lambda a, b, c: _align(a, b, c, 1)),
-    "v_alignbyte_b32": Row(U32, (U32, U32, U32), lambda a, b, c: _align(a, b, c, 8)),
-    "v_bcnt_u32_b32": Row(U32, (U32, U32), lambda a, b: count_bits(a) + b),
-    "v_ffbh_u32": Row(U32, (U32,), _first_high),
-    "v_ffbl_b32": Row(U32, (U32,), _first_low),
-    "v_ffbh_i32": Row(U32, (I32,), _first_sign),
-    "v_mov_b16": Row(U16, (U16,), lambda a: a),
-    "v_not_b16": Row(U16, (U16,), lambda a: ~a),
-    "v_mul_hi_u32_u24": Row(U32, (U32, U32), lambda a, b: mul_hi(_low24(a), _low24(b))),
-    "v_mad_u16": Row(U16, (U16, U16, U16), lambda a, b, c: a * b + c, saturates=True),
-    "v_mad_i16": Row(I16, (I16, I16, I16), lambda a, b, c: a * b + c, saturates=True),
-    "v_mad_u32_u16": Row(
+    "v_and_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a & b),
+    "v_or_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a | b),
+    "v_xor_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a ^ b),
+    "v_xnor_b32": OpcodeRow(U32, (U32, U32), lambda a, b: ~(a ^ b)),
+    "v_not_b32": OpcodeRow(U32, (U32,), lambda a: ~a),
+    "v_and_b16": OpcodeRow(U16, (U16, U16), lambda a, b: a & b),
+    "v_or_b16": OpcodeRow(U16, (U16, U16), lambda a, b: a | b),
+    "v_xor_b16": OpcodeRow(U16, (U16, U16), lambda a, b: a ^ b),
+    "v_or3_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: a | b | c),
+    "v_xor3_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: a ^ b ^ c),
+    "v_and_or_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: (a & b) | c),
+    "v_lshl_or_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: shift_left(a, b) | c),
+    "v_lshlrev_b32": OpcodeRow(U32, (U32, U32), _flip(shift_left)),
+    "v_lshrrev_b32": OpcodeRow(U32, (U32, U32), _flip(shift_right)),
+    "v_ashrrev_i32": OpcodeRow(I32, (U32, I32), _flip(shift_right)),
+    "v_lshlrev_b16": OpcodeRow(U16, (U16, U16), _flip(shift_left)),
+    "v_lshrrev_b16": OpcodeRow(U16, (U16, U16), _flip(shift_right)),
+    "v_ashrrev_i16": OpcodeRow(I16, (U16, I16), _flip(shift_right)),
+    "v_lshlrev_b64": OpcodeRow(U64, (U32, U64), lambda n, a: a << _u64(n & np.uint32(63))),
+    "v_lshrrev_b64": OpcodeRow(U64, (U32, U64), lambda n, a: a >> _u64(n & np.uint32(63))),
+    "v_ashrrev_i64": OpcodeRow(
+        I64, (U32, I64), lambda n, a: a >> (n & np.uint32(63)).astype(np.int64)
+    ),
+    "v_bfe_u32": OpcodeRow(U32, (U32, U32, U32), bitfield),
+    "v_bfe_i32": OpcodeRow(I32, (I32, U32, U32), bitfield),
+    "v_bfi_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: (a & b) | (~a & c)),
+    "v_bfm_b32": OpcodeRow(U32, (U32, U32), lambda a, b: ((_one << (a & 31)) - _one) << (b & 31)),
+    "v_bfrev_b32": OpcodeRow(U32, (U32,), reverse_bits),
+    "v_perm_b32": OpcodeRow(U32, (U32, U32, U32), permute_bytes),
+    "v_alignbit_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: _align(a, b, c, 1)),
+    "v_alignbyte_b32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: _align(a, b, c, 8)),
+    "v_bcnt_u32_b32": OpcodeRow(U32, (U32, U32), lambda a, b: count_bits(a) + b),
+    "v_ffbh_u32": OpcodeRow(U32, (U32,), _first_high),
+    "v_ffbl_b32": OpcodeRow(U32, (U32,), _first_low),
+    "v_ffbh_i32": OpcodeRow(U32, (I32,), _first_sign),
+    "v_mov_b16": OpcodeRow(U16, (U16,), lambda a: a),
+    "v_not_b16": OpcodeRow(U16, (U16,), lambda a: ~a),
+    "v_mul_hi_u32_u24": OpcodeRow(U32, (U32, U32), lambda a, b: mul_hi(_low24(a), _low24(b))),
+    "v_mad_u16": OpcodeRow(U16, (U16, U16, U16), lambda a, b, c: a * b + c, saturates=True),
+    "v_mad_i16": OpcodeRow(I16, (I16, I16, I16), lambda a, b, c: a * b + c, saturates=True),
+    "v_mad_u32_u16": OpcodeRow(
         U32, (U16, U16, U32), lambda a, b, c: a.astype(np.uint32) * b.astype(np.uint32) + c
     ),
-    "v_mad_i32_i16": Row(
+    "v_mad_i32_i16": OpcodeRow(
         I32, (I16, I16, I32), lambda a, b, c: a.astype(np.int32) * b.astype(np.int32) + c
     ),
-    "v_lshl_b64": Row(U64, (U64, U32), shift_left),
-    "v_sad_u32": Row(U32, (U32, U32, U32), lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c),
+    "v_lshl_b64": OpcodeRow(U64, (U64, U32), shift_left),
+    "v_sad_u32": OpcodeRow(
+        U32, (U32, U32, U32), lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c
+    ),
     **REALS,
 }
 """The instructions whose results are functions of their operands, lane by lane."""

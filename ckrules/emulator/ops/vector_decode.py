@@ -8,17 +8,17 @@ import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import Get, Kind, Put, Values, half_put, vector_get, vector_put
+from ckrules.emulator.kinds import Get, OperandKind, Put, Values, half_put, vector_get, vector_put
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.lanes import dpp, part_get, part_put
-from ckrules.emulator.ops.rows import Row
+from ckrules.emulator.ops.opcode import OpcodeRow
 from ckrules.emulator.ops.vector import ALIASES, ROWS
 from ckrules.emulator.wave import Cohort
 
 _SCALES = {"mul:2": 2.0, "mul:4": 4.0, "div:2": 0.5}
 
 
-def row_of(name: str) -> Row | None:
+def row_of(name: str) -> OpcodeRow | None:
     """The row of a mnemonic without encoding."""
     return ROWS.get(ALIASES.get(name, name))
 
@@ -41,7 +41,7 @@ def whole(compute: Get, put: Put) -> Run:
     return run
 
 
-def parts(d: Decoded, row: Row) -> tuple[Get, Put, Callable[[Cohort], Values] | None]:
+def parts(d: Decoded, row: OpcodeRow) -> tuple[Get, Put, Callable[[Cohort], Values] | None]:
     """What computes an instruction's result, what writes it, and the lanes if not all active."""
     target, *sources = d.operands.items
     if row.accumulates:
@@ -58,7 +58,7 @@ def parts(d: Decoded, row: Row) -> tuple[Get, Put, Callable[[Cohort], Values] | 
     return _composed(_finished(d, row), getters), _putter(d, target, row), where
 
 
-def source_get(d: Decoded, i: int, op: Operand, kind: Kind) -> Get:
+def source_get(d: Decoded, i: int, op: Operand, kind: OperandKind) -> Get:
     """Reads a source by its encoding: a part of a dword (SDWA), or a half (op_sel)."""
     if d.encoding == "sdwa":
         return part_get(op, kind, d.operands.values.get(f"src{i}_sel", "DWORD"))
@@ -74,7 +74,7 @@ _KEEPS_HALF = ("v_fmac_f16", "v_fmamk_f16", "v_fmaak_f16", "v_mac_f16")
 ``zeroesHigh16BitsOfDest``)."""
 
 
-def _putter(d: Decoded, target: Operand, row: Row) -> Put:
+def _putter(d: Decoded, target: Operand, row: OpcodeRow) -> Put:
     kind = row.result
     if d.encoding == "sdwa":
         values = d.operands.values
@@ -90,7 +90,7 @@ def _putter(d: Decoded, target: Operand, row: Row) -> Put:
     return vector_put(target, kind)
 
 
-def _finished(d: Decoded, row: Row) -> Callable[..., Values]:
+def _finished(d: Decoded, row: OpcodeRow) -> Callable[..., Values]:
     """What a row computes, with output modifiers and clamping."""
     compute = row.compute
     scale = next((f for name, f in _SCALES.items() if _has(d, name)), None)
@@ -117,7 +117,7 @@ def unit(value: Values) -> Values:
     return found
 
 
-def saturated(row: Row) -> Callable[..., Values]:
+def saturated(row: OpcodeRow) -> Callable[..., Values]:
     """A row of whole numbers whose results stay in range."""
     dtype = row.result.dtype
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max

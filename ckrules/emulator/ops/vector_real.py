@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.emulator.kinds import F16, F32, F64, I16, I32, U16, U32, Kind, Values
-from ckrules.emulator.ops.exact import (
+from ckrules.emulator.kinds import F16, F32, F64, I16, I32, U16, U32, OperandKind, Values
+from ckrules.emulator.ops.opcode import Function, OpcodeRow
+from ckrules.emulator.ops.rounding import (
     bf16_bits,
     fused,
     greater,
@@ -22,10 +23,9 @@ from ckrules.emulator.ops.exact import (
     strict_greatest,
     strict_least,
 )  # fmt: skip
-from ckrules.emulator.ops.rows import Function, Row
 
 
-def to_integer(kind: Kind) -> Function:
+def to_integer(kind: OperandKind) -> Function:
     """Conversion of a real towards zero; NaN becomes zero and the rest is kept in range."""
     low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
 
@@ -89,91 +89,93 @@ def _byte(number: int) -> Function:
     return lambda a: ((a >> shift) & np.uint32(0xFF)).astype(np.float32)
 
 
-def _of_kind(kind: Kind) -> dict[str, Row]:
+def _of_kind(kind: OperandKind) -> dict[str, OpcodeRow]:
     """What fp16, fp32 and fp64 share."""
     one, two, three = (kind,), (kind, kind), (kind, kind, kind)
     rows = {
-        "v_add": Row(kind, two, lambda a, b: a + b),
-        "v_sub": Row(kind, two, lambda a, b: a - b),
-        "v_subrev": Row(kind, two, lambda a, b: b - a),
-        "v_mul": Row(kind, two, lambda a, b: a * b),
-        "v_min": Row(kind, two, lesser),
-        "v_max": Row(kind, two, greater),
-        "v_minimum": Row(kind, two, strict_least),
-        "v_maximum": Row(kind, two, strict_greatest),
-        "v_min3": Row(kind, three, lambda a, b, c: lesser(lesser(a, b), c)),
-        "v_max3": Row(kind, three, lambda a, b, c: greater(greater(a, b), c)),
-        "v_minmax": Row(kind, three, lambda a, b, c: greater(lesser(a, b), c)),
-        "v_maxmin": Row(kind, three, lambda a, b, c: lesser(greater(a, b), c)),
-        "v_minimum3": Row(kind, three, lambda a, b, c: strict_least(strict_least(a, b), c)),
-        "v_maximum3": Row(kind, three, lambda a, b, c: strict_greatest(strict_greatest(a, b), c)),
-        "v_med3": Row(kind, three, middle),
-        "v_fma": Row(kind, three, fused),
-        "v_fmac": Row(kind, three, fused, accumulates=True),
-        "v_fmamk": Row(kind, three, fused),
-        "v_fmaak": Row(kind, three, fused),
-        "v_rcp": Row(kind, one, lambda a: a.dtype.type(1) / a),
-        "v_rsq": Row(kind, one, _wide(lambda a: 1 / np.sqrt(a))),
-        "v_sqrt": Row(kind, one, np.sqrt),
-        "v_trunc": Row(kind, one, np.trunc),
-        "v_floor": Row(kind, one, np.floor),
-        "v_ceil": Row(kind, one, np.ceil),
-        "v_rndne": Row(kind, one, np.rint),
-        "v_fract": Row(kind, one, _fraction),
-        "v_frexp_mant": Row(kind, one, lambda a: np.frexp(a)[0].astype(a.dtype)),
+        "v_add": OpcodeRow(kind, two, lambda a, b: a + b),
+        "v_sub": OpcodeRow(kind, two, lambda a, b: a - b),
+        "v_subrev": OpcodeRow(kind, two, lambda a, b: b - a),
+        "v_mul": OpcodeRow(kind, two, lambda a, b: a * b),
+        "v_min": OpcodeRow(kind, two, lesser),
+        "v_max": OpcodeRow(kind, two, greater),
+        "v_minimum": OpcodeRow(kind, two, strict_least),
+        "v_maximum": OpcodeRow(kind, two, strict_greatest),
+        "v_min3": OpcodeRow(kind, three, lambda a, b, c: lesser(lesser(a, b), c)),
+        "v_max3": OpcodeRow(kind, three, lambda a, b, c: greater(greater(a, b), c)),
+        "v_minmax": OpcodeRow(kind, three, lambda a, b, c: greater(lesser(a, b), c)),
+        "v_maxmin": OpcodeRow(kind, three, lambda a, b, c: lesser(greater(a, b), c)),
+        "v_minimum3": OpcodeRow(kind, three, lambda a, b, c: strict_least(strict_least(a, b), c)),
+        "v_maximum3": OpcodeRow(
+            kind, three, lambda a, b, c: strict_greatest(strict_greatest(a, b), c)
+        ),
+        "v_med3": OpcodeRow(kind, three, middle),
+        "v_fma": OpcodeRow(kind, three, fused),
+        "v_fmac": OpcodeRow(kind, three, fused, accumulates=True),
+        "v_fmamk": OpcodeRow(kind, three, fused),
+        "v_fmaak": OpcodeRow(kind, three, fused),
+        "v_rcp": OpcodeRow(kind, one, lambda a: a.dtype.type(1) / a),
+        "v_rsq": OpcodeRow(kind, one, _wide(lambda a: 1 / np.sqrt(a))),
+        "v_sqrt": OpcodeRow(kind, one, np.sqrt),
+        "v_trunc": OpcodeRow(kind, one, np.trunc),
+        "v_floor": OpcodeRow(kind, one, np.floor),
+        "v_ceil": OpcodeRow(kind, one, np.ceil),
+        "v_rndne": OpcodeRow(kind, one, np.rint),
+        "v_fract": OpcodeRow(kind, one, _fraction),
+        "v_frexp_mant": OpcodeRow(kind, one, lambda a: np.frexp(a)[0].astype(a.dtype)),
     }
     return {f"{name}_{kind.name}": row for name, row in rows.items()}
 
 
-REALS: dict[str, Row] = {
+REALS: dict[str, OpcodeRow] = {
     **_of_kind(F16),
     **_of_kind(F32),
     **_of_kind(F64),
-    "v_mul_legacy_f32": Row(F32, (F32, F32), _legacy_product),
-    "v_mad_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
-    "v_madmk_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
-    "v_madak_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
-    "v_mac_f32": Row(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
-    "v_rcp_iflag_f32": Row(F32, (F32,), lambda a: np.float32(1) / a),
-    "v_exp_f32": Row(F32, (F32,), _wide(np.exp2)),
-    "v_log_f32": Row(F32, (F32,), _wide(np.log2)),
-    "v_exp_f16": Row(F16, (F16,), _wide(np.exp2)),
-    "v_log_f16": Row(F16, (F16,), _wide(np.log2)),
-    "v_ldexp_f16": Row(F16, (F16, I16), lambda a, n: np.ldexp(a, n.astype(np.int32))),
-    "v_ldexp_f32": Row(F32, (F32, I32), np.ldexp),
-    "v_ldexp_f64": Row(F64, (F64, I32), np.ldexp),
-    "v_frexp_exp_i16_f16": Row(I16, (F16,), _exponent(np.int16)),
-    "v_frexp_exp_i32_f32": Row(I32, (F32,), _exponent(np.int32)),
-    "v_frexp_exp_i32_f64": Row(I32, (F64,), _exponent(np.int32)),
+    "v_mul_legacy_f32": OpcodeRow(F32, (F32, F32), _legacy_product),
+    "v_mad_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_madmk_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_madak_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
+    "v_mac_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
+    "v_rcp_iflag_f32": OpcodeRow(F32, (F32,), lambda a: np.float32(1) / a),
+    "v_exp_f32": OpcodeRow(F32, (F32,), _wide(np.exp2)),
+    "v_log_f32": OpcodeRow(F32, (F32,), _wide(np.log2)),
+    "v_exp_f16": OpcodeRow(F16, (F16,), _wide(np.exp2)),
+    "v_log_f16": OpcodeRow(F16, (F16,), _wide(np.log2)),
+    "v_ldexp_f16": OpcodeRow(F16, (F16, I16), lambda a, n: np.ldexp(a, n.astype(np.int32))),
+    "v_ldexp_f32": OpcodeRow(F32, (F32, I32), np.ldexp),
+    "v_ldexp_f64": OpcodeRow(F64, (F64, I32), np.ldexp),
+    "v_frexp_exp_i16_f16": OpcodeRow(I16, (F16,), _exponent(np.int16)),
+    "v_frexp_exp_i32_f32": OpcodeRow(I32, (F32,), _exponent(np.int32)),
+    "v_frexp_exp_i32_f64": OpcodeRow(I32, (F64,), _exponent(np.int32)),
     # Between whole numbers and reals
-    "v_cvt_f32_u32": Row(F32, (U32,), _to(np.float32)),
-    "v_cvt_f32_i32": Row(F32, (I32,), _to(np.float32)),
-    "v_cvt_u32_f32": Row(U32, (F32,), to_integer(U32)),
-    "v_cvt_i32_f32": Row(I32, (F32,), to_integer(I32)),
-    "v_cvt_f64_u32": Row(F64, (U32,), _to(np.float64)),
-    "v_cvt_f64_i32": Row(F64, (I32,), _to(np.float64)),
-    "v_cvt_u32_f64": Row(U32, (F64,), to_integer(U32)),
-    "v_cvt_i32_f64": Row(I32, (F64,), to_integer(I32)),
-    "v_cvt_f16_u16": Row(F16, (U16,), _to(np.float16)),
-    "v_cvt_f16_i16": Row(F16, (I16,), _to(np.float16)),
-    "v_cvt_u16_f16": Row(U16, (F16,), to_integer(U16)),
-    "v_cvt_i16_f16": Row(I16, (F16,), to_integer(I16)),
-    "v_cvt_u32_u16": Row(U32, (U16,), _to(np.uint32)),
-    "v_cvt_i32_i16": Row(I32, (I16,), _to(np.int32)),
-    **{f"v_cvt_f32_ubyte{i}": Row(F32, (U32,), _byte(i)) for i in range(4)},
+    "v_cvt_f32_u32": OpcodeRow(F32, (U32,), _to(np.float32)),
+    "v_cvt_f32_i32": OpcodeRow(F32, (I32,), _to(np.float32)),
+    "v_cvt_u32_f32": OpcodeRow(U32, (F32,), to_integer(U32)),
+    "v_cvt_i32_f32": OpcodeRow(I32, (F32,), to_integer(I32)),
+    "v_cvt_f64_u32": OpcodeRow(F64, (U32,), _to(np.float64)),
+    "v_cvt_f64_i32": OpcodeRow(F64, (I32,), _to(np.float64)),
+    "v_cvt_u32_f64": OpcodeRow(U32, (F64,), to_integer(U32)),
+    "v_cvt_i32_f64": OpcodeRow(I32, (F64,), to_integer(I32)),
+    "v_cvt_f16_u16": OpcodeRow(F16, (U16,), _to(np.float16)),
+    "v_cvt_f16_i16": OpcodeRow(F16, (I16,), _to(np.float16)),
+    "v_cvt_u16_f16": OpcodeRow(U16, (F16,), to_integer(U16)),
+    "v_cvt_i16_f16": OpcodeRow(I16, (F16,), to_integer(I16)),
+    "v_cvt_u32_u16": OpcodeRow(U32, (U16,), _to(np.uint32)),
+    "v_cvt_i32_i16": OpcodeRow(I32, (I16,), _to(np.int32)),
+    **{f"v_cvt_f32_ubyte{i}": OpcodeRow(F32, (U32,), _byte(i)) for i in range(4)},
     # Between reals
-    "v_cvt_f16_f32": Row(F16, (F32,), _to(np.float16)),
-    "v_cvt_f32_f16": Row(F32, (F16,), _to(np.float32)),
-    "v_cvt_f64_f32": Row(F64, (F32,), _to(np.float64)),
-    "v_cvt_f32_f64": Row(F32, (F64,), _to(np.float32)),
-    "v_cvt_pkrtz_f16_f32": Row(U32, (F32, F32), _pack_rtz),
-    "v_cvt_pk_f16_f32": Row(
+    "v_cvt_f16_f32": OpcodeRow(F16, (F32,), _to(np.float16)),
+    "v_cvt_f32_f16": OpcodeRow(F32, (F16,), _to(np.float32)),
+    "v_cvt_f64_f32": OpcodeRow(F64, (F32,), _to(np.float64)),
+    "v_cvt_f32_f64": OpcodeRow(F32, (F64,), _to(np.float32)),
+    "v_cvt_pkrtz_f16_f32": OpcodeRow(U32, (F32, F32), _pack_rtz),
+    "v_cvt_pk_f16_f32": OpcodeRow(
         U32, (F32, F32), lambda a, b: _pack(*(_bits(_half(x)) for x in (a, b)))
     ),
-    "v_cvt_pk_bf16_f32": Row(U32, (F32, F32), lambda a, b: _pack(bf16_bits(a), bf16_bits(b))),
-    "v_cvt_pk_u16_u32": Row(U32, (U32, U32), _clipped(0, 0xFFFF)),
-    "v_cvt_pk_i16_i32": Row(U32, (I32, I32), _clipped(-0x8000, 0x7FFF)),
-    "v_pack_b32_f16": Row(U32, (F16, F16), lambda a, b: _pack(_bits(a), _bits(b))),
+    "v_cvt_pk_bf16_f32": OpcodeRow(U32, (F32, F32), lambda a, b: _pack(bf16_bits(a), bf16_bits(b))),
+    "v_cvt_pk_u16_u32": OpcodeRow(U32, (U32, U32), _clipped(0, 0xFFFF)),
+    "v_cvt_pk_i16_i32": OpcodeRow(U32, (I32, I32), _clipped(-0x8000, 0x7FFF)),
+    "v_pack_b32_f16": OpcodeRow(U32, (F16, F16), lambda a, b: _pack(_bits(a), _bits(b))),
 }
 
 

@@ -25,7 +25,7 @@ from ckrules.emulator.kinds import (
     U32,
     U64,
     Get,
-    Kind,
+    OperandKind,
     Put,
     Values,
     half_put,
@@ -96,7 +96,9 @@ def mask_get(op: Operand) -> Callable[[Cohort], Mask]:
     return lambda c: c.mask(index)
 
 
-def _sources(d: Decoded, kind: Kind, first: Operand, second: Operand) -> tuple[Get, Get, Where]:
+def _sources(
+    d: Decoded, kind: OperandKind, first: Operand, second: Operand
+) -> tuple[Get, Get, Where]:
     """How two operands are read, and by DPP which lanes are written."""
     if d.encoding in ("dpp", "e64_dpp"):
         get, where = dpp(d, first, kind)
@@ -104,7 +106,7 @@ def _sources(d: Decoded, kind: Kind, first: Operand, second: Operand) -> tuple[G
     return source_get(d, 0, first, kind), source_get(d, 1, second, kind), lambda c: c.exec
 
 
-def _writer(d: Decoded, target: Operand, kind: Kind) -> Put:
+def _writer(d: Decoded, target: Operand, kind: OperandKind) -> Put:
     if d.encoding == "sdwa":
         values = d.operands.values
         return part_put(target, kind, values.get("dst_sel", "DWORD"), values.get("dst_unused", ""))
@@ -201,7 +203,7 @@ def _carrying(d: Decoded, sign: int, swap: bool, takes: bool) -> Run:
     return run
 
 
-def _mad_wide(kind: Kind) -> Callable[[Decoded], Run]:
+def _mad_wide(kind: OperandKind) -> Callable[[Decoded], Run]:
     wide = I64 if kind is I32 else U64
 
     def make(d: Decoded) -> Run:

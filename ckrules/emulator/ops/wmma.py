@@ -14,6 +14,7 @@ from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F16, Values
 from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
+from ckrules.emulator.ops.float_formats import FORMATS, bf16, unpack
 from ckrules.emulator.ops.matrix import (
     Shape,
     accumulator_of,
@@ -23,7 +24,6 @@ from ckrules.emulator.ops.matrix import (
     words_of,
     write,
 )  # fmt: skip
-from ckrules.emulator.ops.reals import FORMATS, bf16, unpack
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_wmma_(f32|i32|f16|bf16)_16x16x(\d+)_([a-z0-9_]+)$")

@@ -40,7 +40,7 @@ LIMIT = 1 << 30
 
 
 @dataclass(frozen=True)
-class Entry:
+class CachedSpace:
     """A cached space: its file, size in bytes and time of last use (seconds since 1970)."""
 
     path: Path
@@ -56,12 +56,12 @@ def directory() -> Path | None:
     return folders.cache() / "spaces" if folders.keeps_spaces() else None
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CachedSpace]:
     """All cached spaces, the least recently used first."""
     return _entries((_SUFFIX,))
 
 
-def _entries(suffixes: tuple[str, ...]) -> list[Entry]:
+def _entries(suffixes: tuple[str, ...]) -> list[CachedSpace]:
     where = directory()
     found = []
     for path in where.glob("*") if where else ():
@@ -69,7 +69,7 @@ def _entries(suffixes: tuple[str, ...]) -> list[Entry]:
             continue
         with contextlib.suppress(OSError):  # removed by another process
             facts = path.stat()
-            found.append(Entry(path, facts.st_size, facts.st_mtime))
+            found.append(CachedSpace(path, facts.st_size, facts.st_mtime))
     return sorted(found, key=lambda e: (e.used, e.path.name))
 
 
@@ -137,10 +137,10 @@ def figures(key: str, count: Callable[[], list[int]], limit: int = LIMIT) -> lis
     path = where / (key + _FIGURES) if where else None
     if path is not None:
         try:
-            found = json.loads(_read(path))
-            if isinstance(found, list) and found and all(type(n) is int for n in found):
+            figures = json.loads(_read(path))
+            if isinstance(figures, list) and figures and all(type(n) is int for n in figures):
                 os.utime(path)
-                return found
+                return figures
         except (OSError, ValueError, RecursionError):  # none yet, or damaged
             pass
     made = count()

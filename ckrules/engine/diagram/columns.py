@@ -166,8 +166,8 @@ def _short_rows(codes: list[Array], values: list[tuple[Any, ...]], total: int) -
         return distinct * total
     shared = np.empty(count, dtype=object)
     shared[:] = distinct
-    found: list[Row] = shared.take(classes).tolist()
-    return found
+    rows: list[Row] = shared.take(classes).tolist()
+    return rows
 
 
 @lru_cache(maxsize=1024)

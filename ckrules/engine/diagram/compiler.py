@@ -16,7 +16,7 @@ from ckrules.engine.diagram.layers import from_relation, layered
 from ckrules.engine.diagram.numbering import code_type
 from ckrules.engine.diagram.order import Orders
 from ckrules.engine.diagram.problem import Array, ConstraintProblem, narrowed, part
-from ckrules.engine.diagram.product import Budget, Layer, Meter, forward, trim
+from ckrules.engine.diagram.product import Budget, CompileMeter, Layer, forward, trim
 from ckrules.engine.diagram.split_block import SplitBlock
 from ckrules.engine.diagram.trial import try_orders
 from ckrules.engine.diagram.truth import Grid, Table, Truth, join
@@ -98,7 +98,7 @@ def compile_problem(
     if problem.empty:
         return nothing(order, sizes)
     if budget.meter is None:
-        budget = replace(budget, meter=Meter(SEARCH))
+        budget = replace(budget, meter=CompileMeter(SEARCH))
     return Compiled(compile_blocks(problem, order, budget), sizes)
 
 
@@ -124,7 +124,7 @@ def _block(problem: ConstraintProblem, budget: Budget) -> AnyBlock:
         if budget.meter is not None:
             budget.meter.charge(budget.cells)  # a clause may have taken as much
     at = open_at[0]
-    meter = budget.meter or Meter(SEARCH)
+    meter = budget.meter or CompileMeter(SEARCH)
     smaller = replace(budget.over(budget.split), split=1, meter=meter)
 
     values = sum(len(v.codes) for v in problem.variables.values())

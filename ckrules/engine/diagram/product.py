@@ -20,7 +20,7 @@ from ckrules.engine.diagram.numbering import number, spread
 Array = npt.NDArray[Any]
 
 
-class Meter:
+class CompileMeter:
     """Work that the compilations behind one question did so far, in edges and states' entries.
 
     Args:
@@ -71,7 +71,7 @@ class Budget:
     cells: int = 3_000_000
     entries: int = 48_000_000
     split: int = 8
-    meter: Meter | None = field(default=None, compare=False)
+    meter: CompileMeter | None = field(default=None, compare=False)
 
     def over(self, part: int) -> Budget:
         """This budget divided, but for what every small compilation needs."""

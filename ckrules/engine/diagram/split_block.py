@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ckrules.engine.diagram.block import Block
 from ckrules.engine.diagram.compiled import AnyBlock, Compiled
 from ckrules.engine.diagram.numbering import code_type
-from ckrules.engine.diagram.product import Layer, Meter
+from ckrules.engine.diagram.product import CompileMeter, Layer
 
 Array = npt.NDArray[Any]
 
@@ -42,7 +42,7 @@ class SplitBlock:
         codes: Sequence[int],
         at: int,
         compile_part: Callable[[int], Compiled],
-        meter: Meter,
+        meter: CompileMeter,
     ) -> None:
         self.names = tuple(names)
         self.codes = list(codes)

@@ -20,7 +20,7 @@ from ckrules.engine.rewrite.lower import Lowering
 _INLINE = 90  # longer source text gets a name of its own, so that nesting stays shallow
 
 
-class Source:
+class SourceAlgebra:
     """Algebra over Python source text; repeated and long terms become local variables."""
 
     def __init__(self, uses: Mapping[int, int]) -> None:
@@ -155,7 +155,7 @@ def _compiled(
 ) -> Any:
     uses = Counter(a.id for node in walk(*roots) for a in node.args)
     uses.update(r.id for r in roots)
-    source = Source(uses)
+    source = SourceAlgebra(uses)
     low: Lowering[str] = Lowering(source, never_zero)
     results = [result(*low.pair(r)) for r in roots]
     body = "\n".join(f"    {line}" for line in source.lines) or "    pass"

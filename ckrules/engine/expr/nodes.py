@@ -288,7 +288,7 @@ def const(value: Value) -> Expr:
         return make(RealExpr, "const", (), value)
     if isinstance(value, str):
         return make(EnumExpr, "const", (), value)
-    raise UsageError(f"{value!r} is neither a number, a word nor a Boolean")
+    raise UsageError(f"{value!r} is not a number, a string or a Boolean")
 
 
 TRUE: BoolExpr = const(True)

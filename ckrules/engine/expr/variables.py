@@ -77,7 +77,7 @@ class Domain:
             if value in self.values:
                 return value  # type: ignore[no-any-return]
             if not isinstance(value, str):
-                raise UsageError(f"{self.name} = {_show(value)} is not a word")
+                raise UsageError(f"{self.name} = {_show(value)} is not a string")
             raise unknown(self.name, value, map(str, self.values))
         number = isinstance(value, int) if self.sort == INT else isinstance(value, (int, float))
         if isinstance(value, bool) or not number:
@@ -97,7 +97,7 @@ def _show(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # an int with more digits than Python prints
-        return "a number of thousands of digits"
+        return "a number with more than 4,300 digits"
     return text if len(text) <= 40 else text[:37] + "…"
 
 
@@ -220,7 +220,7 @@ def Enum(  # noqa: N802
     """
     out = _checked(name, values)
     if not all(isinstance(v, str) for v in out):
-        raise RuleBookError(f"variable {name}: every value must be a word")
+        raise RuleBookError(f"variable {name}: every value must be a string")
     return make(EnumExpr, "var", (), Domain(name, ENUM, out, 0, 0, doc, role, group))
 
 
@@ -236,7 +236,7 @@ def labels(name: str, values: Iterable[Any]) -> EnumExpr:
     try:
         out = _checked(name, values)
     except TypeError:
-        raise RuleBookError(f"variable {name}: a value is changeable, such as a list") from None
+        raise RuleBookError(f"variable {name}: values must be hashable") from None
     return make(EnumExpr, "var", (), Domain(name, ENUM, out))
 
 

@@ -24,7 +24,7 @@ class TooLargeError(Exception):
     """A number or sequence beyond what a restriction may reach; the text says which limit."""
 
 
-class Meter:
+class EvaluationMeter:
     """The work that one text may still take, counted in small operations.
 
     Args:

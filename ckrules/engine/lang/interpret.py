@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ckrules.engine.expr.operators import COMPARE, OF_PYTHON
-from ckrules.engine.lang.calls import CONSTANTS, FUNCTIONS, OPERATORS, Meter
+from ckrules.engine.lang.calls import CONSTANTS, FUNCTIONS, OPERATORS, EvaluationMeter
 
 #: Operations for all parts of a text.
 WORK = 10_000_000
@@ -58,8 +58,10 @@ class Interpreter:
     (8, -5)
     """
 
-    def __init__(self, tree: ast.AST, *, truth: bool = False, meter: Meter | None = None) -> None:
-        self._meter = meter or Meter(WORK)
+    def __init__(
+        self, tree: ast.AST, *, truth: bool = False, meter: EvaluationMeter | None = None
+    ) -> None:
+        self._meter = meter or EvaluationMeter(WORK)
         #: Whether any condition had an answer, and what Python last said where one had none.
         self.answered, self.refusal = False, ""
         #: The names that it reads, with a place of each.

@@ -18,7 +18,7 @@ from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.calls import FUNCTIONS, TooLargeError
 from ckrules.engine.lang.functions import CALLS
 from ckrules.engine.lang.interpret import UnreadableError, dotted
-from ckrules.engine.lang.reader import ExpressionError, Reader, checked, truth_of
+from ckrules.engine.lang.reader import ExpressionError, ExpressionReader, checked, truth_of
 from ckrules.engine.lang.tabulate import Tabulator, UnexpressedError
 from ckrules.engine.rewrite.bounds import WHOLE, Bounds
 
@@ -34,7 +34,7 @@ class LimitError(ExpressionError):
     """A restriction that reaches numbers beyond the limits, or reads too many combinations."""
 
 
-class PythonReader(Reader):
+class PythonReader(ExpressionReader):
     """Reads one expression with Python's meaning; the fields are the tuner's parameters."""
 
     def __init__(self, text: str, source: str, fields: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ def _tree(source: str) -> ast.Expression:
         return ast.parse(source, mode="eval")
 
 
-class Reader:
+class ExpressionReader:
     """Turns Python's syntax tree of a text into an expression."""
 
     def __init__(

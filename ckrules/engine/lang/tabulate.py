@@ -16,7 +16,7 @@ from ckrules.engine import expr as e
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
-from ckrules.engine.lang.calls import Meter
+from ckrules.engine.lang.calls import EvaluationMeter
 from ckrules.engine.lang.interpret import RAISED, WORK, Interpreter, UnreadableError
 
 _TABLE_LIMIT = 50_000  # combinations of values of one part
@@ -37,7 +37,7 @@ class Tabulator:
     """
 
     def __init__(self, resolve: Callable[[ast.Name], Any]) -> None:
-        self._resolve, self._meter = resolve, Meter(WORK)
+        self._resolve, self._meter = resolve, EvaluationMeter(WORK)
 
     def condition(self, tree: ast.expr) -> e.BoolExpr:
         """Where a part is true.

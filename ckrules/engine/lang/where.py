@@ -14,7 +14,7 @@ from typing import Any
 
 from ckrules.engine.expr import INT, REAL, BoolExpr
 from ckrules.engine.expr.traversal import walk
-from ckrules.engine.lang.reader import ExpressionError, Origin, Reader, checked, truth_of
+from ckrules.engine.lang.reader import ExpressionError, ExpressionReader, Origin, checked, truth_of
 from ckrules.support.errors import NeverTrueWarning
 
 _WORDS = {"&": "and", "|": "or", "~": "not"}
@@ -35,7 +35,7 @@ def parse(text: str, fields: Mapping[str, Any]) -> Any:
     a % 2 == 0 & a >= 1 & a <= 6
     """
     source, origin = _words_for_operators(checked(text))
-    return Reader(text, source, fields, origin).expression()
+    return ExpressionReader(text, source, fields, origin).expression()
 
 
 def parse_condition(text: str, fields: Mapping[str, Any]) -> BoolExpr:

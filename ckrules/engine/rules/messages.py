@@ -12,8 +12,8 @@ from typing import Any
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BOOL, BoolExpr, Expr
 from ckrules.engine.expr.printer import to_text
-from ckrules.engine.rules import rows
-from ckrules.engine.rules.worked import listed, shown, worked
+from ckrules.engine.rules import table_text
+from ckrules.engine.rules.derivation import listed, shown, worked
 
 
 def fault(expr: BoolExpr, at: At) -> str:
@@ -47,9 +47,9 @@ def undefined_part(node: Expr, at: At) -> str:
 
 def _missing(node: Expr, at: At) -> str:
     """That a table lacks a row: ``schedulers for pipeline = mem: only intrawave, not …``."""
-    given = rows.given(node, at)
+    given = table_text.given(node, at)
     what = node.data.name.replace("_", " ") + (f" for {given}" if given else "")
-    return f"{what}: {rows.held(node, at)}, not {rows.here(node, at)}"
+    return f"{what}: {table_text.held(node, at)}, not {table_text.here(node, at)}"
 
 
 def _holds(node: Expr, at: At) -> str:

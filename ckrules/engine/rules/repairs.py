@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BOOL, ENUM, Value
 from ckrules.engine.expr.variables import Role, domain_of
-from ckrules.engine.rules.worked import shown
+from ckrules.engine.rules.derivation import shown
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook

@@ -21,7 +21,7 @@ from typing import Any
 
 from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, implies
 from ckrules.engine.expr.traversal import walk
-from ckrules.engine.rules.says import Sentences
+from ckrules.engine.rules.message_templates import Sentences
 from ckrules.support.errors import RuleBookError, unknown
 
 
@@ -279,8 +279,9 @@ def rule(
         applies: The guard, a function like the rule itself; without it the rule always applies.
         unless: Rare exceptions to it, whose fields no message names.
         says: What to say about a point that breaks the rule, with places for its numbers
-            (`ckrules.engine.rules.says`): one sentence, or one for each condition that the rule
-            joins with and. Without it the docstring's first sentence and the numbers are said.
+            (`ckrules.engine.rules.message_templates`): one sentence, or one for each condition
+            that the rule joins with and. Without it the docstring's first sentence and the numbers
+            are said.
         since, until: Versions for which the rule holds, ``until`` excluded.
         severity: ``error`` or ``warning``.
         profiles: The rule sets that contain it.
@@ -341,5 +342,5 @@ def _variables(*roots: Expr) -> tuple[str, ...]:
     notes, key = roots[0].notes, f"variables {[r.id for r in roots[1:]]}"
     if key not in notes:
         notes[key] = tuple(dict.fromkeys(n.data.name for n in walk(*roots) if n.op == "var"))
-    found: tuple[str, ...] = notes[key]
-    return found
+    variables: tuple[str, ...] = notes[key]
+    return variables

@@ -1,7 +1,7 @@
 """Violations: what is said about a point that breaks a rule.
 
-A rule without sentences (`ckrules.engine.rules.says`) is told by its documentation's first sentence
-and the fault of its condition.
+A rule without sentences (`ckrules.engine.rules.message_templates`) is described by its
+documentation's first sentence and what is wrong with its condition.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.traversal import walk
+from ckrules.engine.rules.derivation import shown
 from ckrules.engine.rules.messages import conjuncts, fault
 from ckrules.engine.rules.rule import Kind, Rule
-from ckrules.engine.rules.worked import shown
 
 _WORDS = re.compile(r"\w+")
 

@@ -11,11 +11,11 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
 )
-from ckrules.readers.source import Head, Source
+from ckrules.readers.source import Head, SourceFile
 from ckrules.readers.table_rows import TableRow, header_words, table_rows
 from ckrules.support.errors import UsageError
 
@@ -33,11 +33,11 @@ def sniff(head: Head) -> bool:
     return len(words) > 1 and known and all(w.isidentifier() for w in words)
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every line below the header."""
     below = False
     for row in table_rows(source):
-        if isinstance(row, Problem):
+        if isinstance(row, UnreadableText):
             yield row
         elif below:
             yield _entry(row, context)
@@ -45,12 +45,12 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
             below = True
 
 
-def _entry(row: TableRow, context: Context) -> Entry | Problem:
+def _entry(row: TableRow, context: Context) -> Entry | UnreadableText:
     given: dict[str, Any] = {k: cell.word for k, cell in row.cells.items() if cell.word != ""}
     try:
         given = _typed(given, context)
     except UsageError as error:
-        return Problem(row.at(str(error).split(" ", 1)[0]) or row.place, str(error))
+        return UnreadableText(row.at(str(error).split(" ", 1)[0]) or row.place, str(error))
 
     def locate(field: str, at_key: bool) -> Place | None:
         return row.at(field)

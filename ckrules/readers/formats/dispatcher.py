@@ -14,10 +14,17 @@ from ckrules.engine.expr import Value
 from ckrules.kernels.families import reader_tables, table_for
 from ckrules.kernels.reader_tables import KeyTable
 from ckrules.kernels.schema import MOST
-from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_mapping
+from ckrules.readers.entries import (
+    Context,
+    Entry,
+    Place,
+    Remark,
+    UnreadableText,
+    entry_from_mapping,
+)
 from ckrules.readers.formats import jsonl
 from ckrules.readers.json_text import LISTS, Item, Members, items
-from ckrules.readers.source import Head, Source, SourceError, Text
+from ckrules.readers.source import Head, LocatedText, SourceError, SourceFile
 from ckrules.support.errors import nearest
 from ckrules.support.json_values import Repeats
 
@@ -34,38 +41,44 @@ def sniff(head: Head) -> bool:
     return any(re.search(mark, head.text) for mark in marks)
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every instance of the document, or of each line if the name ends as JSON Lines do."""
     if source.name.lower().endswith(jsonl.SUFFIXES):
         for line in source.lines():
             if line.fault:
-                yield Problem(Place(source.name, line.number, line.column), line.fault)
+                yield UnreadableText(Place(source.name, line.number, line.column), line.fault)
             elif line.text.strip():
                 try:
-                    yield from _items(Text(line.text, line.number), source.name, context)
+                    yield from _items(LocatedText(line.text, line.number), source.name, context)
                 except SourceError as error:
-                    yield Problem(Place(source.name, error.line, error.column), error.message)
+                    yield UnreadableText(
+                        Place(source.name, error.line, error.column), error.message
+                    )
         return
     text = source.text()
     if not text.text.strip():
-        yield Problem(Place(source.name), "empty: there is no configuration in it")
+        yield UnreadableText(Place(source.name), "empty: there is no configuration in it")
         return
     yield from _items(text, source.name, context)
 
 
-def _items(text: Text, name: str, context: Context) -> Iterator[Entry | Problem | Remark]:
+def _items(
+    text: LocatedText, name: str, context: Context
+) -> Iterator[Entry | UnreadableText | Remark]:
     for item in items(text):
         found = instance(item, text, name, context)
-        if isinstance(found, Problem):
+        if isinstance(found, UnreadableText):
             found.pointer = item.pointer
         yield found
 
 
-def instance(item: Item, text: Text, source: str, context: Context) -> Entry | Problem | Remark:
+def instance(
+    item: Item, text: LocatedText, source: str, context: Context
+) -> Entry | UnreadableText | Remark:
     """The configuration of one instance."""
     place = jsonl.span_place(text, source, item.offset, item.end)
     if not isinstance(item.value, dict):
-        return Problem(place, f"expected an instance, found {jsonl.kind(item.value)}")
+        return UnreadableText(place, f"expected an instance, found {jsonl.kind(item.value)}")
     members = Members(text, item)
     if isinstance(item.value, Repeats):
         return jsonl.twice(item.value, members, text, source, place)
@@ -111,7 +124,9 @@ def spelt_as(name: str, spelt: Mapping[str, str]) -> str:
     return next((k for k, f in spelt.items() if f == name), name)
 
 
-def _at(members: Members, key: str, text: Text, source: str, at_key: bool = False) -> Place | None:
+def _at(
+    members: Members, key: str, text: LocatedText, source: str, at_key: bool = False
+) -> Place | None:
     span = members.span(key, at_key)
     return None if span is None else jsonl.span_place(text, source, *span)
 
@@ -147,7 +162,7 @@ def _names(table: KeyTable, known: tuple[str, ...], given: Mapping[str, Any]) ->
 
 
 def _remark(
-    key: str, names: list[str], members: Members, text: Text, source: str, place: Place
+    key: str, names: list[str], members: Members, text: LocatedText, source: str, place: Place
 ) -> Remark:
     hits = nearest(key[:80], names, n=1)
     near = f": did you mean {hits[0]!r}?" if hits else ""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckrules.readers.entries import Context, Entry, Place, Problem
+from ckrules.readers.entries import Context, Entry, Place, UnreadableText
 from ckrules.readers.formats.jsonl import entry
 from ckrules.readers.json_text import items
-from ckrules.readers.source import Source
+from ckrules.readers.source import SourceFile
 
 SUFFIXES = (".json",)
 ORDER = 4
@@ -23,11 +23,11 @@ def sniff(head: list[str]) -> bool:
     return bool(head) and head[0].startswith(("{", "["))
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText]:
     """Every configuration of the document; one is decoded at a time."""
     text = source.text()
     if not text.text.strip():
-        yield Problem(Place(source.name), "empty: there is no configuration in it")
+        yield UnreadableText(Place(source.name), "empty: there is no configuration in it")
         return
     for item in items(text):
         yield entry(item, text, source.name, context)

@@ -12,13 +12,13 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Rewrite,
+    UnreadableText,
     entry_from_mapping,
     entry_from_name,
 )
 from ckrules.readers.json_text import Item, Members, items
-from ckrules.readers.source import Source, SourceError, Text
+from ckrules.readers.source import LocatedText, SourceError, SourceFile
 from ckrules.support.json_values import Repeats
 
 SUFFIXES = (".jsonl", ".ndjson")
@@ -38,21 +38,21 @@ def sniff(head: list[str]) -> bool:
         return len(head) > 1 and not open_ and all(line.startswith('{"') for line in head[:2])
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText]:
     """Every configuration of the file; a faulty line does not stop the others."""
     for line in source.lines():
         if line.fault:
-            yield Problem(Place(source.name, line.number, line.column), line.fault)
+            yield UnreadableText(Place(source.name, line.number, line.column), line.fault)
         elif line.text and not line.text.isspace():
-            text = Text(line.text, line.number)
+            text = LocatedText(line.text, line.number)
             try:
                 for item in items(text):
                     yield entry(item, text, source.name, context)
             except SourceError as error:
-                yield Problem(Place(source.name, error.line, error.column), error.message)
+                yield UnreadableText(Place(source.name, error.line, error.column), error.message)
 
 
-def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
+def entry(item: Item, text: LocatedText, source: str, context: Context) -> Entry | UnreadableText:
     """The configuration that a decoded value describes."""
     found = _entry(item, text, source, context)
     if not found.pointer:
@@ -60,7 +60,7 @@ def entry(item: Item, text: Text, source: str, context: Context) -> Entry | Prob
     return found
 
 
-def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem:
+def _entry(item: Item, text: LocatedText, source: str, context: Context) -> Entry | UnreadableText:
     place = span_place(text, source, item.offset, item.end)
     value = item.value
     inner: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Pro
         named.place = place
         return named
     if not isinstance(value, dict):
-        return Problem(place, f"expected an object of fields, found {kind(value)}")
+        return UnreadableText(place, f"expected an object of fields, found {kind(value)}")
     if isinstance(value.get("config"), dict) and not isinstance(value, Repeats):
         value, inner = value["config"], ("config",)
     members = Members(text, item, inner)
@@ -90,7 +90,7 @@ def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Pro
     return entry_from_mapping(given, context, place, locate, edits, pointer=pointer)
 
 
-def rewriter(members: Members, text: Text, source: str, spell: Any) -> Rewrite:
+def rewriter(members: Members, text: LocatedText, source: str, spell: Any) -> Rewrite:
     """Edits of a JSON object; ``spell`` gives the key and value for a field, or None."""
 
     def rewrite(field: str, value: Value) -> Edit | None:
@@ -106,12 +106,14 @@ def rewriter(members: Members, text: Text, source: str, spell: Any) -> Rewrite:
     return rewrite
 
 
-def span_place(text: Text, source: str, start: int, end: int) -> Place:
+def span_place(text: LocatedText, source: str, start: int, end: int) -> Place:
     """The place of a part of a text."""
     return Place(source, *text.place(start), *text.place(end))
 
 
-def twice(value: Repeats, members: Members, text: Text, source: str, place: Place) -> Problem:
+def twice(
+    value: Repeats, members: Members, text: LocatedText, source: str, place: Place
+) -> UnreadableText:
     """The problem of an object that has a key twice."""
 
     def lines() -> list[tuple[Place, str]]:
@@ -122,7 +124,7 @@ def twice(value: Repeats, members: Members, text: Text, source: str, place: Plac
             found.append((at, f"duplicate key {key!r}"))
         return found
 
-    return Problem(place, lines)
+    return UnreadableText(place, lines)
 
 
 def kind(value: Any) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckrules.kernels.names import beginnings, strip_file_decoration
-from ckrules.readers.entries import Context, Entry, Place, Problem, entry_from_name
-from ckrules.readers.source import Source
+from ckrules.readers.entries import Context, Entry, Place, UnreadableText, entry_from_name
+from ckrules.readers.source import SourceFile
 
 SUFFIXES = (".txt", ".names", ".list")
 ORDER = 9
@@ -25,11 +25,11 @@ def sniff(head: list[str]) -> bool:
     return alone and strip_file_decoration(word.partition("#")[0]).startswith(beginnings())
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText]:
     """Every name of the file."""
     for line in source.lines():
         if line.fault:
-            yield Problem(Place(source.name, line.number, line.column), line.fault)
+            yield UnreadableText(Place(source.name, line.number, line.column), line.fault)
             continue
         body = line.text.split("#", 1)[0]
         text = body.strip()

@@ -20,11 +20,11 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
 )
-from ckrules.readers.source import Head, Source, SourceError
+from ckrules.readers.source import Head, SourceError, SourceFile
 
 SUFFIXES = (".py",)
 ORDER = 7
@@ -44,7 +44,7 @@ def _tables() -> list[RecordTable]:
     return [t for found in reader_tables("python").values() for t in found]
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every kernel of the lists, in the order of the code."""
     text = source.text().text
     if len(text) > _LONGEST:
@@ -87,7 +87,7 @@ class _Record:
 
 def _records(module: ast.Module) -> dict[str, _Record]:
     """The dataclasses that some family reads, by name."""
-    found: dict[str, _Record] = {}
+    records: dict[str, _Record] = {}
     for node in module.body:
         if not isinstance(node, ast.ClassDef):
             continue
@@ -98,8 +98,8 @@ def _records(module: ast.Module) -> dict[str, _Record]:
         table = next((t for t in _tables() if all(n in names for n in t.needed)), None)
         if table is not None:
             defaults = {k: v for k, v in names.items() if v is not None}
-            found[node.name] = _Record(tuple(names), defaults, table)
-    return found
+            records[node.name] = _Record(tuple(names), defaults, table)
+    return records
 
 
 def _constant(node: ast.expr) -> Any:
@@ -132,7 +132,7 @@ class _Code:
             return offset + 1
         return len(text.encode(errors="replace")[:offset].decode(errors="replace")) + 1
 
-    def listed(self, name: str, value: ast.expr) -> Iterator[Entry | Problem | Remark]:
+    def listed(self, name: str, value: ast.expr) -> Iterator[Entry | UnreadableText | Remark]:
         """The kernels of one list or dict, whose keys are their labels."""
         if isinstance(value, ast.Dict):
             pairs: list[tuple[ast.expr | None, ast.expr]] = list(
@@ -153,8 +153,8 @@ class _Code:
         """The kernels that code makes, as in loops and branches, or hands on one by one."""
         for node in ast.walk(module):
             if isinstance(node, ast.expr) and node not in self._read and self._record(node):
-                said = "a kernel that no list of the module writes out: code is not run"
-                yield Remark(self.place(node), "CFG006", said)
+                text = "a kernel that no list of the module writes out: code is not run"
+                yield Remark(self.place(node), "CFG006", text)
 
     def _record(self, node: ast.expr) -> _Record | None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -163,24 +163,28 @@ class _Code:
 
     def _kernel(
         self, name: str, label: str, call: ast.Call, record: _Record
-    ) -> Entry | Problem | Remark:
+    ) -> Entry | UnreadableText | Remark:
         place, table = self.place(call), record.table
         if len(call.args) > len(record.names):
             count = len(record.names)
-            return Problem(place, f"{len(call.args)} arguments, expected {count} at most")
+            return UnreadableText(place, f"{len(call.args)} arguments, expected {count} at most")
         given: dict[str, ast.expr] = dict(zip(record.names, call.args, strict=False))
         for keyword in call.keywords:
             if keyword.arg is None or keyword.arg not in record.names or keyword.arg in given:
-                return Problem(self.place(keyword.value), f"no argument {keyword.arg or '**'} here")
+                return UnreadableText(
+                    self.place(keyword.value), f"no argument {keyword.arg or '**'} here"
+                )
             given[keyword.arg] = keyword.value
         said: dict[str, Any] = dict(record.defaults)
         for key, node in given.items():
             said[key] = _constant(node)
             if said[key] is None:
-                return Problem(self.place(node), f"{key} is not a number, text or truth value")
+                return UnreadableText(
+                    self.place(node), f"{key} is not a number, text or truth value"
+                )
         lacks = [n for n in record.names if n not in said]
         if lacks:
-            return Problem(place, f"no argument {lacks[0]}")
+            return UnreadableText(place, f"no argument {lacks[0]}")
         for key, values in table.outside.items():
             if said.get(key) in values:
                 at = self.place(given[key]) if key in given else place
@@ -190,7 +194,7 @@ class _Code:
     def _entry(
         self, name: str, label: str, place: Place, said: Mapping[str, Any],
         given: Mapping[str, ast.expr], table: RecordTable,
-    ) -> Entry | Problem:  # fmt: skip
+    ) -> Entry | UnreadableText:  # fmt: skip
         fields: dict[str, Any] = {**table.fixed, **table.of_list(name)}
         for key, meant in table.fields.items():
             if key in said:

@@ -16,10 +16,10 @@ from ckrules.engine.expr import Value
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import styled_name
-from ckrules.readers.entries import Context, Entry, Place, Problem, Remark
+from ckrules.readers.entries import Context, Entry, Place, Remark, UnreadableText
 from ckrules.readers.formats.jsonl import span_place
 from ckrules.readers.json_text import value_end
-from ckrules.readers.source import Head, Source, Text
+from ckrules.readers.source import Head, LocatedText, SourceFile
 from ckrules.readers.sweeps import SweepFile, sweep_file, tables
 from ckrules.support.errors import CkrulesError
 from ckrules.support.json_values import places
@@ -50,7 +50,7 @@ def _lists(text: str) -> bool:
     return text[at + len('"warp_tile_m"') :].lstrip(" \t\r\n:")[:1] == "["
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every kernel that the tool lists."""
     text = source.text()
     file = sweep_file(source.name, text, context.books, context.only.get("variant", ""))
@@ -58,12 +58,12 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
 
 
 class _Listing:
-    def __init__(self, file: SweepFile, text: Text, source: str, context: Context) -> None:
+    def __init__(self, file: SweepFile, text: LocatedText, source: str, context: Context) -> None:
         self._file, self._text, self._source, self._context = file, text, source, context
         self._several = False
         self._begin = Place(source, *text.place(len(text.text) - len(text.text.lstrip())))
 
-    def items(self) -> Iterator[Entry | Problem | Remark]:
+    def items(self) -> Iterator[Entry | UnreadableText | Remark]:
         """Its remarks, then its kernels, then whether there are none."""
         file = self._file
         for remark in file.data.remarks:
@@ -75,10 +75,10 @@ class _Listing:
         try:
             archs = self._archs()
         except CkrulesError as error:
-            yield Problem(self._span("arch") or self._begin, str(error))
+            yield UnreadableText(self._span("arch") or self._begin, str(error))
             return
         if not archs:
-            yield Problem(self._begin, "no field arch: expected a GPU (--arch)")
+            yield UnreadableText(self._begin, "no field arch: expected a GPU (--arch)")
             return
         some, self._several = False, len(archs) > 1
         for variant, dtype, layout, arch in self._keys(archs):
@@ -87,8 +87,8 @@ class _Listing:
                 some = True
                 yield self._entry({**point, **file.fixed}, ck)
         if not some:
-            said = f"{file.table.tool} lists no kernel of this file on {', '.join(archs)}"
-            yield Remark(self._begin, "CFG009", said)
+            text = f"{file.table.tool} lists no kernel of this file on {', '.join(archs)}"
+            yield Remark(self._begin, "CFG009", text)
 
     def _archs(self) -> list[str]:
         books, said = self._context.books, self._file.said.get("arch", ())

@@ -23,14 +23,14 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
     entry_from_name,
 )
 from ckrules.readers.formats import jsonl
 from ckrules.readers.json_text import Item, Members, items
-from ckrules.readers.source import Head, Source, Text
+from ckrules.readers.source import Head, LocatedText, SourceFile
 from ckrules.support.errors import nearest
 from ckrules.support.json_values import Repeats
 
@@ -52,24 +52,26 @@ def sniff(head: Head) -> bool:
     )
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every entry of the registry."""
     text = source.text()
     if not text.text.strip():
-        yield Problem(Place(source.name), "empty: there is no configuration in it")
+        yield UnreadableText(Place(source.name), "empty: there is no configuration in it")
         return
     for item in items(text):
         found = _entry(item, text, source.name, context)
-        if isinstance(found, Problem):
+        if isinstance(found, UnreadableText):
             found.pointer = item.pointer
         yield found
 
 
-def _entry(item: Item, text: Text, source: str, context: Context) -> Entry | Problem | Remark:
+def _entry(
+    item: Item, text: LocatedText, source: str, context: Context
+) -> Entry | UnreadableText | Remark:
     place = jsonl.span_place(text, source, item.offset, item.end)
     value = item.value
     if not isinstance(value, dict):
-        return Problem(place, f"expected an entry, found {jsonl.kind(value)}")
+        return UnreadableText(place, f"expected an entry, found {jsonl.kind(value)}")
     if not all(isinstance(value.get(part), dict) for part in PARTS):
         return _partial(value, text, item, place, context)
     if (part := _repeating(value)) is not None:
@@ -85,8 +87,8 @@ def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | No
 
 
 def _partial(
-    value: Mapping[str, Any], text: Text, item: Item, place: Place, context: Context
-) -> Entry | Problem | Remark:
+    value: Mapping[str, Any], text: LocatedText, item: Item, place: Place, context: Context
+) -> Entry | UnreadableText | Remark:
     """An entry without a part: its name says the kernel, or what it lacks is said."""
     name = value.get("name")
     whole = "signature" in value or not isinstance(value.get("algorithm"), dict)
@@ -105,7 +107,7 @@ def _partial(
     ):
         return Remark(place, "CFG006", "a GEMM kernel: the entry says too little of it")
     lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
-    return Problem(place, f"an entry of a registry without {lacks}")
+    return UnreadableText(place, f"an entry of a registry without {lacks}")
 
 
 def _table(value: Mapping[str, Any]) -> KeyTable:
@@ -124,7 +126,7 @@ class _Reader:
         self.table = _table(item.value)
         self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
 
-    def entry(self, context: Context) -> Entry | Problem | Remark:
+    def entry(self, context: Context) -> Entry | UnreadableText | Remark:
         value = self.item.value
         fields: dict[str, Any] = {}
         gpu = self.table.gpu
@@ -159,7 +161,9 @@ class _Reader:
             pointer=self.item.pointer,
         )  # fmt: skip
 
-    def _triple(self, part: str, key: str, given: Any, fields: dict[str, Any]) -> Problem | None:
+    def _triple(
+        self, part: str, key: str, given: Any, fields: dict[str, Any]
+    ) -> UnreadableText | None:
         numbers = given
         if isinstance(given, str) and _TRIPLE.fullmatch(given):
             numbers = [int(n) for n in given.split("x")]
@@ -168,7 +172,7 @@ class _Reader:
         if not isinstance(numbers, list) or len(numbers) != 3:
             span = self.members[part].span(key)
             at = self.place if span is None else jsonl.span_place(self.text, self.source, *span)
-            return Problem(at, f'{key} is not three numbers, as in "2x2x1"')
+            return UnreadableText(at, f'{key} is not three numbers, as in "2x2x1"')
         for index, field in enumerate(self.table.triples[key]):
             fields[field] = numbers[index]
             self.home[field] = part, key, index

@@ -16,14 +16,14 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
     entry_from_name,
 )
 from ckrules.readers.formats.jsonl import kind
 from ckrules.readers.json_text import LISTS, MOST_AROUND, TOO_MANY
-from ckrules.readers.source import Head, Source, SourceError
+from ckrules.readers.source import Head, SourceError, SourceFile
 from ckrules.support.locate import Locator
 from ckrules.support.toml_path import TomlPath
 from ckrules.support.toml_text import TomlTextError, parse
@@ -42,7 +42,7 @@ def sniff(head: Head) -> bool:
     return bool(head) and bool(_FIRST.match(head[0])) and "{" not in head[0]
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every configuration of the document."""
     text = source.text()
     try:
@@ -66,11 +66,11 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
         at = (lists[0], index)
         span = found.value_span(at)
         place = Place(source.name, 1, 1) if span is None else Place(source.name, *span)
-        made: Entry | Problem
+        made: Entry | UnreadableText
         if isinstance(value, str):
             made = entry_from_name(value, context, place)
         elif not isinstance(value, dict):
-            made = Problem(place, f"expected a table of fields, found {kind(value)}")
+            made = UnreadableText(place, f"expected a table of fields, found {kind(value)}")
         else:
             own = _places(found, at, value, source.name)
             between = ", " if found.key_span(at) is None else "\n"
@@ -88,7 +88,7 @@ def _entry(
     place: Place,
     context: Context,
     between: str = "\n",
-) -> Entry | Problem:
+) -> Entry | UnreadableText:
     def locate(key: str, at_key: bool) -> Place | None:
         return places[key][0 if at_key else 1] if key in places else None
 

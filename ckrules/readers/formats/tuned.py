@@ -13,8 +13,8 @@ from dataclasses import replace
 from ckrules.kernels.families import reader_tables
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.reader_tables import TunedTable
-from ckrules.readers.entries import Context, Entry, Place, Problem, Remark, entry_from_name
-from ckrules.readers.source import Head, Source
+from ckrules.readers.entries import Context, Entry, Place, Remark, UnreadableText, entry_from_name
+from ckrules.readers.source import Head, SourceFile
 from ckrules.readers.table_rows import TableRow, header_words, table_rows
 from ckrules.support.errors import CkrulesError
 from ckrules.support.tables import count
@@ -36,18 +36,18 @@ def _table(header: Collection[str]) -> TunedTable | None:
     )
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every named kernel of the rows below the header."""
     table: TunedTable | None = None
     others = tags = 0
     for row in table_rows(source):
-        if isinstance(row, Problem):
+        if isinstance(row, UnreadableText):
             yield row
         elif table is None:
             table = _table(row.cells)
             if table is None:
                 place = Place(source.name, row.number, 1)
-                yield Problem(place, "no header with a GPU and the names of kernels")
+                yield UnreadableText(place, "no header with a GPU and the names of kernels")
                 return
         else:
             columns: dict[str, str] = {}
@@ -63,18 +63,22 @@ def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]
                     yield _entry(row, column, context, table)
     first = Place(source.name, 1, 1)
     if others:
-        said = f"{count(others, 'name')} of other libraries skipped"
-        yield Remark(first, "CFG006", said)
+        text = f"{count(others, 'name')} of other libraries skipped"
+        yield Remark(first, "CFG006", text)
     if tags:
         yield Remark(first, "CFG006", f"{count(tags, 'name')} of which no configuration is known")
 
 
-def _entry(row: TableRow, column: str, context: Context, table: TunedTable) -> Entry | Problem:
+def _entry(
+    row: TableRow, column: str, context: Context, table: TunedTable
+) -> Entry | UnreadableText:
     word, gpu, start = row.word(column), row.word(table.gpu), row.cells[column].start
     place = Place(row.source, row.number, start + 1)
     try:
         arch = context.books.plain_arch(gpu) if gpu else context.arch
     except CkrulesError as error:
-        return Problem(Place(row.source, row.number, row.cells[table.gpu].start + 1), str(error))
+        return UnreadableText(
+            Place(row.source, row.number, row.cells[table.gpu].start + 1), str(error)
+        )
     plain = row.text.startswith(word, start)
     return entry_from_name(word, replace(context, arch=arch), place, spread=plain)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ckrules.constraints.conv.device import products, reference
 from ckrules.constraints.conv.problem import Convolution
 from ckrules.constraints.tile_gemm.device.divisions import divisions
-from ckrules.kernels.parts import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
 
 Mask = NDArray[np.bool_]
 Arrays = Mapping[str, NDArray[Any]]
@@ -94,7 +94,7 @@ class ConvTensors:
         """The parts of split-K, which only backward weight has."""
         return self.problem.split_k if self.result == "weight" else 1
 
-    def axes(self, name: str, mask: Mask) -> tuple[list[Axis], Mask]:
+    def axes(self, name: str, mask: Mask) -> tuple[list[ResultAxis], Mask]:
         """The implicit GEMM's group, M and N."""
         if name == "weight":
             view = np.moveaxis(mask, 2, -1)
@@ -112,7 +112,11 @@ class ConvTensors:
             label = np.arange(m) // (m // self.problem.batch)
             rows.append(Division("image", label, "image", ordered=False))
         groups = [Division("group", np.arange(g), "group", ordered=False)]
-        return [Axis("groups", g, groups), Axis("M", m, rows), Axis("N", n, columns)], view
+        return [
+            ResultAxis("groups", g, groups),
+            ResultAxis("M", m, rows),
+            ResultAxis("N", n, columns),
+        ], view
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
         """The terms of one element's sum in the order of the GEMM's K."""

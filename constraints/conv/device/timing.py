@@ -15,13 +15,13 @@ from ckrules.arch import DTYPES
 from ckrules.constraints.conv.networks import usual
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
-from ckrules.constraints.tile_gemm.device.timing import Work
+from ckrules.constraints.tile_gemm.device.timing import GemmWork
 from ckrules.kernels.timing import once
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product
+    from ckrules.arch.performance import GpuProduct
     from ckrules.constraints.conv.problem import Convolution
     from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate, Floats
@@ -41,14 +41,14 @@ class ConvTiming:
     apart = ("variant", "arch", "dtype")
 
     def estimate(
-        self, kernels: Mapping[str, Any], problem: Convolution, gpu: Gpu, product: Product
+        self, kernels: Mapping[str, Any], problem: Convolution, gpu: Gpu, product: GpuProduct
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         done, own = work(kernels, problem), partial(_situation, problem)
         return gemm.estimate(kernels, done, gpu, product, situation=own)
 
     def compiled(
-        self, kernels: Mapping[str, Any], gpu: Gpu, product: Product
+        self, kernels: Mapping[str, Any], gpu: Gpu, product: GpuProduct
     ) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""
         size = _bytes(kernels)
@@ -91,7 +91,7 @@ class ConvTiming:
 TIMING = ConvTiming()
 
 
-def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
+def work(kernels: Mapping[str, Any], problem: Convolution) -> GemmWork:
     """The GEMMs of a convolution as each kernel computes them.
 
     Kernels that merge groups compute every pair of the merged ones and keep the diagonal; a sum
@@ -116,7 +116,7 @@ def work(kernels: Mapping[str, Any], problem: Convolution) -> Work:
     # Two stages write sums in fp32, read them and write the result.
     stored = written * (size * split + two * 8.0)
     batch = np.ceil(problem.groups / merged) * split
-    return Work(
+    return GemmWork(
         m * merged, n * merged, math.ceil(k / split), batch, float(read * size), stored,
         float(problem.flops), each,
         (m, n, math.ceil(k / split), problem.groups * split, size * (read + written * split)),

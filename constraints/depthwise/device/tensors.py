@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.constraints.conv.device.tensors import ConvTensors, Mask
-from ckrules.kernels.parts import Axis, Division
+from ckrules.kernels.parts import Division, ResultAxis
 
 
 class DepthwiseTensors(ConvTensors):
@@ -18,13 +18,15 @@ class DepthwiseTensors(ConvTensors):
         """The canonical order."""
         return tuple(range(self.problem.ndim + 3))
 
-    def axes(self, name: str, mask: Mask) -> tuple[list[Axis], Mask]:
+    def axes(self, name: str, mask: Mask) -> tuple[list[ResultAxis], Mask]:
         """Images, channels, and the rows and columns of an image."""
         view = mask[:, :, 0]
         images, channels, *sizes = view.shape
         axes = [
-            Axis("images", images, [Division("image", np.arange(images), "image", ordered=False)]),
-            Axis(
+            ResultAxis(
+                "images", images, [Division("image", np.arange(images), "image", ordered=False)]
+            ),
+            ResultAxis(
                 "channels",
                 channels,
                 [Division("group", np.arange(channels), "channel", ordered=False)],
@@ -40,7 +42,7 @@ class DepthwiseTensors(ConvTensors):
             if letter == "w":
                 lane = at % int(self.config["out_vec"])
                 found.append(Division("lane", lane, "element", " of each vector", ordered=False))
-            axes.append(Axis(upper, size, found))
+            axes.append(ResultAxis(upper, size, found))
         return axes, view
 
     def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:

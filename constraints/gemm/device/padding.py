@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.kernels.parts import Point
 
 _STEPS = (1, 2, 4, 8, 16)
@@ -15,7 +15,7 @@ _STEPS = (1, 2, 4, 8, 16)
 class GemmPadding:
     """M, N and K are padded to whole vectors, or to whole block tiles; groups are not."""
 
-    def larger(self, problem: Product, config: Point) -> Iterator[Product]:
+    def larger(self, problem: MatrixProduct, config: Point) -> Iterator[MatrixProduct]:
         """Products with larger sizes, least work first.
 
         >>> tiles = {"tile_m": 64, "tile_n": 64, "tile_k": 32}
@@ -35,5 +35,5 @@ class GemmPadding:
             sorted({-(-size // step) * step for step in chosen})
             for size, chosen in zip((problem.m, problem.n, problem.k), steps, strict=True)
         )
-        found = {Product(m, n, k, parts, batch) for m, n, k in product(*sizes)}
+        found = {MatrixProduct(m, n, k, parts, batch) for m, n, k in product(*sizes)}
         yield from sorted(found - {problem}, key=lambda p: (p.flops, p.m, p.n, p.k))

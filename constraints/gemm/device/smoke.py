@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problem_fields import STRIDED
 
 
-def smoke(config: Mapping[str, Any]) -> list[Product]:
+def smoke(config: Mapping[str, Any]) -> list[MatrixProduct]:
     """The built-in problems for a configuration.
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
@@ -22,33 +22,37 @@ def smoke(config: Mapping[str, Any]) -> list[Product]:
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
     """
     m, n, k = (int(config[f"tile_{x}"]) for x in "mnk")
-    found = [Product(m, n, 2 * k), Product(4 * m, n, 2 * k), Product(m, 4 * n, 2 * k)]
-    found += [Product(2 * m, 2 * n, steps * k) for steps in (1, 3, 4, 5)]
-    found.append(Product(m, n, 33 * k))
-    found += [Product(m, 2 * n, 10 * k, parts) for parts in (1, 2, 5)]
+    found = [
+        MatrixProduct(m, n, 2 * k),
+        MatrixProduct(4 * m, n, 2 * k),
+        MatrixProduct(m, 4 * n, 2 * k),
+    ]
+    found += [MatrixProduct(2 * m, 2 * n, steps * k) for steps in (1, 3, 4, 5)]
+    found.append(MatrixProduct(m, n, 33 * k))
+    found += [MatrixProduct(m, 2 * n, 10 * k, parts) for parts in (1, 2, 5)]
     found += [
-        Product(2 * m - 3, n, 2 * k), Product(m, max(1, 2 * n - 8), 2 * k), Product(m, n, 3 * k - 8),
-        Product(m + 5, n + 7, k + 3), Product(1, 2 * n, 4 * k), Product(m, n, 8), Product(m + 8, n + 16, 2 * k + 16, 2),
+        MatrixProduct(2 * m - 3, n, 2 * k), MatrixProduct(m, max(1, 2 * n - 8), 2 * k), MatrixProduct(m, n, 3 * k - 8),
+        MatrixProduct(m + 5, n + 7, k + 3), MatrixProduct(1, 2 * n, 4 * k), MatrixProduct(m, n, 8), MatrixProduct(m + 8, n + 16, 2 * k + 16, 2),
     ]  # fmt: skip
     if "i4" in str(config.get("dtype")).split("_"):
-        found.append(Product(m, n, 2 * k + 4))  # whole bytes, and words that rows share
+        found.append(MatrixProduct(m, n, 2 * k + 4))  # whole bytes, and words that rows share
     variant = config.get("variant")
     if variant in STRIDED:
         found += [apart(config, variant == "preshuffle", by) for by in (8, 3)]
     if config.get("persistent") or variant == "stream_k":
-        found.append(Product(8 * m, 4 * n, 2 * k))
+        found.append(MatrixProduct(8 * m, 4 * n, 2 * k))
     if variant == "batched":
-        found += [Product(m, n, 2 * k, 1, 3), Product(m, 2 * n, 4 * k, 2, 2)]
+        found += [MatrixProduct(m, n, 2 * k, 1, 3), MatrixProduct(m, 2 * n, 4 * k, 2, 2)]
     if variant == "grouped":
         found += [
-            Product(m, n, 2 * k, others=((2 * m, n), (m, 2 * n))),
-            Product(2 * m - 3, n, 5 * k, others=((1, n),)),
-            Product(m, n, 4 * k, 2, others=((m, n),)),
+            MatrixProduct(m, n, 2 * k, others=((2 * m, n), (m, 2 * n))),
+            MatrixProduct(2 * m - 3, n, 5 * k, others=((1, n),)),
+            MatrixProduct(m, n, 4 * k, 2, others=((m, n),)),
         ]
     return found
 
 
-def apart(config: Mapping[str, Any], shuffled: bool, by: int = 8) -> Product:
+def apart(config: Mapping[str, Any], shuffled: bool, by: int = 8) -> MatrixProduct:
     """A product whose rows, or columns, lie apart in memory.
 
     Args:
@@ -64,4 +68,4 @@ def apart(config: Mapping[str, Any], shuffled: bool, by: int = 8) -> Product:
     dtype = str(config.get("dtype"))
     a = 0 if dtype.startswith("i4_") else stride
     b = 0 if shuffled or dtype.endswith("_i4") else stride
-    return Product(m, 2 * n, 4 * k, strides=(a, b, stride))
+    return MatrixProduct(m, 2 * n, 4 * k, strides=(a, b, stride))

@@ -2,7 +2,7 @@
 
 Canonical are A (M, K), C and every D (M, N), and B (N, K), with the batch in front where there is
 one. Pre-shuffled weights are B with N and K divided: the order of memory is the shuffle. So it is with
-int4 elements, in eights (`ckrules.constraints.gemm.device.narrow`). The groups of
+int4 elements, in eights (`ckrules.constraints.gemm.device.int4`). The groups of
 a grouped product have different shapes, so that their tensors are what lies in memory: one row of
 elements, group behind group.
 """
@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.arch import load
-from ckrules.constraints.gemm.device.narrow import in_eights
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.device.int4 import in_eights
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.constraints.tile_gemm.device.divisions import divisions
-from ckrules.kernels.parts import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
 
 Arrays = Mapping[str, NDArray[Any]]
 _EXACT_FLOPS = 4e9
@@ -34,7 +34,7 @@ _EXACT_FLOPS = 4e9
 class GemmTensors:
     """A, B, every D and C of a product for one kernel."""
 
-    problem: Product
+    problem: MatrixProduct
     config: Point
     words: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
     """The types that a dtype stands for: of A, of B and of the sums."""
@@ -234,22 +234,24 @@ class GemmTensors:
         late = self.config.get("epilogue") == "cshuffle" and int(self.config.get("num_d", 0)) > 0
         return 2 if late else 1
 
-    def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
+    def axes(
+        self, name: str, mask: NDArray[np.bool_]
+    ) -> tuple[list[ResultAxis], NDArray[np.bool_]]:
         """M and N, with the batch in front; of groups the row that they are in memory."""
         if self.config["variant"] == "grouped":
-            return [Axis("element", mask.size, [self._group_division()])], mask
+            return [ResultAxis("element", mask.size, [self._group_division()])], mask
         m, n = mask.shape[-2:]
         if self.config["variant"] == "batched":
             whole = [Division("batch", np.arange(len(mask)), "product")]
-            first = [Axis("batch", len(mask), whole)]
+            first = [ResultAxis("batch", len(mask), whole)]
             return [
                 *first,
-                Axis("M", m, divisions(self.config, "m", m)),
-                Axis("N", n, divisions(self.config, "n", n)),
+                ResultAxis("M", m, divisions(self.config, "m", m)),
+                ResultAxis("N", n, divisions(self.config, "n", n)),
             ], mask
         return [
-            Axis("M", m, divisions(self.config, "m", m)),
-            Axis("N", n, divisions(self.config, "n", n)),
+            ResultAxis("M", m, divisions(self.config, "m", m)),
+            ResultAxis("N", n, divisions(self.config, "n", n)),
         ], mask
 
     def _group_division(self) -> Division:

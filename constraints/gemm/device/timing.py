@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ckrules.arch import DTYPES
-from ckrules.constraints.gemm.problem import Product
+from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
-from ckrules.constraints.tile_gemm.device.timing import Work
+from ckrules.constraints.tile_gemm.device.timing import GemmWork
 from ckrules.kernels.timing import KernelColumns, once
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product as Card
+    from ckrules.arch.performance import GpuProduct as Card
     from ckrules.kernels.parts import Point
     from ckrules.kernels.timing import Estimate, Floats
 
@@ -54,7 +54,7 @@ class GemmTiming:
     apart: Sequence[str] = ("variant", "arch", "dtype", "dtype_c", "num_d")
 
     def estimate(
-        self, kernels: Mapping[str, Any], problem: Product, gpu: Gpu, product: Card
+        self, kernels: Mapping[str, Any], problem: MatrixProduct, gpu: Gpu, product: Card
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         work = self.work(kernels, problem)
@@ -70,11 +70,11 @@ class GemmTiming:
         return {**found, "bytes_a": e.a * ones, "bytes_b": e.b * ones, "bytes_c": e.c,
                 "ds": self.ds(kernels) * ones, "two_stage": 0.0 * ones}  # fmt: skip
 
-    def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[Product]:
+    def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[MatrixProduct]:
         """Products of language models' layers, for many tokens and for few; several if batched."""
         variants = set(values["variant"])
         batch = 8 if variants == {"batched"} else 1
-        return [Product(m, n, k, batch=batch) for m, n, k in USUAL]
+        return [MatrixProduct(m, n, k, batch=batch) for m, n, k in USUAL]
 
     def measured(self, row: Mapping[str, str], gpu: str) -> Point | None:
         """None: upstream's tables of GEMMs name their kernels."""
@@ -82,7 +82,7 @@ class GemmTiming:
 
     # -- what a product is to kernels --------------------------------------------------------
 
-    def work(self, kernels: Mapping[str, Any], problem: Product) -> Work:
+    def work(self, kernels: Mapping[str, Any], problem: MatrixProduct) -> GemmWork:
         """A product as each kernel computes it; groups count as products of their mean size."""
         e, p = once(kernels, "elements", lambda: self.elements(kernels)), problem
         sides = [sum(found) / len(p.groups) for found in zip(*p.groups, strict=True)]
@@ -95,7 +95,7 @@ class GemmTiming:
         # parts of a sum are added up in memory; D tensors are as large as C
         written = area * e.c * (p.k_batch + self.ds(kernels))
         count = float(p.batch * len(p.groups) * p.k_batch)
-        return Work(m, n, math.ceil(p.k / p.k_batch), count, read, written, float(p.flops), e)
+        return GemmWork(m, n, math.ceil(p.k / p.k_batch), count, read, written, float(p.flops), e)
 
     def elements(self, kernels: Mapping[str, Any]) -> Elements:
         """The elements of A, B and C; what has 4 bits is widened by each wave that reads it."""

@@ -23,12 +23,12 @@ from ckrules.arch import DTYPES
 from ckrules.constraints.gemm.device.timing import GemmTiming
 from ckrules.constraints.quant.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
-from ckrules.constraints.tile_gemm.device.terms import Elements, Kernels, numbers
+from ckrules.constraints.tile_gemm.device.terms import Elements, KernelTerms, numbers
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product as Card
+    from ckrules.arch.performance import GpuProduct as Card
     from ckrules.kernels.timing import Floats
 
 _GROUPS = ("dtype_scale", "group_n", "group_k")
@@ -87,7 +87,7 @@ def _variant(kernels: Mapping[str, Any]) -> str:
     return numbers(kernels).only("variant")
 
 
-def _of_a(found: Elements, k: Kernels, size: Floats) -> Elements:
+def _of_a(found: Elements, k: KernelTerms, size: Floats) -> Elements:
     """Groups of A's rows: lanes hand each other the scales of the rows that they have sums of.
 
     With transposed C a lane has sums of one row, whose scale it loads itself unless shuffled.
@@ -101,7 +101,7 @@ def _of_a(found: Elements, k: Kernels, size: Floats) -> Elements:
     )
 
 
-def _of_b(found: Elements, k: Kernels, size: Floats) -> Elements:
+def _of_b(found: Elements, k: KernelTerms, size: Floats) -> Elements:
     """Blocks of B: a wave has a scale for each of its warp tiles along N, or one for several."""
     across = np.minimum(k.repeat_n, k.tile_n / k.group_n)
     return found._replace(

@@ -17,7 +17,7 @@ from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Performance, Product
+    from ckrules.arch.performance import GpuProduct, Performance
     from ckrules.kernels.timing import Floats
 
 #: What the estimate reads of a kernel. ``vgprs`` is itself an estimate.
@@ -96,7 +96,7 @@ class Elements(NamedTuple):
         return cls(size, size, size)
 
 
-class Pipeline(NamedTuple):
+class PipelineTiming(NamedTuple):
     """How a pipeline hides the latency of its loads."""
 
     waits: float
@@ -107,17 +107,17 @@ class Pipeline(NamedTuple):
     """Whether loads are under way while it computes; else a step takes the sum of both."""
 
 
-PIPELINES: Mapping[str, Pipeline] = {
-    "compv3": Pipeline(1.0),
-    "compv4": Pipeline(1.0, 1.8),
-    "compv5": Pipeline(1.0),
-    "compv6": Pipeline(1.0),
-    "mem": Pipeline(0.6, 1.2),
-    "comp_async": Pipeline(0.9),
-    "wavelet": Pipeline(1.0),
-    "basic_v1": Pipeline(0.8, overlaps=False),
-    "basic_v2": Pipeline(0.8, overlaps=False),
-    "basic_async_v1": Pipeline(0.8, overlaps=False),
+PIPELINES: Mapping[str, PipelineTiming] = {
+    "compv3": PipelineTiming(1.0),
+    "compv4": PipelineTiming(1.0, 1.8),
+    "compv5": PipelineTiming(1.0),
+    "compv6": PipelineTiming(1.0),
+    "mem": PipelineTiming(0.6, 1.2),
+    "comp_async": PipelineTiming(0.9),
+    "wavelet": PipelineTiming(1.0),
+    "basic_v1": PipelineTiming(0.8, overlaps=False),
+    "basic_v2": PipelineTiming(0.8, overlaps=False),
+    "basic_async_v1": PipelineTiming(0.8, overlaps=False),
 }
 MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
 """Pipelines that measurements were at hand of when `Constants` were fitted."""
@@ -167,7 +167,7 @@ def terms(
     loads = loads / gpu.wave_size + e.loads
     idle = np.maximum(speeds.simds / np.minimum(k.waves, speeds.simds), 1)
     wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * e.c / 2, 8.0)
-    known = {p: PIPELINES.get(p, Pipeline(1.0)) for p in k.words("pipeline")}
+    known = {p: PIPELINES.get(p, PipelineTiming(1.0)) for p in k.words("pipeline")}
     slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
     slower = slower * (1 + (c.spill - 1) * _spilled(k, gpu))
     return Terms(
@@ -199,9 +199,9 @@ def known_terms(
     return made
 
 
-def numbers(kernels: Mapping[str, Any]) -> Kernels:
-    """`Kernels`, once for the same columns, which it does not keep alive."""
-    return once(kernels, "numbers", lambda: Kernels(dict(kernels)))
+def numbers(kernels: Mapping[str, Any]) -> KernelTerms:
+    """`KernelTerms`, once for the same columns, which it does not keep alive."""
+    return once(kernels, "numbers", lambda: KernelTerms(dict(kernels)))
 
 
 def speeds_of(gpu: Gpu) -> Performance:
@@ -211,7 +211,7 @@ def speeds_of(gpu: Gpu) -> Performance:
     return gpu.performance
 
 
-def _spilled(k: Kernels, gpu: Gpu) -> Floats:
+def _spilled(k: KernelTerms, gpu: Gpu) -> Floats:
     """How far registers exceed what the launch bound leaves, 1 at half as many again.
 
     Estimates of registers end at what a lane can name: there it is 1, too.
@@ -220,7 +220,7 @@ def _spilled(k: Kernels, gpu: Gpu) -> Floats:
     return np.where(k.vgprs >= gpu.vgprs_per_wave, 1.0, beyond)
 
 
-def _resident(k: Kernels, gpu: Gpu, speeds: Performance) -> Floats:
+def _resident(k: KernelTerms, gpu: Gpu, speeds: Performance) -> Floats:
     by_lds = np.floor(gpu.lds_bytes / np.maximum(k.lds_bytes, 1))
     registers = gpu.vgprs_per_simd or gpu.vgprs_per_wave
     taken = np.maximum(np.minimum(k.vgprs, k.bound_vgprs), 1)
@@ -232,7 +232,7 @@ def _resident(k: Kernels, gpu: Gpu, speeds: Performance) -> Floats:
 def compiled(
     kernels: Mapping[str, Any],
     gpu: Gpu,
-    product: Product,
+    product: GpuProduct,
     elements: Elements,
     constants: Constants = FITTED,
 ) -> dict[str, Floats]:
@@ -253,7 +253,7 @@ def compiled(
     return {**{n: np.full(shape, float(v)) for n, v in same.items()}, **found._asdict()}
 
 
-class Kernels:
+class KernelTerms:
     """Columns of kernels as arrays of numbers, and tables over words."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ from ckrules.kernels.timing import Estimate
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import Product
+    from ckrules.arch.performance import GpuProduct
     from ckrules.kernels.timing import Floats
 
 
@@ -54,7 +54,7 @@ SITUATION = (
 """The numbers of a problem alone."""
 
 
-class Work(NamedTuple):
+class GemmWork(NamedTuple):
     """A problem as GEMMs: sizes of one, how many there are, and bytes of all tensors.
 
     Every entry is a number or an array over the kernels (split-K and merged groups change them).
@@ -82,9 +82,9 @@ class Work(NamedTuple):
 
 def estimate(
     kernels: Mapping[str, Any],
-    work: Work,
+    work: GemmWork,
     gpu: Gpu,
-    product: Product,
+    product: GpuProduct,
     constants: Constants = FITTED,
     *,
     situation: Callable[[], Mapping[str, float]] = dict,
@@ -136,7 +136,7 @@ class _Model:
     """One estimate."""
 
     def __init__(
-        self, kernels: Mapping[str, Any], w: Work, gpu: Gpu, product: Product, c: Constants
+        self, kernels: Mapping[str, Any], w: GemmWork, gpu: Gpu, product: GpuProduct, c: Constants
     ) -> None:
         self.k, self.w, self.gpu, self.product, self.c = numbers(kernels), w, gpu, product, c
         self.speeds = speeds_of(gpu)

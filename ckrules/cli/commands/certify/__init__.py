@@ -57,14 +57,14 @@ def command(setup: CertifySetup, jobs: int, batch: int) -> int:
     """
     from ckrules.certify import recording, reports
     from ckrules.certify.experiment import certify
-    from ckrules.certify.oracle import Oracle
+    from ckrules.certify.oracle import CompilerOracle
     from ckrules.certify.verdicts import VerdictStore
     from ckrules.compiling.toolchain import first_line
 
     choice, tools = setup.choice, setup.toolchain()
     note(f"compiler: {tools.compiler} ({tools.version})")
     points, book = choice.around_rules(), choice.book
-    oracle = Oracle(tools, choice.gpu, setup.timeout)
+    oracle = CompilerOracle(tools, choice.gpu, setup.timeout)
     with (
         VerdictStore(setup.kept_in("verdicts.sqlite")) as kept,
         progress("compiling", len(points)) as bar,

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from ckrules.kernels.families import reader_tables
-from ckrules.readers.entries import Context, Entry, Problem, Remark
-from ckrules.readers.source import Head, Source
+from ckrules.readers.entries import Context, Entry, Remark, UnreadableText
+from ckrules.readers.source import Head, SourceFile
 
 SUFFIXES = (".conf",)
 ORDER = 7
@@ -28,7 +28,7 @@ def sniff(head: Head) -> bool:
     return bool(_INSTANCE.match(head[0])) or any(b.fullmatch(head[0]) for b in bare)
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every instance of the file."""
     from ckrules.readers.formats.conf.instances import instances
 

@@ -13,21 +13,21 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
 )
-from ckrules.readers.source import Line, Source
+from ckrules.readers.source import SourceFile, SourceLine
 from ckrules.support.errors import nearest
 
 
-def instances(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def instances(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every instance of the file."""
     waves = _wave_size(context)
     for line in source.lines():
         body = line.text.strip()
         if line.fault:
-            yield Problem(Place(source.name, line.number, line.column), line.fault)
+            yield UnreadableText(Place(source.name, line.number, line.column), line.fault)
         elif body and not body.startswith(("#", ";")):
             hidden = min((i for i in map(line.text.find, "#;") if i >= 0), default=-1)
             if hidden < 0:
@@ -49,8 +49,8 @@ def _wave_size(context: Context) -> int | None:
 
 
 def _line(
-    line: Line, source: str, context: Context, wave_size: int | None
-) -> Iterator[Entry | Problem | Remark]:
+    line: SourceLine, source: str, context: Context, wave_size: int | None
+) -> Iterator[Entry | UnreadableText | Remark]:
     indent = len(line.text) - len(line.text.lstrip())
     whole = Place(source, line.number, indent + 1, line.number, len(line.text.rstrip()) + 1)
     name = line.text.partition("<")[0].strip() if "<" in line.text else ""
@@ -63,18 +63,18 @@ def _line(
         place = whole
         if found is not None and error.argument >= 0:
             place = _place(source, line, found.spans[error.argument])
-        yield Problem(place, error.message)
+        yield UnreadableText(place, error.message)
         return
     except KeyError as error:
         name = str(error.args[0])
         known = [n for t in reader_tables("conf").values() for n in t.names]
         if name in known:
-            said = f"the short form of {name} says too little of the kernel"
+            text = f"the short form of {name} says too little of the kernel"
         else:
             hits = nearest(name[:80], known, n=1)
             near = f": did you mean {hits[0]!r}?" if hits else ""
-            said = f"no rules for instances of {name[:80]!r}{near}"
-        yield Remark(whole, "CFG006", said)
+            text = f"no rules for instances of {name[:80]!r}{near}"
+        yield Remark(whole, "CFG006", text)
         return
     yield _entry(found, table, line, source, context, whole)
 
@@ -88,16 +88,21 @@ def _table(name: str, text: str) -> LineTable:
     return next((t for t in bare if t.bare and t.bare.fullmatch(text)), (bare or tables)[0])
 
 
-def _place(source: str, line: Line, span: tuple[int, int]) -> Place:
+def _place(source: str, line: SourceLine, span: tuple[int, int]) -> Place:
     return Place(source, line.number, span[0] + 1, line.number, span[1] + 1)
 
 
 def _entry(
-    found: Arguments, table: LineTable, line: Line, source: str, context: Context, whole: Place
-) -> Entry | Problem | Remark:
+    found: Arguments,
+    table: LineTable,
+    line: SourceLine,
+    source: str,
+    context: Context,
+    whole: Place,
+) -> Entry | UnreadableText | Remark:
     lacks = table.finish(found, source)
     if lacks is not None:
-        return Problem(whole, lacks)
+        return UnreadableText(whole, lacks)
     fields: dict[str, Any] = {"variant": found.instance.variant, **found.fields}
     for key, outside in table.outside.items():
         if outside(fields.get(key)):

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ckrules.readers.entries import Context, Entry, Problem, Remark
+from ckrules.readers.entries import Context, Entry, Remark, UnreadableText
 from ckrules.readers.formats.macros.readings import READINGS
-from ckrules.readers.source import Head, Source
+from ckrules.readers.source import Head, SourceFile
 
 SUFFIXES = (".cpp", ".hpp", ".cc", ".cxx", ".h", ".hip", ".cu", ".inc")
 ORDER = 6
@@ -28,7 +28,7 @@ def sniff(head: Head) -> bool:
     return declared or head.text.lstrip().startswith("#include")
 
 
-def read(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every declared kernel of the file."""
     from ckrules.readers.formats.macros.kernel_sets import kernels
 

@@ -28,7 +28,7 @@ _LONG = 200  # characters; no value of a kernel has as many
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class CallArgument:
     """The offsets of an argument in the code."""
 
     code: str
@@ -58,13 +58,13 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CppCall:
     """A call: its name, where the name stands, its arguments and the offset behind it."""
 
     name: str
     start: int
     end: int
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CallArgument, ...]
 
 
 def blank(text: str) -> str:
@@ -105,10 +105,10 @@ def _taken_out(directives: list[re.Match[str]]) -> Iterator[tuple[int, int | Non
     opened: list[tuple[bool | None, bool | None]] = []
     since: int | None = None
     for line in directives:
-        found = _CONDITION.match(line.group())
-        if found is None:
+        match = _CONDITION.match(line.group())
+        if match is None:
             continue
-        word, true = found[1], _NUMBERS.get(found[2].strip())
+        word, true = match[1], _NUMBERS.get(match[2].strip())
         if word in ("if", "ifdef", "ifndef"):
             opened.append((False, true if word == "if" else None))
         elif opened and word == "endif":
@@ -166,15 +166,15 @@ class Code:
         if opened and self.text[opened[-1]] == _OPENS[sign]:
             self._ends[opened.pop()] = at
 
-    def calls(self, names: re.Pattern[str]) -> Iterator[Call | tuple[int, str]]:
+    def calls(self, names: re.Pattern[str]) -> Iterator[CppCall | tuple[int, str]]:
         """Every call of a macro; an unfinished one is its offset and what is wrong."""
         for match in _CALLED.finditer(self.text):
             if names.fullmatch(match[1]):
                 found = self._call(match[1], match.start(1), match.end() - 1)
-                said = f"the parentheses of {match[1][:_LONG]} do not close"
-                yield found or (match.start(1), said)
+                text = f"the parentheses of {match[1][:_LONG]} do not close"
+                yield found or (match.start(1), text)
 
-    def _call(self, name: str, start: int, opening: int) -> Call | None:
+    def _call(self, name: str, start: int, opening: int) -> CppCall | None:
         """The call whose parenthesis opens at an offset; None if it does not close."""
         end = self._ends.get(opening)
         if end is None:
@@ -183,20 +183,20 @@ class Code:
         arguments = tuple(self._trimmed(a + 1, b) for a, b in pairwise(cuts))
         if len(arguments) == 1 and arguments[0].start == arguments[0].end:
             arguments = ()
-        return Call(name, start, end + 1, arguments)
+        return CppCall(name, start, end + 1, arguments)
 
-    def _trimmed(self, start: int, end: int) -> Argument:
+    def _trimmed(self, start: int, end: int) -> CallArgument:
         start = self.skip(start, end)
         while end > start and self.text[end - 1].isspace():
             end -= 1
-        return Argument(self.text, start, end)
+        return CallArgument(self.text, start, end)
 
     def skip(self, start: int, end: int) -> int:
         """The offset of the first sign that is not blank."""
-        found = _BLANK.match(self.text, start, end)
-        return found.end() if found else start
+        match = _BLANK.match(self.text, start, end)
+        return match.end() if match else start
 
-    def chain(self, start: int, end: int, *, headed: bool) -> list[Call] | None:
+    def chain(self, start: int, end: int, *, headed: bool) -> list[CppCall] | None:
         """The setters of ``Name().a(…).b(…)``, or without the head; None: it is something else."""
         at = start
         if headed:
@@ -204,7 +204,7 @@ class Code:
             if head is None:
                 return None
             at = head.end()
-        found: list[Call] = []
+        found: list[CppCall] = []
         while self.skip(at, end) < end:
             setter = _SETTER.match(self.text, at, end)
             if setter is None:

@@ -15,14 +15,14 @@ from ckrules.readers.entries import (
     Edit,
     Entry,
     Place,
-    Problem,
     Remark,
+    UnreadableText,
     entry_from_mapping,
 )
 from ckrules.readers.formats.jsonl import span_place
-from ckrules.readers.formats.macros.cpp_calls import Argument, Call, Code
+from ckrules.readers.formats.macros.cpp_calls import CallArgument, Code, CppCall
 from ckrules.readers.formats.macros.readings import READINGS
-from ckrules.readers.source import Source, Text
+from ckrules.readers.source import LocatedText, SourceFile
 from ckrules.support.errors import nearest
 
 _MACRO = re.compile(r"DECL_(?:[A-Z]++_)*KERNEL(?:_SET|_SIMPLE|_ALL)?")
@@ -30,7 +30,7 @@ _MACRO = re.compile(r"DECL_(?:[A-Z]++_)*KERNEL(?:_SET|_SIMPLE|_ALL)?")
 _OTHERS = {"FMHA": "attention", "": "other"}
 
 
-def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Remark]:
+def kernels(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
     """Every declared kernel of the file."""
     text = source.text()
     code = Code(text.text)
@@ -40,16 +40,16 @@ def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Rema
     read_as = False
     for found in code.calls(_MACRO):
         if isinstance(found, tuple):
-            yield Problem(Place(source.name, *text.place(found[0])), found[1])
+            yield UnreadableText(Place(source.name, *text.place(found[0])), found[1])
         elif found.name in alone:
             yield from _single(found, code, text, source.name, context, alone[found.name])
         elif found.name not in tables:
             what = next(w for word, w in _OTHERS.items() if word in found.name)
             place = span_place(text, source.name, found.start, found.start + len(found.name))
-            said = f"{what} configurations are not covered by the rules"
+            message = f"{what} configurations are not covered by the rules"
             if any(t.alone and found.name == f"{t.alone}_ALL" for t in every):
-                said = "a wildcard: upstream's lists say the kernels, and not this declaration"
-            yield Remark(place, "CFG006", said)
+                message = "a wildcard: upstream's lists say the kernels, and not this declaration"
+            yield Remark(place, "CFG006", message)
         else:
             for item in _set(found, code, text, source.name, context, tables[found.name]):
                 if isinstance(item, Remark) and item.code == "CFG007":
@@ -60,8 +60,8 @@ def kernels(source: Source, context: Context) -> Iterator[Entry | Problem | Rema
 
 
 def _single(
-    macro: Call, code: Code, text: Text, source: str, context: Context, table: MacroTable
-) -> Iterator[Entry | Problem | Remark]:
+    macro: CppCall, code: Code, text: LocatedText, source: str, context: Context, table: MacroTable
+) -> Iterator[Entry | UnreadableText | Remark]:
     place = span_place(text, source, macro.start, macro.end)
     if macro.name != table.alone:
         yield _Declared(text, source, table, "mnk").short(
@@ -72,14 +72,14 @@ def _single(
 
 
 def _chained(
-    call: Call, place: Place, code: Code, text: Text, source: str, context: Context,
+    call: CppCall, place: Place, code: Code, text: LocatedText, source: str, context: Context,
     table: MacroTable,
-) -> Iterator[Entry | Problem | Remark]:  # fmt: skip
+) -> Iterator[Entry | UnreadableText | Remark]:  # fmt: skip
     """A kernel of two chains of setters, and perhaps a GPU."""
     chains = [code.chain(a.start, a.end, headed=True) for a in call.arguments[:2]]
     if len(chains) < 2 or None in chains:
         what, how = table.heads
-        yield Problem(place, f"expected {call.name}({what}()…, {how}()…[, arch])")
+        yield UnreadableText(place, f"expected {call.name}({what}()…, {how}()…[, arch])")
         return
     setters = [s for c in chains if c is not None for s in c]
     yield from _Declared(text, source, table, context.tile_reading).entry(
@@ -88,16 +88,18 @@ def _chained(
 
 
 def _set(
-    macro: Call, code: Code, text: Text, source: str, context: Context, table: MacroTable
-) -> Iterator[Entry | Problem | Remark]:
+    macro: CppCall, code: Code, text: LocatedText, source: str, context: Context, table: MacroTable
+) -> Iterator[Entry | UnreadableText | Remark]:
     if len(macro.arguments) < 2:
         place = span_place(text, source, macro.start, macro.end)
-        yield Problem(place, "expected a name and .add(…) calls")
+        yield UnreadableText(place, "expected a name and .add(…) calls")
         return
     adds = code.chain(macro.arguments[1].start, macro.arguments[-1].end, headed=False)
     if adds is None:
         first = macro.arguments[1]
-        yield Problem(span_place(text, source, first.start, first.end), "expected .add(…) calls")
+        yield UnreadableText(
+            span_place(text, source, first.start, first.end), "expected .add(…) calls"
+        )
         return
     for add in adds:
         place = span_place(text, source, add.start, add.end)
@@ -106,13 +108,13 @@ def _set(
             continue
         if add.name != "add":
             what, how = table.heads
-            yield Problem(place, f"expected .add({what}()…, {how}()…[, arch])")
+            yield UnreadableText(place, f"expected .add({what}()…, {how}()…[, arch])")
             continue
         add = replace(add, name=".add")
         yield from _chained(add, place, code, text, source, context, table)
 
 
-def _said(argument: Argument, bare: bool) -> int | bool | str | None:
+def _said(argument: CallArgument, bare: bool) -> int | bool | str | None:
     """The value of an argument; bare words count as texts where macros take them so."""
     value = argument.value()
     word = argument.text
@@ -121,21 +123,21 @@ def _said(argument: Argument, bare: bool) -> int | bool | str | None:
 
 @dataclass
 class _Declared:
-    text: Text
+    text: LocatedText
     source: str
     table: MacroTable
     reading: str
     fields: dict[str, Any] = field(default_factory=dict)
-    at: dict[str, Argument] = field(default_factory=dict)
+    at: dict[str, CallArgument] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
 
-    def place(self, part: Argument | Call) -> Place:
-        end = part.end if isinstance(part, Argument) else part.start + len(part.name)
+    def place(self, part: CallArgument | CppCall) -> Place:
+        end = part.end if isinstance(part, CallArgument) else part.start + len(part.name)
         return span_place(self.text, self.source, part.start, end)
 
     def entry(
-        self, place: Place, setters: list[Call], arch: tuple[Argument, ...], context: Context
-    ) -> Iterator[Entry | Problem | Remark]:
+        self, place: Place, setters: list[CppCall], arch: tuple[CallArgument, ...], context: Context
+    ) -> Iterator[Entry | UnreadableText | Remark]:
         """The kernel, after the remark that says how its tile was read."""
         for setter in setters:
             fault = self._setter(setter)
@@ -143,8 +145,8 @@ class _Declared:
                 yield fault
                 return
             if setter.name in self.table.readings:
-                said = f".{setter.name}(a, b, c) is read as {READINGS[self.reading]}"
-                yield Remark(self.place(setter), "CFG007", said)
+                text = f".{setter.name}(a, b, c) is read as {READINGS[self.reading]}"
+                yield Remark(self.place(setter), "CFG007", text)
         for argument in arch:
             if (name := argument.value()) not in ("*", None):
                 self.fields["arch"], self.at["arch"] = name, argument
@@ -158,8 +160,8 @@ class _Declared:
         )
 
     def short(
-        self, place: Place, given: tuple[Argument, ...], context: Context, *, bare: bool = False
-    ) -> Entry | Problem | Remark:
+        self, place: Place, given: tuple[CallArgument, ...], context: Context, *, bare: bool = False
+    ) -> Entry | UnreadableText | Remark:
         """``.add("fp16", "nhwgc", "forward", 128, 128, 32)``: words, then the tile.
 
         Macros take the words ``bare``, without quotes.
@@ -172,7 +174,7 @@ class _Declared:
             like = "fp16, rcr" if bare else '"fp16", "rcr"' if least == most else (
                 '"fp16", "nhwgc", "forward"'
             )  # fmt: skip
-            return Problem(place, f"expected {'' if bare else '.add'}({like}, M, N, K)")
+            return UnreadableText(place, f"expected {'' if bare else '.add'}({like}, M, N, K)")
         for argument in words:
             word = _said(argument, bare)
             name = "dtype" if argument is words[0] else "layout"
@@ -192,7 +194,7 @@ class _Declared:
             self.fields, context, place, self._locate, self._rewrite, remarks=tuple(self.remarks)
         )
 
-    def _setter(self, setter: Call) -> Problem | None:
+    def _setter(self, setter: CppCall) -> UnreadableText | None:
         names: tuple[str, ...]
         known = {
             **self.table.setters,
@@ -211,15 +213,15 @@ class _Declared:
         count = self.table.least.get(setter.name, len(names))
         if len(setter.arguments) < count or not setter.arguments:
             what = f".{setter.name}() takes {count} argument{'s' * (count > 1)}"
-            return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
+            return UnreadableText(self.place(setter), f"{what}, found {len(setter.arguments)}")
         if len(setter.arguments) > len(names):
             what = f".{setter.name}() takes {len(names)} at most"
-            return Problem(self.place(setter), f"{what}, found {len(setter.arguments)}")
+            return UnreadableText(self.place(setter), f"{what}, found {len(setter.arguments)}")
         for name, argument in zip(names, setter.arguments, strict=False):
             value = argument.value()
             if value is None:
                 what = f"{argument.text[:40]!r} is not a number, text or truth value"
-                return Problem(self.place(argument), f"{what}: its value is not known here")
+                return UnreadableText(self.place(argument), f"{what}: its value is not known here")
             if name and value not in ("*", -1):
                 self.fields[name], self.at[name] = self.table.words(name, value), argument
         return None
@@ -237,8 +239,8 @@ class _Declared:
         filled = self.table.fill(self.fields)
         self.fields |= filled
         if filled:
-            said = ", ".join(f"{k} = {str(v).lower()}" for k, v in filled.items())
-            self.remarks.append(Remark(place, "CFG008", f"filled in: {said}"))
+            text = ", ".join(f"{k} = {str(v).lower()}" for k, v in filled.items())
+            self.remarks.append(Remark(place, "CFG008", f"filled in: {text}"))
 
     def _locate(self, name: str, at_key: bool) -> Place | None:
         return self.place(self.at[name]) if name in self.at else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.device.interface import DeviceError, DeviceInfo, Work
+from ckrules.device.interface import DeviceError, DeviceInfo, LaunchContext
 
 INFO = DeviceInfo(0, "numpy", "gfx942", compute_units=1)
 
@@ -52,7 +52,7 @@ class Numpy:
     def fill(self, address: int, value: int, size: int) -> None:
         self.write(address, bytes([value]) * size)
 
-    def announce(self, work: Work) -> None:
+    def announce(self, work: LaunchContext) -> None:
         self._half = work.config["dtype"] == "fp16"
 
     def launch(self, module: bytes, entry: str, grid: Any, block: Any, args: bytes) -> None:

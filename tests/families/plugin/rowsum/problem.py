@@ -14,7 +14,7 @@ from ckrules.arch import Gpu
 from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules import RuleDef, rule
-from ckrules.kernels.parts import Axis, Division, Point, Tensor
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
 from ckrules.support.errors import UsageError, unknown
 from rowsum.family import BASELINE, FAMILY, RowSum
 
@@ -89,11 +89,13 @@ class Sums:
         """Sums are not split."""
         return 1
 
-    def axes(self, name: str, mask: NDArray[np.bool_]) -> tuple[list[Axis], NDArray[np.bool_]]:
+    def axes(
+        self, name: str, mask: NDArray[np.bool_]
+    ) -> tuple[list[ResultAxis], NDArray[np.bool_]]:
         """Rows in blocks."""
         at = np.arange(self.problem.m)
         blocks = Division("tile", at // int(self.config["rows"]), "block")
-        return [Axis("rows", self.problem.m, [blocks])], mask
+        return [ResultAxis("rows", self.problem.m, [blocks])], mask
 
     def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
         """Vectors."""

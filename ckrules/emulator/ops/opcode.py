@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ckrules.emulator.kinds import Kind, Values
+from ckrules.emulator.kinds import OperandKind, Values
 
 Function = Callable[..., Values]
 
 
 @dataclass(frozen=True)
-class Row:
+class OpcodeRow:
     """One instruction: result, operands, and what it computes of them."""
 
-    result: Kind
-    sources: tuple[Kind, ...]
+    result: OperandKind
+    sources: tuple[OperandKind, ...]
     compute: Function
     accumulates: bool = False
     """Whether the destination is the last source, which the text leaves out."""

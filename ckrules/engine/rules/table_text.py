@@ -8,7 +8,7 @@ from typing import Any
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BOOL, Expr
 from ckrules.engine.expr.variables import Role, domain_of
-from ckrules.engine.rules.worked import listed, shown, worked
+from ckrules.engine.rules.derivation import listed, shown, worked
 
 _SHOWN = 8  # rows that a message lists
 

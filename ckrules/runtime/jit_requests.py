@@ -75,8 +75,8 @@ def fastest(
         point = {value: asked.space.bind(**{name: value})[0] for value in values}
         fitting = [v for v in values if problems_of(asked.variant).fits(point[v], problem)]
         if len(fitting) != 1:
-            said = ", ".join(sorted(map(str, fitting or values)))
-            raise UsageError(f"kernels compute different things: give {name}: {said}")
+            text = ", ".join(sorted(map(str, fitting or values)))
+            raise UsageError(f"kernels compute different things: give {name}: {text}")
         given[name] = fitting  # such as the dimensions, which the problem says
         asked = Candidates(select(books, given, tuple(where)), books, problem)
     if family_of(asked.variant).timing is None:

@@ -22,9 +22,9 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BOOL, BoolExpr, Expr
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.rules import rows
+from ckrules.engine.rules import table_text
+from ckrules.engine.rules.derivation import shown, worked
 from ckrules.engine.rules.messages import conjuncts, fault
-from ckrules.engine.rules.worked import shown, worked
 from ckrules.support.errors import CkrulesError, RuleBookError, unknown
 
 _PLACE = re.compile(r"\{([^{}]*)\}")
@@ -133,7 +133,7 @@ class Sentences:
             raise unknown("table", name, found)
         if node.op == "lookup":
             return (lambda at: _value(node, at)), node.support
-        return (lambda at: rows.held(node, at)), node.support
+        return (lambda at: table_text.held(node, at)), node.support
 
 
 def _value(node: Expr, at: At) -> str:

@@ -23,8 +23,8 @@ from ckrules.emulator.kinds import (
     vector_get,
     vector_put,
 )
+from ckrules.emulator.ops.float_formats import FORMATS, FloatFormat, table
 from ckrules.emulator.ops.lanes import part_get
-from ckrules.emulator.ops.reals import FORMATS, Format, table
 from ckrules.emulator.wave import Cohort
 
 _TO = re.compile(r"v_cvt_pk_(fp8|bf8)_f32$")
@@ -55,7 +55,7 @@ def rounded(values: NDArray[np.float32], kind: str) -> NDArray[np.uint8]:
 
 
 def _bits(
-    values: NDArray[np.float32], near: NDArray[np.float64], f: Format, kind: str
+    values: NDArray[np.float32], near: NDArray[np.float64], f: FloatFormat, kind: str
 ) -> NDArray[np.uint8]:
     """The bits of numbers of which the nearest sizes are given, with their signs."""
     largest, beyond = _limits(f, kind)
@@ -72,7 +72,7 @@ def _bits(
     return np.where(lost, 0x80, bits | negative * 0x80).astype(np.uint8)
 
 
-def _limits(f: Format, kind: str) -> tuple[float, int]:
+def _limits(f: FloatFormat, kind: str) -> tuple[float, int]:
     """The largest number, and the bits of what is beyond it."""
     finite = [v for v in table(kind)[:0x80] if np.isfinite(v)]
     return float(max(finite)), 0x7C if f.infinities else 0x7F

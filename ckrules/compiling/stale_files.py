@@ -26,15 +26,15 @@ def leftovers(folder: Path, kept: Collection[str]) -> dict[str, list[Path]]:
     Raises:
         OSError: If the folder cannot be read.
     """
-    found: dict[str, list[Path]] = {}
+    leftovers: dict[str, list[Path]] = {}
     for path in _sources(folder):
         name = strip_file_decoration(path.name).partition(".")[0]
         if name not in kept and is_plain(name) and _stamped(path) == name:
-            found.setdefault(name, []).append(path)
-    for name, files in found.items():
+            leftovers.setdefault(name, []).append(path)
+    for name, files in leftovers.items():
         artifacts = (folder / artifact.result(name) for artifact in Artifact)
         files += [path for path in artifacts if path.is_file() and not path.is_symlink()]
-    return found
+    return leftovers
 
 
 def _sources(folder: Path) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from ckrules.support.errors import CkrulesError
 Point = dict[str, Any]
 
 
-class Asked:
+class DecidedRules:
     """The rules of one variant that the given fields decide.
 
     Args:
@@ -80,6 +80,6 @@ def completed(variant: str, given: Mapping[str, Any]) -> Point:
 
 
 @lru_cache(maxsize=64)
-def asked(variant: str, ck: str, profile: str, fields: frozenset[str]) -> Asked:
-    """One `Asked` for each set of its arguments."""
-    return Asked(variant, ck, profile, fields)
+def asked(variant: str, ck: str, profile: str, fields: frozenset[str]) -> DecidedRules:
+    """One `DecidedRules` for each set of its arguments."""
+    return DecidedRules(variant, ck, profile, fields)

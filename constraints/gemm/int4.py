@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH, LATER
-from ckrules.constraints.gemm.quantities import Quantities
+from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
@@ -26,7 +26,7 @@ _WEIGHTS: Mapping[str, Any] = {
     accepts=[{"dtype": "fp16_i4"}],
     rejects=[{"dtype": "fp16_i4", "pipeline": "mem"}],
 )  # fmt: skip
-def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
+def narrow_weights_are_widened(c: GemmQuantities) -> BoolExpr:
     """int4 weights are used with a pipeline that widens them.
 
     Why: mem, compv4, compv6 and comp_async assert that they do not. basic_v1 loads B by element,
@@ -48,7 +48,7 @@ def narrow_weights_are_widened(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "fp16_i4", "layout": "rrr"},
              {"dtype": "bf16_i4", "layout": "crr", "arch": "gfx950"}],
 )  # fmt: skip
-def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
+def narrow_weights_keep_k_contiguous(c: GemmQuantities) -> BoolExpr:
     """int4 weights have K contiguous in B.
 
     Why: a row-major B is transposed in registers, in vectors that hold two elements to a byte where
@@ -70,7 +70,7 @@ def narrow_weights_keep_k_contiguous(c: Quantities) -> BoolExpr:
             "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher"],
     accepts=[{"dtype": "fp16_i4"}], rejects=[{"dtype": "fp16_i4", "pipeline": "compv5"}],
 )  # fmt: skip
-def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
+def narrow_weights_are_multiplied(c: GemmQuantities) -> BoolExpr:
     """int4 weights are not used with compv5.
 
     Why: its block GEMM multiplies the types of A and B as they are, and does not widen.
@@ -92,7 +92,7 @@ def narrow_weights_are_multiplied(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8, "@ck": "2025.11"},
              {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
 )  # fmt: skip
-def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
+def narrow_weights_come_in_eights(c: GemmQuantities) -> BoolExpr:
     """A lane reads int4 weights in a multiple of eight.
 
     Why: they are widened eight at a time, which is asserted. compv3 widens all that a wave has of
@@ -114,7 +114,7 @@ def narrow_weights_come_in_eights(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "fp16_i4", "tile_n": 16, "tile_k": 16, "warp_tile_m": 16, "warp_tile_n": 16,
               "wave_m": 4, "wave_n": 1}],
 )  # fmt: skip
-def narrow_weights_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
+def narrow_weights_are_loaded_in_pairs(c: GemmQuantities) -> BoolExpr:
     """A lane loads an even number of int4 weights of a block tile.
 
     Why: a byte holds two of them, and loads go in steps of two.
@@ -137,7 +137,7 @@ def narrow_weights_are_loaded_in_pairs(c: Quantities) -> BoolExpr:
     rejects=[{"dtype": "fp16_i4", "warp_tile_k": 8},
              {"dtype": "fp16_i4", "layout": "ccr", "arch": "gfx950"}],
 )  # fmt: skip
-def narrow_weights_stay_together(c: Quantities) -> BoolExpr:
+def narrow_weights_stay_together(c: GemmQuantities) -> BoolExpr:
     """A lane holds int4 weights in eights that are neighbours along K.
 
     Why: the host turns every eight of them so that one word widens to eight in order. A lane with
@@ -157,7 +157,7 @@ def narrow_weights_stay_together(c: Quantities) -> BoolExpr:
     accepts=[{"variant": "stream_k", "streamk": "atomic"}],
     rejects=[{"variant": "stream_k", "streamk": "atomic", "dtype": "fp16_i4"}],
 )  # fmt: skip
-def narrow_weights_are_not_shared_out(c: Quantities) -> BoolExpr:
+def narrow_weights_are_not_shared_out(c: GemmQuantities) -> BoolExpr:
     """Stream-K kernels have no int4 weights.
 
     Why: a part that begins within the sum reads B from twice as far behind, since its offset is

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.emulator.kinds import Values
-from ckrules.emulator.ops.exact import bf16_bits
+from ckrules.emulator.ops.rounding import bf16_bits
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class FloatFormat:
     """A number format: bits of an element, and for up to 8 bits sign, exponent and mantissa."""
 
     bits: int
@@ -30,14 +30,14 @@ class Format:
     infinities: bool = False
 
 
-FORMATS: dict[str, Format] = {
-    "f64": Format(64), "f32": Format(32), "xf32": Format(32), "f16": Format(16),
-    "bf16": Format(16), "i8": Format(8), "u8": Format(8), "u4": Format(4),
-    "fp8": Format(8, 4, 3, 8, unsigned_zero=True),
-    "bf8": Format(8, 5, 2, 16, unsigned_zero=True),
-    "fp8_ocp": Format(8, 4, 3, 7),
-    "bf8_ocp": Format(8, 5, 2, 15, infinities=True),
-    "fp6": Format(6, 2, 3, 1), "bf6": Format(6, 3, 2, 3), "fp4": Format(4, 2, 1, 1),
+FORMATS: dict[str, FloatFormat] = {
+    "f64": FloatFormat(64), "f32": FloatFormat(32), "xf32": FloatFormat(32), "f16": FloatFormat(16),
+    "bf16": FloatFormat(16), "i8": FloatFormat(8), "u8": FloatFormat(8), "u4": FloatFormat(4),
+    "fp8": FloatFormat(8, 4, 3, 8, unsigned_zero=True),
+    "bf8": FloatFormat(8, 5, 2, 16, unsigned_zero=True),
+    "fp8_ocp": FloatFormat(8, 4, 3, 7),
+    "bf8_ocp": FloatFormat(8, 5, 2, 15, infinities=True),
+    "fp6": FloatFormat(6, 2, 3, 1), "bf6": FloatFormat(6, 3, 2, 3), "fp4": FloatFormat(4, 2, 1, 1),
 }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def table(kind: str) -> NDArray[np.float32]:
     return np.array([_value(f, bits) for bits in range(1 << f.bits)], np.float32)
 
 
-def _value(f: Format, bits: int) -> float:
+def _value(f: FloatFormat, bits: int) -> float:
     sign = -1.0 if bits >> (f.bits - 1) else 1.0
     exponent = (bits >> f.mantissa) & ((1 << f.exponent) - 1)
     fraction = bits & ((1 << f.mantissa) - 1)

@@ -1,0 +1,223 @@
+"""Scalar ALU instructions: one row for each.
+
+Sources: AMD, "Instinct MI300 ISA", 12.1 to 12.5; "RDNA4 ISA", 16.1 to 16.5. The condition (SCC) of
+a row is a function of the operands, ``nonzero`` (of the result), or stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ckrules.emulator.kinds import F16, F32, I32, I64, U32, U64, OperandKind, Values
+from ckrules.emulator.ops.vector import ROWS as VECTOR
+from ckrules.emulator.ops.vector import (
+    count_bits,
+    mul_hi,
+    mul_hi_signed,
+    shift_left,
+    shift_right,
+)
+
+Flag = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ScalarOpcodeRow:
+    """One instruction: result, operands, what it computes, and the condition it leaves."""
+
+    result: OperandKind
+    sources: tuple[OperandKind, ...]
+    compute: Callable[..., Values]
+    scc: Flag | str | None = None
+
+
+def _u64(value: Values) -> Values:
+    return value.astype(np.uint64)
+
+
+def _carry(a: Values, b: Values) -> Values:
+    return _u64(a) + _u64(b) > np.uint64(0xFFFFFFFF)
+
+
+def overflows(a: Values, b: Values) -> Values:
+    """Whether a signed sum leaves the range of 32 bits."""
+    total = a.astype(np.int64) + b
+    return (total > 0x7FFFFFFF) | (total < -0x80000000)
+
+
+def _underflow(a: Values, b: Values) -> Values:
+    total = a.astype(np.int64) - b
+    return (total > 0x7FFFFFFF) | (total < -0x80000000)
+
+
+def _extract(a: Values, spec: Values) -> Values:
+    """S_BFE: the offset in the low bits of the operand, the width from bit 16 on."""
+    bits = a.dtype.itemsize * 8
+    offset, width = spec & np.uint32(bits - 1), (spec >> np.uint32(16)) & np.uint32(127)
+    # A signed field that reaches beyond the operand goes on with its sign.
+    whole = a.astype(np.int64 if a.dtype.kind == "i" else np.uint64)
+    width = np.minimum(width, np.uint32(bits)).astype(np.uint64)
+    mask = np.where(
+        width >= 64, np.uint64(2**64 - 1), (np.uint64(1) << (width & np.uint64(63))) - np.uint64(1)
+    )
+    cut = (whole >> offset.astype(whole.dtype)).view(np.uint64) & mask
+    if a.dtype.kind == "i":
+        sign = np.where(
+            width > 0, np.uint64(1) << (np.maximum(width, 1) - 1).astype(np.uint64), np.uint64(0)
+        )
+        cut = (cut ^ sign) - sign
+    return cut.astype(np.uint64 if bits == 64 else np.uint32).view(a.dtype)
+
+
+def _mask_of(width: Values, offset: Values) -> Values:
+    width, offset = width & np.uint32(31), offset & np.uint32(31)
+    return ((np.uint32(1) << width) - np.uint32(1)) << offset
+
+
+def _leading(a: Values) -> Values:
+    return VECTOR["v_ffbh_u32"].compute(a)
+
+
+def _trailing(a: Values) -> Values:
+    return VECTOR["v_ffbl_b32"].compute(a)
+
+
+def _trailing64(a: Values) -> Values:
+    low, high = a.astype(np.uint32), (a >> np.uint64(32)).astype(np.uint32)
+    found = np.where(low != 0, _trailing(low), _trailing(high) + np.uint32(32))
+    return np.where(a == 0, np.uint32(0xFFFFFFFF), found).astype(np.uint32)
+
+
+def _pack(a_half: int, b_half: int) -> Callable[[Values, Values], Values]:
+    def pack(a: Values, b: Values) -> Values:
+        low = (a >> np.uint32(16 * a_half)) & np.uint32(0xFFFF)
+        return low | (((b >> np.uint32(16 * b_half)) & np.uint32(0xFFFF)) << np.uint32(16))
+
+    return pack
+
+
+def _abs_diff(a: Values, b: Values) -> Values:
+    return np.abs(a.astype(np.int64) - b).astype(np.uint32)
+
+
+def _shift_add(count: int) -> ScalarOpcodeRow:
+    return ScalarOpcodeRow(
+        U32, (U32, U32),
+        lambda a, b: (a << np.uint32(count)) + b,
+        lambda a, b: (_u64(a) << np.uint64(count)) + _u64(b) > np.uint64(0xFFFFFFFF),
+    )  # fmt: skip
+
+
+def _mask_of_pair(width: Values, offset: Values) -> Values:
+    width, offset = _u64(width & np.uint32(63)), _u64(offset & np.uint32(63))
+    return ((np.uint64(1) << width) - np.uint64(1)) << offset
+
+
+def _leading64(a: Values) -> Values:
+    low, high = a.astype(np.uint32), (a >> np.uint64(32)).astype(np.uint32)
+    found = np.where(high != 0, _leading(high), _leading(low) + np.uint32(32))
+    return np.where(a == 0, np.uint32(0xFFFFFFFF), found).astype(np.uint32)
+
+
+def _logic(kind: OperandKind, compute: Callable[..., Values]) -> ScalarOpcodeRow:
+    return ScalarOpcodeRow(kind, (kind, kind), compute, "nonzero")
+
+
+_LOGIC: dict[str, Callable[..., Values]] = {
+    "s_and": lambda a, b: a & b, "s_or": lambda a, b: a | b, "s_xor": lambda a, b: a ^ b,
+    "s_andn2": lambda a, b: a & ~b, "s_orn2": lambda a, b: a | ~b,
+    "s_nand": lambda a, b: ~(a & b), "s_nor": lambda a, b: ~(a | b),
+    "s_xnor": lambda a, b: ~(a ^ b),
+}  # fmt: skip
+
+ROWS: dict[str, ScalarOpcodeRow] = {
+    # Moves and bits of one operand
+    "s_mov_b32": ScalarOpcodeRow(U32, (U32,), lambda a: a),
+    "s_mov_b64": ScalarOpcodeRow(U64, (U64,), lambda a: a),
+    "s_not_b32": ScalarOpcodeRow(U32, (U32,), lambda a: ~a, "nonzero"),
+    "s_not_b64": ScalarOpcodeRow(U64, (U64,), lambda a: ~a, "nonzero"),
+    "s_brev_b32": ScalarOpcodeRow(U32, (U32,), VECTOR["v_bfrev_b32"].compute),
+    "s_abs_i32": ScalarOpcodeRow(I32, (I32,), lambda a: np.where(a < 0, -a, a), "nonzero"),
+    "s_bcnt1_i32_b32": ScalarOpcodeRow(U32, (U32,), count_bits, "nonzero"),
+    "s_bcnt1_i32_b64": ScalarOpcodeRow(U32, (U64,), count_bits, "nonzero"),
+    "s_ff1_i32_b32": ScalarOpcodeRow(U32, (U32,), _trailing),
+    "s_ff1_i32_b64": ScalarOpcodeRow(U32, (U64,), _trailing64),
+    "s_flbit_i32_b32": ScalarOpcodeRow(U32, (U32,), _leading),
+    "s_flbit_i32_b64": ScalarOpcodeRow(U32, (U64,), _leading64),
+    "s_flbit_i32": ScalarOpcodeRow(U32, (I32,), VECTOR["v_ffbh_i32"].compute),
+    "s_bcnt0_i32_b32": ScalarOpcodeRow(U32, (U32,), lambda a: count_bits(~a), "nonzero"),
+    "s_bcnt0_i32_b64": ScalarOpcodeRow(U32, (U64,), lambda a: count_bits(~a), "nonzero"),
+    "s_sext_i32_i8": ScalarOpcodeRow(I32, (U32,), lambda a: a.astype(np.int8).astype(np.int32)),
+    "s_sext_i32_i16": ScalarOpcodeRow(I32, (U32,), lambda a: a.astype(np.int16).astype(np.int32)),
+    # Sums and products
+    "s_add_u32": ScalarOpcodeRow(U32, (U32, U32), lambda a, b: a + b, _carry),
+    "s_sub_u32": ScalarOpcodeRow(U32, (U32, U32), lambda a, b: a - b, lambda a, b: b > a),
+    "s_add_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a + b, overflows),
+    "s_sub_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a - b, _underflow),
+    "s_mul_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a * b),
+    "s_mul_hi_u32": ScalarOpcodeRow(U32, (U32, U32), mul_hi),
+    "s_mul_hi_i32": ScalarOpcodeRow(I32, (I32, I32), mul_hi_signed),
+    "s_add_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a + b),
+    "s_sub_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a - b),
+    "s_mul_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a * b),
+    **{f"s_lshl{n}_add_u32": _shift_add(n) for n in range(1, 5)},
+    "s_absdiff_i32": ScalarOpcodeRow(U32, (I32, I32), _abs_diff, "nonzero"),
+    "s_min_u32": ScalarOpcodeRow(U32, (U32, U32), np.minimum, lambda a, b: a < b),
+    "s_max_u32": ScalarOpcodeRow(U32, (U32, U32), np.maximum, lambda a, b: a >= b),
+    "s_min_i32": ScalarOpcodeRow(I32, (I32, I32), np.minimum, lambda a, b: a < b),
+    "s_max_i32": ScalarOpcodeRow(I32, (I32, I32), np.maximum, lambda a, b: a >= b),
+    # Shifts and fields
+    "s_lshl_b32": ScalarOpcodeRow(U32, (U32, U32), shift_left, "nonzero"),
+    "s_lshl_b64": ScalarOpcodeRow(U64, (U64, U32), shift_left, "nonzero"),
+    "s_lshr_b32": ScalarOpcodeRow(U32, (U32, U32), shift_right, "nonzero"),
+    "s_lshr_b64": ScalarOpcodeRow(U64, (U64, U32), shift_right, "nonzero"),
+    "s_ashr_i32": ScalarOpcodeRow(I32, (I32, U32), shift_right, "nonzero"),
+    "s_ashr_i64": ScalarOpcodeRow(I64, (I64, U32), shift_right, "nonzero"),
+    "s_bfe_u32": ScalarOpcodeRow(U32, (U32, U32), _extract, "nonzero"),
+    "s_bfe_i32": ScalarOpcodeRow(I32, (I32, U32), _extract, "nonzero"),
+    "s_bfe_u64": ScalarOpcodeRow(U64, (U64, U32), _extract, "nonzero"),
+    "s_bfe_i64": ScalarOpcodeRow(I64, (I64, U32), _extract, "nonzero"),
+    "s_bfm_b32": ScalarOpcodeRow(U32, (U32, U32), _mask_of),
+    "s_bfm_b64": ScalarOpcodeRow(U64, (U32, U32), _mask_of_pair),
+    "s_pack_ll_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 0)),
+    "s_pack_lh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 1)),
+    "s_pack_hh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(1, 1)),
+    "s_pack_hl_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(1, 0)),
+    # Real numbers (RDNA3.5 and later)
+    "s_add_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a + b),
+    "s_sub_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a - b),
+    "s_mul_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a * b),
+    "s_fmamk_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
+    "s_fmac_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
+    "s_fmaak_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
+    "s_min_f32": ScalarOpcodeRow(F32, (F32, F32), VECTOR["v_min_f32"].compute),
+    "s_max_f32": ScalarOpcodeRow(F32, (F32, F32), VECTOR["v_max_f32"].compute),
+    "s_cvt_f16_f32": ScalarOpcodeRow(F16, (F32,), VECTOR["v_cvt_f16_f32"].compute),
+    "s_cvt_f32_f16": ScalarOpcodeRow(F32, (F16,), VECTOR["v_cvt_f32_f16"].compute),
+    "s_trunc_f32": ScalarOpcodeRow(F32, (F32,), np.trunc),
+    "s_floor_f32": ScalarOpcodeRow(F32, (F32,), np.floor),
+    "s_ceil_f32": ScalarOpcodeRow(F32, (F32,), np.ceil),
+    "s_rndne_f32": ScalarOpcodeRow(F32, (F32,), np.rint),
+    "s_cvt_f32_u32": ScalarOpcodeRow(F32, (U32,), VECTOR["v_cvt_f32_u32"].compute),
+    "s_cvt_f32_i32": ScalarOpcodeRow(F32, (I32,), VECTOR["v_cvt_f32_i32"].compute),
+    "s_cvt_u32_f32": ScalarOpcodeRow(U32, (F32,), VECTOR["v_cvt_u32_f32"].compute),
+    "s_cvt_i32_f32": ScalarOpcodeRow(I32, (F32,), VECTOR["v_cvt_i32_f32"].compute),
+}  # fmt: skip
+for _name, _compute in _LOGIC.items():
+    ROWS[f"{_name}_b32"] = _logic(U32, _compute)
+    ROWS[f"{_name}_b64"] = _logic(U64, _compute)
+
+ALIASES = {
+    "s_add_co_u32": "s_add_u32", "s_sub_co_u32": "s_sub_u32", "s_add_co_i32": "s_add_i32",
+    "s_sub_co_i32": "s_sub_i32", "s_add_nc_u64": "s_add_u64", "s_sub_nc_u64": "s_sub_u64",
+    "s_and_not1_b32": "s_andn2_b32", "s_and_not1_b64": "s_andn2_b64",
+    "s_or_not1_b32": "s_orn2_b32", "s_or_not1_b64": "s_orn2_b64",
+    "s_ctz_i32_b32": "s_ff1_i32_b32", "s_ctz_i32_b64": "s_ff1_i32_b64",
+    "s_clz_i32_u32": "s_flbit_i32_b32", "s_clz_i32_u64": "s_flbit_i32_b64",
+    "s_cls_i32": "s_flbit_i32", "s_min_num_f32": "s_min_f32", "s_max_num_f32": "s_max_f32",
+}  # fmt: skip
+"""Other names of the same instructions, of later generations."""
