@@ -297,7 +297,7 @@ class RuleBook:
             for r in self.rules:
                 word = getattr(r, what)
                 if word in seen:
-                    raise RuleBookError(f"two rules have the {what} {word!r}")
+                    raise RuleBookError(f"duplicate rule {what} {word!r}")
                 seen[word] = r
 
 
