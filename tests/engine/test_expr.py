@@ -158,7 +158,7 @@ class TestMisuse:
             (lambda: ite(P, W, A), "two words or two numbers"),
             (lambda: ite(P, Q, A), "a condition is needed"),
             (lambda: ite(A, 1, 2), "a condition is needed"),
-            (lambda: const(None), "neither a number"),  # type: ignore[arg-type]
+            (lambda: const(None), "not a number, a string"),  # type: ignore[arg-type]
             (lambda: const(float("nan")), "not a finite number"),
             (lambda: A * float("inf"), "not a finite number"),
             (lambda: A.isin(B), "constant values"),

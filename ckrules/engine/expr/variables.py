@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -120,7 +119,8 @@ def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if not out:
         raise RuleBookError(f"variable {name} has no values")
     if len(set(out)) != len(out):
-        twice = next(v for v, times in Counter(out).items() if times > 1)
+        seen: set[Any] = set()
+        twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]
         raise RuleBookError(f"variable {name} lists {twice!r} twice")
     return out
 
