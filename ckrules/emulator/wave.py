@@ -200,14 +200,22 @@ class Cohort:
         self.pending |= operation.registers
 
     def wait(self, counter: str, left: int) -> None:
-        """Ends the operations of a counter until no more than so many are outstanding."""
+        """Ends the operations of a counter until no more than so many are outstanding.
+
+        With operations that end in any order among them, no more than so many of the others are
+        outstanding either, and those end in their order.
+        """
         queue = self.queues.get(counter)
         if not queue or len(queue) <= left:
             return
-        if left and not all(o.ordered for o in queue):
-            return  # nothing says which of them has ended
-        while len(queue) > left:
-            queue.popleft()
+        ended = sum(o.ordered for o in queue) - left if left else len(queue)
+        kept: deque[Outstanding] = deque()
+        for operation in queue:
+            if ended > 0 and (operation.ordered or not left):
+                ended -= 1
+            else:
+                kept.append(operation)
+        self.queues[counter] = kept
         self.pending = set().union(*(o.registers for q in self.queues.values() for o in q))
 
     def part(self, where: Mask) -> Cohort:

@@ -1,10 +1,14 @@
 /* Instructions one after the other, until one is numpy's, a wave meets another or has had its turn. */
+/* Whether some of what a wait may leave ends in any order: which has ended is numpy's to say. */
+static int mixed(ctx *c, i64 counter, i64 left) {
+  if (!left || c->tails[counter] - c->heads[counter] <= left) return 0;
+  for (i64 k = c->heads[counter]; k < c->tails[counter]; k++)
+    if (c->unordered[c->queue[counter][k].id]) return 1;
+  return 0;
+}
 static void waited(ctx *c, i64 counter, i64 left) {
   i64 count = c->tails[counter] - c->heads[counter];
   if (count <= left) return;
-  if (left)
-    for (i64 k = c->heads[counter]; k < c->tails[counter]; k++)
-      if (c->unordered[c->queue[counter][k].id]) return;
   while (c->tails[counter] - c->heads[counter] > left) {
     entry *e = &c->queue[counter][c->heads[counter]++];
     for (i32 k = 0; k < c->loaded_counts[e->id]; k++) c->pending[c->loaded[e->id][k]]--;
@@ -57,6 +61,8 @@ long drive(ctx *c, const insn *code, long pc, long budget, const u8 *meeting) {
       issued(c, i);
       pc++;
     } else if (i->kind == WAIT) {
+      for (i64 k = 0; k < i->issues; k++)
+        if (mixed(c, i->counter[k], i->value[k])) return c->why = 5, pc;
       for (i64 k = 0; k < i->issues; k++) waited(c, i->counter[k], i->value[k]);
       pc++;
     } else {
