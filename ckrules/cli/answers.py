@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from ckrules.cli.formats import TEXT, output_options
-from ckrules.cli.options import F, option
+from ckrules.cli.once import option
+from ckrules.cli.options import F
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request
 from ckrules.engine.expr.printer import literal

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import F, Seconds, gathered, option
+from ckrules.cli.once import option
+from ckrules.cli.options import F, Seconds, gathered
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.answers import Writer, answer_options
-from ckrules.cli.options import F, OneOf, Seconds, Words, arch_file_option, option
+from ckrules.cli.once import option
+from ckrules.cli.options import F, OneOf, Seconds, Words, arch_file_option
 from ckrules.kernels.books import Books
 from ckrules.support import folders
 

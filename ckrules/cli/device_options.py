@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import gathered, option
+from ckrules.cli.once import option
+from ckrules.cli.options import gathered
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
-from ckrules.cli.options import OneOf, Words, gathered, known_columns, option
+from ckrules.cli.once import option
+from ckrules.cli.options import OneOf, Words, gathered, known_columns
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
 from ckrules.kernels import library, names

@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckrules.cli.options import F, OneOf, option
+from ckrules.cli.once import option
+from ckrules.cli.options import F, OneOf
 from ckrules.support.errors import UsageError, nearest
 
 #: Forms and the suffixes of files that ask for them.

@@ -18,7 +18,7 @@ import click
 
 from ckrules import __version__
 from ckrules.cli import commands as package
-from ckrules.cli.options import Once
+from ckrules.cli.once import Once
 from ckrules.cli.terminal import note
 from ckrules.support.errors import (
     CkrulesError,

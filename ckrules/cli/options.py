@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from ckrules.cli.once import LIST, option
 from ckrules.kernels.books import Books
 from ckrules.kernels.library import topics
 from ckrules.support.errors import unknown
@@ -31,7 +32,7 @@ class Words(ParamType):
         what: What the words are; where it is given, others are errors with near matches.
     """
 
-    name = "LIST"
+    name = LIST
 
     def __init__(self, known: Callable[[], Sequence[str]] = tuple, what: str = "") -> None:
         self._known, self._what = known, what
@@ -130,35 +131,6 @@ class Shard(ParamType):
         if not 1 <= i <= n:
             self.fail(f"{value!r}: parts are numbered from 1 to N", param, ctx)
         return i, n
-
-
-class Once(click.Option):
-    """An option that takes one value: given twice it is an error, and the last does not win."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Collects every value, so that a second one is seen."""
-        super().add_to_parser(parser, ctx)
-        if self.multiple or self.is_flag or self.count or self.nargs != 1:
-            return
-        for known in (parser._long_opt, parser._short_opt):
-            for option in {id(o): o for o in known.values() if o.obj is self}.values():
-                option.action = "append"
-
-    def handle_parse_result(
-        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
-    ) -> tuple[Any, list[str]]:
-        """The one value."""
-        given = opts.get(self.name or "")
-        if isinstance(given, list) and not self.multiple:
-            if len(given) > 1:
-                hint = ": put commas between its values" if isinstance(self.type, Words) else ""
-                raise click.UsageError(f"{self.opts[0]} is given twice{hint}", ctx)
-            opts = {**opts, str(self.name): given[0]}
-        return super().handle_parse_result(ctx, opts, args)
-
-
-#: `click.option`, of which each takes one value unless it says ``multiple``.
-option = functools.partial(click.option, cls=Once)
 
 
 def known_archs() -> Sequence[str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.formats import Forms, output_options
-from ckrules.cli.options import F, gathered, limit_option, option, quiet_option, rule_options
+from ckrules.cli.once import option
+from ckrules.cli.options import F, gathered, limit_option, quiet_option, rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note

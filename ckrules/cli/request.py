@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from ckrules.cli.once import option
 from ckrules.cli.options import (
     F,
     OneOf,
@@ -20,7 +21,6 @@ from ckrules.cli.options import (
     known_fields,
     known_values,
     known_variants,
-    option,
     rule_options,
 )
 from ckrules.cli.terminal import note

@@ -10,7 +10,8 @@ import click
 from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.formats import Forms, output_options
-from ckrules.cli.options import option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import Seconds, arch_option, option, quiet_option, rule_options
+from ckrules.cli.once import option
+from ckrules.cli.options import Seconds, arch_option, quiet_option, rule_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 

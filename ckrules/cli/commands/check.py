@@ -17,6 +17,7 @@ from ckrules.checking.settings import SettingsResolver
 from ckrules.checking.verdict import CheckTally, ItemVerdict
 from ckrules.cli.formats import by_suffix, format_option, output_option
 from ckrules.cli.group import session
+from ckrules.cli.once import option
 from ckrules.cli.options import (
     ParamType,
     Words,
@@ -24,7 +25,6 @@ from ckrules.cli.options import (
     arch_option,
     input_format,
     known_values,
-    option,
     quiet_option,
 )
 from ckrules.cli.output import binary_output, text_output

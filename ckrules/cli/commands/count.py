@@ -6,7 +6,8 @@ import click
 
 from ckrules.cli.counts import FORMS, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import Shard, Words, known_columns, option
+from ckrules.cli.once import option
+from ckrules.cli.options import Shard, Words, known_columns
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.output.counts import Group, grouped
 

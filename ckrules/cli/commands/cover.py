@@ -10,7 +10,7 @@ import click
 
 from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
 from ckrules.cli.legality import illegal
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.cli.terminal import note
 
 GROUP = "maintain"

@@ -20,7 +20,8 @@ from ckrules.cli.emit import (
     wanted_fields,
     with_version,
 )
-from ckrules.cli.options import Shard, limit_option, option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note

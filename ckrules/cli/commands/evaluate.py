@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note

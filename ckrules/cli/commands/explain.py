@@ -11,7 +11,8 @@ from click.shell_completion import CompletionItem
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.glossary import Glossary
 from ckrules.cli.group import session
-from ckrules.cli.options import option, rule_options
+from ckrules.cli.once import option
+from ckrules.cli.options import rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal
 from ckrules.kernels.books import Books

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import click
 
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError

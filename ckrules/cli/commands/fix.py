@@ -17,7 +17,8 @@ from ckrules.cli.answers import (
     source_lines,
     timeout_option,
 )
-from ckrules.cli.options import Words, arch_option, option, rule_options
+from ckrules.cli.once import option
+from ckrules.cli.options import Words, arch_option, rule_options
 from ckrules.cli.request import Request, where_option
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ckrules.cli.generating import GenerationInputs, made
-from ckrules.cli.options import arch_option, option, quiet_option, rule_options
+from ckrules.cli.once import option
+from ckrules.cli.options import arch_option, quiet_option, rule_options
 from ckrules.cli.options import input_format as format_type
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.device_options import DeviceChoice, device_options
-from ckrules.cli.options import Seconds, option
+from ckrules.cli.once import option
+from ckrules.cli.options import Seconds
 from ckrules.cli.outcomes import outcome_json
 from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import elsewhere, option, rule_options, topic_option
+from ckrules.cli.once import option
+from ckrules.cli.options import elsewhere, rule_options, topic_option
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request
 from ckrules.cli.terminal import note

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from ckrules.cli.formats import by_suffix, format_option
-from ckrules.cli.options import OneOf, option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import OneOf, quiet_option
 from ckrules.cli.output import binary_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note

@@ -11,7 +11,8 @@ import click
 
 from ckrules.cli.answers import name_or_text
 from ckrules.cli.formats import output_options
-from ckrules.cli.options import limit_option, option
+from ckrules.cli.once import option
+from ckrules.cli.options import limit_option
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note

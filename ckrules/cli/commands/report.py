@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.group import session
-from ckrules.cli.options import option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import model_option, product_option
 from ckrules.cli.request import Request, distinct_option, space_options

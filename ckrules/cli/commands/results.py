@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.emit import NO_COLUMNS, ListingOptions, emit, listing_options, show_table
-from ckrules.cli.options import limit_option, option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.terminal import encodes, note, say
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import aligned

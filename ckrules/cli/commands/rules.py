@@ -12,7 +12,8 @@ import click
 
 from ckrules.cli.formats import output_options
 from ckrules.cli.group import session
-from ckrules.cli.options import OneOf, elsewhere, option, rule_options, topic_option
+from ckrules.cli.once import option
+from ckrules.cli.options import OneOf, elsewhere, rule_options, topic_option
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import colored, is_terminal, note
 from ckrules.engine.rules import KINDS, Severity

@@ -19,7 +19,8 @@ from ckrules.cli.emit import (
     wanted_fields,
     with_version,
 )
-from ckrules.cli.options import limit_option, option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.removed import number
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note

@@ -6,7 +6,8 @@ import click
 
 from ckrules.cli import measuring
 from ckrules.cli.device_options import device_words_option
-from ckrules.cli.options import Seconds, option
+from ckrules.cli.once import option
+from ckrules.cli.options import Seconds
 from ckrules.cli.ranked import RankingChoice, ranking_options
 from ckrules.cli.terminal import note
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ckrules.cli.options import option, quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import quiet_option
 from ckrules.cli.ranked import MeasuredTimes, measurement_options
 from ckrules.cli.terminal import note
 

@@ -17,7 +17,7 @@ from ckrules.cli.answers import (
     source_lines,
     timeout_option,
 )
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.cli.request import Request, space_options
 from ckrules.readers.space_file import is_space
 from ckrules.support.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
-from ckrules.cli.options import option
+from ckrules.cli.once import option
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 
