@@ -62,9 +62,9 @@ class VerdictStore(KeyedStore[CompilerVerdict]):
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as d, VerdictStore(Path(d) / "v.sqlite") as store:
-    ...     store.put("k", Verdict(True, None, 1.5))
+    ...     store.put("k", CompilerVerdict(True, None, 1.5))
     ...     store.get("k")
-    Verdict(ok=True, error=None, seconds=1.5)
+    CompilerVerdict(ok=True, error=None, seconds=1.5)
     """
 
     OF, NAME, FAILED = CompilerVerdict, "verdict", "NOT ok"

@@ -136,9 +136,9 @@ class CheckTally:
     def summary(self) -> str:
         """One line.
 
-        >>> Tally({"legal": 2, "illegal": 1, "in the baseline": 4}, violations=2).summary()
+        >>> CheckTally({"legal": 2, "illegal": 1, "in the baseline": 4}, violations=2).summary()
         '7 configurations: 2 legal, 1 illegal (2 violations), 4 in the baseline'
-        >>> Tally({"legal": 2, "illegal": 0}, violations=3, refusing=1).summary()
+        >>> CheckTally({"legal": 2, "illegal": 0}, violations=3, refusing=1).summary()
         '2 configurations: 2 legal; 1 does not take the problem (3 violations)'
         """
         parts = [f"{n:,} {what}" for what, n in self.standings.items() if n or what == "legal"]

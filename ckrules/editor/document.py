@@ -32,7 +32,7 @@ class OpenDocument:
         name: The path of its file, which need not exist or hold this text.
 
     >>> from ckrules.checking.settings import SettingsResolver
-    >>> document = Document("kernels.names")
+    >>> document = OpenDocument("kernels.names")
     >>> name = "grouped_conv_fwd_fp16_nhwgc_2d_compv4_cshuffle_intrawave_64x64x32_1x1x1_16x16x32"
     >>> document.check(name, Checker(SettingsResolver({"arch": "gfx942"}, isolated=True)))
     >>> [d.code for d in document.diagnostics], document.spot(1, 35).field

@@ -88,7 +88,7 @@ class Pairs:
     >>> pairs = Pairs(space, space.names)
     >>> points = list(pairs.cover(seed=1))
     >>> space.count(), len(points) <= 8, pairs.coverage(points)
-    (24, True, Coverage(feasible=39, uncovered=()))
+    (24, True, PairCoverage(feasible=39, uncovered=()))
     >>> pairs.coverage([{**points[0], "m": 32, "a": True}]).covered
     9
     """

@@ -45,7 +45,7 @@ def word(value: Value) -> str:
 class FieldChoice:
     """Values that fields are held to, and a condition.
 
-    >>> choice = Choice({"pipeline": ("mem",)}, "tile_m >= 64")
+    >>> choice = FieldChoice({"pipeline": ("mem",)}, "tile_m >= 64")
     >>> choice.toggled("pipeline", "compv3").query()
     'pipeline=mem&pipeline=compv3&where=tile_m+%3E%3D+64'
     >>> choice.toggled("pipeline", "mem").chosen

@@ -179,7 +179,7 @@ def command(subject: Subject, choice: FieldChoice) -> str:
     >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3}
     >>> options = {"--arch": ("gfx942",), "--set filter": ("3",)}
     >>> subject = Subject(select(Books(), given), Books(), "", options)
-    >>> command(subject, Choice({"filter": (3,), "stride_h": (1, 2)}, "tile_h < 8"))
+    >>> command(subject, FieldChoice({"filter": (3,), "stride_h": (1, 2)}, "tile_h < 8"))
     "ckrules enumerate --arch gfx942 --set filter=3 --set stride_h=1,2 --where 'tile_h < 8'"
     """
     if not subject.kernels:
@@ -218,7 +218,7 @@ def python(subject: Subject, choice: FieldChoice) -> str | None:
     >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16"}
     >>> options = {"--where": ("tile_h < 8",)}
     >>> subject = Subject(select(Books(), given, options["--where"]), Books(), "", options)
-    >>> print(python(subject, Choice({"stride_h": (1,)})))
+    >>> print(python(subject, FieldChoice({"stride_h": (1,)})))
     import ckrules
     <BLANKLINE>
     space = ckrules.kernel_space(

@@ -99,7 +99,7 @@ def _chip(name: str, value: Value, count: int, chosen: bool, choice: FieldChoice
 def at(path: str, choice: FieldChoice, **more: str) -> str:
     """The address of a page under a choice.
 
-    >>> at("/why", Choice({"pipeline": ("mem",)}), field="tile_m", value="64")
+    >>> at("/why", FieldChoice({"pipeline": ("mem",)}), field="tile_m", value="64")
     '/why?pipeline=mem&field=tile_m&value=64'
     """
     query = choice.query(**more)

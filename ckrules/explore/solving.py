@@ -91,7 +91,7 @@ class Solver:
     >>> words = Vocabulary([Int("m", [16, 32]), Int("w", [1, 2, 4])])
     >>> fits = Rule("TILE001", "not-covered", "compile", words.m % (words.w * 16) == 0)
     >>> solver = Solver(Region(RuleBook("toy", words, [fits], check=False)))
-    >>> solver.ask(Question({"w": (4,)}, "", True, None, ())).excluding.sentence
+    >>> solver.ask(SolverQuestion({"w": (4,)}, "", True, None, ())).excluding.sentence
     'w = 4 cannot hold under TILE001 (not-covered)'
     >>> solver.close()
     """

@@ -56,7 +56,7 @@ class Subject:
     >>> from ckrules.kernels.selection import select
     >>> given = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "filter": 3}
     >>> subject = Subject(select(Books(), given), Books(), "depthwise")
-    >>> counted = subject.counted(Choice({"stride_h": (1,)}))
+    >>> counted = subject.counted(FieldChoice({"stride_h": (1,)}))
     >>> counted.total == counted.by["stride_h"][1] == subject.space.bind(stride_h=1).count()
     True
     """

@@ -203,7 +203,7 @@ def text(runs: Sequence[CertifyRun]) -> str:
     """The content of a file.
 
     >>> run = CertifyRun("compiler", "gfx942", "2025.11", "clang 19", "n=1", 1, 0,
-    ...                  {"TILE001": (Tally(2, 1, 0), "0123abcd")})
+    ...                  {"TILE001": (RejectionTally(2, 1, 0), "0123abcd")})
     >>> print(text([run]).splitlines()[-1])
     TILE001 = [2, 1, 0, "0123abcd"]
     """

@@ -165,7 +165,7 @@ def _walk(text: LocatedText, start: int, found: Around) -> int:
 def value_end(text: LocatedText, start: int) -> int:
     """The offset behind the value that begins at an offset of JSON.
 
-    >>> value_end(Text('{"a": [1, 2]}'), 6)
+    >>> value_end(LocatedText('{"a": [1, 2]}'), 6)
     12
     """
     end = _passed(text.text, start)
@@ -225,7 +225,7 @@ def key_places(raw: str, start: int) -> Spots:
     One pass over the object; what is not JSON ends it.
 
     >>> key_places('{"a": {"b": 1}, "b": 2, "a": [2]}', 0)["a"][1]
-    Spot(key=24, value=29, key_end=27, end=32)
+    JsonSpot(key=24, value=29, key_end=27, end=32)
     >>> list(key_places('{"a": {"b": 1}, "b": 2, "a": [2]}', 0))
     ['a', 'b']
     """

@@ -130,7 +130,7 @@ class SourceFile:
 class LocatedText:
     """A text that knows the line and column of an offset.
 
-    >>> Text("ab\\ncd").place(4)
+    >>> LocatedText("ab\\ncd").place(4)
     (2, 2)
     """
 

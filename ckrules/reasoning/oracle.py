@@ -37,7 +37,7 @@ class SolverOracle:
 
     >>> from ckrules.engine.expr.variables import Int
     >>> m, w = Int("m", [16, 32]), Int("w", [1, 2, 4])
-    >>> oracle = Oracle({"m": m, "w": w})
+    >>> oracle = SolverOracle({"m": m, "w": w})
     >>> oracle.find([m % (w * 16) == 0, w > 1])
     {'m': 32, 'w': 2}
     >>> oracle.find([m % (w * 16) == 0, w > 2]) is None
@@ -202,7 +202,7 @@ def shrink(
 
     >>> from ckrules.engine.expr.variables import Int
     >>> x = Int("x", range(8))
-    >>> oracle = Oracle({"x": x})
+    >>> oracle = SolverOracle({"x": x})
     >>> shrink([x > 1, x < 6, x > 3, x < 2], lambda c: None if oracle.find(c) else oracle.core)
     [0, 3]
     """

@@ -25,11 +25,11 @@ _GROUPS = 4096
 class MatrixProduct:
     """C = A B: C has M rows and N columns, a sum has K products and is split into k_batch parts.
 
-    >>> str(Product(64, 128, 32)), str(Product(64, 128, 32, 2))
+    >>> str(MatrixProduct(64, 128, 32)), str(MatrixProduct(64, 128, 32, 2))
     ('M=64,N=128,K=32', 'M=64,N=128,K=32,k_batch=2')
-    >>> str(Product(64, 128, 32, others=((16, 128), (1, 128))))
+    >>> str(MatrixProduct(64, 128, 32, others=((16, 128), (1, 128))))
     'M=64+16+1,N=128,K=32'
-    >>> str(Product(64, 128, 32, strides=(40, 0, 0)))
+    >>> str(MatrixProduct(64, 128, 32, strides=(40, 0, 0)))
     'M=64,N=128,K=32,stride_a=40'
     """
 
@@ -143,7 +143,7 @@ def _side(name: str, value: Any) -> tuple[int, ...]:
 def pack(problem: MatrixProduct) -> bytes:
     """A problem as ``ckrules_gemm`` of ``runtime/ckrules_gemm.h`` lays it out.
 
-    >>> len(pack(Product(1, 2, 3)))
+    >>> len(pack(MatrixProduct(1, 2, 3)))
     72
     """
     p = problem

@@ -19,7 +19,7 @@ class GemmPadding:
         """Products with larger sizes, least work first.
 
         >>> tiles = {"tile_m": 64, "tile_n": 64, "tile_k": 32}
-        >>> found = list(GemmPadding().larger(Product(64, 64, 30), tiles))
+        >>> found = list(GemmPadding().larger(MatrixProduct(64, 64, 30), tiles))
         >>> str(found[0])
         'M=64,N=64,K=32'
         """

@@ -22,9 +22,9 @@ from ckrules.kernels.parts import Tensor
 class QuantTensors(GemmTensors):
     """A, B, their scales and C of a product for one kernel.
 
-    >>> from ckrules.constraints.gemm.problem import Product
+    >>> from ckrules.constraints.gemm.problem import MatrixProduct
     >>> from ckrules.constraints.quant.vocabulary import BASELINE
-    >>> [(t.name, t.shape) for t in QuantTensors(Product(64, 128, 512), BASELINE).all]
+    >>> [(t.name, t.shape) for t in QuantTensors(MatrixProduct(64, 128, 512), BASELINE).all]
     [('a', (64, 512)), ('b', (128, 512)), ('aq', (64, 4)), ('c', (64, 128))]
     """
 
