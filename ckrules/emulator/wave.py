@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from ckrules.emulator.errors import FaultKind
     from ckrules.emulator.memory import Memory
 
+MOST = 63
+"""No counter counts more: a wave stands still until another operation may be outstanding.
+
+Source: LLVM, AMDGPUBaseInfo.cpp, getVmcntBitMask (six bits; other counters have six or fewer).
+"""
+
 Words = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 Values = NDArray[Any]
@@ -195,7 +201,8 @@ class Cohort:
         self.s[register : register + packed.shape[1]] = packed.T
 
     def issue(self, counter: str, operation: Outstanding) -> None:
-        """Notes an operation that a wait has to follow."""
+        """Notes an operation that a wait has to follow; what a full counter holds up has ended."""
+        self.wait(counter, MOST - 1)
         self.queues.setdefault(counter, deque()).append(operation)
         self.pending |= operation.registers
 

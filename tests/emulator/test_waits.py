@@ -54,6 +54,9 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     (_TWO + "flat_load_dword v4, v[8:9]\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v1", "gfx942", False),
     (_TWO + "flat_load_dword v4, v[8:9]\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v2", "gfx942", True),
     (_TWO + "flat_load_dword v4, v[8:9]\ns_waitcnt vmcnt(2)\nv_mov_b32 v3, v1", "gfx942", True),
+    # clang writes no wait for what a full counter ends
+    (_TWO + 62 * "global_load_dword v5, v0, s[0:1]\n" + "v_mov_b32 v3, v1", "gfx942", False),
+    (_TWO + 62 * "global_load_dword v5, v0, s[0:1]\n" + "v_mov_b32 v3, v2", "gfx942", True),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a1", "gfx942", True),
     ("global_load_dword a1, v0, s[0:1]\nv_accvgpr_read_b32 v1, a2", "gfx942", False),
     ("global_load_dword v1, v0, s[0:1]\nglobal_load_dword v1, v0, s[0:1] offset:4", "gfx942", False),

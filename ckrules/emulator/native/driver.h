@@ -15,13 +15,16 @@ static void waited(ctx *c, i64 counter, i64 left) {
     for (i32 k = 0; k < e->slots; k++) c->used[(e->slot + k) % SLOTS] = 0;
   }
 }
+/* As wave.MOST. */
+enum { MOST = 63 };
 static int full_queue(ctx *c, const insn *i) {
   for (i64 k = 0; k < i->issues; k++)
-    if (c->tails[i->counter[k]] >= QUEUE) return 1;
+    if (c->tails[i->counter[k]] >= QUEUE || mixed(c, i->counter[k], MOST - 1)) return 1;
   return 0;
 }
 static int issued(ctx *c, const insn *i) {
   for (i64 k = 0; k < i->issues; k++) {
+    waited(c, i->counter[k], MOST - 1);
     entry *e = &c->queue[i->counter[k]][c->tails[i->counter[k]]++];
     *e = (entry){(i32)i->value[k], (i32)c->slot, i->stamped[k] ? (i32)c->fresh : 0};
     for (i32 j = 0; j < c->loaded_counts[e->id]; j++) c->pending[c->loaded[e->id][j]]++;
