@@ -245,7 +245,7 @@ class Lds:
 
     def _watched(self, c: Cohort, address: Numbers, size: int, *, writes: bool) -> None:
         if self.watch is not None:
-            places = np.broadcast_to(address, c.exec.shape)
+            places = np.broadcast_to(address, c.exec.shape).astype(np.int64)
             self.watch.note(places, c.exec, size, writes=writes)
 
     def _by_others(self, stamps: NDArray[np.int32], mine: int) -> Mask:

@@ -137,5 +137,5 @@ def test_quantised_gemms_take_the_same_way() -> None:
         assert isinstance(found, LdsMap)
         for operand in found.operands:
             _all_of(operand)
-    assert "4 bits" in str(said(dtype="i4_fp8"))
+    assert "int4" in str(said(dtype="i4_fp8"))
     assert "preshufflev2" in str(said(variant="bquant", pipeline="preshufflev2"))

@@ -111,8 +111,8 @@ def test_shared_sentences_read_no_field_of_one_family(ck: str) -> None:
          ("LDS: tile_m * tile_k * element_bytes + tile_n * tile_k * element_bytes"
          " = 256 * 128 * 2 + 256 * 128 * 2 = 131072 bytes, more than the 65536 of gfx942")),
         ("HW001", {"wave_m": 8, "wave_n": 4, "pipeline": "mem"},
-         ("a block of 2048 threads is more than the 1024 that gfx942 launches:"
-         " wave_m * wave_n * wave_k * wave_size = 8 * 4 * 1 * 64 = 2048 with pipeline mem")),
+         ("a block has wave_m * wave_n * wave_k * wave_size = 8 * 4 * 1 * 64 = 2048 threads"
+         " with pipeline mem, more than the 1024 that gfx942 launches")),
     ],
 )  # fmt: skip
 def test_what_an_engineer_reads(code: str, overrides: dict[str, object], said: str) -> None:
