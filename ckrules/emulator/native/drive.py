@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.lds import Touch
+from ckrules.emulator.native.cohort import traced
 from ckrules.emulator.native.library import compiler, library, source_of
-from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm, traced
+from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm
 from ckrules.emulator.ops.flow import Branch, Wait
 from ckrules.emulator.wave import Cohort, Outstanding
 

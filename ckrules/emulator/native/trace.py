@@ -7,14 +7,11 @@ instructions of a shape.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ckrules.emulator.instruction import Run
 from ckrules.emulator.native.values import (
-    CTYPES,
     Parts,
     Traced,
     UntraceableError,
@@ -26,7 +23,6 @@ from ckrules.emulator.native.values import (
 )
 from ckrules.emulator.operands import Special
 from ckrules.emulator.ops.float_formats import table
-from ckrules.emulator.wave import LaneAddresses
 
 _BINARY = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
@@ -70,6 +66,26 @@ class NativeForm:
     """Counters, the registers that are loaded, whether in order, bytes of an access to LDS."""
     writes: bool = False
     """Whether the access to LDS writes."""
+
+
+@dataclass(frozen=True)
+class TracedProduct:
+    """A matrix product, as its instruction describes it."""
+
+    shape: Any
+    operands: tuple[Any, Any]
+    target: Any
+    addend: Any
+    counts: tuple[int, int]
+    """Elements of A and of B that a lane holds."""
+    words: tuple[int, ...]
+    """Registers of A and of B."""
+    where: Any
+    """Which element of the result is where: (register, lane)."""
+    wide: str
+    """The type in which reals are summed."""
+    lanes: int
+    """Those that hold operands."""
 
 
 @dataclass
@@ -465,133 +481,3 @@ def _expression(ufunc: Any, args: list[str], kind: np.dtype[Any]) -> str:
     elif ufunc is np.absolute:
         return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"
     raise UntraceableError(ufunc.__name__)
-
-
-# A cohort made of such values
-
-
-class _Vectors:
-    def __init__(self, trace: Trace, file: str) -> None:
-        self.trace, self.file = trace, file
-
-    def __getitem__(self, key: int | slice) -> Any:
-        if isinstance(key, slice):
-            return Parts(
-                [self.trace.register(self.file, i) for i in range(int(key.start), int(key.stop))]
-            )
-        return self.trace.register(self.file, int(key))
-
-
-class _Scalars:
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    def __getitem__(self, index: int) -> Traced:
-        if not isinstance(index, int):
-            raise UntraceableError("several scalar registers")
-        return self.trace.register("s", int(index))
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        self.trace.scalar(int(index), value)
-
-
-class _Condition(Traced):
-    def __setitem__(self, key: object, value: Any) -> None:
-        self.trace.condition(value)
-
-
-class _Lds:
-    """The LDS, as instructions use it."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    def load(self, c: Any, address: Any, size: int) -> tuple[Any, list[Any]]:
-        self.trace.touched.append((size, False))
-        return self.trace.access("lds_load", address, size), [True]
-
-    def store(self, c: Any, address: Any, data: Any, size: int) -> list[Any]:
-        self.trace.touched.append((size, True))
-        self.trace.access("lds_store", address, size, data=data)
-        return [True]
-
-
-class TracedCohort:
-    """What an instruction sees in place of a cohort."""
-
-    signalled = False
-    __slots__ = ("a", "chunk", "exec", "full", "lanes", "native", "s", "slots", "trace", "v")
-
-    def __init__(self, lanes: int) -> None:
-        self.trace = trace = Trace(lanes)
-        self.lanes, self.full, self.native = lanes, False, self
-        self.v, self.a, self.s = _Vectors(trace, "v"), _Vectors(trace, "a"), _Scalars(trace)
-        self.exec: Any = trace.new(bool, "c->exec[x]", lane=True)
-        self.chunk = SimpleNamespace(lds=_Lds(trace))
-        self.slots = SimpleNamespace(shape=(1,))
-
-    @property
-    def scc(self) -> _Condition:
-        """The condition of each block."""
-        found = self.trace.new(bool, "c->scc[b]", lane=False)
-        return _Condition(self.trace, found.dtype, found.text, lane=False)
-
-    def mask(self, register: int) -> Traced:
-        """One bit a lane."""
-        return self.trace.mask(register)
-
-    def set_mask(self, register: int, bits: Any) -> None:
-        """Stores one bit a lane."""
-        self.trace.set_mask(register, bits)
-        if register == Special.EXEC:
-            self.trace.refreshes = True
-
-    def refresh(self) -> None:
-        """The mask of active lanes has changed."""
-        self.trace.refreshes = True
-
-    def issue(self, counter: str, operation: Any) -> None:
-        """Notes an operation that a wait has to follow."""
-        self.trace.issues.append((counter, operation.registers, operation.ordered, operation.stamp))
-
-    def read_parts(self, places: LaneAddresses, size: int) -> Parts:
-        """What is in memory."""
-        found: Parts = self.trace.access("memory_load", places.start, size, places.room)
-        return found
-
-    def write_parts(self, places: LaneAddresses, data: Any, size: int) -> None:
-        """Stores to memory."""
-        self.trace.access("memory_store", places.start, size, places.room, data)
-
-
-@dataclass(frozen=True)
-class TracedProduct:
-    """A matrix product, as its instruction describes it."""
-
-    shape: Any
-    operands: tuple[Any, Any]
-    target: Any
-    addend: Any
-    counts: tuple[int, int]
-    """Elements of A and of B that a lane holds."""
-    words: tuple[int, ...]
-    """Registers of A and of B."""
-    where: Any
-    """Which element of the result is where: (register, lane)."""
-    wide: str
-    """The type in which reals are summed."""
-    lanes: int
-    """Those that hold operands."""
-
-
-def traced(run: Run, lanes: int) -> NativeForm | None:
-    """The C form of an instruction's meaning, or None if only numpy can compute it."""
-    cohort: Any = TracedCohort(lanes)
-    try:
-        run(cohort)
-        return cohort.trace.finished()  # type: ignore[no-any-return]
-    except Exception:  # whatever else a meaning does with what is not an array
-        return None
-
-
-__all__ = ["CTYPES", "NativeForm", "traced"]

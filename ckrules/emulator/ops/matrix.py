@@ -117,7 +117,7 @@ def _group_lanes(each: Values, blgp: int) -> Values:
 
 
 def place(shape: Shape) -> tuple[Values, Values, Values]:
-    """TracedProduct, row and column of each element of the result: arrays over (lane, register)."""
+    """Product, row and column of each element of the result: arrays over (lane, register)."""
     lane = np.arange(64)[:, None]
     count = shape.m * shape.n * shape.blocks // 64
     register = np.arange(count)[None, :]
