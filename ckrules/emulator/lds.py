@@ -266,28 +266,29 @@ class Lds:
         address: Numbers,
         data: NDArray[np.uint32],
         compute: Callable[[NDArray[np.uint32], NDArray[np.uint32]], NDArray[np.uint32]],
-    ) -> NDArray[np.uint32]:
+    ) -> tuple[NDArray[np.uint32], list[Touch]]:
         """Read-modify-write of a dword by each active lane in turn; what was there before.
+
+        With it comes what the access leaves behind until its wait.
 
         Atomics of several waves may follow each other in any order; with other accesses of other
         waves, and no barrier between, they are a race.
         """
         self._part()
         rows, places, where = self._active(c, address, 4)
+        units = self._touched(places, 4)
         old = np.zeros(c.exec.shape, np.uint32)
         if len(rows):
-            self._note_atomic(c, rows, places, where)
-        words = self.bytes.view(np.uint32)
+            self._note_atomic(c, rows, places, where, units)
         for row, place, block, lane in zip(rows, places >> 2, *where, strict=True):
-            before = words[row, place : place + 1].copy()
+            before = self._words[row, place : place + 1].copy()
             old[block, lane] = before[0]
-            words[row, place] = compute(before, data[block, lane : lane + 1])[0]
-        return old
+            self._words[row, place] = compute(before, data[block, lane : lane + 1])[0]
+        return old, [Touch(rows, units, writes=True, atomic=True)]
 
     def _note_atomic(
-        self, c: Cohort, rows: Numbers, places: Numbers, where: tuple[Numbers, ...]
+        self, c: Cohort, rows: Numbers, places: Numbers, where: tuple[Numbers, ...], units: Numbers
     ) -> None:
-        units = self._touched(places, 4)
         at, mine = (rows[:, None], units), self.epoch * _WAVES + c.wave
         written, read, atomic = self.written[at], self.read[at], self._atomic[at] == self.epoch
         if (written == 0).any():
@@ -303,13 +304,6 @@ class Lds:
         several = atomic & self._by_others(written, mine)
         self.written[at] = np.where(several, self.epoch * _WAVES + _MANY, mine)
         self._atomic[at], self.atomics = self.epoch, True
-
-    def touch(
-        self, c: Cohort, address: Numbers, size: int, *, writes: bool, atomic: bool = False
-    ) -> list[Touch]:
-        """What an access leaves behind until its wait."""
-        rows, places, _ = self._active(c, address, size, quiet=True)
-        return [Touch(rows, self._touched(places, size), writes, atomic)]
 
     def carry(self, c: Cohort, touches: list[Touch]) -> None:
         """Marks accesses that were not waited for before a barrier as made after it."""
@@ -333,11 +327,11 @@ class Lds:
                 self._note_read(at, mine)
 
     def _active(
-        self, c: Cohort, address: Numbers, size: int, *, quiet: bool = False
+        self, c: Cohort, address: Numbers, size: int
     ) -> tuple[Numbers, Numbers, tuple[Numbers, ...]]:
         places = np.broadcast_to(address, c.exec.shape).astype(np.int64)
         inside = c.exec & (places >= 0) & (places + size <= self.size)
-        if not quiet and (inside != c.exec).any():
+        if (inside != c.exec).any():
             lost = (c.exec & ~inside).nonzero()
             self._tell(FaultKind.LDS_OUTSIDE, c, lost, places[lost], np.ones(len(lost[0]), bool))
         where = inside.nonzero()

@@ -86,13 +86,8 @@ class LocalMemory(Protocol):
 
     def combine(
         self, c: Cohort, address: Values, data: Words, compute: Callable[[Values, Values], Values]
-    ) -> Words:
-        """Read-modify-write by each active lane in turn."""
-
-    def touch(
-        self, c: Cohort, address: Values, size: int, *, writes: bool, atomic: bool = False
-    ) -> list[Any]:
-        """What an access leaves behind until its wait."""
+    ) -> tuple[Words, list[Any]]:
+        """Read-modify-write by each active lane in turn; what it leaves behind until its wait."""
 
 
 class Surroundings(Protocol):

@@ -93,12 +93,10 @@ def _in_order(d: Decoded, unit: str) -> bool:
 
 
 def read_parts(c: Cohort, places: LaneAddresses, size: int) -> Values:
-    """What is at places: (block, lane, dword), zero where nothing may be read."""
+    """What is at places outside of LDS: (block, lane, dword), zero where nothing may be read."""
     if c.native is not None:
         traced: Values = c.native.read_parts(places, size)
         return traced
-    if places.shared:
-        return c.chunk.lds.load(c, places.start, size)[0]
     unit = 4 if size >= 4 else size
     result = np.zeros(places.offsets.shape, np.uint32)
     if places.private:
@@ -143,12 +141,9 @@ def _reported(c: Cohort, places: LaneAddresses, unit: int) -> Mask:
 
 
 def write_parts(c: Cohort, places: LaneAddresses, data: Values, size: int) -> None:
-    """Stores dwords or smaller parts at places."""
+    """Stores dwords or smaller parts at places outside of LDS."""
     if c.native is not None:
         c.native.write_parts(places, data, size)
-        return
-    if places.shared:
-        c.chunk.lds.store(c, places.start, data, size)
         return
     unit = 4 if size >= 4 else size
     data = np.broadcast_to(data, places.offsets.shape)
@@ -178,8 +173,7 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
 
     def run(c: Cohort) -> None:
         places = where(c, size)
-        data = read_parts(c, places, size)
-        stamp = _stamp(c, places, size, writes=False)
+        data, stamp = _read(c, places, size)
         if size >= 4:
             put_dwords(c, target, data)
         else:
@@ -211,11 +205,19 @@ def _issue(
         c.issue(counter, Outstanding(awaited, ordered, stamp if at_lds else None))
 
 
-def _stamp(c: Cohort, places: LaneAddresses, size: int, *, writes: bool) -> Any:
-    """What to mark again if a barrier comes before the wait, where LDS was accessed."""
-    if not places.shared:
-        return None
-    return c.chunk.lds.touch(c, places.start, size, writes=writes)
+def _read(c: Cohort, places: LaneAddresses, size: int) -> tuple[Values, Any]:
+    """What is at places, and what to mark again if a barrier comes before the wait for LDS."""
+    if c.native is None and places.shared:
+        return c.chunk.lds.load(c, places.start, size)
+    return read_parts(c, places, size), None
+
+
+def _write(c: Cohort, places: LaneAddresses, data: Values, size: int) -> Any:
+    """Stores at places; what to mark again if a barrier comes before the wait for LDS."""
+    if c.native is None and places.shared:
+        return c.chunk.lds.store(c, places.start, data, size)
+    write_parts(c, places, data, size)
+    return None
 
 
 def _load_to_lds(d: Decoded, unit: str, width: Width, items: list[Operand]) -> Run:
@@ -245,8 +247,7 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
 
     def run(c: Cohort) -> None:
         values, places = data(c), where(c, size)
-        write_parts(c, places, values >> np.uint32(16) if width.high else values, size)
-        stamp = _stamp(c, places, size, writes=True)
+        stamp = _write(c, places, values >> np.uint32(16) if width.high else values, size)
         _issue(c, counters, frozenset(), ordered, stamp)
 
     return run

@@ -300,9 +300,8 @@ def _atomic(combine: Callable[[Values, Values], Values], returns: bool) -> Calla
 
         def run(c: Cohort) -> None:
             place, data = address(c), np.broadcast_to(get(c), c.exec.shape)
-            lds, place = c.chunk.lds, np.broadcast_to(place, c.exec.shape)
-            old = lds.combine(c, place, data, combine)
-            _issued(c, d, loaded, lds.touch(c, place, 4, writes=True, atomic=True))
+            old, touched = c.chunk.lds.combine(c, place, data, combine)
+            _issued(c, d, loaded, touched)
             if target is not None:
                 put_dwords(c, target, old[..., None])
 
