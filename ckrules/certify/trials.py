@@ -110,7 +110,7 @@ _ALONE = Lock()
 
 
 def executor_digest() -> str:
-    """A hash of the emulator's own code; comments and documentation do not count.
+    """A hash of the emulator's own code, its C too; Python's comments and docstrings do not count.
 
     What the references are is not in it: a problem's text stands for what it should give.
     """
@@ -122,6 +122,9 @@ def executor_digest() -> str:
 def _executor_digest() -> str:
     digest = hashlib.sha256()
     for path in _sources():
+        if path.suffix != ".py":
+            digest.update(path.read_bytes())
+            continue
         tree = ast.parse(path.read_bytes())
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
@@ -141,4 +144,7 @@ def _sources() -> Iterator[Path]:
         if spec is None or spec.origin is None:
             continue
         path = Path(spec.origin)
-        yield from sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+        if path.name == "__init__.py":
+            yield from sorted(p for p in path.parent.rglob("*") if p.suffix in (".py", ".h"))
+        else:
+            yield path

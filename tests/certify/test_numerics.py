@@ -437,6 +437,18 @@ def test_a_run_whose_time_was_over_leaves_kernels_open(rules: RuleBook) -> None:
     assert json.loads(json_text(numeric_json(found)))["left"] == 2
 
 
+def test_the_emulators_digest_covers_its_c(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert {"runtime.h", "driver.h"} <= {p.name for p in trials._sources()}
+    digests = set()
+    for text in ("int a;", "int b;"):
+        (tmp_path / "driver.h").write_text(text)
+        monkeypatch.setattr(trials, "_sources", lambda: iter([tmp_path / "driver.h"]))
+        trials._executor_digest.cache_clear()
+        digests.add(executor_digest())
+    trials._executor_digest.cache_clear()
+    assert len(digests) == 2
+
+
 def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """CPython 3.11 ends with a SystemError where two threads make them."""
     busy, most = 0, 0
