@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +16,13 @@ from ckrules.support import usage
 
 _TAIL = 1 << 20  # bytes of the compiler's output that are read
 _POLL = 0.02
+_GATE = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
+"""Becomes the command that follows when it reads a line, and nothing if there is none to come: so
+a compiler starts only when it is known to who would end it."""
 _running: set[subprocess.Popen[bytes]] = set()
 """The compilers that threads of this process wait for."""
+_starting = threading.Lock()
+"""Held from a process's start until it is one of `_running`."""
 _guardian = Guardian()
 
 
@@ -47,18 +53,20 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
     temporary.mkdir(exist_ok=True)
     env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        _running.add(process)
-        _guardian.begun(process.pid)
+        with _starting:
+            process = subprocess.Popen(
+                [*_GATE, *words],
+                cwd=folder,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            _running.add(process)
         try:
+            _guardian.begun(process.pid)
+            _let_go(process)
             ran = _wait(process, timeout, used)
         except BaseException:
             _kill(process)
@@ -70,6 +78,13 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
         return ran
     with log.open("rb") as stream:
         return ran._replace(output=stream.read(_TAIL).decode("utf-8", errors="replace"))
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Lets the command begin; one that was ended before stays so."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as gate:
+        gate.write(b"\n")
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float, used: float) -> Ran:
@@ -102,13 +117,17 @@ def _over(work: usage.GroupUsage, timeout: float, used: float) -> str:
 
 def stop() -> None:
     """Ends every compiler that runs in this process; the threads that wait for one go on."""
-    for process in list(_running):
+    with _starting:
+        running = list(_running)
+    for process in running:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Ends the compiler and what it started."""
+    if process.stdin is not None:
+        process.stdin.close()
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

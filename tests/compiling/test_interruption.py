@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.compiling import executors
+from ckrules.compiling import execution, executors
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE, ResultsError
 from ckrules.compiling.results import Result, Results
@@ -227,3 +228,78 @@ def test_a_lost_worker_costs_its_tasks_alone(many: Path, include: Path) -> None:
     (said,) = {r.diagnostic for r in before if r.status != "ok"}
     assert said == "RuntimeError: the worker died while running the task"
     nothing_is_lost(many, include, before)
+
+
+_HANGING = """#!/bin/sh
+case "$*" in
+    *--version*) echo fake compiler 1.0 ;;
+    *probe.cpp*) : > "$FAKE_PIDS/$$"; sleep 600 & : > "$FAKE_PIDS/$!"; wait ;;
+esac
+"""
+_KERNEL = "ck_tile/ops/grouped_convolution/kernel/grouped_convolution_backward_data_kernel.hpp"
+
+
+def certification(pids: Path, include: Path, store: Path) -> subprocess.Popen[str]:
+    """A certification whose compilers and what they start never end, in a process of its own."""
+    (include / _KERNEL).parent.mkdir(parents=True)
+    (include / _KERNEL).touch()
+    (include.parent / "bin" / "hipcc").write_text(_HANGING)
+    words = [sys.executable, "-m", "ckrules", "certify", "--arch", "gfx942", "--variant", "forward"]
+    words += ["-n", "6", "-j", "2", "--batch", "1", "--store", str(store)]
+    words += ["--compiler", "hipcc", "--ck-include", str(include)]
+    env = {**os.environ, "FAKE_PIDS": str(pids)}
+    return subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_certification_ends_its_compilers(
+    number: signal.Signals, include: Path, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    process = certification(pids, include, tmp_path / "verdicts.sqlite")
+    try:
+        until(lambda: len(list(pids.iterdir())) >= 4 or process.poll() is not None)
+        process.send_signal(number)
+        code = process.wait()
+    finally:
+        process.kill()
+        process.communicate()
+    assert code == -number if number == signal.SIGKILL else interrupted(code, number)
+    until(lambda: not any(alive(int(p.name)) for p in pids.iterdir()))
+
+
+def test_a_killed_build_ends_its_compilers(many: Path, include: Path, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    with started(many, include, FAKE_COMPILER="hang", FAKE_PIDS=str(pids)) as process:
+        until(lambda: len(list(pids.iterdir())) >= 2)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    until(lambda: not any(alive(int(p.name)) for p in pids.iterdir()))
+
+
+@pytest.mark.parametrize("how", ["raise", "die"])
+def test_no_compiler_starts_before_it_is_known_who_ends_it(how: str, tmp_path: Path) -> None:
+    """What came between a compiler's start and its being noted left it to run on."""
+    code = f"""
+import os, signal, sys
+from pathlib import Path
+from ckrules.compiling import execution
+class Lost:
+    def begun(self, session):
+        os.kill(os.getpid(), signal.SIGKILL) if {how == "die"} else sys.exit(3)
+    def ended(self, session): pass
+execution._guardian = Lost()
+execution.execute([sys.executable, "-c", "open('started', 'w')"], Path("."), 60)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == (-signal.SIGKILL if how == "die" else 3)
+    time.sleep(1)  # as long as a compiler takes to begin many times over
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_command_gets_its_words_and_an_empty_input(tmp_path: Path) -> None:
+    asked = [sys.executable, "-c", "import sys; print(sys.argv[1:], sys.stdin.read())", "a b", "$x"]
+    ran = execution.execute(asked, tmp_path, 60)
+    assert (ran.status, ran.output) == (0, "['a b', '$x'] \n")
