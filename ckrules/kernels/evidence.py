@@ -7,12 +7,11 @@ changed since is told by a fingerprint of its condition, and the run no longer c
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.rules import Rule
@@ -22,6 +21,8 @@ from ckrules.kernels.family import Family
 from ckrules.support import opening
 from ckrules.support.errors import UsageError
 from ckrules.support.toml_text import TomlTextError, parse
+
+T = TypeVar("T")
 
 FILE = "evidence.toml"
 """The file's name in a family's folder."""
@@ -141,7 +142,7 @@ def kernels_run(family: str) -> Mapping[tuple[str, str], tuple[int, int]]:
 
 def place(family: Family) -> Path:
     """Where a family's evidence is, if it has any."""
-    return Path(inspect.getfile(type(family))).parent / FILE
+    return family.folder() / FILE
 
 
 @lru_cache(maxsize=16)
@@ -169,6 +170,24 @@ def read(path: Path) -> list[CertifyRun]:
     Raises:
         UsageError: If it is not such a file.
     """
+    return entries(path, "run", _run, "a file that ckrules certify --record wrote")
+
+
+def entries(path: Path, name: str, made: Callable[[Mapping[str, Any]], T], what: str) -> list[T]:
+    """What is made of each table of an array in a family's file; none if there is no file.
+
+    Args:
+        path: The file, in TOML.
+        name: The array's.
+        made: Raises KeyError, TypeError, ValueError or AttributeError for a table of another form.
+        what: What the file should be, for the message.
+
+    Raises:
+        UsageError: If it cannot be read or is not such a file.
+
+    >>> entries(Path("nowhere.toml"), "run", dict, "a file of runs")
+    []
+    """
     try:
         text = opening.read(path).decode()
     except FileNotFoundError:
@@ -176,11 +195,11 @@ def read(path: Path) -> list[CertifyRun]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     try:
-        return [_run(table) for table in parse(text).get("run", [])]
+        return [made(table) for table in parse(text).get(name, [])]
     except TomlTextError as error:
         raise UsageError(f"{path}:{error.line}:{error.column}: {error.what}") from None
-    except (KeyError, ValueError, TypeError, AttributeError):
-        raise UsageError(f"{path}: not a file that ckrules certify --record wrote") from None
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path}: not {what}: {error}") from None
 
 
 def _run(table: Mapping[str, Any]) -> CertifyRun:

@@ -11,9 +11,11 @@ object, or an entry point of the group ``ckrules.families`` (see `ckrules.kernel
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
@@ -106,6 +108,10 @@ class Family:
         for name in cls.parts:
             if not isinstance(vars(Family).get(name), property):
                 raise TypeError(f"{cls.__name__}: a family has no part {name!r}")
+
+    def folder(self) -> Path:
+        """Where its module is, and what is kept beside it."""
+        return Path(inspect.getfile(type(self))).parent
 
     def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)

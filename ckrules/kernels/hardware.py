@@ -9,7 +9,6 @@ confirms the rule, a rejected one that was right refutes it.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,8 @@ from ckrules.kernels import evidence
 from ckrules.kernels.evidence import CertifyRun, RejectionTally
 from ckrules.kernels.families import families, problems_of
 from ckrules.kernels.family import Family
-from ckrules.support import opening
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
-from ckrules.support.toml_text import TomlTextError, parse
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook
@@ -77,7 +74,7 @@ class HardwareReport:
 
 def place(family: Family) -> Path:
     """Where the reports on a family are, if there are any."""
-    return Path(inspect.getfile(type(family))).parent / FILE
+    return family.folder() / FILE
 
 
 @cache
@@ -90,17 +87,11 @@ def reports(family: str) -> tuple[HardwareReport, ...]:
     >>> reports("gemm")[0].thread
     'ROCm/rocm-libraries#9684'
     """
-    path = place(families()[family])
-    try:
-        text = opening.read(path).decode()
-    except FileNotFoundError:
-        return ()
-    try:
-        return tuple(_report(table) for table in parse(text)["report"])
-    except TomlTextError as error:
-        raise UsageError(f"{path}:{error.line}:{error.column}: {error.what}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path}: not a file of reports from hardware: {error}") from None
+    path, what = place(families()[family]), "a file of reports from hardware"
+    found = tuple(evidence.entries(path, "report", _report, what))
+    if not found and path.exists():
+        raise UsageError(f"{path}: not {what}: it has none")
+    return found
 
 
 def _report(table: Mapping[str, Any]) -> HardwareReport:
@@ -138,11 +129,21 @@ class ForetoldKernel:
     """The rules of severity error that it breaks, those on the problem among them."""
 
     @property
+    def judged(self) -> tuple[Rule, ...]:
+        """Those that the outcome says something of: what was built may still compute wrong."""
+        if self.kernels.outcome == BUILT:
+            return tuple(r for r in self.broken if r.kind is Kind.COMPILE)
+        return self.broken
+
+    @property
+    def failed(self) -> bool:
+        """Whether the kernel went wrong or was not built, so that rules should reject it."""
+        return self.kernels.outcome in (WRONG, UNBUILT)
+
+    @property
     def agrees(self) -> bool:
         """Whether rules reject what went wrong and nothing that was right, or was built."""
-        if self.kernels.outcome == BUILT:
-            return not any(r.kind is Kind.COMPILE for r in self.broken)
-        return bool(self.broken) is (self.kernels.outcome in (WRONG, UNBUILT))
+        return bool(self.judged) is self.failed
 
 
 def foretold(family: str) -> Iterator[ForetoldKernel]:
@@ -189,9 +190,10 @@ def evidence_of(family: str) -> list[CertifyRun]:
         judged = list(group)
         tallies: dict[str, tuple[RejectionTally, str]] = {}
         for each in judged:
-            for rule in _told(each):
+            alone = len(each.broken) == 1
+            own = RejectionTally(each.failed, each.failed and alone, not each.failed)
+            for rule in each.judged:
                 before = tallies.get(rule.code, (RejectionTally(), ""))[0]
-                own = _tally(each)
                 tallies[rule.code] = (before + own, evidence.fingerprint(rule))
         passed = [f for f in judged if not f.broken]
         names = len({f.name for f in judged})
@@ -201,16 +203,3 @@ def evidence_of(family: str) -> list[CertifyRun]:
             sum(f.agrees for f in passed), sum(not f.agrees for f in passed), tallies,
         ))  # fmt: skip
     return runs
-
-
-def _told(each: ForetoldKernel) -> tuple[Rule, ...]:
-    """The rules that an outcome says something of."""
-    if each.kernels.outcome == BUILT:
-        return tuple(r for r in each.broken if r.kind is Kind.COMPILE)
-    return each.broken
-
-
-def _tally(each: ForetoldKernel) -> RejectionTally:
-    if each.kernels.outcome in (RIGHT, BUILT):
-        return RejectionTally(refuted=1)
-    return RejectionTally(confirmed=1, alone=int(len(each.broken) == 1))
