@@ -80,16 +80,17 @@ class GemmProblem(GemmQuantities):
     @quantity
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide its contiguous dimension."""
-        return self._checked(self.vector_a)
+        return self._checked(self.vector_a, 1)
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide its contiguous dimension."""
-        return self._checked(self.vector_b)
+        return self._checked(self.vector_b, 1)
 
-    def _checked(self, width: IntExpr) -> IntExpr:
-        # basic_v1 of 2025.11 tells a width of 1
-        return width if self.since("2026.06") else ite(self.pipeline == "basic_v1", 1, width)
+    def _checked(self, width: IntExpr, of_problem: IntExpr | int) -> IntExpr:
+        # basic_v1 of 2025.11 tells what its problem says: VectorSizeA and VectorSizeB
+        own: IntExpr = ite(self.pipeline == "basic_v1", of_problem, width)
+        return width if self.since("2026.06") else own
 
     @quantity
     def checked_vector_d(self) -> IntExpr:

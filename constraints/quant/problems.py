@@ -31,24 +31,22 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     @quantity
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide its contiguous dimension."""
-        width = ite(self.a_transposed & self.narrow_a, 32, 16)
-        held = ite(self.a_transposed, self.tile_m * self.tile_k // self.threads, width)
         padded = ite(self.a_transposed, self.pad_m, self.pad_k)
-        return self._of_problem(self.vector_a, ite(padded, 1, minimum(held, width)))
+        narrow = self.a_transposed & self.narrow_a
+        widest = self._widest(self.a_transposed, self.tile_m, narrow)
+        return self._checked(self.vector_a, ite(padded, 1, widest))
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide its contiguous dimension; columns ask how N is padded."""
-        width: IntExpr = ite(self.narrow_b, 32, 16)
-        held = ite(self.b_transposed, self.tile_n * self.tile_k // self.threads, width)
         padded = ite(self.b_transposed, self.pad_k, self.pad_n)
-        return self._of_problem(self.vector_b, ite(padded, 1, minimum(held, width)))
+        widest = self._widest(self.b_transposed, self.tile_n, self.narrow_b)
+        return self._checked(self.vector_b, ite(padded, 1, widest))
 
-    def _of_problem(self, computed: IntExpr, own: IntExpr) -> IntExpr:
-        # basic_v1 of 2025.11 tells GemmPipelineProblemBase::VectorSizeA and VectorSizeB
-        return (
-            computed if self.since("2026.06") else ite(self.pipeline == "basic_v1", own, computed)
-        )
+    def _widest(self, transposed: BoolExpr, extent: IntExpr, narrow: BoolExpr) -> IntExpr:
+        # GemmPipelineProblemBase::GetAlignmentA and GetAlignmentB: 16 bytes, or a lane's share
+        width: IntExpr = ite(narrow, 32, 16)
+        return minimum(ite(transposed, extent * self.tile_k // self.threads, width), width)
 
     @quantity_in("scales")
     def sum_scales(self) -> IntExpr:
