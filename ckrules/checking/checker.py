@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ckrules.checking.diagnostics import of_finding
 from ckrules.checking.file_check import CheckContext, FileCheck
 from ckrules.checking.patterns import below, matches
 from ckrules.checking.settings import SettingsResolver
 from ckrules.checking.verdict import ItemVerdict
-from ckrules.readers import Edit, Input, InputReading, Place, Remark, formats
+from ckrules.readers import Census, Edit, Input, InputReading, Place, Remark, formats
 from ckrules.readers.source import SourceError, SourceFile
 from ckrules.support import opening
 
@@ -44,6 +44,8 @@ class Checker:
     force_exclude: bool = False
     problem: str | None = None
     only: Mapping[str, str] = field(default_factory=dict)
+    #: What was read beside configurations; grows while verdicts come.
+    census: Census = field(default_factory=Census, init=False, repr=False)
     _contexts: dict[int, CheckContext] = field(default_factory=dict, init=False, repr=False)
 
     def of_text(self, name: str, text: bytes) -> FileCheck:
@@ -64,7 +66,9 @@ class Checker:
         """What files in a folder are checked with: see `Input.folder`."""
         settings = self.resolver.of(folder)
         if id(settings) not in self._contexts:
-            self._contexts[id(settings)] = CheckContext(settings, self.problem, self.only)
+            self._contexts[id(settings)] = CheckContext(
+                settings, self.problem, self.only, self.census
+            )
         return self._contexts[id(settings)]
 
     def inputs(self, arguments: Iterable[str]) -> Iterator[Input]:
@@ -107,9 +111,17 @@ class Checker:
         """The verdict on each item of all arguments, in order."""
         for found in self.inputs(arguments):
             yield from self._check(found).verdicts()
+        for place, name in self.census.unlisted():
+            yield from self._unlisted(cast(Place, place), name)
         for context in self.contexts:
             if context.baseline is not None and context.codes.selected("BASE001"):
                 yield from _stale(context, context.baseline)
+
+    def _unlisted(self, place: Place, name: str) -> Iterator[ItemVerdict]:
+        """The verdict on a kernel of a table that no list has."""
+        text = f"no list that was read has the kernel {name} for its GPU"
+        found = Input(place.source, place.source, place.source, folder=Path(place.source).parent)
+        yield from self._check(found).remarked(Remark(place, "ROW007", text))
 
     def edits(
         self, arguments: Iterable[str], *, unsafe: bool = False

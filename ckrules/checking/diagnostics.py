@@ -13,7 +13,7 @@ from ckrules.checking.findings import FINDINGS
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import KINDS, Violation
 from ckrules.engine.rules.derivation import shown
-from ckrules.engine.rules.repairs import FieldRepair, Repairs, advice
+from ckrules.engine.rules.repairs import Repairs, advice
 from ckrules.kernels.standing import Scope, Standing, of_rule
 from ckrules.readers.entries import Edit, Entry, Place
 
@@ -41,11 +41,11 @@ def linked(base: str, url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What would repair a finding: in words, as an edit, and as the change of a field."""
+    """What would repair a finding: in words, as an edit, and whether that is safe to make."""
 
     text: str = ""
     edit: Edit | None = None
-    change: FieldRepair | None = None
+    applicability: str = ""
 
 
 class Diagnostic:
@@ -112,8 +112,7 @@ class Diagnostic:
     @property
     def applicability(self) -> str:
         """``safe`` for what ``--fix`` makes, ``unsafe`` for other repairs; empty without one."""
-        change = self._sought().change
-        return "" if change is None else change.applicability
+        return self._sought().applicability
 
     def _sought(self) -> Help:
         if self._help is None:
@@ -227,15 +226,24 @@ class _Broken(Diagnostic):
             return Help(advice(rule))
         change = self._repairs.nearest(entry.config.point, rule, self._together)
         if change is not None:
-            return Help(str(change), entry.rewrite(change.field, change.value), change)
+            edit = entry.rewrite(change.field, change.value)
+            return Help(str(change), edit, change.applicability)
         prose = advice(rule)
         return Help(f"no single field repairs this{': ' + prose if prose else ''}")
 
 
-def of_finding(code: str, message: str, place: Place, entry: Entry | None = None) -> Diagnostic:
-    """The diagnostic of a finding beside the rules, about an entry if there is one."""
+def of_finding(
+    code: str, message: str, place: Place, entry: Entry | None = None, edit: Edit | None = None
+) -> Diagnostic:
+    """The diagnostic of a finding beside the rules, about an entry if there is one.
+
+    ``edit`` is what makes it true, where that is mechanical.
+    """
     finding = FINDINGS[code]
-    return Diagnostic(code, finding.name, FILE, finding.severity, message, place, entry)
+    made = Diagnostic(code, finding.name, FILE, finding.severity, message, place, entry)
+    if edit is not None:
+        made._help = Help(f"write {edit.text}", edit, "safe")
+    return made
 
 
 def of_violation(

@@ -20,7 +20,16 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
 from ckrules.kernels.library import profiles
-from ckrules.readers import Context, Edit, Entry, InputReading, Place, Remark, UnreadableText
+from ckrules.readers import (
+    Census,
+    Context,
+    Edit,
+    Entry,
+    InputReading,
+    Place,
+    Remark,
+    UnreadableText,
+)
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
@@ -31,8 +40,9 @@ class CheckContext:
     """What files with the same settings share: rule books, compiled rules, codes, baseline."""
 
     def __init__(
-        self, settings: Settings, problem: str | None = None, only: Mapping[str, str] | None = None
-    ) -> None:
+        self, settings: Settings, problem: str | None = None, only: Mapping[str, str] | None = None,
+        census: Census | None = None,
+    ) -> None:  # fmt: skip
         self.settings = settings
         files = [Path(p) for p in settings["arch-paths"]]
         for key in ("ck", "profile"):
@@ -49,7 +59,7 @@ class CheckContext:
             )
         with settings.blamed("arch"):
             plain = self.books.plain_arch(arch) if arch is not None else None
-        self.reading = Context(self.books, plain, reading, only or {})
+        self.reading = Context(self.books, plain, reading, only or {}, census or Census())
         self.applicability: Applicability | None = None
         if problem is not None:
             from ckrules.kernels.applicability import Applicability
@@ -138,7 +148,7 @@ class FileCheck:
     def verdicts(self) -> Iterator[ItemVerdict]:
         """The verdict on each item, then on the comments; the baseline learns of the file."""
         context, name = self._context, self.reading.name
-        codes, baseline = context.codes, context.baseline
+        baseline = context.baseline
         if baseline is not None and not self.reading.pointer:
             baseline.seen(name, lambda code: context.looks_at(code, name), context.run)
         for item in self.reading:
@@ -147,16 +157,23 @@ class FileCheck:
                     baseline.unseen(name)
                 yield ItemVerdict(item)
             elif isinstance(item, Remark):
-                if codes.selected(item.code, FINDINGS[item.code].default):
-                    made = self._filtered(of_finding(item.code, item.message, item.place))
-                    yield ItemVerdict(item, diagnostics=made)
+                yield from self.remarked(item)
             else:
                 yield self._judged(item)
         yield from self._comments()
 
+    def remarked(self, item: Remark) -> Iterator[ItemVerdict]:
+        """The verdict on something beside the configurations, unless its code is not asked for."""
+        if self._context.codes.selected(item.code, FINDINGS[item.code].default):
+            found = of_finding(item.code, item.message, item.place, edit=item.edit)
+            yield ItemVerdict(item, diagnostics=self._filtered(found))
+
     def edits(self, *, unsafe: bool = False) -> Iterator[Edit]:
         """The safe repairs of each configuration, or ``unsafe`` ones as well."""
         for item in self.reading:
+            if isinstance(item, Remark):
+                shown = (v.shown for v in self.remarked(item))
+                yield from (d.edit for found in shown for d in found if d.edit is not None)
             if not isinstance(item, Entry):
                 continue
             config, point = item.config, item.config.point
@@ -223,7 +240,7 @@ class FileCheck:
         line, identity = entry.place.line, hash(tuple(entry.config.point.values()))
         here = line << 32 | entry.place.column
         first = self._seen.first(identity, here)
-        if first != here:
+        if first != here and not entry.problem:  # else it is another problem's
             where = f"line {first >> 32}"
             if first >> 32 == line:
                 where = f"column {first & 0xFFFFFFFF}"

@@ -5,31 +5,12 @@ Each has a code, a severity and a sentence, as rules have; settings select and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ckrules.checking.finding_kind import FindingKind
+from ckrules.checking.row_findings import ROWS
 from ckrules.engine.rules import Severity
 
 #: Those of rules, and one for what is only worth knowing.
 SEVERITIES = (*(s.value for s in Severity), "note")
-
-
-@dataclass(frozen=True, slots=True)
-class FindingKind:
-    """One kind of finding: its name and severity, the fact, and whether it is on by default."""
-
-    code: str
-    name: str
-    severity: str
-    summary: str
-    detail: str
-    """What else there is to know, or to do about it."""
-    default: bool = True
-
-    def page(self) -> str:
-        """What `ckrules explain` prints."""
-        off = "" if self.default else ", off unless it is selected"
-        head = f"# {self.code}: {self.name}\n\n{self.summary}\n{self.detail}"
-        return f"{head}\n\n- severity: {self.severity}{off}\n- found by: ckrules check\n"
 
 
 FINDINGS = {
@@ -155,5 +136,6 @@ FINDINGS = {
             "Every entry of the baseline still matches a finding.",
             "`--prune-baseline` removes the entry.",
         ),
+        *ROWS,
     )
 }

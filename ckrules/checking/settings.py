@@ -22,7 +22,7 @@ OWN_FILE, SHARED_FILE = "ckrules.toml", "pyproject.toml"
 ENVIRONMENT = "CKRULES_"
 INCLUDE = (
     "*.ck.json", "*.ck.jsonl", "*.ck.toml", "*.ck.csv", "*.conf",
-    "**/configs/**/*.json", "*.cpp", "*.hpp",
+    "**/configs/**/*.json", "*.cpp", "*.hpp", "*tuned*.csv", "*_common.py", "*_instance*.py",
 )  # fmt: skip
 EXCLUDE = (".*", "__pycache__", "build", "node_modules")
 

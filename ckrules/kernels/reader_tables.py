@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -200,6 +200,24 @@ class RecordTable:
     """The value of a field for what the code writes."""
     finish: Callable[[Fields], None] = lambda fields: None
     """Makes good what the code says otherwise, in place."""
+    gpus: tuple[str, ...] = ()
+    """The GPUs that a list is for whose name says none."""
+
+
+@dataclass(frozen=True)
+class OtherLibrary:
+    """A library whose kernels stand in the same files, and that no rules are known of."""
+
+    title: str
+    """What messages call it."""
+    reason: str
+    """Why its kernels are counted and not judged."""
+    words: tuple[str, ...] = ()
+    """What the column of libraries says."""
+    names: str = ""
+    """A regular expression that its names match from their beginning."""
+    records: tuple[tuple[str, ...], ...] = ()
+    """Fields by which the dataclasses of its lists in Python are recognised."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +230,51 @@ class TunedTable:
     """The column of the GPU."""
     mark: str
     """What the names of the family's library have in them; other names are skipped."""
+    library: str = ""
+    """The column of libraries, of tables that have one."""
+    others: tuple[OtherLibrary, ...] = ()
+    """Other libraries, in the order in which they are tried; the last takes what is left."""
+    units: str = ""
+    """The column of the number of compute units."""
+    sizes: tuple[str, ...] = ()
+    """The columns of the sizes of a problem, which are whole numbers."""
+    product: tuple[str, str, str] = ("", "", "")
+    """Those of M, N and K."""
+    shape: tuple[str, ...] = ()
+    """The columns that together say which problem, and of what types, a row is about."""
+    split: str = ""
+    """The column of the exponent of split-K: K is split into 2 to that power parts."""
+    time: str = ""
+    """The column of the time in microseconds."""
+    tflops: str = ""
+    """The column of 10**12 operations in a second."""
+    bandwidth: str = ""
+    """The column of 10**9 bytes in a second."""
+    errors: tuple[str, ...] = ()
+    """The columns of the share of wrong elements, as a number or in percent."""
+    most_wrong: float = 1.0
+    """The share of wrong elements up to which the tuner takes a kernel."""
+    operations: Callable[[Mapping[str, int]], int] = lambda _: 0
+    """The operations of a problem by its sizes, 0 where they do not say it."""
+    traffic: Callable[[Mapping[str, int], int], int] = lambda _, __: 0
+    """The bytes of a problem by its sizes and the bits of an element, 0 where they do not say."""
+    operands: tuple[str, ...] = ()
+    """The columns of the types of A, of B, and of both where the first two are absent."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types by the words of these columns."""
+    type_marks: Mapping[str, str] = field(default_factory=dict)
+    """The type of A and B by what names of kernels or files have in them, where no column does."""
+    mixed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The word of the field ``dtype`` for types of A and B that differ."""
+    formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By word of a type column the GPUs that compute in that format."""
+    merged: str = ""
+    """A regular expression for names of files; those with the same first group are one table."""
+
+    def has(self, header: Collection[str]) -> bool:
+        """Whether a header is such a table's: a column of names, and the GPU or its units."""
+        about = self.gpu in header or (bool(self.units) and self.units in header)
+        return about and any(c in header for c in self.columns)
 
 
 class SaidError(Exception):

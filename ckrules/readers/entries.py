@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckrules.engine.expr import Value
@@ -16,8 +17,9 @@ from ckrules.kernels.config import (
     read_name,
 )
 from ckrules.kernels.name_grammar import KernelNameError
-from ckrules.kernels.names import ParsedName, naming_of
+from ckrules.kernels.names import naming_of
 from ckrules.kernels.schema import FieldError
+from ckrules.readers.census import Census
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -54,11 +56,15 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a source beside its configurations; codes: `ckrules.checking.findings`."""
+    """Something about a source beside its configurations; codes: `ckrules.checking.findings`.
+
+    ``edit`` makes what the message says true, where that is mechanical.
+    """
 
     place: Place
     code: str
     message: str
+    edit: Edit | None = None
 
 
 Locate = Callable[[str], Place | None]
@@ -76,9 +82,12 @@ class Entry:
         label: What the source itself calls the configuration: a name or number.
         remarks: What the reader found beside the rules.
         pointer: The JSON pointer of the configuration in its document.
+        problem: The sizes of the problem that the source takes the kernel for; empty: of none.
     """
 
-    __slots__ = ("_locate", "_rewrite", "config", "label", "place", "pointer", "remarks")
+    __slots__ = (
+        "_locate", "_rewrite", "config", "label", "place", "pointer", "problem", "remarks",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -90,9 +99,11 @@ class Entry:
         label: str = "",
         remarks: tuple[Remark, ...] = (),
         pointer: str = "",
+        problem: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.config, self.place, self._locate = config, place, locate
         self._rewrite, self.label, self.remarks, self.pointer = rewrite, label, remarks, pointer
+        self.problem = problem
 
     def locate(self, *fields: str) -> Place:
         """The place of the first of the fields that the source writes, else the entry's own."""
@@ -145,6 +156,8 @@ class Context:
     tile_reading: str = "gmn"
     #: Of files of ranges, which variants, types and layouts are asked for, by field; the rest: all.
     only: Mapping[str, str] = field(default_factory=dict)
+    #: What is counted and compared over all sources of a run.
+    census: Census = field(default_factory=Census)
 
 
 def entry_from_name(
@@ -172,26 +185,28 @@ def entry_from_name(
             place,
             lambda: [(_in_name(text, f.key, place, spread), f.message) for f in refused.faults],
         )
-    return _Named(text, config, place, spread, _less(parsed, place))
+    return NamedEntry(text, config, place, spread, taken_remarks(parsed.taken, place))
 
 
-def _less(parsed: ParsedName, place: Place) -> tuple[Remark, ...]:
-    """The remark that a name says less than a configuration."""
-    if not parsed.taken:
+def taken_remarks(found: Mapping[str, Any], place: Place) -> tuple[Remark, ...]:
+    """The remark that a name says less than a configuration, with the values taken for the rest."""
+    if not found:
         return ()
-    taken = ", ".join(f"{k} = {str(v).lower()}" for k, v in parsed.taken.items())
+    taken = ", ".join(f"{k} = {str(v).lower()}" for k, v in found.items())
     return (Remark(place, "CFG010", f"the name does not say everything; taken: {taken}"),)
 
 
-class _Named(Entry):
+class NamedEntry(Entry):
     """The configuration of a name; of its kind files have millions."""
 
     __slots__ = ("_naming", "_place", "_spread")
 
     def __init__(
-        self, text: str, config: Config, place: Place, spread: bool, remarks: tuple[Remark, ...]
-    ) -> None:
+        self, text: str, config: Config, place: Place, spread: bool, remarks: tuple[Remark, ...],
+        problem: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self.config, self.label, self.remarks, self.pointer = config, text, remarks, ""
+        self.problem = problem
         self._naming, self._place, self._spread = naming_of(text), place, spread
         self.place = _part(place, 0, len(text), spread) if place.line else place
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.kernels.reader_tables import RecordTable, TunedTable
+from ckrules.constraints.scaled.tuned import TUNED
+from ckrules.kernels.reader_tables import RecordTable
 
 #: The GPU that a list's name ends in.
 _GPUS = {
@@ -21,6 +22,8 @@ _GPUS = {
     "_gfx950": "gfx950",
     "_gfx942": "gfx942",
 }
+#: Those that aiter has kernels of CK Tile for.
+_BOTH = ("gfx942", "gfx950")
 #: Types of A and B by the beginning of a list's name.
 _TYPES = {"a8w8": "fp8", "a16w4": "bf16_fp4", "a8w4": "fp8_fp4", "a16w16": "bf16"}
 
@@ -66,6 +69,7 @@ BPRESHUFFLE = RecordTable(
     fixed={"variant": "flatmm", "dtype": "fp8", "dtype_c": "bf16", "scales": "row_column"},
     of_list=_gpu,
     word=_word,
+    gpus=_BOTH,
 )  # fmt: skip
 
 BLOCKSCALE = RecordTable(
@@ -83,6 +87,7 @@ BLOCKSCALE = RecordTable(
     },
     of_list=_gpu,
     word=_word,
+    gpus=_BOTH,
 )  # fmt: skip
 
 MOE = RecordTable(
@@ -101,10 +106,7 @@ MOE = RecordTable(
     finish=lambda fields: fields.update(
         {"activation": "no"} if fields.get("stage") == 2 else {}
     ),
-)  # fmt: skip
-
-TUNED = TunedTable(
-    columns=("kernelName", "kernelName1", "kernelName2"), gpu="gfx", mark="cktile",
+    gpus=_BOTH,
 )  # fmt: skip
 
 TABLES: Mapping[str, Any] = {"python": (BPRESHUFFLE, BLOCKSCALE, MOE), "tuned": TUNED}

@@ -47,7 +47,7 @@ def test_reports_are_the_same(form: str, tmp_path: Path, monkeypatch: pytest.Mon
     words = ("check", "--isolated", "--arch", "gfx942", "--format", form, str(tmp_path / "a.names"))
     plain = run(*words)
     assert plain.exit_code == 2  # some cannot be read
-    assert len(plain.stdout) > 10_000
+    assert len(plain.stdout) > (1_000 if form == "summary" else 10_000)
     monkeypatch.setattr(batch, "_MANY", 1)
     monkeypatch.setattr(batch, "_FEW", 0)
     assert run(*words).stdout == plain.stdout

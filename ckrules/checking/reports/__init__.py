@@ -49,7 +49,7 @@ def available() -> list[str]:
     """The formats that exist.
 
     >>> available()
-    ['concise', 'full', 'github', 'gitlab', 'json', 'jsonl', 'junit', 'sarif']
+    ['concise', 'full', 'github', 'gitlab', 'json', 'jsonl', 'junit', 'sarif', 'summary']
     """
     return submodules(__path__)
 

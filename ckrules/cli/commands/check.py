@@ -29,7 +29,7 @@ from ckrules.cli.options import (
 )
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
-from ckrules.readers import Entry, Input, Remark, UnreadableText
+from ckrules.readers import Census, Entry, Input, Remark, UnreadableText
 from ckrules.readers.source import MAX_TEXT
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
@@ -314,7 +314,7 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
         report.render(seen(), stream.write, options)
         stream.flush()
     complaints.finish()
-    return _finish(tallies, offers, asked)
+    return _finish(tallies, offers, asked, checker.census)
 
 
 def _texts(inputs: Sequence[Input]) -> dict[str, str]:
@@ -351,19 +351,24 @@ def _verdicts(
                 yield arch, verdict
 
 
-def _finish(tallies: Mapping[str, CheckTally], offers: Offers, asked: CheckArguments) -> int:
+def _finish(
+    tallies: Mapping[str, CheckTally], offers: Offers, asked: CheckArguments, census: Census
+) -> int:
     """The summary, a line a GPU, what could be repaired, and the exit code."""
     seen = [t for t in tallies.values() if t.configurations or t.remarks or t.unreadable]
     for arch, tally in tallies.items():
         if tally in seen and not asked.quiet:
             note(f"{arch}: {tally.summary()}" if arch else tally.summary())
+    for sentence in census.sentences() if not asked.quiet else ():
+        note(sentence)
     if offered := offers.sentence():
         note(offered)
     if any(t.unreadable for t in tallies.values()):
         return 2
     if any(t.failing for t in tallies.values()):
         return 0 if asked.exit_zero else 1
-    if not any(t.configurations for t in tallies.values()) and not asked.allow_empty:
+    found = census.found or any(t.configurations for t in tallies.values())
+    if not found and not asked.allow_empty:
         note("no configurations found")
         return 3
     return 0

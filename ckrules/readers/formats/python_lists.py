@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import reader_tables
-from ckrules.kernels.reader_tables import RecordTable
+from ckrules.kernels.reader_tables import OtherLibrary, RecordTable
 from ckrules.readers.entries import (
     Context,
     Edit,
@@ -36,12 +36,22 @@ _LONGEST = 4 << 20
 def sniff(head: Head) -> bool:
     """Whether the text has the fields of a dataclass that some family reads."""
     return "@dataclass" in head.text and any(
-        all(name in head.text for name in table.needed) for table in _tables()
+        all(name in head.text for name in needed) for needed in _marks()
     )
+
+
+def _marks() -> Iterator[tuple[str, ...]]:
+    """The fields by which dataclasses are recognised, of the family's and of other libraries."""
+    yield from (table.needed for table in _tables())
+    yield from (needed for library in _libraries() for needed in library.records)
 
 
 def _tables() -> list[RecordTable]:
     return [t for found in reader_tables("python").values() for t in found]
+
+
+def _libraries() -> list[OtherLibrary]:
+    return [o for table in reader_tables("tuned").values() for o in table.others]
 
 
 def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
@@ -51,7 +61,7 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
         raise SourceError(f"longer than {_LONGEST >> 20} MB: no list of kernels")
     module = _parsed(text)
     records = _records(module)
-    if not records:
+    if not _count_others(module, source.name, context) and not records:
         raise SourceError("no dataclass of kernels that is known here", 1, 1)
     code = _Code(source.name, text.split("\n"), records, context)
     for statement in module.body:
@@ -91,15 +101,37 @@ def _records(module: ast.Module) -> dict[str, _Record]:
     for node in module.body:
         if not isinstance(node, ast.ClassDef):
             continue
-        names: dict[str, Any] = {}
-        for line in node.body:
-            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                names[line.target.id] = None if line.value is None else _constant(line.value)
+        names = _fields(node)
         table = next((t for t in _tables() if all(n in names for n in t.needed)), None)
         if table is not None:
             defaults = {k: v for k, v in names.items() if v is not None}
             records[node.name] = _Record(tuple(names), defaults, table)
     return records
+
+
+def _fields(node: ast.ClassDef) -> dict[str, Any]:
+    """The fields of a dataclass with their defaults, None where there is none."""
+    names: dict[str, Any] = {}
+    for line in node.body:
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+            names[line.target.id] = None if line.value is None else _constant(line.value)
+    return names
+
+
+def _count_others(module: ast.Module, source: str, context: Context) -> bool:
+    """Counts the kernels of other libraries; whether the code has dataclasses for any."""
+    others: dict[str, OtherLibrary] = {}
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            names = _fields(node)
+            for library in _libraries():
+                if any(all(n in names for n in needed) for needed in library.records):
+                    others.setdefault(node.name, library)
+    for made in ast.walk(module) if others else ():
+        name = made.func.id if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else ""
+        if name in others:
+            context.census.add_other(others[name], source)
+    return bool(others)
 
 
 def _constant(node: ast.expr) -> Any:
@@ -147,7 +179,7 @@ class _Code:
             if record is not None and isinstance(node, ast.Call):
                 self._read.add(node)
                 label = "" if key is None else f"{name}[{_constant(key)}]"
-                yield self._kernel(name, label, node, record)
+                yield from self._kernels(name, label, node, record)
 
     def elsewhere(self, module: ast.Module) -> Iterator[Remark]:
         """The kernels that code makes, as in loops and branches, or hands on one by one."""
@@ -161,8 +193,20 @@ class _Code:
             return self.records.get(node.func.id)
         return None
 
-    def _kernel(
+    def _kernels(
         self, name: str, label: str, call: ast.Call, record: _Record
+    ) -> Iterator[Entry | UnreadableText | Remark]:
+        """The kernel of a call, on each GPU that the list is for where nothing names one."""
+        table, asked = record.table, self.context.arch
+        silent = asked is None and "arch" not in {**table.fixed, **table.of_list(name)}
+        for gpu in table.gpus if silent and table.gpus else (asked,):
+            found = self._kernel(name, label, call, record, replace(self.context, arch=gpu))
+            if isinstance(found, Entry):
+                self.context.census.listed(found.config.point)
+            yield found
+
+    def _kernel(
+        self, name: str, label: str, call: ast.Call, record: _Record, context: Context
     ) -> Entry | UnreadableText | Remark:
         place, table = self.place(call), record.table
         if len(call.args) > len(record.names):
@@ -189,11 +233,11 @@ class _Code:
             if said.get(key) in values:
                 at = self.place(given[key]) if key in given else place
                 return Remark(at, "CFG006", f"{key} {said[key]} is not covered by the rules")
-        return self._entry(name, label, place, said, given, table)
+        return self._entry(name, label, place, said, given, table, context)
 
     def _entry(
         self, name: str, label: str, place: Place, said: Mapping[str, Any],
-        given: Mapping[str, ast.expr], table: RecordTable,
+        given: Mapping[str, ast.expr], table: RecordTable, context: Context,
     ) -> Entry | UnreadableText:  # fmt: skip
         fields: dict[str, Any] = {**table.fixed, **table.of_list(name)}
         for key, meant in table.fields.items():
@@ -213,4 +257,4 @@ class _Code:
             old = said[keys[what]]
             return Edit(at, repr(value) if isinstance(old, bool) else str(int(value)))
 
-        return entry_from_mapping(fields, self.context, place, locate, rewrite, label=label)
+        return entry_from_mapping(fields, context, place, locate, rewrite, label=label)
