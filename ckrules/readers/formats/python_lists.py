@@ -128,7 +128,9 @@ def _count_others(module: ast.Module, source: str, context: Context) -> bool:
                 if any(all(n in names for n in needed) for needed in library.records):
                     others.setdefault(node.name, library)
     for made in ast.walk(module) if others else ():
-        name = made.func.id if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else ""
+        name = (
+            made.func.id if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else ""
+        )
         if name in others:
             context.census.add_other(others[name], source)
     return bool(others)
