@@ -52,12 +52,16 @@ def configurations(
 
 
 def _read(given: Input, context: Context) -> list[Config]:
-    found = []
+    found: list[Config] = []
+    of_rows: set[int] = set()  # a table's kernels stand in many rows
     for entry in InputReading(given, context):
         if isinstance(entry, UnreadableText):
             place, message = entry.lines()[0]
             raise UsageError(f"{place}: {message}")
         if isinstance(entry, Entry):
+            if entry.problem and id(entry.config) in of_rows:
+                continue
+            of_rows.add(id(entry.config))
             found.append(entry.config)
     return found
 

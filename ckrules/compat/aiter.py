@@ -23,7 +23,7 @@ Instances are objects of upstream's dataclasses, or of any class with the same a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ckrules.compat.decided_rules import DecidedRules, asked, completed
@@ -83,7 +83,7 @@ def buildable(
 ) -> dict[K, T]: ...  # fmt: skip
 @overload
 def buildable(
-    kernels: Iterable[T], gpus: str, *, dtype: str = "", list_name: str = "",
+    kernels: Sequence[T], gpus: str, *, dtype: str = "", list_name: str = "",
     ck: str = "2026.06", report: Callable[[str], object] | None = None,
 ) -> list[T]: ...  # fmt: skip
 def buildable(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -268,6 +268,8 @@ class TunedTable:
     """The word of the field ``dtype`` for types of A and B that differ."""
     formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By word of a type column the GPUs that compute in that format."""
+    looked_up: Callable[[Mapping[str, int]], Iterable[tuple[int, int, int]]] = lambda _: ()
+    """The sizes M, N and K of the rows that serve a problem, in the order of the look-up."""
     merged: str = ""
     """A regular expression for names of files; those with the same first group are one table."""
 

@@ -206,7 +206,9 @@ class RowChecks:
         computing = work / max(rate * p.compute_units * p.clock_mhz for p in products)
         bits = min(_BITS.get(t, 0) for t in types)
         moved = self._table.traffic(sizes, bits) if bits else 0
-        outside = max(0, moved - gpu.performance.last_level_bytes)
+        speeds = gpu.performance
+        cached = speeds.last_level_bytes + speeds.chiplets * speeds.l2_bytes
+        outside = max(0, moved - cached)
         reading = outside / max(p.memory_gbs for p in products) / 1e3
         if reading > computing:
             return reading, f"{reading:.4g} us for {outside:,} bytes beyond the caches"

@@ -7,7 +7,7 @@ each problem), aiter/configs and its model_configs (times, TFLOPS and bandwidths
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ckrules.constraints.scaled.libraries import OTHERS
 from ckrules.kernels.reader_tables import TunedTable
@@ -53,6 +53,26 @@ def traffic(sizes: Mapping[str, int], bits: int) -> int:
     return sizes.get("B", 1) * ((m * k + n * k) * bits // 8 + 2 * m * n)
 
 
+#: By the largest M of each, the step that the finer look-up rounds M up to; beyond the last 128.
+_STEPS = ((256, 16), (1024, 32), (4096, 64))
+
+
+def looked_up(sizes: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    """The sizes whose row serves a problem: its own, then M rounded up finely, then coarsely.
+
+    Source: csrc/py_itfs_cu/gemm_common.cu ``getPaddedM`` (ROCm/aiter of August 2026), which the
+    look-ups of a8w8, a4w4 and bf16 GEMMs call with levels 0 and 1.
+
+    >>> list(looked_up({"M": 300, "N": 512, "K": 64}))
+    [(300, 512, 64), (320, 512, 64), (512, 512, 64)]
+    """
+    m, n, k = sizes["M"], sizes["N"], sizes["K"]
+    step = next((step for most, step in _STEPS if m <= most), 128)
+    coarse = 8192 if m > 8192 and n > 4096 else 1 << max(0, m - 1).bit_length()
+    for padded in dict.fromkeys((m, -(-m // step) * step, coarse)):
+        yield padded, n, k
+
+
 TUNED = TunedTable(
     columns=("kernelName", "kernelName1", "kernelName2"), gpu="gfx", mark="cktile",
     library="libtype", others=OTHERS, units="cu_num",
@@ -73,5 +93,6 @@ TUNED = TunedTable(
         "torch.float8_e4m3fnuz": ("gfx942",),
         "torch.float8_e4m3fn": ("gfx950", "gfx1200", "gfx1201", "gfx1250"),
     },
+    looked_up=looked_up,
     merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm))",
 )  # fmt: skip

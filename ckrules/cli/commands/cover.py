@@ -39,6 +39,7 @@ k_batch, batch, groups and stride_a, stride_b, stride_c.
 \b
 Examples:
   ckrules cover kernels.txt --arch gfx942 --problems layers.csv
+  ckrules cover a8w8_tuned_gemm.csv --rows --problems a8w8_untuned_gemm.csv
   ckrules cover --catalog tiny --variant forward --arch gfx942 --dtype fp16 \\
       --symbolic "group_c % 8 == 0 & group_k % 8 == 0"
 
@@ -52,6 +53,7 @@ Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
 @click.argument("kernels", nargs=-1)
 @space_options
 @option("--problems", metavar="FILE|-", help="Problems, one JSON object or CSV row a line.")
+@option("--rows", is_flag=True, help="Say which problems tuned tables have no row for.")
 @option("--symbolic", metavar="EXPR", help="All problems that meet a condition.")
 @option(
     "--range",
@@ -66,6 +68,7 @@ def command(
     kernels: tuple[str, ...],
     request: Request,
     problems: str | None,
+    rows: bool,
     symbolic: str | None,
     ranges: tuple[str, ...],
     timeout: float,
@@ -74,6 +77,13 @@ def command(
     """Find problems that a set of kernels leaves without a kernel."""
     if (problems is None) == (symbolic is None):
         raise UsageError("one of --problems and --symbolic is needed")
+    if rows:
+        if problems is None:
+            raise UsageError("--rows goes with --problems")
+        from ckrules.cli.uncovered_rows import report_rows
+
+        archs = request.only("arch", beside="--rows").get("arch", ())
+        return report_rows(kernels, problems, request.books, archs, write)
     asked = _asked(kernels, request)
     if asked is None or not asked.group.count:
         note("no kernels")
