@@ -1,0 +1,54 @@
+"""Attention, forward: kernels of two matrix products with a softmax between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ckrules.constraints.fmha.words import PROFILES, SYNONYMS, VARIANTS
+from ckrules.kernels.family import Family
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+
+
+class Fmha(Family):
+    """O = softmax(Q K + bias) V."""
+
+    name = "fmha"
+    title = "attention"
+    variants = VARIANTS
+    since = "2025.11"
+    rank = 50
+    topics = {  # noqa: RUF012
+        "FMHA": "attention forward: shapes, pipelines, LDS",
+        "FGEN": "which attention kernels upstream's generator lists (profiles receipt_...)",
+    }
+    profiles = PROFILES
+    synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "naming": "ckrules.constraints.fmha.names:NAMING",
+        "styles": "ckrules.constraints.fmha.names:STYLES",
+    }
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.fmha import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import fmha
+        from ckrules.engine.rules.book import collect
+
+        return collect(fmha)
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.fmha.vocabulary import DEFAULTS
+
+        return DEFAULTS
+
+
+FAMILY = Fmha()

@@ -1,0 +1,72 @@
+"""Fields of kernels of attention that several families share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ckrules.constraints.fmha import words as w
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr
+from ckrules.engine.expr.variables import Bool, Enum, Int, Role
+
+HDIMS = (32, 48, 64, 96, 128, 160, 192, 256)
+
+
+def purpose(
+    variants: Sequence[str], archs: Sequence[str], dtypes: Sequence[str], modes: Sequence[str]
+) -> list[Expr]:
+    """What is wanted: kernel, GPU, types, mode and head dimension."""
+    return [
+        Enum("variant", variants, doc="kind of attention kernel", role=Role.PURPOSE),
+        Enum("arch", archs, doc="GPU", role=Role.PURPOSE),
+        Enum("dtype", dtypes, doc="type of Q, K and V, and behind it of O where that differs",
+             role=Role.PURPOSE),
+        Enum("mode", modes, doc="sequences of one length (batch), or each of its own (group)",
+             role=Role.PURPOSE),
+        Int("hdim", HDIMS, lo=1, hi=1024, doc="largest head dimension of Q and K",
+            role=Role.PURPOSE),
+    ]  # fmt: skip
+
+
+def size(name: str, values: Sequence[int], doc: str, group: str = "", low: int = 1) -> IntExpr:
+    """A number that divides the work."""
+    return Int(name, values, lo=low, hi=4096, doc=doc, role=Role.GEOMETRY, group=group)
+
+
+def waves(product: int, counts: Sequence[int]) -> list[Expr]:
+    """Waves of one matrix product along M, N and K."""
+    return [
+        size(f"wave_{x}{product}", counts if x != "k" else (1,),
+             f"waves along {x.upper()} of product {product}", f"waves{product}")
+        for x in "mnk"
+    ]  # fmt: skip
+
+
+def warp_tiles(product: int, depths: Sequence[int]) -> list[Expr]:
+    """Warp tile of one matrix product."""
+    sides = {"m": (4, 16, 32, 64), "n": (4, 16, 32, 64), "k": depths}
+    return [
+        size(f"warp_tile_{x}{product}", values, f"warp tile along {x.upper()} of product {product}",
+             f"warp_tile{product}")
+        for x, values in sides.items()
+    ]  # fmt: skip
+
+
+def block_per_cu(values: Sequence[int]) -> IntExpr:
+    """The launch bound."""
+    return Int("block_per_cu", values, lo=-1, hi=16,
+               doc="blocks on a compute unit (launch bound); -1: the pipeline decides")  # fmt: skip
+
+
+def bias() -> EnumExpr:
+    """What is added to the scores."""
+    return Enum("bias", w.BIASES, doc="what is added to Q K: nothing, a tensor, or slopes (alibi)")
+
+
+def mask() -> EnumExpr:
+    """Which scores count."""
+    return Enum("mask", w.MASKS, doc="class of the mask: none, simplified, causal or generic")
+
+
+def pad(name: str, what: str) -> BoolExpr:
+    """A switch that makes other than whole tiles right."""
+    return Bool(name, doc=f"{what} need not be a multiple of the tile")

@@ -1,0 +1,83 @@
+"""Names of attention forward, as upstream's generator of November 2025 calls its kernels::
+
+    fmha_fwd_d{hdim}_{dtype}_{mode}_b{tile: m0 n0 k0 n1 k1 k0max}_r{waves 0}_r{waves 1}
+        _w{warp tile 0}_w{warp tile 1}[_o{block_per_cu}]_{pipeline}_v{r|c}_{pads}_{traits}
+
+Traits are words that are always written, those that are off with an n before them; which there
+are differs between the kernels. The generator's files have a word for the GPU behind the name,
+``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
+
+Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.targets import NONE, target
+from ckrules.constraints.fmha.trait_names import Kernels, Named, Styled, pads, switch, waves_and_tiles
+from ckrules.constraints.fmha.vocabulary import DEFAULTS, PADS, TILE
+from ckrules.kernels.name_grammar import Grammar, Piece, literal, number, numbers, one_of
+
+#: The words of a bias and of a mask.
+BIAS: Mapping[str, str] = {"nbias": "no", "bias": "bias", "alibi": "alibi"}
+MASK: Mapping[str, str] = {"nmask": "no", "mask": "mask", "mc": "causal", "mg": "generic"}
+#: By variant, the traits behind the mask in order.
+TRAITS: Mapping[str, Sequence[str]] = {
+    "fmha_fwd": ("lse", "dropout", "skip", "squant", "trload"),
+    "fmha_fwd_splitkv": ("lse", "squant", "paged_kv"),
+    "fmha_fwd_pagedkv": ("lse", "skip", "squant", "paged_kv"),
+    "fmha_batch_prefill": ("lse", "dropout", "squant"),
+}
+#: What kernels have whose names do not say it.
+FIXED: Mapping[str, Mapping[str, Any]] = {"fmha_batch_prefill": {"paged_kv": True}}
+_WORDS = {"paged_kv": "pagedkv"}
+
+
+def purpose(variant: str, dtypes: Sequence[str]) -> list[Piece]:
+    """The beginning of a name, up to the mode."""
+    return [
+        literal(f"{variant}_d"), number("hdim"), literal("_"), one_of("dtype", dtypes),
+        literal("_"), one_of("mode", w.MODES),
+    ]  # fmt: skip
+
+
+def _grammar(variant: str) -> Grammar:
+    traits = [p for t in TRAITS[variant] for p in switch(t, _WORDS.get(t, t))]
+    return Grammar([
+        *purpose(variant, w.DTYPES), literal("_b"), *numbers(TILE, "x"),
+        *waves_and_tiles((0, 1), (0, 1)),
+        one_of("block_per_cu", {"": -1, **{f"_o{n}": n for n in range(17)}}), literal("_"),
+        one_of("pipeline", w.PIPELINES), literal("_v"),
+        one_of("v_layout", {"r": "row", "c": "col"}), literal("_"), pads(PADS),
+        *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
+        one_of("mask", MASK), *traits,
+    ])  # fmt: skip
+
+
+KERNELS = tuple(
+    Named(v, _grammar(v), {**DEFAULTS, **FIXED.get(v, {})}, PADS) for v in w.VARIANTS
+)
+
+
+def suffix(point: Mapping[str, Any]) -> str:
+    """The word for the GPU behind a name in the generator's lists; batch prefill has none."""
+    variant = point["variant"]
+    if variant == "fmha_batch_prefill":
+        return ""
+    found = target(str(point.get("arch", "")), apart=variant == "fmha_fwd")
+    return "" if found == NONE else f"_{found}"
+
+
+class AttentionNames(Kernels):
+    """The names of attention forward."""
+
+    prefix = "fmha_fwd_d"
+    beginnings = tuple(f"{v}_d" for v in w.VARIANTS[1:])
+    kernels = KERNELS
+
+
+NAMING = AttentionNames()
+STYLES = {"generator": Styled(NAMING, suffix)}

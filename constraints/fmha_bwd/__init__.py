@@ -1,0 +1,1 @@
+"""Attention of CK Tile, backward: the kernel of dQ, dK and dV."""

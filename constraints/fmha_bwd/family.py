@@ -1,0 +1,55 @@
+"""Attention, backward: the kernel of five matrix products that computes dQ, dK and dV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ckrules.constraints.fmha.words import PROFILES
+from ckrules.constraints.fmha_bwd.words import SYNONYMS
+from ckrules.kernels.family import Family
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+
+
+class FmhaBackward(Family):
+    """dQ, dK and dV of attention."""
+
+    name = "fmha_bwd"
+    title = "attention_bwd"
+    variants = ("fmha_bwd",)
+    since = "2025.11"
+    rank = 51
+    topics = {  # noqa: RUF012
+        "FBWD": "attention backward: shapes and pipelines",
+        "BGEN": "which kernels of attention backward upstream's generator lists (profiles receipt_...)",
+    }
+    profiles = PROFILES
+    synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "naming": "ckrules.constraints.fmha_bwd.names:NAMING",
+        "styles": "ckrules.constraints.fmha_bwd.names:STYLES",
+    }
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.fmha_bwd import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import fmha_bwd
+        from ckrules.engine.rules.book import collect
+
+        return collect(fmha_bwd)
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.fmha_bwd.vocabulary import DEFAULTS
+
+        return DEFAULTS
+
+
+FAMILY = FmhaBackward()

@@ -1,0 +1,172 @@
+"""Fields and derived quantities of attention backward, and the facts that its rules look up.
+
+Facts: ops/fmha/pipeline/tile_fmha_shape.hpp TileFmhaBwdShape and tile_fmha_traits.hpp
+TileFmhaBwdTraits, CK 2025.11. The products are 0: Q K, 1: P dO (dV), 2: dO V, 3: dS Q (dK) and
+4: dS K (dQ); 0 and 2 share waves and warp tiles, so do 1 and 3, and 4 has waves of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ckrules.arch import Gpu
+from ckrules.constraints.fmha import fields as f
+from ckrules.constraints.fmha import targets
+from ckrules.constraints.fmha import words as forward
+from ckrules.constraints.fmha_bwd import words as w
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup
+from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr.variables import Bool, Enum, Int
+from ckrules.engine.rules.book import Vocabulary, quantity
+
+#: Fields that a configuration may leave out.
+DEFAULTS: Mapping[str, Value] = {
+    "wave_k0": 1, "wave_k1": 1, "wave_k2": 1, "block_per_cu": 1, "max_seqlen_q": 0, "bias": "no",
+    "dbias": False, "mask": "no", "dropout": "no", "deterministic": False, "trload": False,
+}  # fmt: skip
+
+#: A legal point that the examples of rules change a few fields of.
+BASELINE: Mapping[str, Value] = {
+    "variant": "fmha_bwd", "arch": "gfx942", "dtype": "fp16", "mode": "batch", "hdim": 128,
+    "tile_m0": 16, "tile_n0": 128, "tile_k0": 128, "tile_k1": 16, "tile_k2": 128, "tile_k3": 16,
+    "tile_k4": 32, "tile_hdq": 128, "tile_hdv": 128, "wave_m0": 1, "wave_n0": 4, "wave_m1": 4,
+    "wave_n1": 1, "wave_m2": 1, "wave_n2": 4, "warp_tile_m0": 16, "warp_tile_n0": 16,
+    "warp_tile_k0": 32, "warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 16, "pad_d": 0,
+    "pad_dv": 0, **DEFAULTS,
+}  # fmt: skip
+
+TILE = (
+    "tile_m0", "tile_n0", "tile_k0", "tile_k1", "tile_k2", "tile_k3", "tile_k4", "tile_hdq",
+    "tile_hdv",
+)  # fmt: skip
+WAVES = tuple(tuple(f"wave_{x}{p}" for x in "mnk") for p in (0, 1, 2))
+WARP_TILES = tuple(tuple(f"warp_tile_{x}{p}" for x in "mnk") for p in (0, 1))
+
+COSTS: Mapping[str, int] = {
+    "hdim": 60, "mode": 60, "bias": 60, "dbias": 60, "mask": 60, "dropout": 60,
+    "deterministic": 60, "tile": 8, "waves0": 6, "waves1": 6, "waves2": 6,
+}  # fmt: skip
+
+ORDER = (
+    "variant", "arch", "dtype", "trload", "hdim", "mode", "max_seqlen_q", *WARP_TILES[0],
+    *WARP_TILES[1], *WAVES[0], *WAVES[1], *WAVES[2], *reversed(TILE), "block_per_cu", "pad_d",
+    "pad_dv", "bias", "dbias", "mask", "dropout", "deterministic",
+)  # fmt: skip
+
+
+class BackwardQuantities(Vocabulary):
+    """The fields of a kernel of attention backward, its facts and derived quantities."""
+
+    variant: EnumExpr
+    arch: EnumExpr
+    dtype: EnumExpr
+    mode: EnumExpr
+    hdim: IntExpr
+    tile_m0: IntExpr
+    tile_n0: IntExpr
+    tile_k0: IntExpr
+    tile_k1: IntExpr
+    tile_k2: IntExpr
+    tile_k3: IntExpr
+    tile_k4: IntExpr
+    tile_hdq: IntExpr
+    tile_hdv: IntExpr
+    wave_m0: IntExpr
+    wave_n0: IntExpr
+    wave_k0: IntExpr
+    wave_m1: IntExpr
+    wave_n1: IntExpr
+    wave_k1: IntExpr
+    wave_m2: IntExpr
+    wave_n2: IntExpr
+    wave_k2: IntExpr
+    warp_tile_m0: IntExpr
+    warp_tile_n0: IntExpr
+    warp_tile_k0: IntExpr
+    warp_tile_m1: IntExpr
+    warp_tile_n1: IntExpr
+    warp_tile_k1: IntExpr
+    block_per_cu: IntExpr
+    max_seqlen_q: IntExpr
+    pad_d: IntExpr
+    pad_dv: IntExpr
+    bias: EnumExpr
+    dbias: BoolExpr
+    mask: EnumExpr
+    dropout: EnumExpr
+    deterministic: BoolExpr
+    trload: BoolExpr
+
+    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
+        super().__init__(variables)
+        self.facts, self.ck = facts, ck
+
+    @quantity
+    def wave_size(self) -> IntExpr:
+        """Lanes of a wave."""
+        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
+        return node
+
+    @quantity
+    def target(self) -> EnumExpr:
+        """The factory of upstream's generator that takes the GPU; none: it refuses the GPU."""
+        node: EnumExpr = lookup(self.facts["target"], self.arch)
+        return node
+
+    @quantity
+    def waves(self) -> IntExpr:
+        """Waves of a block."""
+        return self.wave_m0 * self.wave_n0 * self.wave_k0
+
+    @quantity
+    def threads(self) -> IntExpr:
+        """Threads of a block."""
+        return self.waves * self.wave_size
+
+
+def fields(archs: Sequence[str]) -> list[Expr]:
+    """The variables in the order in which points show them."""
+    sizes = (16, 32, 64, 128, 192, 256)
+    heads = f.HDIMS
+    tile = {
+        "tile_m0": (sizes, "rows of Q in a step"),
+        "tile_n0": (sizes, "rows of K and V that a block computes"),
+        "tile_k0": (heads, "step of product 0 along the head dimension of Q"),
+        "tile_k1": (sizes, "step of product 1 along rows of Q"),
+        "tile_k2": (heads, "step of product 2 along the head dimension of V"),
+        "tile_k3": (sizes, "step of product 3 along rows of Q"),
+        "tile_k4": (sizes, "step of product 4 along rows of K"),
+        "tile_hdq": (heads, "head dimension of Q and K that a block holds"),
+        "tile_hdv": (heads, "head dimension of V that a block holds"),
+    }  # fmt: skip
+    return [
+        *f.purpose(("fmha_bwd",), archs, w.DTYPES, forward.MODES),
+        *(f.size(name, values, doc, "tile") for name, (values, doc) in tile.items()),
+        *(node for p in (0, 1, 2) for node in f.waves(p, (1, 2, 4, 8))),
+        *(node for p in (0, 1) for node in f.warp_tiles(p, (4, 8, 16, 32, 64))),
+        f.block_per_cu((-1, 1, 2)),
+        Int("max_seqlen_q", (0, 16, 32), lo=0, hi=4096,
+            doc="longest sequence of Q that the kernel is made for; 0: any"),
+        Int("pad_d", w.PADS, lo=0, hi=8,
+            doc="head dimension of Q and K: 0 whole tiles, 8 multiples of 8, 1 any"),
+        Int("pad_dv", w.PADS, lo=0, hi=8,
+            doc="head dimension of V: 0 whole tiles, 8 multiples of 8, 1 any"),
+        f.bias(),
+        Bool("dbias", doc="the gradient of the bias is computed"),
+        f.mask(),
+        Enum("dropout", w.DROPOUTS, doc="dropout, by the warp tile its random numbers are made for"),
+        Bool("deterministic", doc="dQ is summed in a fixed order"),
+        Bool("trload", doc="operands are transposed as LDS is read"),
+    ]  # fmt: skip
+
+
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardQuantities:
+    """The fields, facts and derived quantities for a CK version and a set of GPUs."""
+    names = [g.name for g in gpus]
+    facts = {
+        "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
+        "target": targets.table("target", names, apart=True),
+    }
+    words = BackwardQuantities(fields(names), facts, ck)
+    words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
+    return words

@@ -1,0 +1,1 @@
+"""Attention of CK Tile: the kernels before and after, which have no matrix product."""

@@ -1,0 +1,55 @@
+"""Attention: the kernels before and after the products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ckrules.constraints.fmha.words import PROFILES
+from ckrules.constraints.fmha_steps.words import SYNONYMS, VARIANTS
+from ckrules.kernels.family import Family
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.expr import Value
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+
+
+class FmhaSteps(Family):
+    """Results of splits combined, K and V appended, dO times O, dQ converted."""
+
+    name = "fmha_steps"
+    title = "attention_steps"
+    variants = VARIANTS
+    since = "2025.11"
+    rank = 52
+    topics = {  # noqa: RUF012
+        "FSTP": "kernels before and after attention",
+        "SGEN": "which of these kernels upstream's generator lists (profiles receipt_...)",
+    }
+    profiles = PROFILES
+    synonyms = SYNONYMS
+    parts = {  # noqa: RUF012
+        "naming": "ckrules.constraints.fmha_steps.names:NAMING",
+        "styles": "ckrules.constraints.fmha_steps.names:STYLES",
+    }
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        from ckrules.constraints.fmha_steps import vocabulary
+
+        return vocabulary.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        from ckrules.constraints import fmha_steps
+        from ckrules.engine.rules.book import collect
+
+        return collect(fmha_steps)
+
+    def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
+        from ckrules.constraints.fmha_steps.vocabulary import DEFAULTS
+
+        return DEFAULTS[variant]
+
+
+FAMILY = FmhaSteps()
