@@ -34,10 +34,12 @@ def size(name: str, values: Sequence[int], doc: str, group: str = "", low: int =
 
 def waves(product: int, counts: Sequence[int]) -> list[Expr]:
     """Waves of one matrix product along M, N and K."""
+    group = f"waves{product}"
     return [
-        size(f"wave_{x}{product}", counts if x != "k" else (1,),
-             f"waves along {x.upper()} of product {product}", f"waves{product}")
-        for x in "mnk"
+        *(size(f"wave_{x}{product}", counts, f"waves along {x.upper()} of product {product}", group)
+          for x in "mn"),
+        Int(f"wave_k{product}", (1,), lo=1, hi=1, group=group, role=Role.GEOMETRY,
+            doc=f"waves along K of product {product}, which no pipeline divides"),
     ]  # fmt: skip
 
 

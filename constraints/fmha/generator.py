@@ -8,6 +8,9 @@ example/ck_tile/01_fmha/codegen/ops/fmha_{fwd,fwd_splitkv,pagedkv_prefill,batch_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.tiles import TILES
 from ckrules.constraints.fmha.vocabulary import TILE, WARP_TILES, WAVES, AttentionQuantities
@@ -18,8 +21,8 @@ _OPS = "example/ck_tile/01_fmha/codegen/ops/*.py (CK 2025.11)"
 _ALL = w.profiles()
 
 FWD, SPLIT, PAGED, PREFILL = w.VARIANTS
-_ASYNC = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
-_SPLIT = {
+_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+_SPLIT: Mapping[str, Any] = {
     "variant": SPLIT, "tile_m0": 64, "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16,
     "warp_tile_n1": 16, "pad_s": True, "lse": True,
 }  # fmt: skip
@@ -280,8 +283,6 @@ def quantised_by_type(c: AttentionQuantities) -> BoolExpr:
     """
     wide = c.dtype.isin("fp32", *w.HALVES)
     return ite(wide, ~c.squant, (c.variant == FWD) | c.squant)
-
-
 
 
 _FLASH = (w.profile(2), w.profile(3))

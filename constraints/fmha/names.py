@@ -17,7 +17,14 @@ from typing import Any
 
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.targets import NONE, target
-from ckrules.constraints.fmha.trait_names import Kernels, Named, Styled, pads, switch, waves_and_tiles
+from ckrules.constraints.fmha.trait_names import (
+    KernelForm,
+    TargetNames,
+    TraitNames,
+    pads,
+    switch,
+    waves_and_tiles,
+)
 from ckrules.constraints.fmha.vocabulary import DEFAULTS, PADS, TILE
 from ckrules.kernels.name_grammar import Grammar, Piece, literal, number, numbers, one_of
 
@@ -58,7 +65,7 @@ def _grammar(variant: str) -> Grammar:
 
 
 KERNELS = tuple(
-    Named(v, _grammar(v), {**DEFAULTS, **FIXED.get(v, {})}, PADS) for v in w.VARIANTS
+    KernelForm(v, _grammar(v), {**DEFAULTS, **FIXED.get(v, {})}, PADS) for v in w.VARIANTS
 )
 
 
@@ -71,7 +78,7 @@ def suffix(point: Mapping[str, Any]) -> str:
     return "" if found == NONE else f"_{found}"
 
 
-class AttentionNames(Kernels):
+class AttentionNames(TraitNames):
     """The names of attention forward."""
 
     prefix = "fmha_fwd_d"
@@ -80,4 +87,4 @@ class AttentionNames(Kernels):
 
 
 NAMING = AttentionNames()
-STYLES = {"generator": Styled(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, suffix)}

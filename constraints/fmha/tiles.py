@@ -114,7 +114,18 @@ def _rows() -> Iterator[Row]:
             for dtype in (d for d in dtypes if d != "bf8"):
                 for hdim, tilings in by_hdim.items():
                     for tile, waves, warp, bound in tilings:
-                        yield variant, target, dtype, hdim, *tile, *waves, *waves, *warp, *warp, bound
+                        yield (
+                            variant,
+                            target,
+                            dtype,
+                            hdim,
+                            *tile,
+                            *waves,
+                            *waves,
+                            *warp,
+                            *warp,
+                            bound,
+                        )
 
 
 TILES = Table.relation(

@@ -47,7 +47,7 @@ def waves_and_tiles(waves: Sequence[int], tiles: Sequence[int]) -> list[Piece]:
 
 
 @dataclass(frozen=True)
-class Named:
+class KernelForm:
     """The names of one kind of kernel."""
 
     variant: str
@@ -91,14 +91,14 @@ class Named:
         return self.grammar.span(text, "pads" if name in self.pads else name)
 
 
-class Kernels:
+class TraitNames:
     """The names of a family, a form a kind of kernel."""
 
     prefix = ""
     beginnings: tuple[str, ...] = ()
-    kernels: tuple[Named, ...] = ()
+    kernels: tuple[KernelForm, ...] = ()
 
-    def _kernel(self, text: str) -> Named:
+    def _kernel(self, text: str) -> KernelForm:
         """The kind of kernel of a name: that with the longest beginning."""
         fit = [k for k in self.kernels if text.startswith(f"{k.variant}_d")]
         return max(fit, key=lambda k: len(k.variant), default=self.kernels[0])
@@ -140,10 +140,10 @@ class Kernels:
 
 
 @dataclass(frozen=True)
-class Styled:
+class TargetNames:
     """Names as in the generator's lists, with its word for the GPU."""
 
-    naming: Kernels
+    naming: TraitNames
     suffix: Callable[[Mapping[str, Any]], str]
 
     def format(self, point: Point) -> str:

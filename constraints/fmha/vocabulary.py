@@ -13,10 +13,24 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, ite, lookup, maximum
+from ckrules.constraints.fmha.warp_gemms import SCORES, VALUES, hardware
+from ckrules.engine.expr import (
+    BoolExpr,
+    EnumExpr,
+    Expr,
+    IntExpr,
+    Value,
+    any_of,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+    rel,
+    undef,
+)
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Role
-from ckrules.engine.rules.book import Vocabulary, quantity
+from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
@@ -104,10 +118,39 @@ class AttentionQuantities(AttentionShape):
         super().__init__(variables)
         self.facts, self.ck = facts, ck
 
+    def fact(self, name: str) -> IntExpr:
+        """A number of the GPU."""
+        node: IntExpr = lookup(self.facts[name], self.arch)
+        return node
+
+    def has(self, feature: str) -> BoolExpr:
+        """Whether the GPU has a feature (`ckrules.arch.FEATURES`)."""
+        return rel(self.facts[feature], self.arch)
+
+    @property
+    def transposes(self) -> BoolExpr:
+        """Where CK 2025.11 has ``__gfx950__``: loads that transpose, and waves of 64 lanes."""
+        return self.has("lds_transpose_load") & (self.wave_size == 64)
+
+    @property
+    def staged(self) -> BoolExpr:
+        """Pipelines of BlockFmhaPipelineQXKSVSCustomPolicy with Q in registers."""
+        return self.pipeline.isin("qr", "qr_async", "qr_pagedkv")
+
+    @property
+    def asynchronous(self) -> BoolExpr:
+        """Pipelines that load K into LDS past the registers."""
+        return self.pipeline == "qr_async"
+
     @quantity
     def wave_size(self) -> IntExpr:
         """Lanes of a wave."""
-        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
+        return self.fact("wave_size")
+
+    @quantity_in("bytes")
+    def element_bytes(self) -> IntExpr:
+        """Size of an element of Q, K and V."""
+        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
         return node
 
     @quantity
@@ -131,9 +174,94 @@ class AttentionQuantities(AttentionShape):
         return self.wave_m1 * self.wave_n1 * self.wave_k1
 
     @quantity
+    def waves(self) -> IntExpr:
+        """Waves of a block."""
+        return maximum(self.waves0, self.waves1)
+
+    @quantity
     def threads(self) -> IntExpr:
         """Threads of a block."""
-        return maximum(self.waves0, self.waves1) * self.wave_size
+        return self.waves * self.wave_size
+
+    @quantity
+    def k_vector(self) -> IntExpr:
+        """Elements of K that a lane loads at once, straight to LDS."""
+        node: IntExpr = ite(self.transposes, 16, 4)
+        return node // self.element_bytes
+
+    @quantity
+    def v_pack(self) -> IntExpr:
+        """Elements of V that lie together in LDS."""
+        return minimum(self.v_elements, 16 // self.element_bytes)
+
+    @quantity
+    def v_elements(self) -> IntExpr:
+        """Elements of V that a thread loads in a step."""
+        return self.tile_n1 * self.tile_k1 // self.threads
+
+    @quantity_in("elements")
+    def k_stage(self) -> IntExpr:
+        """LDS of a step of K: rows with an element pack behind all, or a pack behind each wave's."""
+        pack = 16 // self.element_bytes
+        plain = pack * (self.tile_k0 // pack * (self.tile_n0 + 1) - 1)
+        rows = self.wave_size // (self.tile_k1 // self.k_vector)
+        issues = self.tile_n0 // (rows * self.waves)
+        straight = issues * self.waves * (self.wave_size * self.k_vector + pack)
+        node: IntExpr = ite(self.asynchronous, straight, plain)
+        return node
+
+    @quantity_in("elements")
+    def v_stage(self) -> IntExpr:
+        """LDS of a step of V: a pack behind every row of all banks."""
+        pack = 16 // self.element_bytes
+        row = self.fact("lds_banks") * 4 // self.element_bytes
+        return self.tile_k1 // pack * (self.tile_n1 // (row // pack)) * (row + pack)
+
+    @quantity_in("bytes")
+    def dropout_lds(self) -> IntExpr:
+        """LDS of the random numbers of dropout."""
+        node: IntExpr = ite(
+            self.dropout, (self.wave_m0 * self.warp_tile_m0 + 1) * self.warp_tile_n0, 0
+        )
+        return node
+
+    @quantity_in("bytes")
+    def lds_bytes(self) -> IntExpr:
+        """LDS of a workgroup: steps of K and V share buffers, one, or three of qr_async."""
+        stage = maximum(self.k_stage, self.v_stage) * self.element_bytes
+        total = ite(
+            self.asynchronous, 3 * stage + self.dropout_lds, maximum(stage, self.dropout_lds)
+        )
+        node: IntExpr = ite(self.staged, total, undef(total))
+        return node
+
+    @quantity
+    def launch_blocks(self) -> IntExpr:
+        """Blocks on a compute unit that the compiler is told of: block_per_cu, or the pipeline's."""
+        wide = any_of(
+            self.bias == "bias", (self.pipeline == "qr_async_trload") & (self.tile_m0 >= 256)
+        )
+        usual = ite(
+            self.tile_k0max <= 32, 2,
+            ite(self.tile_k0max <= 64, 3, ite((self.tile_k0max <= 128) & ~wide, 2, 1)),
+        )  # fmt: skip
+        heavy = self.pad_sk & (self.bias == "bias")
+        fewer = any_of((self.bias != "no") & self.dropout, self.tile_k0max > 192)
+        straight = ite(
+            fewer, 1,
+            ite(self.tile_k0max <= 32, ite(heavy & (self.mask != "no"), 1, 2),
+                ite(self.tile_k0max <= 64, ite(heavy, 2, 3), ite(heavy, 1, 2))),
+        )  # fmt: skip
+        node: IntExpr = ite(
+            self.block_per_cu != -1, self.block_per_cu, ite(self.asynchronous, straight, usual)
+        )
+        return node
+
+    @quantity
+    def held_vgprs(self) -> IntExpr:
+        """Registers of a lane that scores, results and Q take at least."""
+        sums = self.tile_m0 * (self.tile_n0 + self.tile_n1)
+        return (sums + self.tile_m0 * self.tile_k0max * self.element_bytes // 4) // self.threads
 
 
 def fields(archs: Sequence[str]) -> list[Expr]:
@@ -171,7 +299,9 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     """The tables that rules look up, by name."""
     names = [g.name for g in gpus]
     return {
-        "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
+        **hardware(gpus, ck),
+        "scores_warp_tiles": SCORES,
+        "values_warp_tiles": VALUES,
         "target": targets.table("target", names, apart=False),
         "target_apart": targets.table("target_apart", names, apart=True),
     }

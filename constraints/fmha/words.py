@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from ckrules.kernels.family import Family
 
 VARIANTS = ("fmha_fwd", "fmha_fwd_splitkv", "fmha_fwd_pagedkv", "fmha_batch_prefill")
-#: ``FWD_DTYPE_MAP`` of the generator, and bf8, which its tables of tiles know.
-DTYPES = ("fp32", "fp16", "bf16", "fp8", "bf8", "fp8fp16", "fp8bf16", "fp8fp32")
+#: ``FWD_DTYPE_MAP`` of the generator.
+DTYPES = ("fp32", "fp16", "bf16", "fp8", "fp8fp16", "fp8bf16", "fp8fp32")
 #: Bytes of an element of Q, K and V, which ``FmhaFwdTypeConfig`` of fmha_fwd.hpp gives one type.
 ELEMENT_BYTES: Mapping[str, int] = {
-    "fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "bf8": 1, "fp8fp16": 1, "fp8bf16": 1, "fp8fp32": 1,
+    "fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "fp8fp16": 1, "fp8bf16": 1, "fp8fp32": 1,
 }  # fmt: skip
 #: The type that warp GEMMs of each see (`ckrules.arch` has their shapes).
-OPERANDS: Mapping[str, str] = {
-    d: d if b > 1 or d == "bf8" else "fp8" for d, b in ELEMENT_BYTES.items()
-}
+OPERANDS: Mapping[str, str] = {d: d if b > 1 else "fp8" for d, b in ELEMENT_BYTES.items()}
+NARROW = tuple(d for d, b in ELEMENT_BYTES.items() if b == 1)
 HALVES = ("fp16", "bf16")
 MODES = ("batch", "group")
 PIPELINES = (

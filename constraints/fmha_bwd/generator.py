@@ -6,6 +6,9 @@ As in `ckrules.constraints.fmha.generator`, every receipt is a rule set of its o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.fmha.words import profile, profiles
 from ckrules.constraints.fmha_bwd.tiles import TILES
 from ckrules.constraints.fmha_bwd.vocabulary import TILE, WARP_TILES, WAVES, BackwardQuantities
@@ -15,7 +18,7 @@ from ckrules.engine.rules import rule
 _SOURCE = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py (CK 2025.11)"
 _BLOBS = f"{_SOURCE}: get_bwd_blobs"
 _ALL = profiles()
-_TRLOAD = {
+_TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
     "warp_tile_k1": 32,
 }  # fmt: skip
@@ -52,9 +55,7 @@ def tile_is_listed(c: BackwardQuantities) -> BoolExpr:
     Fix: use a listed tile (`ckrules enumerate --profile receipt_0`).
     """
     shape = [getattr(c, n) for group in (TILE, *WAVES, *WARP_TILES) for n in group]
-    return rel(
-        TILES, c.target, c.trload, c.dtype, c.hdim, *shape, c.block_per_cu, c.max_seqlen_q
-    )
+    return rel(TILES, c.target, c.trload, c.dtype, c.hdim, *shape, c.block_per_cu, c.max_seqlen_q)
 
 
 @rule(

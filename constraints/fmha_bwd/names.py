@@ -15,7 +15,13 @@ from typing import Any
 
 from ckrules.constraints.fmha.names import BIAS, MASK, purpose
 from ckrules.constraints.fmha.targets import NONE, target
-from ckrules.constraints.fmha.trait_names import Kernels, Named, Styled, switch, waves_and_tiles
+from ckrules.constraints.fmha.trait_names import (
+    KernelForm,
+    TargetNames,
+    TraitNames,
+    switch,
+    waves_and_tiles,
+)
 from ckrules.constraints.fmha_bwd import words as w
 from ckrules.constraints.fmha_bwd.vocabulary import TILE
 from ckrules.kernels.name_grammar import Grammar, literal, number, numbers, one_of
@@ -39,7 +45,7 @@ GRAMMAR = Grammar([
 ])  # fmt: skip
 
 
-class _Backward(Named):
+class _Backward(KernelForm):
     """The names of kernels of dQ, dK and dV."""
 
     def parse(self, text: str) -> dict[str, Any]:
@@ -65,7 +71,7 @@ def suffix(point: Mapping[str, Any]) -> str:
     return "" if found == NONE else f"_{found}"
 
 
-class BackwardNames(Kernels):
+class BackwardNames(TraitNames):
     """The names of attention backward."""
 
     prefix = "fmha_bwd_d"
@@ -73,4 +79,4 @@ class BackwardNames(Kernels):
 
 
 NAMING = BackwardNames()
-STYLES = {"generator": Styled(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, suffix)}

@@ -13,8 +13,9 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as forward
+from ckrules.constraints.fmha.warp_gemms import hardware
 from ckrules.constraints.fmha_bwd import words as w
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int
 from ckrules.engine.rules.book import Vocabulary, quantity
@@ -101,11 +102,20 @@ class BackwardQuantities(Vocabulary):
         super().__init__(variables)
         self.facts, self.ck = facts, ck
 
+    def fact(self, name: str) -> IntExpr:
+        """A number of the GPU."""
+        node: IntExpr = lookup(self.facts[name], self.arch)
+        return node
+
+    @property
+    def transposes(self) -> BoolExpr:
+        """Where CK 2025.11 has ``__gfx950__``: loads that transpose, and waves of 64 lanes."""
+        return rel(self.facts["lds_transpose_load"], self.arch) & (self.wave_size == 64)
+
     @quantity
     def wave_size(self) -> IntExpr:
         """Lanes of a wave."""
-        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
-        return node
+        return self.fact("wave_size")
 
     @quantity
     def target(self) -> EnumExpr:
@@ -164,7 +174,7 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     names = [g.name for g in gpus]
     facts = {
-        "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
+        **hardware(gpus, ck),
         "target": targets.table("target", names, apart=True),
     }
     words = BackwardQuantities(fields(names), facts, ck)

@@ -88,7 +88,9 @@ def tile_is_listed(c: StepQuantities) -> BoolExpr:
 
     Fix: use the listed tile.
     """
-    parts = ite(c.deterministic, rel(CONVERTED, c.target, c.dtype, c.hdim, c.tile_sk), c.tile_sk == 0)
+    parts = ite(
+        c.deterministic, rel(CONVERTED, c.target, c.dtype, c.hdim, c.tile_sk), c.tile_sk == 0
+    )
     return any_of(
         all_of(c.variant == COMBINE, c.tile_dv == 32, c.block_per_cu == -1),
         all_of(c.variant == APPEND, c.tile_s == 64, c.tile_sk == 64, c.tile_d == c.hdim,

@@ -19,9 +19,9 @@ from typing import Any
 
 from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
-    Kernels,
-    Named,
-    Styled,
+    KernelForm,
+    TargetNames,
+    TraitNames,
     pad_word,
     pads,
     switch,
@@ -57,7 +57,7 @@ _COMBINE = Grammar([
 _APPEND = Grammar([
     *_head(w.APPEND), literal("_b"), *numbers(("tile_s", "tile_sk", "tile_d", "tile_dv"), "x"),
     one_of("block_per_cu", _BOUND), literal("_v"), one_of("v_layout", {"r": "row", "c": "col"}),
-    one_of("pads", _no_pads()), one_of("rope", {"": "no", "_inter": "inter", "_half": "half"}),
+    one_of("pads", _no_pads()), one_of("rope", {"": "no", "_inter": "inter", "_half": "halves"}),
 ], [flag("_pagedkv", "paged_kv")])  # fmt: skip
 _DOT = Grammar([
     *_head(w.DOT), literal("_b"), number("tile_s"), *_mode(), literal("_o"),
@@ -70,9 +70,9 @@ _CONVERT = Grammar([
 ])  # fmt: skip
 
 
-def _named(variant: str, grammar: Grammar, padded: Sequence[str], bare: str = "npad") -> Named:
+def _named(variant: str, grammar: Grammar, padded: Sequence[str], bare: str = "npad") -> KernelForm:
     fixed = {k: v for k, v in ABSENT.items() if k not in OWN[variant]}
-    return Named(variant, grammar, fixed, padded, bare)
+    return KernelForm(variant, grammar, fixed, padded, bare)
 
 
 def suffix(point: Mapping[str, Any]) -> str:
@@ -82,7 +82,7 @@ def suffix(point: Mapping[str, Any]) -> str:
     return "" if found == NONE else f"_{found}"
 
 
-class StepNames(Kernels):
+class StepNames(TraitNames):
     """The names of the kernels before and after attention."""
 
     prefix = f"{w.COMBINE}_d"
@@ -96,4 +96,4 @@ class StepNames(Kernels):
 
 
 NAMING = StepNames()
-STYLES = {"generator": Styled(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, suffix)}

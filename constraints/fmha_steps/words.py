@@ -11,7 +11,7 @@ DOT, CONVERT = "fmha_bwd_dot_do_o", "fmha_bwd_convert_dq"
 VARIANTS = (COMBINE, APPEND, DOT, CONVERT)
 DTYPES = forward.DTYPES
 #: Rotary embedding of new K: none, pairs side by side, or halves.
-ROPES = ("no", "inter", "half")
+ROPES = ("no", "inter", "halves")
 #: The mode of kernels that are the same for both is batch.
 MODES = forward.MODES
 SYNONYMS: Mapping[str, Mapping[str, str]] = {
@@ -21,5 +21,5 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
     },
     "dtype": forward.SYNONYMS["dtype"],
     "mode": forward.SYNONYMS["mode"],
-    "rope": {"none": "no", "interleaved": "inter", "halfrotated": "half"},
+    "rope": {"none": "no", "interleaved": "inter", "halfrotated": "halves"},
 }  # fmt: skip

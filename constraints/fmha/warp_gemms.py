@@ -1,0 +1,55 @@
+"""The warp GEMMs that attention takes, and the facts of GPUs that its rules look up.
+
+Product 0 has C transposed, and with 32 rows the lanes of its operand changed about (SwizzleA), so
+that its results lie as product 1 reads them. On GPUs with waves of 64 lanes the products of 8-bit
+types are a warp GEMM of their own.
+
+Facts: BlockFmhaPipelineQXCustomPolicy GetQKBlockGemm and BlockFmhaPipelineQXKSVSCustomPolicy
+GetKVBlockGemm of ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp, and
+ops/gemm/warp/warp_gemm_dispatcher.hpp, CK 2025.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ckrules.arch import Gpu
+from ckrules.constraints.fmha.words import ELEMENT_BYTES, HALVES, NARROW, OPERANDS
+from ckrules.constraints.gemm.warp_gemms import SINGLE, Shape
+from ckrules.constraints.tile_gemm import facts as tile_gemm
+from ckrules.engine.expr.relation import Table
+
+#: Warp GEMMs with transposed C whose operand's lanes are changed about, by type.
+SWIZZLED: Mapping[str, Sequence[Shape]] = dict.fromkeys(HALVES, ((32, 32, 8), (32, 32, 16)))
+NARROW_WAVE64: Shape = (32, 32, 32)
+_KEYS = ("dtype", "wave_size", "warp_tile_m", "warp_tile_n", "warp_tile_k")
+_SOURCE = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp (CK 2025.11)"
+
+
+def _rows(*, scores: bool) -> Iterator[tuple[str, int, int, int, int]]:
+    for word, operand in OPERANDS.items():
+        turned = SINGLE.get(((operand, operand), True), ())
+        shapes = [s for s in turned if not scores or s[0] != 32]
+        shapes += SWIZZLED.get(operand, ()) if scores else ()
+        for wave_size in (32, 64):
+            alone = word in NARROW and wave_size == 64
+            for shape in [NARROW_WAVE64] if alone else shapes:
+                yield word, wave_size, *shape
+
+
+SCORES = Table.relation("scores_warp_tiles", _KEYS, _rows(scores=True), source=_SOURCE)
+VALUES = Table.relation("values_warp_tiles", _KEYS, _rows(scores=False), source=_SOURCE)
+
+
+def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
+    """What rules look up of GPUs and types, by name."""
+    types = {word: (op, op, "fp32") for word, op in OPERANDS.items()}
+    found = tile_gemm.facts(gpus, ck, types)
+    names = ("wave_size", "lds_capacity", "lds_banks", "max_threads", "lane_vgprs",
+             "hardware_warp_tiles", "lds_transpose_load")  # fmt: skip
+    straight = [g.name for g in gpus if g.has("direct_to_lds")]
+    return {
+        **{name: found[name] for name in names},
+        "direct_to_lds": Table.relation("direct_to_lds", ("arch",), straight),
+        "element_bytes": Table("element_bytes", ("dtype",), ELEMENT_BYTES),
+    }

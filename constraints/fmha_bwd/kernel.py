@@ -1,0 +1,192 @@
+"""FBWD: what the kernel of dQ, dK and dV asks of its shape and its GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha_bwd import words as w
+from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.engine.expr import BoolExpr, all_of, implies, minimum, rel
+from ckrules.engine.rules import rule
+
+_SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaBwdShape"
+_KERNEL = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdDQDKDVKernel"
+_TRLOAD: Mapping[str, Any] = {
+    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
+    "warp_tile_k1": 32,
+}  # fmt: skip
+
+
+@rule(
+    "FBWD001", "waves-of-five-products-differ", kind="compile",
+    says=["products 0 and 1 have the same waves: {waves=}, {wave_m1 * wave_n1 * wave_k1=}",
+          "products 0 and 4 have the same waves: {waves=}, {wave_m2 * wave_n2 * wave_k2=}"],
+    source=f"{_SHAPE} static_assert NumWarps == those of Gemm1BlockWarps and Gemm4BlockWarps",
+    accepts=[{}], rejects=[{"wave_m1": 2}, {"wave_m2": 2}],
+)  # fmt: skip
+def waves_are_the_same(c: BackwardQuantities) -> BoolExpr:
+    """All five products have the same number of waves.
+
+    Why: asserted.
+
+    Fix: use maps of one number of waves.
+    """
+    return all_of(
+        c.waves == c.wave_m1 * c.wave_n1 * c.wave_k1, c.waves == c.wave_m2 * c.wave_n2 * c.wave_k2
+    )
+
+
+@rule(
+    "FBWD002", "longest-queries-not-a-tile", kind="compile",
+    says="a kernel for short Q takes one tile: max_seqlen_q = {max_seqlen_q}, tile_m0 = {tile_m0}",
+    source=f"{_SHAPE} static_assert kMaxSeqLenQ == kM0 || kMaxSeqLenQ == 0",
+    accepts=[{}, {**_TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 32}],
+)  # fmt: skip
+def short_queries_are_one_tile(c: BackwardQuantities) -> BoolExpr:
+    """The longest sequence of Q is tile_m0, or 0 for any.
+
+    Why: asserted.
+
+    Fix: use 0 or tile_m0.
+    """
+    return (c.max_seqlen_q == 0) | (c.max_seqlen_q == c.tile_m0)
+
+
+@rule(
+    "FBWD003", "short-queries-by-registers", kind="compile",
+    says="kernels for short Q transpose as LDS is read: max_seqlen_q = {max_seqlen_q}, trload = {trload}",
+    source=[f"{_KERNEL} static_assert kUseQrQtrDorPipeline == (kMaxSeqLenQ != 0)",
+            "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_selector.hpp: BlockFmhaBwdDQDKDVPipelineSelector"],
+    accepts=[{}, {**_TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 16}],
+)  # fmt: skip
+def short_queries_transpose(c: BackwardQuantities) -> BoolExpr:
+    """Kernels for short sequences of Q use transposing loads.
+
+    Why: asserted; only that pipeline keeps Q and dO in registers.
+
+    Fix: set trload, on a GPU that has it.
+    """
+    return implies(c.max_seqlen_q != 0, c.trload)
+
+
+@rule(
+    "FBWD004", "padding-of-other-width", kind="compile",
+    says=["pad_d = {pad_d}, expected 0, 8 or 1", "pad_dv = {pad_dv}, expected 0, 8 or 1"],
+    source="ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaBwdTraits static_assert on kPadHeadDimQ, kPadHeadDimV",
+    accepts=[{}, {"pad_d": 8}], rejects=[{"pad_d": 4}],
+)  # fmt: skip
+def paddings_are_known(c: BackwardQuantities) -> BoolExpr:
+    """Paddings are 0, 8 or 1.
+
+    Why: asserted.
+
+    Fix: use 8 for multiples of 8, else 1.
+    """
+    return all_of(c.pad_d.isin(*w.PADS), c.pad_dv.isin(*w.PADS))
+
+
+@rule(
+    "FBWD005", "no-transposing-loads-backward", kind="hardware",
+    applies=lambda c: c.trload,
+    says="{arch} does not transpose as LDS is read, so the kernel is empty",
+    source=f"{_KERNEL}::kIsAvailable (true on __gfx950__, else !kUseTrLoad)",
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "arch": "gfx942"}],
+)  # fmt: skip
+def gpu_transposes(c: BackwardQuantities) -> BoolExpr:
+    """Kernels that transpose as LDS is read run on gfx950.
+
+    Why: elsewhere their body is empty: they are launched and write nothing.
+
+    Fix: clear trload.
+    """
+    return c.transposes
+
+
+@rule(
+    "FBWD006", "no-matrix-instruction-backward", kind="hardware",
+    says=["{arch} has no {dtype} warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0}",
+          "{arch} has no {dtype} warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1}",
+          "{arch} has no {dtype} warp tile of product 4: {warp_tile_m0}x{warp_tile_n0}x{min(warp_tile_k0, tile_k4)}"],
+    source=["ops/gemm/warp/warp_gemm_attribute_{mfma_impl,wmma_impl*}.hpp; arch/data/*.toml [[warp_tile]]",
+            "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: fmha_warp_tile2 (CK 2025.11)"],
+    accepts=[{}], rejects=[{"arch": "gfx1201"}, {"warp_tile_k1": 8}],
+)  # fmt: skip
+def gpu_has_instructions(c: BackwardQuantities) -> BoolExpr:
+    """The GPU computes the warp tiles of all products.
+
+    Why: the headers' list is not keyed by GPU. Product 4 has the warp tile of product 0, with
+    tile_k4 for its K where that is less.
+
+    Fix: take a warp tile of the GPU (`ckrules archs GPU`).
+    """
+    table = c.facts["hardware_warp_tiles"]
+    first = (c.warp_tile_m0, c.warp_tile_n0)
+    return all_of(
+        rel(table, c.arch, c.dtype, *first, c.warp_tile_k0),
+        rel(table, c.arch, c.dtype, c.warp_tile_m1, c.warp_tile_n1, c.warp_tile_k1),
+        rel(table, c.arch, c.dtype, *first, minimum(c.warp_tile_k0, c.tile_k4)),
+    )
+
+
+@rule(
+    "FBWD007", "backward-head-beyond-tile", kind="wrong-result",
+    says="a block holds tile_hdq = {tile_hdq} of the head dimension {hdim}",
+    source=f"{_KERNEL}: windows of kQKHeaddim columns",
+    accepts=[{}, {"hdim": 96}], rejects=[{"hdim": 256}],
+)  # fmt: skip
+def head_fits_tile(c: BackwardQuantities) -> BoolExpr:
+    """The head dimension is not larger than what a block holds of it.
+
+    Why: columns of Q and K beyond are never read.
+
+    Fix: use a larger tile_hdq.
+    """
+    return c.hdim <= c.tile_hdq
+
+
+@rule(
+    "FBWD008", "backward-block-too-large", kind="launch",
+    says="{threads} threads in a block, more than the {table max_threads} that {arch} launches: {waves} waves",
+    source="arch/data/*.toml max_threads",
+    accepts=[{}], rejects=[{"wave_n0": 32, "wave_m1": 32, "wave_n2": 32}],
+)  # fmt: skip
+def block_can_be_launched(c: BackwardQuantities) -> BoolExpr:
+    """A block has no more threads than the GPU launches.
+
+    Why: the limit of the hardware.
+
+    Fix: use fewer waves.
+    """
+    node: BoolExpr = c.threads <= c.fact("max_threads")
+    return node
+
+
+@rule(
+    "FBWD009", "backward-warp-tiles-leave-rows", kind="wrong-result",
+    says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
+          "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
+          "tile_n0 = {tile_n0} is not a multiple of {wave_m1 * warp_tile_m1=}",
+          "tile_hdv = {tile_hdv} is not a multiple of {wave_n1 * warp_tile_n1=}",
+          "tile_hdq = {tile_hdq} is not a multiple of {wave_n1 * warp_tile_n1=}",
+          "tile_m0 = {tile_m0} is not a multiple of {wave_m2 * warp_tile_m0=}",
+          "tile_hdq = {tile_hdq} is not a multiple of {wave_n2 * warp_tile_n0=}"],
+    source="ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: MIterPerWarp, NIterPerWarp",
+    accepts=[{}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}],
+)  # fmt: skip
+def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
+    """Warp tiles cover rows and columns of the results of all products.
+
+    Why: the number of warp tiles is a truncating division.
+
+    Fix: use fewer waves, smaller warp tiles or a larger tile.
+    """
+    return all_of(
+        c.tile_m0 % (c.wave_m0 * c.warp_tile_m0) == 0,
+        c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
+        c.tile_n0 % (c.wave_m1 * c.warp_tile_m1) == 0,
+        c.tile_hdv % (c.wave_n1 * c.warp_tile_n1) == 0,
+        c.tile_hdq % (c.wave_n1 * c.warp_tile_n1) == 0,
+        c.tile_m0 % (c.wave_m2 * c.warp_tile_m0) == 0,
+        c.tile_hdq % (c.wave_n2 * c.warp_tile_n0) == 0,
+    )

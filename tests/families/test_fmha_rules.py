@@ -1,0 +1,63 @@
+"""Attention: what upstream lists is legal, but for what cannot run, and quantities in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from ckrules.constraints import book
+
+LISTED = (
+    ("fmha_fwd", "receipt_1"), ("fmha_fwd", "receipt_800"), ("fmha_fwd_splitkv", "receipt_0"),
+    ("fmha_fwd_pagedkv", "receipt_0"), ("fmha_batch_prefill", "receipt_0"),
+    ("fmha_bwd", "receipt_2"), ("fmha_fwd_appendkv", "receipt_0"),
+    ("fmha_fwd_splitkv_combine", "receipt_0"), ("fmha_bwd_convert_dq", "receipt_0"),
+)  # fmt: skip
+
+
+def _broken(variant: str, profile: str, gpu: str) -> Counter[str]:
+    rules = book(variant, ck="2025.11")
+    listed = book(variant, ck="2025.11", profile=profile).space(variant=variant, arch=gpu)
+    found = (v.rule.code for point in listed for v in rules.violations(point))
+    return Counter(found)
+
+
+@pytest.mark.parametrize(("variant", "profile"), LISTED)
+@pytest.mark.parametrize("gpu", ["gfx942", "gfx950"])
+def test_what_upstream_lists_is_legal(variant: str, profile: str, gpu: str) -> None:
+    assert not _broken(variant, profile, gpu)
+
+
+def test_batch_prefill_is_listed_where_it_cannot_run() -> None:
+    assert _broken("fmha_batch_prefill", "receipt_0", "gfx1201") == {"FMHA023": 384, "FMHA011": 192}
+
+
+@pytest.mark.parametrize(
+    ("change", "lds"),
+    [
+        ({}, 9216),  # V: 4 packs along K, 16 rows of 64 + 8 elements, 2 bytes
+        ({"tile_k0": 64, "tile_n0": 256}, 32880),  # K: 8 * (8 * 257 - 1) elements
+        ({"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}, 27648),
+        ({"dropout": True, "tile_n1": 32, "tile_n0": 32, "tile_k1": 32}, 4128),  # (128 + 1) * 32
+    ],
+)
+def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
+    rules = book("fmha_fwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **change}
+    assert rules.resources(point, ["lds_bytes"]) == {"lds_bytes": lds}
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({"tile_n0": 96, "tile_k1": 64}, {"FMHA006"}),
+        ({"tile_k0": 48}, {"FMHA002"}),
+        ({"tile_k0max": 512, "hdim": 512}, {"FMHA003"}),
+    ],
+)
+def test_what_the_compiler_refused(change: dict[str, object], codes: set[str]) -> None:
+    """Two kernels that clang refused, and head dimension 512, which people ask for."""
+    rules = book("fmha_fwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **change}
+    assert codes <= {v.rule.code for v in rules.violations(point)}
