@@ -116,7 +116,7 @@ def mask_is_simplified(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN005", "group-without-padding", kind="profile", profiles=_ALL,
     applies=lambda c: c.mode == "group",
-    says=["group mode is listed with pad_s only", "group mode is listed with pad_sk only"],
+    says=["group mode is listed with padding: pad_s = {pad_s}", "group mode is listed with padding: pad_sk = {pad_sk}"],
     source=f"{_OPS}: get_*_blobs, \"in group mode, spad/skpad must be true\"",
     accepts=[{"mode": "group", "pad_s": True, "pad_sk": True}],
     rejects=[{"mode": "group", "pad_sk": True}],
@@ -151,7 +151,7 @@ def cap_has_no_bias(c: AttentionQuantities) -> BoolExpr:
     "FGEN007", "training-of-192-128", kind="profile", profiles=_ALL,
     applies=lambda c: (c.variant == FWD) & (c.hdim == 192) & (c.tile_n1 == 128),
     says=["head dimensions 192 and 128 are listed without bias, not {bias}",
-          "head dimensions 192 and 128 are listed without dropout"],
+          "head dimensions 192 and 128 are listed without dropout: dropout = {dropout}"],
     source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: get_fwd_blobs (CK 2025.11)",
     accepts=[{"hdim": 192, "tile_k0max": 192}],
     rejects=[{"hdim": 192, "tile_k0max": 192, "dropout": True}],
@@ -293,7 +293,7 @@ _FLASH = (w.profile(2), w.profile(3))
     applies=lambda c: (c.variant != SPLIT),
     says=["flash attention takes fp16 and bf16, not {dtype}",
           "flash attention takes no bias and alibi, not {bias}",
-          "flash attention skips no sequences"],
+          "flash attention skips no sequences: skip = {skip}"],
     source=f"{_OPS}: get_*_blobs, receipt in (2, 3)",
     accepts=[{}, {"bias": "alibi"}], rejects=[{"dtype": "fp8"}, {"bias": "bias"}, {"skip": True}],
 )  # fmt: skip
@@ -328,9 +328,9 @@ def flash_attention_splits(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN013", "receipt-4-leaves-out", kind="profile", profiles=(w.profile(4),),
     applies=lambda c: c.variant != SPLIT,
-    says=["PyTorch takes fp16 and bf16, not {dtype}", "PyTorch takes no alibi",
-          "PyTorch skips no sequences", "PyTorch takes batch mode of fwd",
-          "PyTorch caps no scores of fwd"],
+    says=["PyTorch takes fp16 and bf16, not {dtype}", "PyTorch takes no bias and elementwise bias, not {bias}",
+          "PyTorch skips no sequences: skip = {skip}", "PyTorch takes batch mode of fwd: mode = {mode}",
+          "PyTorch caps no scores of fwd: logits = {logits}"],
     source=f"{_OPS}: get_*_blobs, receipt == 4",
     accepts=[{}, {"bias": "bias"}],
     rejects=[{"bias": "alibi"}, {"logits": True}, {"mode": "group"}],
@@ -351,7 +351,7 @@ def pytorch_takes(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FGEN014", "receipt-4-without-splits", kind="profile", profiles=(w.profile(4),),
-    says="receipt 4 lists no split-KV kernels: its test has \"fp16, bf16\" as one type",
+    says="receipt 4 lists no {variant}: its test has \"fp16, bf16\" as one type",
     source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd_splitkv.py: get_fwd_splitkv_blobs, receipt == 4",
     accepts=[{}], rejects=[_SPLIT],
 )  # fmt: skip
@@ -410,7 +410,7 @@ def aiter_takes_groups(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN017", "receipt-600-leaves-out", kind="profile", profiles=(w.profile(600),),
     says=["aiter takes fp16, bf16 and of fwd fp8bf16 of head dimension 128, not {dtype}",
-          "aiter takes batch prefill in group mode"],
+          "aiter takes batch prefill in group mode: mode = {mode}"],
     source=f"{_OPS}: get_*_blobs, receipt == 600",
     accepts=[{}], rejects=[{"dtype": "fp8"}],
 )  # fmt: skip
@@ -443,7 +443,7 @@ def narrow_types_only(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FGEN019", "fp32-not-listed", kind="profile", profiles=w.profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list fp32",
+    says="only receipts 800 and 801 list {dtype}",
     source=f"{_OPS}: get_*_blobs, \"Don't build fp32 by default\"",
     accepts=[{}], rejects=[{"dtype": "fp32"}],
 )  # fmt: skip
@@ -459,8 +459,8 @@ def single_precision_is_apart(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FGEN020", "receipt-800-leaves-out", kind="profile", profiles=(w.profile(800), w.profile(801)),
-    says=["receipts 800 and 801 have fp32, not {dtype}", "receipts 800 and 801 skip no sequences",
-          "receipts 800 and 801 cap no scores"],
+    says=["receipts 800 and 801 have fp32, not {dtype}", "receipts 800 and 801 skip no sequences: skip = {skip}",
+          "receipts 800 and 801 cap no scores: logits = {logits}"],
     source=f"{_OPS}: get_*_blobs, receipt == 800",
     accepts=[{"dtype": "fp32"}], rejects=[{}, {"dtype": "fp32", "logits": True}],
 )  # fmt: skip
@@ -477,8 +477,8 @@ def single_precision_only(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN021", "receipt-801-leaves-out", kind="profile", profiles=(w.profile(801),),
     says=["receipt 801 has head dimensions 48 and 128, not {hdim}",
-          "receipt 801 has batch mode: mode = {mode}", "receipt 801 has no bias",
-          "receipt 801 stores no LSE", "receipt 801 has no dropout", "receipt 801 has no mask"],
+          "receipt 801 has batch mode: mode = {mode}", "receipt 801 has no bias: bias = {bias}",
+          "receipt 801 stores no LSE: lse = {lse}", "receipt 801 has no dropout: dropout = {dropout}", "receipt 801 has no mask: mask = {mask}"],
     source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: get_fwd_blobs, receipt == 801 (CK 2025.11)",
     accepts=[{"dtype": "fp32"}], rejects=[{"lse": True}],
 )  # fmt: skip

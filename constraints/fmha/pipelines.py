@@ -151,9 +151,9 @@ def step_is_staged(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.staged & (c.v_elements >= 1),
     says=["tile_n1 = {tile_n1} does not fill rows of all LDS banks",
           "tile_k1 = {tile_k1} is not a multiple of the {16 // element_bytes} elements that are read at once",
-          "a thread's {v_pack=} elements of V do not fill rows of all LDS banks",
-          "tile_k1 = {tile_k1} is not a multiple of {v_pack=}",
-          "tile_n1 = {tile_n1} does not fill rows of all LDS banks with {v_pack=}"],
+          "packs of {v_pack} elements do not fill a row of all LDS banks",
+          "tile_k1 = {tile_k1} is not a multiple of the {v_pack} elements that a thread stores",
+          "tile_n1 = {tile_n1} does not fill rows of all LDS banks with packs of {v_pack}"],
     source=f"{_POLICY}: GetSingleSmemElementSpaceSize, MakeVLdsBlockDescriptor static_assert PixelsPerRow % kKPack == 0, kNPerBlock % NPerRow == 0, kKPerBlock % kKPack == 0",
     accepts=[{}], rejects=[{"dtype": "fp8", "tile_k1": 8}, {"tile_n1": 48}],
 )  # fmt: skip

@@ -91,7 +91,7 @@ def head_fits_tile(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA005", "few-head-steps", kind="compile",
-    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_nwarp_sshuffle", "qr_pagedkv"),
+    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_pagedkv"),
     says="{pipeline} takes two steps along the head dimension at least: {tile_k0max // tile_k0=}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_{qr,qs}_ks_vs.hpp: static_assert 2 <= k0_loops",
             "ops/fmha/pipeline/block_fmha_fwd_{splitkv,pagedkv}_pipeline_*.hpp: the same"],
@@ -260,9 +260,9 @@ def block_can_be_launched(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA013", "feature-of-other-kernel", kind="compile",
-    says=["{variant} kernels have other pipelines than {pipeline}", "{variant} kernels have no dropout",
-          "{variant} kernels skip no sequences", "only qr_async_trload transposes V as LDS is read",
-          "{variant} kernels read no pages", "batch prefill reads pages"],
+    says=["{variant} kernels have other pipelines than {pipeline}", "{variant} kernels have no dropout: dropout = {dropout}",
+          "{variant} kernels skip no sequences: skip = {skip}", "only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
+          "{variant} kernels read no pages: paged_kv = {paged_kv}", "batch prefill reads pages: paged_kv = {paged_kv}"],
     source=["ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaTraits, TileFmhaFwdPagedKVTraits, TileFmhaFwdSplitKVTraits",
             "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp"],
     accepts=[{}], rejects=[{"pipeline": "qr_pagedkv"}, {"paged_kv": True}, {"trload": True}],

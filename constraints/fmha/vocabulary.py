@@ -134,8 +134,8 @@ class AttentionQuantities(AttentionShape):
 
     @property
     def staged(self) -> BoolExpr:
-        """Pipelines of BlockFmhaPipelineQXKSVSCustomPolicy with Q in registers."""
-        return self.pipeline.isin("qr", "qr_async", "qr_pagedkv")
+        """Pipelines of BlockFmhaPipelineQXKSVSCustomPolicy: all but qr_async_trload."""
+        return self.pipeline != "qr_async_trload"
 
     @property
     def asynchronous(self) -> BoolExpr:
@@ -227,10 +227,18 @@ class AttentionQuantities(AttentionShape):
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
-        """LDS of a workgroup: steps of K and V share buffers, one, or three of qr_async."""
-        stage = maximum(self.k_stage, self.v_stage) * self.element_bytes
+        """LDS of a workgroup: K and V share buffers, one, or three of qr_async; qs has Q, too."""
+        size, pack = self.element_bytes, 16 // self.element_bytes
+        stage = maximum(self.k_stage, self.v_stage) * size
+        q_stage = pack * (self.tile_k0 // pack * (self.tile_m0 + 1) - 1) * size
         total = ite(
-            self.asynchronous, 3 * stage + self.dropout_lds, maximum(stage, self.dropout_lds)
+            self.asynchronous,
+            3 * stage + self.dropout_lds,
+            ite(
+                self.pipeline == "qs",
+                maximum(q_stage + self.k_stage * size, self.v_stage * size) + self.dropout_lds,
+                maximum(stage, self.dropout_lds),
+            ),
         )
         node: IntExpr = ite(self.staged, total, undef(total))
         return node

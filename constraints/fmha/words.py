@@ -18,13 +18,11 @@ OPERANDS: Mapping[str, str] = {d: d if b > 1 else "fp8" for d, b in ELEMENT_BYTE
 NARROW = tuple(d for d, b in ELEMENT_BYTES.items() if b == 1)
 HALVES = ("fp16", "bf16")
 MODES = ("batch", "group")
-PIPELINES = (
-    "qr", "qr_async", "qr_async_trload", "qs", "qr_nwarp_sshuffle", "qr_pagedkv",
-)  # fmt: skip
+PIPELINES = ("qr", "qr_async", "qr_async_trload", "qs", "qr_pagedkv")
 #: The pipelines that each kernel can be made of.
 OF_VARIANT: Mapping[str, tuple[str, ...]] = {
     "fmha_fwd": ("qr", "qr_async", "qr_async_trload", "qs"),
-    "fmha_fwd_splitkv": ("qr", "qr_nwarp_sshuffle"),
+    "fmha_fwd_splitkv": ("qr",),
     "fmha_fwd_pagedkv": ("qr_pagedkv",),
     "fmha_batch_prefill": ("qr_async",),
 }

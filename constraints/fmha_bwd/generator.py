@@ -77,8 +77,8 @@ def mask_is_simplified(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "BGEN004", "short-queries-with-mask", kind="profile", profiles=_ALL,
     applies=lambda c: c.max_seqlen_q != 0,
-    says=["kernels for short Q are listed in batch mode only",
-          "kernels for short Q are listed without mask"],
+    says=["kernels for short Q are listed in batch mode: mode = {mode}",
+          "kernels for short Q are listed without mask: mask = {mask}"],
     source=_BLOBS, accepts=[{"max_seqlen_q": 16}], rejects=[{"max_seqlen_q": 16, "mode": "group"}],
 )  # fmt: skip
 def short_queries_are_plain(c: BackwardQuantities) -> BoolExpr:
@@ -141,7 +141,7 @@ def paddings_are_joined(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "BGEN008", "backward-fp32-not-listed", kind="profile", profiles=profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list fp32", source=_BLOBS,
+    says="only receipts 800 and 801 list {dtype}", source=_BLOBS,
     accepts=[{}], rejects=[{"dtype": "fp32"}],
 )  # fmt: skip
 def single_precision_is_apart(c: BackwardQuantities) -> BoolExpr:
@@ -188,7 +188,7 @@ def random_values_are_not_stored(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "BGEN011", "receipt-without-determinism", kind="profile",
     profiles=tuple(map(profile, (3, 4, 801))),
-    says="this receipt has no deterministic kernels", source=_BLOBS,
+    says="this receipt has no such kernels: deterministic = {deterministic}", source=_BLOBS,
     accepts=[{}], rejects=[{"deterministic": True}],
 )  # fmt: skip
 def order_is_free(c: BackwardQuantities) -> BoolExpr:
@@ -219,7 +219,7 @@ def flash_attention_takes(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "BGEN013", "receipt-without-alibi", kind="profile", profiles=(profile(4),),
-    says="PyTorch takes no alibi", source=_BLOBS, accepts=[{}], rejects=[{"bias": "alibi"}],
+    says="PyTorch takes no bias and elementwise bias, not {bias}", source=_BLOBS, accepts=[{}], rejects=[{"bias": "alibi"}],
 )  # fmt: skip
 def pytorch_takes(c: BackwardQuantities) -> BoolExpr:
     """Receipt 4 takes no alibi.
@@ -279,8 +279,8 @@ def single_precision_only(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "BGEN017", "receipt-801-leaves-backward-out", kind="profile", profiles=(profile(801),),
-    says=["receipt 801 has head dimensions 64 and 128, not {hdim}", "receipt 801 has no bias",
-          "receipt 801 has no dropout", "receipt 801 has no mask"], source=_BLOBS,
+    says=["receipt 801 has head dimensions 64 and 128, not {hdim}", "receipt 801 has no bias: bias = {bias}",
+          "receipt 801 has no dropout: dropout = {dropout}", "receipt 801 has no mask: mask = {mask}"], source=_BLOBS,
     accepts=[{}], rejects=[{"bias": "alibi"}],
 )  # fmt: skip
 def few_kernels_of_single_precision(c: BackwardQuantities) -> BoolExpr:

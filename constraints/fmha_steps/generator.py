@@ -102,7 +102,7 @@ def tile_is_listed(c: StepQuantities) -> BoolExpr:
 
 @rule(
     "SGEN004", "step-group-without-padding", kind="profile", profiles=_ALL,
-    says="group mode is listed with pad_s only",
+    says="group mode is listed with padding: pad_s = {pad_s}",
     source=f"{_OPS}: get_*_blobs",
     accepts=[{"mode": "group", "pad_s": True}], rejects=[{"mode": "group"}],
 )  # fmt: skip
@@ -143,7 +143,7 @@ def traits_are_listed(c: StepQuantities) -> BoolExpr:
 
 @rule(
     "SGEN006", "step-fp32-not-listed", kind="profile", profiles=profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list fp32",
+    says="only receipts 800 and 801 list {dtype}",
     source=f"{_OPS}: get_bwd_blobs", accepts=[{}], rejects=[{**A_DOT, "dtype": "fp32"}],
 )  # fmt: skip
 def single_precision_is_apart(c: StepQuantities) -> BoolExpr:
@@ -174,7 +174,7 @@ def single_precision_only(c: StepQuantities) -> BoolExpr:
 @rule(
     "SGEN008", "step-without-determinism", kind="profile",
     profiles=tuple(map(profile, (3, 4, 801))),
-    says="this receipt has no deterministic kernels",
+    says="this receipt has no such kernels: deterministic = {deterministic}",
     source=f"{_OPS}: get_bwd_blobs", accepts=[A_CONVERT],
     rejects=[{**A_CONVERT, "deterministic": True, "tile_sk": 128}],
 )  # fmt: skip

@@ -57,7 +57,7 @@ def columns_are_whole(c: StepQuantities) -> BoolExpr:
 
 @rule(
     "FSTP003", "no-combined-columns", kind="compile",
-    says="a block of {variant} computes no columns: tile_dv = 0",
+    says="a block of {variant} computes no columns: tile_dv = {tile_dv}",
     applies=lambda c: c.variant.isin(COMBINE, APPEND),
     source=[_COMBINE, f"{_APPEND}: GetAlignmentV"], accepts=[{}, AN_APPEND], rejects=[{"tile_dv": 0}],
 )  # fmt: skip
