@@ -25,6 +25,7 @@ class Fmha(Family):
     rank = 50
     topics = {  # noqa: RUF012
         "FMHA": "attention forward: shapes, pipelines, LDS",
+        "FPROB": "problems that attention kernels compute right (`ckrules check --problem`)",
         "FGEN": "which attention kernels upstream's generator lists (profiles receipt_...)",
     }
     profiles = PROFILES
@@ -32,6 +33,7 @@ class Fmha(Family):
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha.names:NAMING",
         "styles": "ckrules.constraints.fmha.names:STYLES",
+        "problems": "ckrules.constraints.fmha.problems:AttentionProblems",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

@@ -22,7 +22,7 @@ def purpose(
              role=Role.PURPOSE),
         Enum("mode", modes, doc="sequences of one length (batch), or each of its own (group)",
              role=Role.PURPOSE),
-        Int("hdim", HDIMS, lo=1, hi=1024, doc="largest head dimension of Q and K",
+        Int("hdim", HDIMS, lo=1, hi=1024, doc="elements of a head of Q and K at most",
             role=Role.PURPOSE),
     ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def warp_tiles(product: int, depths: Sequence[int]) -> list[Expr]:
     """Warp tile of one matrix product."""
     sides = {"m": (4, 16, 32, 64), "n": (4, 16, 32, 64), "k": depths}
     return [
-        size(f"warp_tile_{x}{product}", values, f"warp tile along {x.upper()} of product {product}",
+        size(f"warp_tile_{x}{product}", values, f"elements of a warp tile along {x.upper()}, product {product}",
              f"warp_tile{product}")
         for x, values in sides.items()
     ]  # fmt: skip

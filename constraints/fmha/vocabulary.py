@@ -277,10 +277,10 @@ def fields(archs: Sequence[str]) -> list[Expr]:
     tile = {
         "tile_m0": ((16, 32, 64, 128, 256), "rows of Q that a block computes"),
         "tile_n0": ((16, 32, 64, 96, 128, 192, 256), "rows of K and V in a step"),
-        "tile_k0": ((16, 32, 48, 64, 96, 128, 192, 256), "step of product 0 along the head dimension"),
-        "tile_n1": (f.HDIMS, "head dimension of V"),
-        "tile_k1": ((8, 16, 32, 64, 128), "step of product 1 along rows of V"),
-        "tile_k0max": (f.HDIMS, "head dimension of Q and K that a block holds"),
+        "tile_k0": ((16, 32, 48, 64, 96, 128, 192, 256), "elements of a step along the head dimension (product 0)"),
+        "tile_n1": (f.HDIMS, "elements of a head of V"),
+        "tile_k1": ((8, 16, 32, 64, 128), "rows of V in a step of product 1"),
+        "tile_k0max": (f.HDIMS, "elements of a head of Q and K that a block holds"),
     }  # fmt: skip
     return [
         *f.purpose(w.VARIANTS, archs, w.DTYPES, w.MODES),

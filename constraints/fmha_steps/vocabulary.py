@@ -108,8 +108,8 @@ def fields(archs: Sequence[str]) -> list[Expr]:
     sizes = (0, 8, 16, 32, 64, 128, 192, 256)
     tile = {
         "tile_s": "rows of Q or O that a block computes", "tile_sk": "rows of K, or of dQ's parts",
-        "tile_d": "head dimension of K that a block holds",
-        "tile_dv": "head dimension of V or O that a block holds",
+        "tile_d": "elements of a head of K that a block holds",
+        "tile_dv": "elements of a head of V or O that a block holds",
     }  # fmt: skip
     return [
         *f.purpose(w.VARIANTS, archs, w.DTYPES, w.MODES),

@@ -1,0 +1,142 @@
+"""Problems of attention: lengths, heads, head dimensions and functions, and the line that says them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ckrules.engine.expr import Value
+from ckrules.kernels.problem_text import size, sizes_of
+from ckrules.support.errors import UsageError, unknown
+
+#: The words of a problem, by size; their places are the numbers that rules read.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "mode": ("batch", "group"),
+    "mask": ("no", "causal", "window"),
+    "bias": ("no", "bias", "alibi"),
+    **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
+}
+SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
+_ALIASES = {
+    "b": "batch", "h": "heads", "hq": "heads", "heads_q": "heads", "nhead_q": "heads",
+    "h_k": "heads_k", "hk": "heads_k", "heads_kv": "heads_k", "nhead_k": "heads_k",
+    "s": "seqlen_q", "s_k": "seqlen_k", "sq": "seqlen_q", "sk": "seqlen_k", "d": "hdim",
+    "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v",
+}  # fmt: skip
+_SAME = {
+    "none": "no", "0": "no", "false": "no", "1": "yes", "true": "yes", "elementwise": "bias",
+    "varlen": "group",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionProblem:
+    """O = softmax(Q K + bias) V for each head of each sequence.
+
+    In group mode the lengths are those of the longest sequence, and others may have any.
+
+    >>> str(AttentionProblem(2, 32, 8, 1024, 1024, 128, 128))
+    'batch=2,heads=32,heads_k=8,seqlen_q=1024,seqlen_k=1024,hdim=128'
+    """
+
+    batch: int
+    heads: int
+    heads_k: int
+    seqlen_q: int
+    seqlen_k: int
+    hdim: int
+    hdim_v: int
+    mode: str = "batch"
+    mask: str = "no"
+    bias: str = "no"
+    logits: str = "no"
+    lse: str = "no"
+    dropout: str = "no"
+    squant: str = "no"
+
+    @property
+    def flops(self) -> int:
+        """Both products, of half the scores where a causal mask leaves half of them out."""
+        whole = 2 * self.batch * self.heads * self.seqlen_q * self.seqlen_k
+        products = whole * (self.hdim + self.hdim_v)
+        return products // 2 if self.mask == "causal" else products
+
+    def sizes(self) -> dict[str, int]:
+        """Every size by name, words by their places."""
+        numbers = {name: getattr(self, name) for name in SIZES}
+        return {**numbers, **{n: known.index(getattr(self, n)) for n, known in WORDS.items()}}
+
+    def __str__(self) -> str:
+        text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
+        text += "" if self.hdim_v == self.hdim else f",hdim_v={self.hdim_v}"
+        said = ((n, getattr(self, n)) for n in WORDS)
+        return text + "".join(f",{n}={v}" for n, v in said if v != WORDS[n][0])
+
+
+def parse(text: str) -> AttentionProblem:
+    """The problem that a text says; K has Q's heads, length and V its head dimension unless said.
+
+    >>> parse("batch=1,heads=8,seqlen_q=100,hdim=128,mask=causal").seqlen_k
+    100
+    >>> parse("b=1,h=8,s=100,d=128,mode=group").mode
+    'group'
+
+    Raises:
+        UsageError: For what is not a problem of attention, with the reason.
+    """
+    return from_mapping(sizes_of(text, _ALIASES))
+
+
+def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
+    """`parse` for names and values that are already apart, such as a JSON object.
+
+    Raises:
+        UsageError: For what is not a problem of attention, with the reason.
+    """
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        name = _ALIASES.get(key, key)
+        if name not in SIZES and name not in WORDS:
+            raise unknown("size of an attention problem", str(key), (*SIZES, *WORDS))
+        values[name] = value
+    for name in ("batch", "heads", "seqlen_q", "hdim"):
+        if name not in values:
+            raise UsageError(f"the problem has no {name}")
+    otherwise = {"heads_k": "heads", "seqlen_k": "seqlen_q", "hdim_v": "hdim"}
+    numbers = {n: size(n, values.get(n, values.get(otherwise.get(n, n)))) for n in SIZES}
+    words = {n: _word(n, values[n]) for n in WORDS if n in values}
+    if numbers["heads"] % numbers["heads_k"]:
+        text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
+        raise UsageError(text)
+    return AttentionProblem(**numbers, **words)
+
+
+def _word(name: str, value: Any) -> str:
+    word = str(value).strip().lower()
+    found = word if word in WORDS[name] else _SAME.get(word, word)
+    if found not in WORDS[name]:
+        raise unknown(name, word, WORDS[name])
+    return found
+
+
+def from_row(cells: Mapping[str, str]) -> AttentionProblem:
+    """The problem of a table's row, whose other columns mean nothing.
+
+    Raises:
+        UsageError: For what is not a problem of attention, with the reason.
+    """
+    known = {*SIZES, *WORDS, *_ALIASES}
+    return from_mapping({k: v.strip() for k, v in cells.items() if k in known and v.strip()})
+
+
+def pack(problem: AttentionProblem) -> bytes:
+    """The sizes as fourteen numbers of 64 bits, in the order of `AttentionProblem.sizes`."""
+    return struct.pack("=14q", *problem.sizes().values())
+
+
+def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:
+    """The columns that a problem fills in tables of results."""
+    words = {n: getattr(problem, n) for n in WORDS if getattr(problem, n) != WORDS[n][0]}
+    return {**{n: getattr(problem, n) for n in SIZES}, **words, "flops": problem.flops}

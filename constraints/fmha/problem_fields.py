@@ -1,0 +1,91 @@
+"""The sizes of an attention problem as fields, so that rules read them beside those of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ckrules.constraints.fmha import vocabulary as kernels
+from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.vocabulary import AttentionQuantities
+from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, any_of
+from ckrules.engine.expr.variables import Int
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+
+_DOCS: Mapping[str, str] = {
+    "batch": "sequences", "heads": "heads of Q", "heads_k": "heads of K and V",
+    "seqlen_q": "rows of Q; of the longest sequence in group mode",
+    "seqlen_k": "rows of K and V; of the longest sequence in group mode",
+    "hdim": "head dimension of Q and K", "hdim_v": "head dimension of V",
+}  # fmt: skip
+_COMMON: Mapping[str, Sequence[int]] = {
+    "batch": (1, 2, 8), "heads": (1, 8, 32), "heads_k": (1, 8, 32),
+    "seqlen_q": (1, 100, 128, 1024), "seqlen_k": (1, 100, 128, 1024),
+    "hdim": (64, 80, 128), "hdim_v": (64, 80, 128),
+}  # fmt: skip
+
+#: A problem that the baseline of the kernels accepts.
+BASELINE: Mapping[str, Value] = {
+    **{f"p_{n}": 0 for n in WORDS}, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
+}  # fmt: skip
+
+
+def fields() -> list[Expr]:
+    """The sizes of a problem; words are numbers, their places among `WORDS`."""
+    words = [
+        Int(f"p_{name}", tuple(range(len(known))),
+            doc=f"{name} of the problem: {', '.join(f'{i} {w}' for i, w in enumerate(known))}")
+        for name, known in WORDS.items()
+    ]  # fmt: skip
+    sizes = [Int(f"p_{n}", _COMMON[n], lo=1, hi=2**31 - 1, doc=_DOCS[n]) for n in SIZES]
+    return [*sizes, *words]
+
+
+def values(problem: AttentionProblem) -> dict[str, Value]:
+    """The values of `fields` for a problem."""
+    return {f"p_{name}": value for name, value in problem.sizes().items()}
+
+
+class AttentionFit(AttentionQuantities):
+    """An attention kernel and a problem."""
+
+    p_batch: IntExpr
+    p_heads: IntExpr
+    p_heads_k: IntExpr
+    p_seqlen_q: IntExpr
+    p_seqlen_k: IntExpr
+    p_hdim: IntExpr
+    p_hdim_v: IntExpr
+    p_mode: IntExpr
+    p_mask: IntExpr
+    p_bias: IntExpr
+    p_logits: IntExpr
+    p_lse: IntExpr
+    p_dropout: IntExpr
+    p_squant: IntExpr
+
+    @property
+    def grouped(self) -> BoolExpr:
+        """True for kernels of group mode."""
+        return self.mode == "group"
+
+    def asks(self, name: str, word: str) -> BoolExpr:
+        """Whether the problem has this word."""
+        node: IntExpr = getattr(self, f"p_{name}")
+        return node == WORDS[name].index(word)
+
+    def same(self, name: str, *words: str) -> BoolExpr:
+        """Whether kernel and problem have the same word of a field."""
+        kernel = getattr(self, name)
+        return any_of(*((kernel == word) & self.asks(name, word) for word in words))
+
+
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionFit:
+    """Fields of kernel and problem, with what follows from them."""
+    names = [g.name for g in gpus]
+    words = AttentionFit([*kernels.fields(names), *fields()], kernels.facts(gpus, ck), ck)
+    words.baseline = {**kernels.BASELINE, **BASELINE}
+    return words

@@ -1,0 +1,1 @@
+"""FPROB: the problems that attention kernels compute right."""

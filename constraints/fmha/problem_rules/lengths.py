@@ -1,0 +1,189 @@
+"""FPROB: lengths and head dimensions that an attention kernel computes right.
+
+No kernel of attention tests its arguments (there is no ``IsSupportedArgument``): the tests are
+conditions in upstream's generator, which are read here beside what the pipelines do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha.problem_fields import AttentionFit
+from ckrules.engine.expr import BoolExpr, all_of, ite
+from ckrules.engine.rules import rule
+
+_KERNEL = "ops/fmha/kernel/fmha_fwd_kernel.hpp: pad_tensor_view of Q, K, V and O"
+_PIPELINES = (
+    "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs{,_async}.hpp: set_tile_if by kPadSeqLenK"
+)
+_API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FmhaFwdApiTrait {}(CK 2025.11)"
+_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+_GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
+
+
+@rule(
+    "FPROB001", "queries-not-padded", kind="wrong-result",
+    applies=lambda c: ~c.pad_s & ~c.grouped,
+    says="the kernel pads no rows of Q: seqlen_q = {p_seqlen_q} is not a multiple of tile_m0 = {tile_m0}",
+    source=[_KERNEL, _API.format("scheck ")],
+    accepts=[{}], rejects=[{"p_seqlen_q": 1000}],
+)  # fmt: skip
+def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
+    """Without pad_s the length of Q is a multiple of tile_m0.
+
+    Why: rows behind the sequence are read and written as if they were there: those of the next
+    head, or memory of others. The generator's dispatch asks for it of qr alone; of
+    qr_async_trload its test is the word true.
+
+    Fix: use a kernel with pad_s.
+    """
+    return c.p_seqlen_q % c.tile_m0 == 0
+
+
+@rule(
+    "FPROB002", "keys-not-padded", kind="wrong-result",
+    applies=lambda c: ~c.pad_sk & ~c.grouped,
+    says="the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
+    source=[_KERNEL, _PIPELINES, _API.format("skcheck ")],
+    accepts=[{}, {**_ASYNC, "p_seqlen_q": 100}], rejects=[{"p_seqlen_k": 1000}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/10309",
+)  # fmt: skip
+def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
+    """Without pad_sk the length of K is a multiple of tile_n0.
+
+    Why: scores of rows behind the sequence are not set to minus infinity, so that they count in
+    the softmax: a few values are wrong by little, which tests with large tolerances miss. The
+    generator's dispatch asks for it, but of qr_async_trload, whose test is the word true.
+
+    Fix: use a kernel with pad_sk.
+    """
+    return c.p_seqlen_k % c.tile_n0 == 0
+
+
+@rule(
+    "FPROB003", "group-lengths-not-padded", kind="wrong-result",
+    applies=lambda c: c.grouped,
+    says=["sequences of a group have any length: pad_s = {pad_s}",
+          "sequences of a group have any length: pad_sk = {pad_sk}"],
+    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: \"in group mode, spad/skpad must be true\" (CK 2025.11)",
+    accepts=[_GROUP], rejects=[{**_GROUP, "pad_s": False}, {**_GROUP, "pad_sk": False}],
+)  # fmt: skip
+def groups_are_padded(c: AttentionFit) -> BoolExpr:
+    """Kernels of group mode pad both sequences.
+
+    Why: the lengths are known on the GPU alone, one by one.
+
+    Fix: use a kernel with pad_s and pad_sk.
+    """
+    return c.pad_s & c.pad_sk
+
+
+@rule(
+    "FPROB004", "head-dimension-not-padded", kind="wrong-result",
+    applies=lambda c: ~c.pad_d,
+    says="the kernel pads no head dimension of Q and K: hdim = {p_hdim}, tile_k0max = {tile_k0max}",
+    source=[_KERNEL, _API.format("dcheck ")],
+    accepts=[{}], rejects=[{"p_hdim": 80}],
+)  # fmt: skip
+def head_is_whole(c: AttentionFit) -> BoolExpr:
+    """Without pad_d the head dimension of Q and K is what a block holds of it, 96 for 128 too.
+
+    Why: columns behind the head are those of the next one. The generator's dispatch asks for a
+    multiple of the qualified length (128 for a tile_k0max of 96).
+
+    Fix: use a kernel with pad_d.
+    """
+    held = ite(c.tile_k0max == 96, 128, ite(c.tile_k0max == 160, 256, c.tile_k0max))
+    return c.p_hdim % held == 0
+
+
+@rule(
+    "FPROB005", "value-dimension-not-padded", kind="wrong-result",
+    applies=lambda c: ~c.pad_dv,
+    says="the kernel pads no head dimension of V: hdim_v = {p_hdim_v} is not a multiple of tile_n1 = {tile_n1}",
+    source=[_KERNEL, _API.format("dvcheck ")],
+    accepts=[{}], rejects=[{"p_hdim_v": 80}],
+)  # fmt: skip
+def value_head_is_whole(c: AttentionFit) -> BoolExpr:
+    """Without pad_dv the head dimension of V is a multiple of tile_n1.
+
+    Why: columns of O behind the head would be written, and V's read.
+
+    Fix: use a kernel with pad_dv.
+    """
+    return c.p_hdim_v % c.tile_n1 == 0
+
+
+@rule(
+    "FPROB006", "head-beyond-kernel", kind="wrong-result",
+    says="the kernel holds tile_k0max = {tile_k0max} of the head dimension: hdim = {p_hdim}",
+    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: windows of kQKHeaddim columns; FMHA_FWD_API_PER_HDIM_CASE",
+    accepts=[{}, {"p_hdim": 64}], rejects=[{"p_hdim": 160}],
+)  # fmt: skip
+def head_fits(c: AttentionFit) -> BoolExpr:
+    """The head dimension of Q and K is not larger than what a block holds.
+
+    Why: the rest is never read. V's may be larger: further blocks compute it.
+
+    Fix: use a kernel with a larger tile_k0max.
+    """
+    return c.p_hdim <= c.tile_k0max
+
+
+@rule(
+    "FPROB007", "heads-not-in-vectors", kind="wrong-result",
+    applies=lambda c: c.asynchronous,
+    says=["qr_async loads {16 // element_bytes} elements at once: hdim = {p_hdim}",
+          "qr_async loads {16 // element_bytes} elements at once: hdim_v = {p_hdim_v}"],
+    source=[_API.format("dcheck, dvcheck: a.hdim_q % vec == 0 "),
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: kAlignmentQ, \"support multiple of vector(like 8x)\""],
+    accepts=[{**_ASYNC, "p_hdim": 80}], rejects=[{**_ASYNC, "p_hdim": 81}, {**_ASYNC, "p_hdim_v": 4}],
+)  # fmt: skip
+def heads_are_vectors(c: AttentionFit) -> BoolExpr:
+    """Head dimensions of qr_async are multiples of 16 bytes.
+
+    Why: padding is asked for by the vector, not by the element, so that a vector at the end of a
+    head holds elements of the next.
+
+    Fix: use qr with pad_d and pad_dv.
+    """
+    vector = 16 // c.element_bytes
+    return all_of(c.p_hdim % vector == 0, c.p_hdim_v % vector == 0)
+
+
+@rule(
+    "FPROB008", "trload-on-partial-heads", kind="wrong-result",
+    applies=lambda c: c.pipeline == "qr_async_trload",
+    says=["qr_async_trload loads {16 // element_bytes} elements at once: hdim = {p_hdim}",
+          "qr_async_trload loads {16 // element_bytes} elements at once: hdim_v = {p_hdim_v}"],
+    source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp: kPadHeadDimQ, \"support multiple of vector(like 8x)\"",
+    accepts=[{"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "pad_d": True, "p_hdim": 80}],
+    rejects=[{"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "pad_d": True, "p_hdim": 81}],
+)  # fmt: skip
+def transposing_heads_are_vectors(c: AttentionFit) -> BoolExpr:
+    """Head dimensions of qr_async_trload are multiples of 16 bytes.
+
+    Why: as of qr_async. The generator's dispatch does not ask for it: dcheck and dvcheck of padded
+    kernels are the word true.
+
+    Fix: use qr with pad_d and pad_dv.
+    """
+    vector = 16 // c.element_bytes
+    return all_of(c.p_hdim % vector == 0, c.p_hdim_v % vector == 0)
+
+
+@rule(
+    "FPROB009", "queries-of-several-heads", kind="launch",
+    says="heads = {p_heads} is not a multiple of heads_k = {p_heads_k}",
+    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: nhead_ratio_qk = num_head_q / nhead_k",
+    accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
+)  # fmt: skip
+def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
+    """The heads of Q are a multiple of those of K and V.
+
+    Why: head i reads K and V of head i / ratio, and the ratio is a truncating division.
+
+    Fix: none; repeat K and V.
+    """
+    return c.p_heads % c.p_heads_k == 0

@@ -1,0 +1,74 @@
+"""What generic code asks about attention problems: their text, sizes and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ckrules.constraints.fmha import problem, problem_fields
+from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
+from ckrules.engine.expr import BoolExpr, Value
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.engine.rules import RuleDef
+    from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.parts import Point, Tensors
+
+
+class AttentionProblems:
+    """Attention of one head dimension, with its functions."""
+
+    name = "attention"
+
+    parse = staticmethod(problem.parse)
+    from_mapping = staticmethod(problem.from_mapping)
+    from_row = staticmethod(problem.from_row)
+    pack = staticmethod(problem.pack)
+    row = staticmethod(problem.row)
+    fields = staticmethod(problem_fields.fields)
+    values = staticmethod(problem_fields.values)
+
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """``ckrules_attention``: the sizes by name."""
+        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS)}
+
+    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+        """Fields of kernel and problem, with what follows from them."""
+        return problem_fields.vocabulary(ck, gpus)
+
+    def rules(self) -> list[RuleDef]:
+        """What upstream's dispatch asks, and what it does not ask and should."""
+        from ckrules.constraints.fmha import problem_rules
+        from ckrules.engine.rules.book import collect
+
+        return collect(problem_rules)
+
+    def fits(self, config: Point, problem: object) -> bool:
+        """Whether it is a problem of attention."""
+        return isinstance(problem, AttentionProblem)
+
+    def smoke(self, config: Point) -> list[AttentionProblem]:
+        """None: attention kernels are not generated yet."""
+        return []
+
+    def tensors(self, problem: AttentionProblem, config: Point) -> Tensors:
+        """Nothing: attention kernels are not generated yet."""
+        raise UsageError("attention kernels are not generated, so that none can be run")
+
+    def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
+        """Lengths up to 16384, head dimensions up to 256, and the plainest function."""
+        sizes = {
+            "batch": (1, 64), "heads": (1, 128), "heads_k": (1, 128), "seqlen_q": (1, 16384),
+            "seqlen_k": (1, 16384), "hdim": (8, 256), "hdim_v": (8, 256),
+        }  # fmt: skip
+        return {f"p_{n}": span for n, span in {**sizes, **dict.fromkeys(WORDS, (0, 0))}.items()}
+
+    def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
+        """Heads of Q share those of K evenly."""
+        return [names["p_heads"] % names["p_heads_k"] == 0]
+
+    def quiet(self) -> dict[str, Value]:
+        """The plainest function."""
+        return {f"p_{n}": 0 for n in WORDS}
