@@ -105,10 +105,10 @@ def _lengths(point: Point, problem: AttentionProblem) -> bool:
     """Scheck and skcheck."""
     if problem.mode == "group" or point["pipeline"] == "qr_async_trload":
         return True
-    whole = problem.seqlen_k % point["tile_n0"] == 0
+    whole = problem.seqlen_k % int(point["tile_n0"]) == 0
     if point["pipeline"] == "qr_async":
         return bool(point["pad_sk"]) != whole
-    rows = bool(point["pad_s"]) or problem.seqlen_q % point["tile_m0"] == 0
+    rows = bool(point["pad_s"]) or problem.seqlen_q % int(point["tile_m0"]) == 0
     return rows and (bool(point["pad_sk"]) or whole)
 
 

@@ -110,7 +110,8 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     if numbers["heads"] % numbers["heads_k"]:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
-    return AttentionProblem(**numbers, **words)
+    everything: dict[str, Any] = {**numbers, **words}
+    return AttentionProblem(**everything)
 
 
 def _word(name: str, value: Any) -> str:

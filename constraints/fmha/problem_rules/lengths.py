@@ -118,7 +118,7 @@ def value_head_is_whole(c: AttentionFit) -> BoolExpr:
 @rule(
     "FPROB006", "head-beyond-kernel", kind="wrong-result",
     says="the kernel holds tile_k0max = {tile_k0max} of the head dimension: hdim = {p_hdim}",
-    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: windows of kQKHeaddim columns; FMHA_FWD_API_PER_HDIM_CASE",
+    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: windows of kQKHeaddim columns",
     accepts=[{}, {"p_hdim": 64}], rejects=[{"p_hdim": 160}],
 )  # fmt: skip
 def head_fits(c: AttentionFit) -> BoolExpr:
