@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from ckrules.checking.baseline import Baseline
 
 
+#: What names of files with our own fields have in them.
+_OWN = ".ck."
+#: Keys of which an object of our fields has one; other JSON that lies in folders is not ours.
+_SAYING = ("variant", "name", "kernels", "tile_m")
+
+
 @dataclass
 class Checker:
     """Judges everything that arguments name.
@@ -169,9 +175,11 @@ def _is_known(path: str) -> bool:
         return True
     found = (n for n, f in formats().items() if f.sniff(head))
     name = next(found, "")
-    if name != "macros":
-        return bool(name)
-    return "DECL_" in head.text or _declares(path)
+    if name == "macros":
+        return "DECL_" in head.text or _declares(path)
+    if name in ("json", "jsonl", "csv") and _OWN not in os.path.basename(path):
+        return name != "csv" and any(f'"{key}"' in head.text for key in _SAYING)
+    return bool(name)
 
 
 def _declares(path: str) -> bool:

@@ -44,6 +44,10 @@ def checkout(tmp_path: Path) -> Path:
     ]
     (configs / "a8w8_bpreshuffle_tuned_gemm.csv").write_text(HEAD + "\n".join(rows) + "\n")
     (configs / "a8w8_bpreshuffle_untuned_gemm.csv").write_text("M,N,K\n1,2,3\n")
+    triton = tmp_path / "aiter" / "ops" / "triton" / "configs" / "gemm"
+    triton.mkdir(parents=True)
+    (triton / "gfx942-GEMM.json").write_text('{"any": {"BLOCK_SIZE_M": 16, "num_warps": 4}}')
+    (configs / "shapes_tuned.csv").write_text("M,N,K,name\n1,2,3,x\n")
     (configs / "other.csv").write_text("a,b\n1,2\n")
     return tmp_path
 
