@@ -61,6 +61,7 @@ class Checker:
         """
         for key in [k for k, c in self._contexts.items() if c.baseline is not None]:
             del self._contexts[key]
+        self.census.clear()
         return self._check(Input.of("-", name, text))
 
     @property
@@ -115,6 +116,7 @@ class Checker:
 
     def verdicts(self, arguments: Iterable[str]) -> Iterator[ItemVerdict]:
         """The verdict on each item of all arguments, in order."""
+        self.census.clear()
         for found in self.inputs(arguments):
             yield from self._check(found).verdicts()
         for place, name in self.census.unlisted():
@@ -133,6 +135,7 @@ class Checker:
         self, arguments: Iterable[str], *, unsafe: bool = False
     ) -> Iterator[tuple[str, list[Edit]]]:
         """The safe repairs of each file, or ``unsafe`` ones as well, by file."""
+        self.census.clear()
         for found in self.inputs(arguments):
             if found.is_file and os.path.isfile(found.path):
                 edits = list(self._check(found).edits(unsafe=unsafe))

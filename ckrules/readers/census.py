@@ -54,6 +54,14 @@ class Census:
     _told: set[Hashable] = field(default_factory=set)
     _used: dict[tuple[str, Hashable], tuple[object, str]] = field(default_factory=dict)
 
+    def clear(self) -> None:
+        """Forgets everything, before the same sources are read again."""
+        self.rows = 0
+        for kept in (
+            self._tables, self._others, self._winners, self._listed, self._told, self._used,
+        ):  # fmt: skip
+            kept.clear()
+
     @property
     def found(self) -> bool:
         """Whether there were rows or kernels of other libraries."""
