@@ -242,7 +242,8 @@ def of_finding(
     finding = FINDINGS[code]
     made = Diagnostic(code, finding.name, FILE, finding.severity, message, place, entry)
     if edit is not None:
-        made._help = Help(f"write {edit.text}", edit, "safe")
+        done = f"write {edit.text}" if edit.text else "remove the line"
+        made._help = Help(done, edit, "safe")
     return made
 
 

@@ -43,7 +43,7 @@ ROWS = (
     FindingKind(
         "ROW006", "row-twice", "warning",
         "A table has a problem and its kernel once, and so have all that are merged with it.",
-        "The row with the smaller time wins; the other one can go.",
+        "The row with the smaller time wins; within a file `--fix` removes the other one.",
     ),
     FindingKind(
         "ROW007", "kernel-in-no-list", "warning",

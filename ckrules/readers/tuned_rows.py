@@ -167,7 +167,10 @@ class RowChecks:
         where = f"line {first.line}" if inside else f"{first.source}:{first.line}"
         if first.kernel == kernel:
             same = f"({first.time:g} us there, {here.time:g} here)"
-            yield Remark(row.place, "ROW006", f"the same problem and kernel as in {where} {same}")
+            what = f"the same problem and kernel as in {where} {same}"
+            slower = first.line if here.time < first.time else here.line
+            whole = Place(self._source, slower, 1, slower + 1, 1)
+            yield Remark(row.place, "ROW006", what, Edit(whole, "") if inside else None)
             return
         ours, other = f"{kernel} ({here.time:g} us)", f"{first.kernel} ({first.time:g} us)"
         what = f"another kernel for the problem of {where}: {ours} here, {other} there"

@@ -80,6 +80,17 @@ def test_rates_are_repaired(checkout: Path) -> None:
     assert table.read_text() == before.replace(",90.1,", ",100.66,")
 
 
+def test_the_slower_of_two_rows_is_removed(checkout: Path) -> None:
+    table = checkout / "aiter/configs/a8w8_bpreshuffle_tuned_gemm.csv"
+    head, first, *rest = table.read_text().splitlines()
+    faster, slower = first.replace(",40,", ",39,", 1), first.replace(",40,", ",41,", 1)
+    table.write_text("\n".join([head, first, *rest, slower, faster]))
+    assert run("check", "--isolated", "--fix", str(table)).exit_code == 0
+    kept = table.read_text().splitlines()
+    assert [line for line in kept if ",128,1536," in line] == [faster.replace("50.33", "51.62")]
+    assert len(kept) == len(rest) + 2
+
+
 def test_a_text_is_checked_again_as_if_for_the_first_time(checkout: Path) -> None:
     """As an editor does while it is written."""
     checker = Checker(SettingsResolver({}, isolated=True))
