@@ -43,6 +43,7 @@ class RowChecks:
         self._named = frozenset(_GPU_WORD.findall(base)), frozenset(_UNITS_WORD.findall(base))
         self._mark = next((t for m, t in table.type_marks.items() if m in base), "")
         self._told: set[tuple[str, str]] = set()
+        self._known_rates: dict[tuple[str, tuple[str, str]], int] = {}
 
     def of(self, row: TableRow, gpu: str) -> Iterator[Remark]:
         """Everything that cannot be true of a row, or is odd about it."""
@@ -60,11 +61,12 @@ class RowChecks:
             at_time = row.at(table.time) or row.place
             yield Remark(at_time, "ROW002", what + (tail if time is not None else ""))
             time = None
-        yield from self._rates(row, sizes, time)
+        types = self.types(row)
+        yield from self._rates(row, sizes, time, types)
         yield from self._errors(row)
         yield from self._gpu(row, gpu)
         yield from self._winner(row, gpu, time)
-        yield from self._peaks(row, gpu, sizes, time)
+        yield from self._peaks(row, gpu, sizes, time, types)
 
     def _sizes(self, row: TableRow) -> tuple[dict[str, int], tuple[str, str] | None]:
         sizes: dict[str, int] = {}
@@ -91,7 +93,7 @@ class RowChecks:
         return found, found
 
     def _rates(
-        self, row: TableRow, sizes: Mapping[str, int], time: float | None
+        self, row: TableRow, sizes: Mapping[str, int], time: float | None, types: tuple[str, str]
     ) -> Iterator[Remark]:
         table = self._table
         if time is None:
@@ -102,7 +104,7 @@ class RowChecks:
             true = work / time / 1e6
             if abs(said - true) > _TFLOPS_OFF * true + _ROUNDED:
                 yield self._rate(row, table.tflops, true, "sizes and time say")
-        bits = max((_BITS.get(t, 0) for t in self.types(row)), default=0)
+        bits = max(_BITS.get(t, 0) for t in types)
         moved = table.traffic(sizes, bits) if bits else 0
         said = _number(row.word(table.bandwidth))
         if moved and said is not None:
@@ -177,8 +179,9 @@ class RowChecks:
         yield Remark(row.place, "ROW004", what)
 
     def _peaks(
-        self, row: TableRow, gpu: str, sizes: Mapping[str, int], time: float | None
-    ) -> Iterator[Remark]:
+        self, row: TableRow, gpu: str, sizes: Mapping[str, int], time: float | None,
+        types: tuple[str, str],
+    ) -> Iterator[Remark]:  # fmt: skip
         table, known = self._table, self._gpus.get(gpu)
         units = _whole(row.word(table.units))
         if known is None or known.performance is None or units is None:
@@ -192,7 +195,7 @@ class RowChecks:
             return
         if time is None:
             return
-        least, reason = self._least(known, products, sizes, self.types(row))
+        least, reason = self._least(known, products, sizes, types)
         if time < least:
             name = " or ".join(p.name for p in products)
             what = f"{table.time} = {row.word(table.time)} is faster than {name} can be: {reason}"
@@ -204,7 +207,9 @@ class RowChecks:
     ) -> tuple[float, str]:  # fmt: skip
         """The least time in microseconds that the fastest of some products needs, and for what."""
         assert gpu.performance is not None
-        rate = max(_rate_of(gpu, t) for t in types)
+        if (gpu.name, types) not in self._known_rates:
+            self._known_rates[gpu.name, types] = max(_rate_of(gpu, t) for t in types)
+        rate = self._known_rates[gpu.name, types]
         work = self._table.operations(sizes)
         computing = work / max(rate * p.compute_units * p.clock_mhz for p in products)
         bits = min(_BITS.get(t, 0) for t in types)

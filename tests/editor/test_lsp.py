@@ -321,12 +321,14 @@ def test_every_format_has_the_findings_of_check() -> None:
     """Code and place of every finding, for a file of each format that ckrules reads.
 
     What cannot be read is not a finding of ``check --format json``; it goes to the standard error.
+    Kernels that no list has (ROW007) are found among several files only.
     """
     files = sorted(p for p in (DATA / "formats").iterdir() if p.is_file())
     words = ["check", "--arch", "gfx942", "--format", "json", *map(str, files)]
     wanted: dict[str, list[tuple[str, int, int]]] = {p.name: [] for p in files}
     for d in json.loads(run(*words).stdout):
-        wanted[Path(d["source"]).name].append((d["code"], d["line"], d["column"]))
+        if d["code"] != "ROW007":
+            wanted[Path(d["source"]).name].append((d["code"], d["line"], d["column"]))
 
     async def session(client: LanguageClient, folder: Path) -> None:
         for path in files:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from ckrules.kernels.books import Books
-from ckrules.readers import Census, Context, Entry, InputReading, Remark, UnreadableText
+from ckrules.readers import (
+    Census,
+    Context,
+    Entry,
+    InputReading,
+    Remark,
+    UnreadableText,
+    table_rows,
+)
 
 HEAD = "gfx,cu_num,M,N,K,libtype,kernelId,splitK,us,kernelName,tflops,bw,errRatio"
 TILE = "a8w8_blockscale_cktile_32x128x128_1x4x1_16x16x64_intrawave_0x1x0_4"
@@ -146,3 +155,11 @@ def test_a_table_without_a_gpu_asks_for_one(tmp_path: Path) -> None:
         if isinstance(f, UnreadableText)
     ]
     assert fault.lines()[0][1] == "no gfx: name a GPU with --arch"
+
+
+def test_lines_without_quotes_have_the_same_cells_either_way() -> None:
+    rng = random.Random(3)
+    for _ in range(2000):
+        text = "".join(rng.choices("ab1 ,,;\t\u00e9\u3000", k=rng.randint(0, 12)))
+        for delimiter in ",;\t":
+            assert table_rows._plain(text, delimiter) == table_rows._quoted(text, delimiter), text
