@@ -6,7 +6,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from ckrules.kernels.books import Books
+from ckrules.readers import Census, Context, Entry, InputReading
 from tests.cli.run import run
+from tests.families.test_aiter import DATA, ROWS, gpus_of, point_of
 
 CONFIGS = Path(__file__).parent.parent / "data" / "aiter" / "configs"
 
@@ -45,3 +48,19 @@ def test_rows_and_kernels_are_counted() -> None:
     assert "137 configurations: 137 legal" in done.stderr
     assert "153 rows of 4 tuned tables" in done.stderr
     assert "kernels of tags of CK Tile in 1 file" in done.stderr
+
+
+def test_every_kernel_of_the_tables_is_in_the_lists_of_its_gpu() -> None:
+    census = Census()
+    for row in ROWS:
+        for gpu in row["gpus"] if len(row["gpus"]) > 1 else gpus_of(row):
+            census.listed(point_of(row, gpu))
+    tables = [str(DATA / "tuned_names.csv"), *map(str, CONFIGS.glob("*.csv"))]
+    entries = [
+        item
+        for table in tables
+        for item in InputReading(table, Context(Books(), None, census=census))
+        if isinstance(item, Entry)
+    ]
+    assert len({e.config.name for e in entries}) > 100
+    assert list(census.unlisted()) == []

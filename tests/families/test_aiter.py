@@ -25,7 +25,7 @@ ROWS = [json.loads(line) for line in (DATA / "configurations.jsonl").read_text()
 FAMILY: Family = named("scaled")
 
 
-def _point(row: dict[str, Any], gpu: str) -> dict[str, Any]:
+def point_of(row: dict[str, Any], gpu: str) -> dict[str, Any]:
     table: RecordTable = next(
         t for t in FAMILY.readers["python"] if all(n in row["fields"] for n in t.needed)
     )
@@ -38,14 +38,14 @@ def _point(row: dict[str, Any], gpu: str) -> dict[str, Any]:
     return dict(config_from_mapping({**given, "arch": gpu}, Books()).point)
 
 
-def _gpus(row: dict[str, Any]) -> list[str]:
+def gpus_of(row: dict[str, Any]) -> list[str]:
     return [g if g.startswith("gfx9") else "gfx942" for g in row["gpus"]]
 
 
 def test_all_of_them_are_legal_with_the_headers_of_june_2026() -> None:
     rules = book("flatmm")
     broken = Counter(
-        v.code for row in ROWS for g in _gpus(row) for v in rules.violations(_point(row, g))
+        v.code for row in ROWS for g in gpus_of(row) for v in rules.violations(point_of(row, g))
     )
     assert not broken
     assert len(ROWS) == 328
@@ -55,7 +55,7 @@ def test_older_headers_store_odd_numbers_of_rows_wrong() -> None:
     """flatmm with 48, 80 or 112 rows, as the CShuffle of November 2025 splits them."""
     rules = book("flatmm", ck="2025.11")
     rows = [r for r in ROWS if r["family"] == "a8w8_bpreshuffle"]
-    odd = [p for r in rows for p in [_point(r, r["gpus"][0])] if rules.violations(p)]
+    odd = [p for r in rows for p in [point_of(r, r["gpus"][0])] if rules.violations(p)]
     assert {c for p in odd for c in (v.code for v in rules.violations(p))} == {"EPI002"}
     assert {p["tile_m"] for p in odd} == {48, 80, 112}
     assert (len(odd), len(rows)) == (51, 283)
@@ -64,7 +64,7 @@ def test_older_headers_store_odd_numbers_of_rows_wrong() -> None:
 def test_names_both_ways() -> None:
     for row in ROWS:
         parsed = parse_name(row["name"])
-        point = _point(row, _gpus(row)[0])
+        point = point_of(row, gpus_of(row)[0])
         for key, value in parsed.point.items():
             assert key in parsed.taken or point[key] == value, (row["name"], key)
         assert styled_name(point, "aiter") == row["name"]
@@ -98,6 +98,6 @@ def test_faulty_names(name: str, column: int, said: str) -> None:
 
 
 def test_aiter_has_no_name_for_other_kernels() -> None:
-    point = _point(ROWS[0], "gfx942")
+    point = point_of(ROWS[0], "gfx942")
     with pytest.raises(Exception, match="aiter has no kernel of flatmm with scales = per_token"):
         STYLES["aiter"].format({**point, "scales": "per_token"})
