@@ -38,7 +38,7 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
     else:
         problem = _problem(line, request.region.space.domains["variant"])
         parts = len(list(comparable(request.region)))
-        with progress("kinds that cannot be compared", parts) as bar:
+        with progress("searches for the fastest kernels", parts) as bar:
             found = best(request.region, request.books, n, problem, told=bar.advance)
     if not found.kernels:
         return [], f"no kernel accepts {_compared(found.problems)}"

@@ -14,7 +14,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import F, gathered, limit_option, quiet_option, rule_options
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request, distinct_option, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 from ckrules.kernels.books import Books
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.tables import aligned
@@ -132,10 +132,11 @@ class MeasuredTimes:
         from ckrules.ranking.measurements import read
         from ckrules.ranking.training import Samples
 
-        rows = read(self.file, self.books, self.arch)
-        if not rows:
-            raise UsageError(f"{self.file}: no measurements")
-        return Samples.of(rows, self.books, self.product)
+        with progress("reading measurements"):
+            rows = read(self.file, self.books, self.arch)
+            if not rows:
+                raise UsageError(f"{self.file}: no measurements")
+            return Samples.of(rows, self.books, self.product)
 
 
 #: ``--measurements`` and how it is read, given to the command as one `MeasuredTimes`.

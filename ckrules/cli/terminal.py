@@ -73,27 +73,33 @@ class Progress:
         self._done += done
         if self._bar is not None:
             count = self._bar.reset if known else self._bar.update
-            count(self._task, completed=self._done)
+            count(self._task, completed=self._done, count=self._count())
+
+    def _count(self) -> str:
+        """What is done of how much; empty where nothing is counted."""
+        if self._total is not None:
+            return f"{self._done:,}/{self._total:,}"
+        return f"{self._done:,}" if self._done else ""
 
     def start(self) -> None:
         """Shows the counter if standard error is a terminal."""
         if is_terminal(sys.stderr):
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                MofNCompleteColumn(),
-                *((TimeRemainingColumn(),) if self._total else ()),
+                TextColumn("{task.fields[count]}"),
+                TimeRemainingColumn() if self._total else TimeElapsedColumn(),
                 speed_estimate_period=_PERIOD,
                 console=Console(stderr=True),
                 transient=True,
             )
             self._bar.start()
             total = None if self._total is None else float(self._total)
-            self._task = self._bar.add_task(self._title, total=total)
+            self._task = self._bar.add_task(self._title, total=total, count=self._count())
 
     def stop(self) -> None:
         """Removes the counter."""

@@ -69,6 +69,8 @@ class Search:
     ) -> None:
         self.candidates, self.ranker, self.product = candidates, ranker, product
         self.seed, self.limit = seed, limit
+        self.told: Callable[[int], None] = lambda _: None
+        """Called with how many more kernels have been looked at."""
         self._looked: set[tuple[Any, ...]] = set()
         self.leaders: list[Ranked] = []
         """The best kernel found of each method, fastest first."""
@@ -185,10 +187,12 @@ class Search:
     ) -> tuple[KernelTable, Sequence[Point]]:
         """A table, its kernels being counted unless they were before."""
         names, points = self.candidates.space.names, looked[1]
+        before = len(self._looked)
         if isinstance(points, PointRows):
             self._looked.update(zip(*(points.columns[n].rows() for n in names), strict=True))
         else:
             self._looked.update(tuple(p[n] for n in names) for p in points)
+        self.told(len(self._looked) - before)
         return looked
 
     def _merged(self, old: Sequence[Ranked], new: Sequence[Ranked]) -> list[Ranked]:

@@ -124,6 +124,7 @@ def train(
     members: int = MEMBERS,
     card: Mapping[str, Any] | None = None,
     left_out: Callable[[Point], bool] | None = None,
+    told: Callable[[int], None] | None = None,
 ) -> TimeModel:
     """A model of these measurements.
 
@@ -134,6 +135,7 @@ def train(
         members: Ensembles that are trained, each on another part of the problems.
         card: What else its card says.
         left_out: Kernels that are not learned from.
+        told: Called with 1 after each ensemble.
 
     Raises:
         UsageError: If there are fewer than ten problems.
@@ -141,7 +143,7 @@ def train(
     """
     if len(samples) < 10:
         raise UsageError(f"{len(samples)} problems are too few to learn from: at least 10")
-    return _Training(samples, books, seed, members, left_out).model(card or {})
+    return _Training(samples, books, seed, members, left_out).model(card or {}, told)
 
 
 class _Training:
@@ -170,7 +172,9 @@ class _Training:
         ]
         self.kept = [np.asarray([not keep(p) for p in m.points]) for m in samples.measured]
 
-    def model(self, card: Mapping[str, Any]) -> TimeModel:
+    def model(
+        self, card: Mapping[str, Any], told: Callable[[int], None] | None = None
+    ) -> TimeModel:
         levels = np.asarray([self._level(i) for i in range(len(self.samples))])
         rows = [self._rows(i) for i in range(len(self.samples))]
         targets = [self._targets(i, levels[i]) for i in range(len(self.samples))]
@@ -188,6 +192,8 @@ class _Training:
             rest = np.setdiff1d(np.arange(len(self.samples)), part)
             missed = [relative[-1].predict(rows[i]) - targets[i] for i in rest]
             seen.append((np.hstack(missed), level[-1].predict(situations[rest]) - above[rest]))
+            if told is not None:
+                told(1)
         outside = np.hstack([r[:, 0] - t for r, t in zip(rows, targets, strict=True)])
         errors = {
             "relative": _spread(np.hstack([r for r, _ in seen])),
@@ -250,11 +256,17 @@ class _Training:
 
 
 def cross_validated(
-    samples: Samples, books: Books, folds: int = 5, seed: int = 1, members: int = MEMBERS
+    samples: Samples,
+    books: Books,
+    folds: int = 5,
+    seed: int = 1,
+    members: int = MEMBERS,
+    told: Callable[[int], None] | None = None,
 ) -> EfficiencyFigures:
     """The figures of models on problems that they were not trained on (folds of problems).
 
-    Problems that the file has several times are always in one fold.
+    Problems that the file has several times are always in one fold. ``told`` is called with 1
+    after each of the ``folds * members`` ensembles.
     """
     texts = sorted({str(m.problem) for m in samples.measured})
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -263,7 +275,7 @@ def cross_validated(
     for f in range(folds):
         model = train(
             samples.only(lambda m, f=f: fold[str(m.problem)] != f),  # type: ignore[misc]
-            books, seed=seed, members=members,
+            books, seed=seed, members=members, told=told,
         )  # fmt: skip
         held = samples.only(lambda m, f=f: fold[str(m.problem)] == f)  # type: ignore[misc]
         picks += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,11 +88,16 @@ class Difference:
         }
 
 
-def diff(a: Region, b: Region) -> Difference:
+#: How often `diff` calls ``told``.
+STEPS = 4
+
+
+def diff(a: Region, b: Region, *, told: Callable[[int], None] = lambda _: None) -> Difference:
     """The points that are legal on one of two sides only, with the rules responsible.
 
     Args:
         a, b: The sides; fields that they hold to different values are left out of the points.
+        told: Called with 1 after the sides are counted, what they share, and what each has alone.
 
     Raises:
         UsageError: If the sides have different fields.
@@ -113,17 +118,19 @@ def diff(a: Region, b: Region) -> Difference:
     aligned = align([a, b])
     first, second = (aligned.space(k) for k in (0, 1))
     counts = [first.count(), second.count()]
+    told(1)
     left, right = aligned.sides
     if left.clauses().keys() == right.clauses().keys():
         both = counts[0]
     else:
         both = aligned.space(0, 1).count()
-    parts = [
-        _part(own, other, space, count - both)
-        for own, other, space, count in (
-            (left, right, first, counts[0]), (right, left, second, counts[1]),
-        )
-    ]  # fmt: skip
+    told(1)
+    parts = []
+    for own, other, space, count in (
+        (left, right, first, counts[0]), (right, left, second, counts[1]),
+    ):  # fmt: skip
+        parts.append(_part(own, other, space, count - both))
+        told(1)
     names = tuple(aligned.variables)
     return Difference(parts[0], both, parts[1], aligned.dropped, names)
 

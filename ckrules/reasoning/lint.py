@@ -47,6 +47,12 @@ from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.whole import point_of, whole
 from ckrules.support.errors import CkrulesError, UndecidedError
 
+#: Findings that are looked for together, in this order.
+_TOGETHER = (
+    ("LINT001", "LINT002"), ("LINT006",), ("LINT003", "LINT005"), ("LINT004",), ("LINT007",),
+)  # fmt: skip
+#: How often `lint` calls ``told``.
+KINDS = len(_TOGETHER)
 _SAMPLED = 500  # legal points drawn from a compiled space
 _RANDOM = 20_000  # candidates beside the points near them
 
@@ -88,16 +94,16 @@ def lint(
     if isinstance(book, Space):
         region += [r.condition for r in bindings(book)]
     state = _Lint(book_of(book, bound=False), region, timeout)
-    steps: list[tuple[set[str], Callable[[], Iterator[Finding]]]] = [
-        ({"LINT001", "LINT002"}, lambda: state.empty_regions(keys, every_value)),
-        ({"LINT006"}, state.zero_divisors),
-        ({"LINT003", "LINT005"}, state.idle_rules),
-        ({"LINT004"}, state.implied_rules),
-        ({"LINT007"}, state.unread_fields),
-    ]
+    steps: tuple[Callable[[], Iterator[Finding]], ...] = (
+        lambda: state.empty_regions(keys, every_value),
+        state.zero_divisors,
+        state.idle_rules,
+        state.implied_rules,
+        state.unread_fields,
+    )
     found: list[Finding] = []
-    for mine, step in steps:
-        if mine & wanted:
+    for mine, step in zip(_TOGETHER, steps, strict=True):
+        if wanted.intersection(mine):
             found += [f for f in step() if f.code in wanted]
         if told is not None:
             told(1)

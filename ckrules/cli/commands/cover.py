@@ -158,7 +158,7 @@ def _selected(request: Request) -> _Asked:
     variant = str(variants[0]) if variants else None
     book, kind = _applicability(variant, request), problems_of(variant)
     group = _empty(kind, book)
-    with progress("kinds of kernels"):
+    with progress("grouping kernels by what they accept"):
         groups = projected(
             list(part.book.fields.values()),
             [*(r.condition for r in part.book.rules), *part.where],

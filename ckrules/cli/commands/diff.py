@@ -42,11 +42,11 @@ Exit codes: 0 equal, 1 different, 2 bad input, 4 undecided.
 @answer_options
 def command(a: str, b: str, request: Request, write: Writer) -> int:
     """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
-    from ckrules.reasoning.difference import diff
+    from ckrules.reasoning.difference import STEPS, diff
 
     sides = side_of(a, request), side_of(b, request)
-    with progress("comparing"):
-        found = diff(*sides)
+    with progress("steps of comparing", STEPS) as bar:
+        found = diff(*sides, told=bar.advance)
 
     def lines() -> Iterator[str]:
         if found.dropped:

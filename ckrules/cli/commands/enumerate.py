@@ -129,7 +129,8 @@ def command(
     if listing.to_terminal:
         shown = _table(chunks, request, listing)
     else:
-        shown = emit(chunks, columns.fields, listing, limit)
+        total = _rows(space, shard, spread if limit is None else limit) if listing.output else None
+        shown = emit(chunks, columns.fields, listing, total)
     if not quiet and not request.by_file:
         note(_summary(request, space, shown))
         note(_founded(request))
@@ -213,6 +214,14 @@ def _spread(space: Space, n: int) -> Iterator[Mapping[str, Any]]:
     n = min(n, total)
     places = [(2 * i + 1) * total // (2 * n) for i in range(n)]
     return iter([space.compile().unrank_many(places)] if places else [])
+
+
+def _rows(space: Space, shard: tuple[int, int] | None, limit: int | None) -> int:
+    """How many points `_tables` or `_spread` has."""
+    i, n = shard or (1, 1)
+    total = space.count()
+    listed = i * total // n - (i - 1) * total // n  # as `Space.shard` divides
+    return listed if limit is None else min(limit, listed)
 
 
 def _tables(

@@ -12,7 +12,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 from ckrules.support.tables import aligned
 
 GROUP = "build"
@@ -56,14 +56,16 @@ def command(
     """Compare predicted times with measured ones."""
     from ckrules.ranking.ranker import Ranker, chosen
     from ckrules.ranking.remembered import Remembered, remembered
-    from ckrules.ranking.training import cross_validated
+    from ckrules.ranking.training import MEMBERS, cross_validated
     from ckrules.support.errors import UsageError
 
     if folds and model:
         raise UsageError("--folds trains models of its own: leave out --model")
     samples = times.samples()
     if folds:
-        found, source = cross_validated(samples, times.books, folds, seed), f"{folds} folds"
+        with progress("models trained", folds * MEMBERS) as bar:
+            found = cross_validated(samples, times.books, folds, seed, told=bar.advance)
+        source = f"{folds} folds"
         known = Remembered(len(samples), 0, None)
     else:
         ranker = Ranker(chosen(model))

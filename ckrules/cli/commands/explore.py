@@ -10,7 +10,7 @@ import click
 
 from ckrules.cli.once import option
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 
 GROUP = "explore"
@@ -73,7 +73,8 @@ def command(
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
     books = None if request.by_file else request.books
     title, options = request.title(), request.command_line()
-    subject = Subject(request.region, books, title, options, database)
+    with progress("counting the kernels" if books else "counting the configurations"):
+        subject = Subject(request.region, books, title, options, database)
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)

@@ -74,12 +74,12 @@ def command(
     """Find contradictions and useless rules in a rule book or catalog."""
     from ckrules.engine.restrictions import held_condition
     from ckrules.reasoning.codes import CODES
-    from ckrules.reasoning.lint import lint
+    from ckrules.reasoning.lint import KINDS, lint
 
     codes = [c for c in chosen or CODES if c not in (ignored or ())]
     side, asked = _side(request)
     region = [held_condition(side.book.fields[k], v) for k, v in side.fixed.items()]
-    with progress("kinds of questions") as bar:
+    with progress("kinds of findings", KINDS) as bar:
         report = lint(
             side.book,
             keys=_keys(side.book),

@@ -9,7 +9,7 @@ from ckrules.cli.device_options import device_words_option
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
 from ckrules.cli.ranked import RankingChoice, ranking_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 
 GROUP = "explore"
 
@@ -72,7 +72,9 @@ def command(
     search = Search(candidates, asked.ranker(), product=asked.product, seed=asked.seed, limit=limit)
     if place is not None:
         return measuring.run(search, place, asked, seconds)
-    found = search.run(asked.draw, kernels, seconds)
+    with progress("kernels looked at", kernels) as bar:
+        search.told = bar.advance
+        found = search.run(asked.draw, kernels, seconds)
     if not found.ranking.kernels:
         note(f"no kernel accepts {problem}")
         return 3

@@ -10,7 +10,7 @@ import click
 from ckrules.cli.once import option
 from ckrules.cli.options import quiet_option
 from ckrules.cli.ranked import MeasuredTimes, measurement_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress
 
 GROUP = "build"
 
@@ -50,13 +50,15 @@ def command(
 ) -> int:
     """Learn a model of times from measurements."""
     from ckrules.ranking.model_file import save
-    from ckrules.ranking.training import cross_validated, train
+    from ckrules.ranking.training import MEMBERS, cross_validated, train
 
     samples, books = times.samples(), times.books
     card: dict[str, Any] = {"note": remark, "ck": books.ck} if remark else {"ck": books.ck}
-    if folds:
-        card["figures"] = {"folds": folds, **cross_validated(samples, books, folds, seed).as_dict()}
-    model = train(samples, books, seed=seed, card=card)
+    with progress("models trained", ((folds or 0) + 1) * MEMBERS) as bar:
+        if folds:
+            figures = cross_validated(samples, books, folds, seed, told=bar.advance)
+            card["figures"] = {"folds": folds, **figures.as_dict()}
+        model = train(samples, books, seed=seed, card=card, told=bar.advance)
     save(model, Path(output))
     if not quiet:
         about = model.card["about"]
