@@ -21,6 +21,7 @@ from ckrules.certify import recording
 from ckrules.kernels import evidence, hardware
 from ckrules.kernels.families import families
 from ckrules.kernels.hardware import ForetoldKernel
+from ckrules.support import files
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "hardware.md"
 
@@ -61,10 +62,15 @@ def page() -> str:
 
 
 def record() -> None:
-    """Puts what the reports say of rules into the families' files of evidence."""
+    """Puts what the reports say of rules into the families' files of evidence, for those there."""
     for family in families().values():
+        if not hardware.reports(family.name):
+            continue
+        path = evidence.place(family)
+        others = [run for run in evidence.read(path) if run.method != evidence.HARDWARE]
+        files.replace(path, evidence.text(others))
         for run in hardware.evidence_of(family.name):
-            recording.add(evidence.place(family), run)
+            recording.add(path, run)
 
 
 if __name__ == "__main__":

@@ -49,20 +49,42 @@ def pipeline_has_scales(c: QuantQuantities) -> BoolExpr:
     )
 
 
+def _mem_of_aquant(c: QuantQuantities) -> BoolExpr:
+    return (c.variant == "aquant") & (c.pipeline == "mem")
+
+
 @rule(
     "QUANT002", "scheduler-of-block-gemm", kind="compile",
-    applies=lambda c: c.grouped & ~c.shuffled_b,
+    applies=lambda c: c.grouped & ~c.shuffled_b & ~_mem_of_aquant(c),
     says="the block GEMM of {variant} has no scheduler {scheduler}",
     source=[f"{_BLOCK}: BlockGemmImpl<GemmPipelineScheduler::Intrawave> is the only one",
-            f"{_AQUANT}: mem runs PipelineImpl<Interwave> whatever the scheduler is"],
-    accepts=[{}, {"pipeline": "mem"}],
-    rejects=[{"scheduler": "interwave"}, {"pipeline": "mem", "scheduler": "interwave"}],
+            "ops/gemm_quant/pipeline/gemm_aquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl<Intrawave> is the only one, of 2026, too"],
+    accepts=[{}, B], rejects=[{"scheduler": "interwave"}, {**B, "scheduler": "interwave"}],
 )  # fmt: skip
 def scheduler_is_intrawave(c: QuantQuantities) -> BoolExpr:
     """Kernels with groups have the scheduler intrawave; pre-shuffled weights do not look at it.
 
-    Why: the block GEMMs that apply scales know no other, that of mem included, whose pipeline is
-    written for interwave.
+    Why: the block GEMM of bquant, and compv3 around that of aquant, know no other. QUANT038 is for
+    aquant with mem.
+
+    Fix: use intrawave.
+    """
+    return c.scheduler == "intrawave"
+
+
+@rule(
+    "QUANT038", "mem-without-interwave", kind="compile", until="2026.06", applies=_mem_of_aquant,
+    says="the block GEMM of {variant} has no scheduler {scheduler}",
+    source=[f"{_BLOCK}: BlockGemmImpl<GemmPipelineScheduler::Intrawave> is the only one",
+            f"{_AQUANT}: mem runs PipelineImpl<Interwave> whatever the scheduler is",
+            "ROCm/composable_kernel#3540: BlockGemmImpl<GemmPipelineScheduler::Interwave> since 2026"],
+    issue="ROCm/rocm-libraries#9980",
+    accepts=[{"pipeline": "mem"}], rejects=[{"pipeline": "mem", "scheduler": "interwave"}],
+)  # fmt: skip
+def mem_of_scales_is_intrawave(c: QuantQuantities) -> BoolExpr:
+    """mem of aquant has the scheduler intrawave before 2026.06.
+
+    Why: its block GEMM was written for intrawave alone, though the pipeline is one for interwave.
 
     Fix: use intrawave.
     """

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.quant.kernel import ROWCOL, B
 from ckrules.constraints.quant.problems import QuantProblem
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.expr import BoolExpr, all_of, any_of
 from ckrules.engine.rules import rule
 
 _CHECK = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument"
 _MEM = "ops/gemm_quant/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp"
+_AS = "ops/gemm_quant/block/block_universal_gemm_as_aquant_bs_cr.hpp"
+_MI400: Mapping[str, Any] = {
+    "@ck": "2026.06", **ROWCOL, "arch": "gfx1250", "tile_m": 16, "tile_n": 64, "tile_k": 256,
+    "wave_m": 1, "wave_n": 4, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 128,
+}  # fmt: skip
 
 
 @rule(
@@ -94,18 +102,41 @@ def mem_waits_before_last_tile(c: QuantProblem) -> BoolExpr:
     applies=lambda c: (c.variant == "aquant") & (c.pipeline == "mem"),
     says=("{pipeline} writes the last {tail_tiles - 1} tiles to LDS without a barrier: one of "
           "{waves} waves overwrites what another still reads: {waves=}, expected 1"),
-    source=f"{_MEM}: HotLoopTail, LocalPrefill behind LocalPrefetch (ROCm/rocm-libraries of 2026; read, not run)",
+    source=[f"{_MEM}: HotLoopTail, LocalPrefill behind LocalPrefetch (ROCm/rocm-libraries of 2026; read, not run)",
+            f"{_AS}: BlockGemmImpl<GemmPipelineScheduler::Interwave> ends with block_sync_lds"],
+    issue="ROCm/rocm-libraries#9980",
     accepts=[{"@ck": "2026.06", "pipeline": "mem", "K": 128},
              {"@ck": "2026.06", "pipeline": "mem", "tile_m": 32, "wave_m": 1, "tile_n": 32,
-              "wave_n": 1, "K": 256}],
+              "wave_n": 1, "K": 256},
+             {"@ck": "2026.06", "pipeline": "mem", "scheduler": "interwave", "K": 256}],
     rejects=[{"@ck": "2026.06", "pipeline": "mem", "K": 256}],
 )  # fmt: skip
 def mem_waits_in_tail(c: QuantProblem) -> BoolExpr:
-    """mem of aquant with more than one wave sums a single tile behind its rounds.
+    """mem of aquant with intrawave and more than one wave sums a single tile behind its rounds.
 
     Why: each further tile is written to LDS right behind the reads of the one before. The pipeline
-    leaves the barrier between them to an interwave block GEMM, and that of aquant is intrawave.
+    leaves the barrier between them to the block GEMM, and only that of interwave has one.
 
-    Fix: use compv3, one wave, or another tile_k.
+    Fix: use interwave, compv3, one wave, or another tile_k.
     """
-    return (c.tail_tiles == 1) | (c.waves == 1)
+    return any_of(c.tail_tiles == 1, c.waves == 1, c.scheduler == "interwave")
+
+
+@rule(
+    "QPROB006", "row-scales-past-fours", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "rowcol_quant") & (c.arch == "gfx1250"),
+    says="scales of rows are read in fours: M = {M} is not a multiple of 4",
+    source="ROCm/rocm-libraries#11043: each M that is not a multiple of 4 was wrong on MI400, tensor_quant right (seen by upstream, read in no header)",
+    issue="ROCm/rocm-libraries#11043",
+    accepts=[{**_MI400, "M": 516}],
+    rejects=[{**_MI400, "M": 514}],
+)  # fmt: skip
+def row_scales_are_whole_fours(c: QuantProblem) -> BoolExpr:
+    """On gfx1250 the rows of a product with a scale each are a multiple of 4.
+
+    Why: upstream saw wrong results on MI400 for every other M, and put the check before its own
+    launches; other GPUs were not seen to do so.
+
+    Fix: pad M.
+    """
+    return c.M % 4 == 0
