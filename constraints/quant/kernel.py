@@ -77,7 +77,7 @@ def scheduler_is_intrawave(c: QuantQuantities) -> BoolExpr:
     says="the block GEMM of {variant} has no scheduler {scheduler}",
     source=[f"{_BLOCK}: BlockGemmImpl<GemmPipelineScheduler::Intrawave> is the only one",
             f"{_AQUANT}: mem runs PipelineImpl<Interwave> whatever the scheduler is",
-            "ROCm/composable_kernel#3540: BlockGemmImpl<GemmPipelineScheduler::Interwave> since 2026"],
+            "ops/gemm_quant/block/block_universal_gemm_as_aquant_bs_cr.hpp: BlockGemmImpl<GemmPipelineScheduler::Interwave> of ROCm/composable_kernel#3540 (CK 2026.06, read)"],
     issue="ROCm/rocm-libraries#9980",
     accepts=[{"pipeline": "mem"}], rejects=[{"pipeline": "mem", "scheduler": "interwave"}],
 )  # fmt: skip
