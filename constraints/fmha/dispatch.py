@@ -79,7 +79,7 @@ def _chain(arch: str, dtype: str, receipt: int) -> dict[tuple[int, int], list[Po
 
 
 def _tiles(arch: str, dtype: str) -> Iterator[tuple[int, ...]]:
-    by_type = TILINGS["fmha_fwd", target(arch, apart=True)]
+    by_type = TILINGS["fmha_fwd", target(arch, apart=False)]
     for dtypes, by_hdim in by_type.items():
         if dtype in dtypes:
             yield from (tile for tilings in by_hdim.values() for tile, *_ in tilings)

@@ -68,8 +68,17 @@ def tile_is_listed(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use a listed tile (`ckrules enumerate --profile receipt_0`).
     """
-    shape = [getattr(c, n) for group in (TILE, *WAVES, *WARP_TILES) for n in group]
-    return rel(TILES, c.variant, c.target, c.dtype, c.hdim, *shape, c.block_per_cu)
+    purpose = (c.variant, c.tiles_target, c.dtype, c.hdim)
+    waves = [getattr(c, n) for group in WAVES for n in group]
+    warps = [getattr(c, n) for group in WARP_TILES for n in group]
+    tile = [getattr(c, n) for n in TILE]
+    key = (*purpose, c.tile_m0, c.tile_n0, c.tile_n1)
+    return all_of(
+        rel(TILES[0], *purpose, *tile),
+        rel(TILES[1], *key, *waves),
+        rel(TILES[2], *key, *warps),
+        rel(TILES[3], *key, c.block_per_cu),
+    )
 
 
 @rule(

@@ -97,10 +97,9 @@ _PREFILL: Mapping[Sequence[str], Mapping[int, Sequence[Tiling]]] = {
     },
 }  # fmt: skip
 
-#: By kernel and target; that of batch prefill does not matter, and "" stands for every one.
+#: By kernel and target, where gfx950 is one of gfx9; that of batch prefill does not matter.
 TILINGS: Mapping[tuple[str, str], Mapping[Sequence[str], Mapping[int, Sequence[Tiling]]]] = {
-    ("fmha_fwd", "gfx9"): _FWD_GFX9, ("fmha_fwd", "gfx950"): _FWD_GFX9,
-    ("fmha_fwd", "gfx12"): _FWD_GFX12,
+    ("fmha_fwd", "gfx9"): _FWD_GFX9, ("fmha_fwd", "gfx12"): _FWD_GFX12,
     ("fmha_fwd_splitkv", "gfx9"): _SPLIT_GFX9, ("fmha_fwd_splitkv", "gfx12"): _SPLIT_GFX12,
     ("fmha_fwd_pagedkv", "gfx9"): _PAGED_GFX9, ("fmha_fwd_pagedkv", "gfx12"): _PAGED_GFX12,
     **{("fmha_batch_prefill", t): _PREFILL for t in ("gfx9", "gfx12", "none")},
@@ -128,11 +127,24 @@ def _rows() -> Iterator[Row]:
                         )
 
 
-TILES = Table.relation(
-    "tiles",
-    ("variant", "target", "dtype", "hdim", "m0", "n0", "k0", "n1", "k1", "k0max", "wave_m0",
-     "wave_n0", "wave_k0", "wave_m1", "wave_n1", "wave_k1", "warp_m0", "warp_n0", "warp_k0",
-     "warp_m1", "warp_n1", "warp_k1", "block_per_cu"),
-    _rows(),
-    source="example/ck_tile/01_fmha/codegen/ops/*.py: get_hdim_tile_size_dict (CK 2025.11)",
+_SOURCE = "example/ck_tile/01_fmha/codegen/ops/*.py: get_hdim_tile_size_dict (CK 2025.11)"
+_KEY = ("variant", "target", "dtype", "hdim", "m0", "n0", "n1")
+
+
+def _part(name: str, first: int, last: int, *columns: str) -> Table:
+    """The part of the rows that follows from a key, which no two rows share."""
+    rows = [(*row[:6], row[7], *row[first:last]) for row in _rows()]
+    return Table.relation(name, (*_KEY, *columns), rows, source=_SOURCE)
+
+
+#: The rows in four tables, which compile where one of 23 columns does not: block tiles, and by
+#: what tells them apart waves, warp tiles and launch bound.
+TILES = (
+    Table.relation(
+        "tiles", ("variant", "target", "dtype", "hdim", "m0", "n0", "k0", "n1", "k1", "k0max"),
+        [row[:10] for row in _rows()], source=_SOURCE,
+    ),
+    _part("waves", 10, 16, *(f"wave_{x}{p}" for p in "01" for x in "mnk")),
+    _part("warps", 16, 22, *(f"warp_{x}{p}" for p in "01" for x in "mnk")),
+    _part("bounds", 22, 23, "block_per_cu"),
 )  # fmt: skip

@@ -163,6 +163,12 @@ class AttentionQuantities(AttentionShape):
         )
         return node
 
+    @property
+    def tiles_target(self) -> EnumExpr:
+        """The target whose tiles a GPU has: those of gfx950 are gfx9's."""
+        node: EnumExpr = lookup(self.facts["target"], self.arch)
+        return node
+
     @quantity
     def waves0(self) -> IntExpr:
         """Waves of product 0."""

@@ -54,8 +54,14 @@ def tile_is_listed(c: BackwardQuantities) -> BoolExpr:
 
     Fix: use a listed tile (`ckrules enumerate --profile receipt_0`).
     """
-    shape = [getattr(c, n) for group in (TILE, *WAVES, *WARP_TILES) for n in group]
-    return rel(TILES, c.target, c.trload, c.dtype, c.hdim, *shape, c.block_per_cu, c.max_seqlen_q)
+    waves = [getattr(c, n) for group in WAVES for n in group]
+    warps = [getattr(c, n) for group in WARP_TILES for n in group]
+    key = (c.target, c.trload, c.dtype, c.hdim, c.tile_m0, c.tile_n0)
+    return all_of(
+        rel(TILES[0], *key, *(getattr(c, n) for n in TILE[2:])),
+        rel(TILES[1], *key, *waves),
+        rel(TILES[2], *key, *warps, c.block_per_cu, c.max_seqlen_q),
+    )
 
 
 @rule(

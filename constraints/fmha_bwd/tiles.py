@@ -71,12 +71,21 @@ def _rows() -> Iterator[Row]:
         yield target, trload, dtype, tile[7], *tile, *flat, bound, longest
 
 
-TILES = Table.relation(
-    "tiles",
-    ("target", "trload", "dtype", "hdim", "m0", "n0", "k0", "k1", "k2", "k3", "k4", "hdq", "hdv",
-     *(f"wave_{x}{p}" for p in (0, 1, 2) for x in "mnk"),
-     *(f"warp_{x}{p}" for p in (0, 1) for x in "mnk"), "block_per_cu", "max_seqlen_q"),
-    _rows(), source=_SOURCE,
+_KEY = ("target", "trload", "dtype", "hdim", "m0", "n0")
+
+
+def _part(name: str, first: int, last: int, columns: Sequence[str]) -> Table:
+    """The part of the rows that follows from a key, which no two rows share."""
+    rows = [(*row[:6], *row[first:last]) for row in _rows()]
+    return Table.relation(name, (*_KEY, *columns), rows, source=_SOURCE)
+
+
+#: The rows in three tables, as those of forward: block tiles, and by what tells them apart waves,
+#: and warp tiles with launch bound and longest Q.
+TILES = (
+    _part("tiles", 6, 13, ("k0", "k1", "k2", "k3", "k4", "hdq", "hdv")),
+    _part("waves", 13, 22, [f"wave_{x}{p}" for p in "012" for x in "mnk"]),
+    _part("warps", 22, 30, [*(f"warp_{x}{p}" for p in "01" for x in "mnk"), "block_per_cu", "longest"]),
 )  # fmt: skip
 #: What the kernels before and after take of the tiles.
 HEADS = Table.relation(
