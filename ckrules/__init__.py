@@ -41,12 +41,15 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook, Vocabulary, quantity
     from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
+    from ckrules.kernels.books import Books
+    from ckrules.kernels.config import Config
+    from ckrules.ranking.ranker import Ranking
     from ckrules.reasoning.cover import Kernels
     from ckrules.reasoning.difference import diff, portable
     from ckrules.reasoning.graph import ConstraintGraph
     from ckrules.reasoning.lint import lint
-    from ckrules.reasoning.nearest import fix
-    from ckrules.reasoning.why import why, why_region
+    from ckrules.reasoning.nearest import Fixes
+    from ckrules.reasoning.why import WhyPoint, why_region
     from ckrules.support.errors import (
         CkrulesError,
         RuleBookError,
@@ -76,8 +79,7 @@ _REASONING = {
     "difference": ("diff", "portable"),
     "graph": ("ConstraintGraph",),
     "lint": ("lint",),
-    "nearest": ("fix",),
-    "why": ("why", "why_region"),
+    "why": ("why_region",),
 }
 _WHERE = {
     name: f"ckrules.{package}.{home}"
@@ -122,6 +124,7 @@ __all__ = [
     "parse",
     "portable",
     "quantity",
+    "rank",
     "rel",
     "round_up",
     "rule",
@@ -194,12 +197,151 @@ def check(
     >>> any("tile_m = 96" in v.message for v in check(name, arch="gfx942"))
     True
     """
+    book, point = _judged(config, None, arch, ck, profile)
+    return book.violations(point)
+
+
+def why(
+    config: str | Mapping[str, Any] | RuleBook | Space,
+    point: Mapping[str, Any] | None = None,
+    *,
+    arch: str | None = None,
+    ck: str | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> WhyPoint:
+    """Every rule that a configuration breaks, and which of its values conflict.
+
+    Args:
+        config: As for `check`, or a rule book or space.
+        point: The full point, beside a rule book or space.
+        arch, ck, profile: As for `check`.
+        options: Those of `ckrules.reasoning.why.why`: ``deep``, ``timeout``.
+
+    Raises:
+        UsageError: If the configuration lacks a field or a value cannot be read.
+        UndecidedError: When the solver does not decide in time.
+
+    >>> name = ("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave"
+    ...         "_96x64x64_2x2x1_32x32x8_vec4_8_8")
+    >>> why(name, arch="gfx942").legal
+    False
+    """
+    from ckrules.reasoning.why import why
+
+    return why(*_judged(config, point, arch, ck, profile), **options)
+
+
+def fix(
+    config: str | Mapping[str, Any] | RuleBook | Space,
+    point: Mapping[str, Any] | None = None,
+    *,
+    arch: str | None = None,
+    ck: str | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> Fixes:
+    """The nearest legal configurations.
+
+    Args:
+        config: As for `check`, or a rule book or space.
+        point: The full point, beside a rule book or space.
+        arch, ck, profile: As for `check`.
+        options: Those of `ckrules.reasoning.nearest.fix`, such as ``n`` and ``keep``.
+
+    Raises:
+        UsageError: If the configuration lacks a field or a value cannot be read.
+        UndecidedError: When the solver does not decide in time.
+
+    >>> name = ("grouped_conv_bwd_weight_fp16_nhwgc_2d_compv3_cshuffle_intrawave"
+    ...         "_96x64x64_2x2x1_32x32x16_vec4_8_8")
+    >>> [(c.field, c.after) for c in fix(name, arch="gfx942", n=1).fixes[0].changes]
+    [('tile_m', 64)]
+    """
+    from ckrules.reasoning.nearest import fix
+
+    return fix(*_judged(config, point, arch, ck, profile), **options)
+
+
+def rank(
+    configs: Sequence[str | Mapping[str, Any]],
+    problem: str,
+    *,
+    arch: str | None = None,
+    ck: str | None = None,
+    profile: str | None = None,
+    limit: int = 10,
+) -> Ranking:
+    """The kernels that accept a problem by their predicted times, fastest first.
+
+    Args:
+        configs: Kernels of one variant and GPU, each as for `check`; whether they are legal is
+            not asked.
+        problem: The problem, such as ``N=1,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1``.
+        arch, ck, profile: As for `check`.
+        limit: How many kernels are returned.
+
+    Raises:
+        UsageError: For what cannot be read, several CK versions, or kernels without known times.
+
+    >>> head = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave"
+    >>> names = [f"{head}_{tile}_2x2x1_32x32x16_vec8_8_8" for tile in ("64x64x64", "128x128x64")]
+    >>> found = rank(names, "N=8,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1", arch="gfx942")
+    >>> found.looked_at, found.kernels[0].microseconds > 0
+    (2, True)
+    """
+    from ckrules.kernels.applicability import Applicability
+    from ckrules.kernels.problem_files import kinds, parse
+    from ckrules.ranking.kernels import KernelTable
+    from ckrules.ranking.ranker import Ranker
+    from ckrules.support.errors import UsageError
+
+    read = [_read(each, arch, ck, profile) for each in configs]
+    if len(versions := {books.ck for _, books in read}) != 1:
+        known = ", ".join(sorted(versions)) or "none"
+        raise UsageError(f"kernels of one CK version can be ranked together, got {known}")
+    books = read[0][1]
+    asked = parse(problem, kinds([each.variant for each, _ in read]))[0]
+    accepts = Applicability(str(asked), books)
+    points = [each.point for each, _ in read if accepts(each.point) == []]
+    tables = [(KernelTable.of_points(points, books), points)] if points else []
+    return Ranker().rank(tables, asked, limit)
+
+
+def _read(
+    config: str | Mapping[str, Any], arch: str | None, ck: str | None, profile: str | None
+) -> tuple[Config, Books]:
+    """A configuration, and the books of the CK version that it is for."""
     from ckrules.kernels.books import Books
     from ckrules.kernels.config import config_from_mapping, config_from_name
 
     books = Books(ck, profile)
     if isinstance(config, str):
-        found = config_from_name(config, books, arch=arch)
-    else:
-        found = config_from_mapping(config, books, arch=arch)
-    return books.of(found.variant).violations(found.point)
+        return config_from_name(config, books, arch=arch), books
+    found = config_from_mapping(config, books, arch=arch)
+    return found, books.at(found.ck)
+
+
+def _judged(
+    config: str | Mapping[str, Any] | RuleBook | Space,
+    point: Mapping[str, Any] | None,
+    arch: str | None,
+    ck: str | None,
+    profile: str | None,
+) -> tuple[RuleBook, Mapping[str, Any]]:
+    """The rules, and the point that they are asked about."""
+    from collections.abc import Mapping
+
+    from ckrules.engine.restrictions import book_of
+    from ckrules.support.errors import UsageError
+
+    if isinstance(config, (str, Mapping)):
+        if point is not None:
+            raise UsageError("a point goes with a rule book or space, not with a configuration")
+        found, books = _read(config, arch, ck, profile)
+        return books.of(found.variant), found.point
+    if point is None:
+        raise UsageError("a rule book or space needs a point")
+    if (arch, ck, profile) != (None, None, None):
+        raise UsageError("arch, ck and profile go with a configuration, not with a rule book")
+    return book_of(config), point

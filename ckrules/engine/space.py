@@ -27,12 +27,14 @@ from ckrules.engine.rules.violation import Violation, violation
 from ckrules.engine.sampling import drawn
 from ckrules.engine.slices import CHUNK, Listing, SpaceSlice
 from ckrules.support.errors import HardSpaceWarning, UsageError, unknown
+from ckrules.support.tables import count, html_table
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
 
 
 AnyRule = BoolExpr | Rule
+_SHOWN = 12  # values of a variable in a notebook
 _MADE_AGAIN = ("_compiled", "_problem", "vocabulary", "conditions", "holds", "numbered")
 
 
@@ -157,6 +159,14 @@ class Space(Listing):
         known = "_compiled" in self.__dict__
         points = f"; {self.count():,} points" if known else ""
         return f"Space({len(self._variables)} variables, {len(self._rules)} rules{points})"
+
+    def _repr_html_(self) -> str:
+        """The space as notebooks show it: the values that its variables have in points."""
+        rows = [["variable", "values"]]
+        for name, values in self.domains.items():
+            more = f", … ({len(values)})" if len(values) > _SHOWN else ""
+            rows.append([name, ", ".join(map(str, values[:_SHOWN])) + more])
+        return html_table(rows, count(self.count(), "point"))
 
     def compile(self) -> Compiled:
         """The compiled form (made once); it answers in codes instead of values."""

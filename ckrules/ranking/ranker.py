@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.kernels.names import format_name
 from ckrules.kernels.timing import CAUTION
 from ckrules.ranking.learned import TimeModel
 from ckrules.ranking.model_file import load
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.tables import html_table
 
 if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
@@ -48,9 +50,24 @@ class Ranking:
     assumed: Mapping[str, str] = field(default_factory=dict)
     """What estimates assume of the kernels that were looked at: see `Estimate.assumed`."""
 
+    def _repr_html_(self) -> str:
+        """The ranking as notebooks show it: a row for each kernel."""
+        rows = [["us", "range", "limited by", "kernel"]]
+        for r in self.kernels:
+            label = _label(r.point)
+            rows.append([f"{r.microseconds:.1f}", f"{r.low:.1f}-{r.high:.1f}", r.limit, label])
+        return html_table(rows, f"{len(self.kernels)} of {self.looked_at:,} kernels: {self.source}")
+
 
 #: The figures of an estimate that follow from its time.
 _SPEEDS = ("tflops", "of_peak")
+
+
+def _label(point: Point) -> str:
+    try:
+        return format_name(point)
+    except CkrulesError:  # kernels without names
+        return " ".join(f"{k}={v}" for k, v in point.items())
 
 
 class Ranker:

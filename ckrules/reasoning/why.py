@@ -23,6 +23,7 @@ from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.near import NEAR, NearPoints
 from ckrules.reasoning.numbers import numbers_of
 from ckrules.reasoning.oracle import TIMEOUT
+from ckrules.support.tables import html_table
 
 _NUMBERS = 4.0  # seconds for what the rules of a conflict say; it is left out where that is long
 _SMALL = 200_000  # value combinations of a rule's fields up to which its conflict is sharpened
@@ -45,6 +46,12 @@ class WhyPoint:
     def legal(self) -> bool:
         """True if no rule is violated."""
         return not self.violations
+
+    def _repr_html_(self) -> str:
+        """The configuration as notebooks show it: its fields, above them what it breaks."""
+        broken = "; ".join(f"{v.code}: {v.message}" for v in self.violations)
+        rows = [["field", "value"], *([n, str(v)] for n, v in self.point.items())]
+        return html_table(rows, broken or "legal")
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from html import escape
 
 from ckrules.support.visible import visible
 
@@ -35,6 +36,18 @@ def line(cells: Iterable[str], widths: Iterable[int], *, right: Collection[int] 
         for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return "  ".join(padded).rstrip()
+
+
+def html_table(rows: Sequence[Sequence[str]], caption: str) -> str:
+    """Rows as a table of HTML, the first one being its head.
+
+    >>> html_table([["field", "value"], ["tile_m", "<64"]], "a kernel").split("<tr>")[2]
+    '<td>tile_m</td><td>&lt;64</td></tr></table>'
+    """
+    head, *body = ([escape(visible(cell)) for cell in row] for row in rows)
+    lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in body]
+    return f"<table><caption>{escape(visible(caption))}</caption>{''.join(lines)}</table>"
 
 
 def count(n: int, noun: str) -> str:
