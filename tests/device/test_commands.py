@@ -67,6 +67,18 @@ def test_faulty_problems(tmp_path: Path) -> None:
         assert len(done.stderr.splitlines()) == 1
 
 
+def test_run_of_a_folder_of_several_names_one_of_them(tmp_path: Path) -> None:
+    name = generated(tmp_path)
+    other = name[:-1] + ("4" if name[-1] != "4" else "2")
+    out = str(tmp_path / "two")
+    made = run("generate", name, other, "--arch", "gfx942", "-o", out, "--ck", "2025.11", "--force")
+    assert made.exit_code == 0, made.stderr
+    done = run("run", out, "--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{out}: 2 kernels, expected one, such as {out}/" in done.stderr
+    assert name in done.stderr or other in done.stderr
+
+
 def test_what_is_not_built_is_counted(tmp_path: Path, double: Double) -> None:
     name = generated(tmp_path)
     done = run("validate", str(tmp_path / "out"), "--device", double())

@@ -43,8 +43,12 @@ Examples:
     help="Show builds and runs of this folder that was built, or results database.",
 )
 @option("--port", type=click.IntRange(0, 65535), default=0, help="The port [any that is free].")
-@option("--token", metavar="WORD", help="What the address must have [a new random one].")
-@option("--open/--no-browser", "opens", default=False, help="Open the page in the browser [no].")
+@option(
+    "--token",
+    metavar="WORD",
+    help="What the address must have, 16 letters, digits, - or _ at least [a random one].",
+)
+@option("--open/--no-open", "opens", default=False, help="Open the page in the browser [no].")
 def command(
     request: Request,
     results: str | None,

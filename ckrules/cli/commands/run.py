@@ -66,7 +66,8 @@ def command(
     registry.check(device.name)
     found = folder.find([kernel], home)
     if len(found) != 1:
-        raise UsageError(f"{kernel}: {len(found)} kernels, expected one")
+        such = f", such as {found[0].folder / found[0].name}" if found else ""
+        raise UsageError(f"{kernel}: {len(found)} kernels, expected one{such}")
     (one,) = found
     problems = problems_of(str(one.config["variant"]))
     problem = problems.parse(line)
