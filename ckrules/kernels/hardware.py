@@ -149,8 +149,8 @@ class ForetoldKernel:
 def foretold(family: str) -> Iterator[ForetoldKernel]:
     """What the rules say of every kernel and problem that the reports on a family name.
 
-    >>> [f.agrees for f in foretold("scaled")]
-    [True]
+    >>> all(f.agrees for f in foretold("scaled"))
+    True
     """
     from ckrules.kernels import problem_books
     from ckrules.kernels.books import Books
@@ -182,8 +182,8 @@ def evidence_of(family: str) -> list[CertifyRun]:
     A rule that rejects a kernel which went wrong is confirmed, alone where it is the only one; one
     that rejects a kernel which was right is refuted.
 
-    >>> [run.rules["LDS001"][0].confirmed for run in evidence_of("scaled")]
-    [1]
+    >>> sum("LDS001" in run.rules for run in evidence_of("scaled"))
+    1
     """
     runs = []
     for report, group in itertools.groupby(foretold(family), key=lambda f: f.report):

@@ -66,12 +66,15 @@ EMPTY: dict[tuple[str, str, str, str], tuple[str, set[str]]] = {
     },
 }
 
+#: The families of attention: their variants have tiles of their own.
+ATTENTION = ("fmha", "fmha_bwd", "fmha_steps")
+
 COMBINATIONS = [
     (ck, variant, gpu, dtype)
     for ck in CK_VERSIONS
     for variant in variants()
     if not (ck == "2025.11" and family_of(variant).name == "depthwise")
-    and family_of(variant).name not in ("quant", "scaled")  # which have other types
+    and family_of(variant).name not in ("quant", "scaled", *ATTENTION)  # which have other types
     for gpu in GPUS
     for dtype in DTYPES
 ]
@@ -151,6 +154,21 @@ def test_types_of_gemms_with_scales(ck: str, variant: str) -> None:
     space = select(Books(ck), {"variant": variant}).space
     found = {dtype for dtype, n in space.counts_by("dtype").items() if n}
     assert found == SCALED[ck, variant]
+
+
+#: The GPUs that have kernels of attention's batch prefill, which loads pages asynchronously.
+_ASYNC = {"2025.11": {"gfx908", "gfx90a", "gfx942", "gfx950"}}
+_ASYNC["2026.06"] = {*_ASYNC["2025.11"], "gfx1250"}
+
+
+@pytest.mark.parametrize("ck", CK_VERSIONS)
+@pytest.mark.parametrize("variant", [v for v in variants() if family_of(v).name in ATTENTION])
+def test_gpus_with_attention(ck: str, variant: str) -> None:
+    counts = select(Books(ck), {"variant": variant}).space.counts_by("arch")
+    expected = _ASYNC[ck] if variant == "fmha_batch_prefill" else set(GPUS)
+    if ck == "2025.11" and family_of(variant).name != "fmha_steps":
+        expected = expected - {"gfx1250"}  # its matrix instructions came later
+    assert {gpu for gpu in GPUS if counts[gpu]} == expected
 
 
 @pytest.mark.parametrize(("ck", "variant", "gpu", "dtype"), COMBINATIONS)

@@ -124,7 +124,7 @@ def mem_waits_in_tail(c: QuantProblem) -> BoolExpr:
 
 @rule(
     "QPROB006", "row-scales-past-fours", kind="wrong-result", severity="warning", since="2026.06",
-    applies=lambda c: (c.variant == "rowcol_quant") & (c.arch == "gfx1250"),
+    applies=lambda c: (c.variant == "rowcol_quant") & c.has("tdm"),
     says="scales of rows are read in fours: M = {M} is not a multiple of 4",
     source="ops/gemm_quant/kernel/gemm_quant_kernel.hpp: the view of A's scales for RowColQuant (each M that is not a multiple of 4 was wrong in grouped kernels on MI400, and tensor_quant right: ROCm/rocm-libraries#11043)",
     issue="ROCm/rocm-libraries#11043",
@@ -132,7 +132,7 @@ def mem_waits_in_tail(c: QuantProblem) -> BoolExpr:
     rejects=[{**_MI400, "M": 514}],
 )  # fmt: skip
 def row_scales_are_whole_fours(c: QuantProblem) -> BoolExpr:
-    """On gfx1250 the rows of a product with a scale each are a multiple of 4.
+    """On GPUs with a tensor data mover the rows of a product with a scale each are a multiple of 4.
 
     Why: upstream saw wrong results of grouped kernels on MI400 for every other M, and checks it
     before its launches since. Other GPUs were not seen to do so, and plain kernels, whose scales
