@@ -39,8 +39,8 @@ WIDENING: Mapping[str, float] = {"fp16": 9 / 8, "fp8": 15 / 8, "bf8": 15 / 8, "b
 class GemmTiming:
     """Estimates for products, batches, groups and split sums.
 
-    The constants were fitted to convolutions on gfx950 (`scripts/fit_timing.py`): for GEMMs all of
-    them are assumptions.
+    The constants (`terms.GEMMS`) were fitted to fp8 kernels with pre-shuffled weights of gfx942 and
+    gfx950: for other GEMMs they are assumptions.
     """
 
     family = "gemm"
@@ -58,14 +58,15 @@ class GemmTiming:
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         work = self.work(kernels, problem)
-        fitted = "constants fitted to convolutions of gfx950 in bf16"
+        fitted = "constants fitted to fp8 kernels with pre-shuffled weights of gfx942 and gfx950"
         assumed = {f"family = {self.family}": fitted}
-        return gemm.estimate(self._multiplied(kernels), work, gpu, product, assumed=assumed)
+        columns = self._multiplied(kernels)
+        return gemm.estimate(columns, work, gpu, product, terms.GEMMS, assumed=assumed)
 
     def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""
         e = self.elements(kernels)
-        found = terms.compiled(self._multiplied(kernels), gpu, product, e)
+        found = terms.compiled(self._multiplied(kernels), gpu, product, e, terms.GEMMS)
         ones = np.ones_like(e.c)
         return {**found, "bytes_a": e.a * ones, "bytes_b": e.b * ones, "bytes_c": e.c,
                 "ds": self.ds(kernels) * ones, "two_stage": 0.0 * ones}  # fmt: skip

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,21 @@ class Constants:
 
 
 FITTED = Constants()
+"""Those of convolutions, in bf16 on gfx950."""
+GEMMS = replace(
+    FITTED,
+    matrix=0.63,
+    l2=0.55,
+    memory=0.6,
+    prologue=1500.0,
+    epilogue=2000.0,
+    launch=2.0,
+    spill=1.05,
+)
+"""Those of GEMMs, fitted to winners of aiter's tuning: fp8 with pre-shuffled weights on MI355X and
+MI308X (``configs/**/a8w8_bpreshuffle_tuned_gemm.csv``, ROCm/aiter to e4048607); fitted to one of
+the two they hold on the other. ``matrix`` is below 1 since clocks sink under load.
+``benchmarks/selection.py`` holds them against these and tables they were not fitted to."""
 
 
 #: Lanes of fp32 that a compute unit's vector units finish in a clock: four SIMDs of 16, or two of
