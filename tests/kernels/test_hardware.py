@@ -36,7 +36,7 @@ def test_an_outcome_confirms_the_rules_that_reject_it_and_refutes_others() -> No
         for run in hardware.evidence_of(family):
             for tally, _ in run.rules.values():
                 confirmed, refuted = confirmed + tally.confirmed, refuted + tally.refuted
-    assert (confirmed, refuted) == (47, 0)
+    assert (confirmed, refuted) == (53, 0)
 
 
 @pytest.mark.parametrize(("table", "what"), [
@@ -69,3 +69,22 @@ def test_the_page_is_fresh() -> None:
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), (
         "python scripts/hardware_reports.py --write"
     )
+
+
+def test_the_threads_are_those_of_six_families() -> None:
+    reports = [r for family in REPORTED for r in hardware.reports(family)]
+    assert set(REPORTED) == {"depthwise", "fmha", "fmha_bwd", "gemm", "quant", "scaled"}
+    assert len({r.thread for r in reports}) == 29
+
+
+def test_a_tile_of_one_gpu_is_foretold_not_to_compile_for_another() -> None:
+    told = {
+        f.report.thread.partition("#")[2]: (
+            f.report.arch,
+            f.kernels.outcome,
+            [r.code for r in f.broken],
+        )
+        for f in hardware.foretold("fmha")
+    }
+    assert told["9214"] == ("gfx950", "not built", ["FMHA026"])
+    assert told["8492"] == ("gfx942", "built", [])
