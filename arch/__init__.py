@@ -19,6 +19,7 @@ from ckrules.arch.model import (
     Gpu,
     TransposeLoad,
     WarpTile,
+    of_release,
 )
 from ckrules.arch.registry import known, load, load_all, load_file, normalize, sold_as
 
@@ -36,5 +37,6 @@ __all__ = [
     "load_all",
     "load_file",
     "normalize",
+    "of_release",
     "sold_as",
 ]

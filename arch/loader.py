@@ -18,8 +18,8 @@ table, but for the keys that its own tables have; arrays of tables are replaced 
     [[warp_tile]]        types since native? iterated? emulated? instructions?
     [dispatcher]?        family wave_maps
       [dispatcher.lds_limits]                pipeline = bytes, with a "default"
-      [[dispatcher.warp_tile]]?              types tiles
-      [[dispatcher.preshuffle_warp_tile]]?   types tiles
+      [[dispatcher.warp_tile]]?              types tiles since?
+      [[dispatcher.preshuffle_warp_tile]]?   types tiles since?
 
 ``types`` is an array of ``[a, b, acc]`` that share the row's tiles, each ``[m, n, k]``.
 ``instructions`` are shapes of matrix instructions that CK offers no warp tile for but
@@ -51,6 +51,7 @@ from ckrules.support.document import Document, Section
 GPU_NAME = re.compile(r"gfx[0-9a-z]+(?:-[0-9a-z]+)*")
 MACRO = re.compile(r"[A-Za-z_]\w*(?:=\w+)?", re.ASCII)
 _PIPELINE = re.compile(r"[a-z]\w*", re.ASCII)
+_DISPATCHER = CK_VERSIONS[0]  # the tables are asked for older versions, too
 _KINDS: tuple[TileKind, ...] = get_args(TileKind)
 _GPU_KEYS = (
     *("name", "family", "products", "isa", "since", "wave_size", "max_threads", "max_waves"),
@@ -229,13 +230,16 @@ def _dispatcher(top: Section) -> DispatcherTable | None:
     )
 
 
-def _dispatcher_tiles(section: Section, key: str) -> tuple[tuple[Types, tuple[Shape, ...]], ...]:
-    found: list[tuple[Types, tuple[Shape, ...]]] = []
+def _dispatcher_tiles(
+    section: Section, key: str
+) -> tuple[tuple[Types, tuple[Shape, ...], str], ...]:
+    found: dict[Types, tuple[tuple[Shape, ...], str]] = {}
     for i, data in enumerate(section.rows(key) if key in section else []):
-        row = Section(section.doc, (*section.path, key, i), data, ("types", "tiles"))
+        row = Section(section.doc, (*section.path, key, i), data, ("types", "tiles"), ("since",))
         shapes = row.triples("tiles", 1, 1024)
+        since = row.word("since", CK_VERSIONS, "CK version") if "since" in row else _DISPATCHER
         for j, types in enumerate(row.word_triples("types", DTYPES, "dtype")):
-            if types in dict(found):
+            if types in found:
                 raise row.error("types", f"a second row for {', '.join(types)}", j)
-            found.append((types, shapes))
-    return tuple(found)
+            found[types] = (shapes, since)
+    return tuple((types, *rest) for types, rest in found.items())

@@ -8,13 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ckrules.arch.performance import Performance
 from ckrules.support.errors import unknown
 
-CK_VERSIONS: tuple[str, ...] = ("2025.11", "2026.06")
+CK_VERSIONS: tuple[str, ...] = ("2025.11", "2026.06", "2026.09")
 """The CK header versions that warp-tile rows tell apart, oldest first."""
+
+T = TypeVar("T")
+
+
+def of_release(table: Mapping[str, T], ck: str) -> T:
+    """What a table by CK version holds for one: the entry of the newest that is not newer.
+
+    Raises:
+        KeyError: If every entry is of a newer version.
+
+    >>> of_release({"2025.11": "old", "2026.06": "new"}, "2026.09")
+    'new'
+    """
+    held = [v for v in CK_VERSIONS[: CK_VERSIONS.index(ck) + 1] if v in table]
+    return table[held[-1] if held else ck]
+
 
 DTYPES: Mapping[str, int] = MappingProxyType(
     {
@@ -54,6 +70,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "eight_wave_pipeline": (
             "the block-scale pipeline of eight waves has a kernel body: "
             "gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable (CK 2026.06)"
+        ),
+        "four_wave_schedule": (
+            "compv3 loops over eight waves as over four: "
+            "gemm_pipeline_ag_bg_cr_comp_v3.hpp Use8WarpSchedule (CK 2026.09)"
         ),
         "lds_row_padding": (
             "CK pads the LDS rows of a staged tile: "
@@ -183,31 +203,36 @@ class TransposeLoad:
 
 @dataclass(frozen=True, slots=True)
 class DispatcherTable:
-    """Upstream's table for this GPU: what CK's dispatcher of June 2026 accepts.
+    """Upstream's table for this GPU: what CK's dispatcher accepts since June 2026.
 
     These are facts of that *profile*, never of the hardware: the C++ has no wave-map
     table, and some of the warp tiles here compile to a kernel that computes nothing.
-    ``warp_tiles`` and ``preshuffle_warp_tiles`` map ``(a, b, acc)`` to shapes; both are stored
-    as pairs. ``lds_limits`` are bytes per pipeline.
+    ``warp_tiles`` and ``preshuffle_warp_tiles`` have ``(a, b, acc)``, shapes, and the CK version
+    since which the row is there. ``lds_limits`` are bytes per pipeline until 2026.09, when they
+    became shares of the GPU's capacity.
 
-    Source: dispatcher/codegen/arch_specs.json (CK 2026.06).
+    Source: dispatcher/codegen/arch_specs.json (CK 2026.06; CK 2026.09 at 029d7b0).
     """
 
     family: str
     wave_maps: tuple[Shape, ...]
-    warp_tiles: tuple[tuple[Types, tuple[Shape, ...]], ...]
-    preshuffle_warp_tiles: tuple[tuple[Types, tuple[Shape, ...]], ...]
+    warp_tiles: tuple[tuple[Types, tuple[Shape, ...], str], ...]
+    preshuffle_warp_tiles: tuple[tuple[Types, tuple[Shape, ...], str], ...]
     lds_limits: tuple[tuple[str, int], ...]
 
     @property
     def types(self) -> tuple[Types, ...]:
         """The ``(a, b, acc)`` rows the dispatcher lists; it accepts the unlisted unchecked."""
-        return tuple(types for types, _ in self.warp_tiles)
+        return tuple(types for types, _, _ in self.warp_tiles)
 
-    def tiles(self, a: str, b: str, acc: str, *, preshuffle: bool = False) -> tuple[Shape, ...]:
-        """The warp tiles listed for a type row, empty if there is no such row."""
+    def tiles(
+        self, a: str, b: str, acc: str, *, preshuffle: bool = False, ck: str = CK_VERSIONS[-1]
+    ) -> tuple[Shape, ...]:
+        """The warp tiles that a CK version lists for a type row, empty if there is no such row."""
         table = self.preshuffle_warp_tiles if preshuffle else self.warp_tiles
-        return dict(table).get((a, b, acc), ())
+        known = CK_VERSIONS.index(ck)
+        listed = {types: s for types, s, since in table if CK_VERSIONS.index(since) <= known}
+        return listed.get((a, b, acc), ())
 
     def lds_limit(self, pipeline: str) -> int:
         """Bytes of LDS the dispatcher allows ``pipeline``; the default row if it has none."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ckrules.arch import CK_VERSIONS, of_release
 from ckrules.support.errors import unknown
 
 ASKED = (
@@ -94,14 +95,14 @@ _OPTIONS = {"2025.11": _BOTH, "2026.06": _BOTH}
 
 
 def options(ck: str) -> tuple[CkOption, ...]:
-    """The options of a CK release, in CK's order.
+    """The options of a CK release, in CK's order: those of the newest that was read.
 
     Raises:
         UnknownNameError: If there is no such release.
     """
-    if ck not in _OPTIONS:
-        raise unknown("CK version", ck, _OPTIONS)
-    return _OPTIONS[ck]
+    if ck not in CK_VERSIONS:
+        raise unknown("CK version", ck, CK_VERSIONS)
+    return of_release(_OPTIONS, ck)
 
 
 def keeps_barriers(version: str) -> bool:

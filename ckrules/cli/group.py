@@ -35,7 +35,7 @@ HELP = """The rules of AMD's CK Tile kernels: enumerate, count, check, explain, 
 
 Covers grouped and depthwise convolution in fp16, bf16 and fp32 and GEMM (gemm)
 in these and in fp8, bf8, int8, fp8_bf8, bf8_fp8, fp16_i4 and bf16_i4, for
-CK 2025.11 and 2026.06 and the GPUs of `ckrules archs`; rules and names alone of
+CK 2025.11, 2026.06 and 2026.09 and the GPUs of `ckrules archs`; rules and names alone of
 quantised GEMMs (quant), with fp8_i4, bf8_i4, i4_fp8 and i4_bf8, and of scaled
 ones (scaled), with fp16_fp4, bf16_fp4 and fp8_fp4, and of attention (fmha,
 fmha_bwd, fmha_steps), with fp8fp16, fp8bf16 and fp8fp32.

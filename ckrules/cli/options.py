@@ -257,7 +257,7 @@ def gathered(name: str, make: Callable[..., Any], *options: Callable[[F], F]) ->
 def rule_options(function: F) -> F:
     """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`."""
 
-    @option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
+    @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
     @option("--profile", metavar="NAME", help="Rule set (default: legal).")
     @arch_file_option
     @functools.wraps(function)

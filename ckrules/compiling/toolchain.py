@@ -299,16 +299,22 @@ def with_headers(
 def detect_version(include: Path) -> str:
     """The CK version that an include folder comes closest to, by what its headers have.
 
-    Explicit GEMM in the convolution traits came after November 2025, backward data kernels of
-    this form before it.
+    compv3's schedule by GPU came in August 2026, explicit GEMM in the convolution traits after
+    November 2025, backward data kernels of this form before it.
 
     Raises:
         MissingToolError: If the headers are older than every version that the rules know.
     """
     traits = include / "ck_tile/ops/grouped_convolution/utils/grouped_convolution_utils.hpp"
     kernel = include / "ck_tile/ops/grouped_convolution/kernel"
-    text = traits.read_text(errors="replace") if traits.is_file() else ""
-    if "ExplicitGemm" in text:
+    pipeline = include / "ck_tile/ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp"
+
+    def has(path: Path, word: str) -> bool:
+        return path.is_file() and word in path.read_text(errors="replace")
+
+    if has(pipeline, "Use8WarpSchedule"):
+        return "2026.09"
+    if has(traits, "ExplicitGemm"):
         return "2026.06"
     if (kernel / "grouped_convolution_backward_data_kernel.hpp").is_file():
         return "2025.11"

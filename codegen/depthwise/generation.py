@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ckrules.codegen.conv import cpp_names as words
 from ckrules.codegen.conv.cpp_names import FORWARD
 from ckrules.codegen.conv.generation import TEMPLATES, GroupedConvGeneration
 from ckrules.codegen.conv.model import GroupedConvModel
 from ckrules.codegen.entries import MAIN
 from ckrules.engine.expr import Value
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UsageError, unknown
 
 
 class DepthwiseGeneration(GroupedConvGeneration):
@@ -27,9 +28,13 @@ class DepthwiseGeneration(GroupedConvGeneration):
 
         Raises:
             UsageError: For a release without such kernels.
+            UnknownNameError: For one that there are no templates for.
         """
         if ck == "2025.11":
             raise UsageError(f"CK {ck} has no depthwise kernels")
+        known = words.PIPELINES.keys() - {"2025.11"}
+        if ck not in known:
+            raise unknown("CK release with templates", ck, known)
         return GroupedConvModel(name, ck, point, quantities, direction=FORWARD, entries=(MAIN,))
 
 

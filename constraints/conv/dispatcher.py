@@ -14,6 +14,7 @@ from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, looku
 from ckrules.engine.rules import rule
 
 _FILTER = "dispatcher/codegen/arch_filter.py (CK 2026.06)"
+_TESTS = "dispatcher/tests/test_lds_capacity_arch_aware.py (CK 2026.09, read)"
 _PROFILE = ("dispatcher",)
 _GFX1201: Mapping[str, Value] = {
     "arch": "gfx1201", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16,
@@ -130,7 +131,9 @@ trait_is_supported = rule(
     says=("the dispatcher lets {pipeline} stage {table dispatcher_lds} bytes on {arch}, "
           "less than {(tile_m + tile_n) * tile_k * element_bytes=}"),
     source=f"{_FILTER}: _validate_lds_capacity, LDS_CAPACITY_LIMITS",
-    accepts=[{}, {"tile_m": 256, "tile_n": 256}],
+    issue="ROCm/rocm-libraries#12173",
+    accepts=[{}, {"tile_m": 256, "tile_n": 256},
+             {"arch": "gfx950", "tile_m": 256, "tile_n": 256, "tile_k": 128, "@ck": "2026.09"}],
     rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128},
              {"pipeline": "compv6", "tile_m": 256, "tile_n": 256}],
 )  # fmt: skip
@@ -139,12 +142,35 @@ def staging_fits(c: ConvQuantities) -> BoolExpr:
 
     Why: in June 2026 the limits are fixed: 32768 bytes for compv4 and compv6, 65536 for the
     others, on every GPU. compv6 has one buffer, so the C++ allows it twice as much; gfx950 has
-    160 KB. Later versions take a fraction of the GPU's capacity.
+    160 KB. Since 2026.09 they are the GPU's capacity, or half of it.
 
     Fix: lower the tile, above all tile_k.
     """
     staged = (c.tile_m + c.tile_n) * c.tile_k * c.element_bytes
     limit: IntExpr = lookup(c.facts["dispatcher_lds"], c.arch, c.pipeline)
+    return staged <= limit
+
+
+@rule(
+    "DISP008", "staging-twice-over-limit", kind="profile", profiles=_PROFILE, since="2026.09",
+    applies=lambda c: c.double_smem_buffer,
+    says=("the dispatcher lets {pipeline} stage {table dispatcher_lds_twice} bytes twice on "
+          "{arch}, less than {(tile_m + tile_n) * tile_k * element_bytes=}"),
+    source=f"{_TESTS}: TestDoubleBufferedStaging (get_lds_limit)",
+    issue="ROCm/rocm-libraries#12173",
+    accepts=[{"double_smem_buffer": True}],
+    rejects=[{"double_smem_buffer": True, "tile_m": 256, "tile_n": 256}],
+)  # fmt: skip
+def two_stagings_fit(c: ConvQuantities) -> BoolExpr:
+    """With two LDS buffers the A and B tiles together take half of the GPU's LDS at most.
+
+    Why: the buffers of mem, compv3, compv5 and compv6 are a choice, which the limit by pipeline
+    does not know.
+
+    Fix: lower the tile, above all tile_k, or use one buffer.
+    """
+    staged = (c.tile_m + c.tile_n) * c.tile_k * c.element_bytes
+    limit: IntExpr = lookup(c.facts["dispatcher_lds_twice"], c.arch, c.pipeline)
     return staged <= limit
 
 

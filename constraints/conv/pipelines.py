@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckrules.arch import of_release
 from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.expr.relation import Table
@@ -51,7 +52,7 @@ def pipeline_is_usable(c: ConvQuantities) -> BoolExpr:
 
     Fix: use mem or compv3, which every direction has.
     """
-    return rel(USABLE[c.ck], c.pipeline, c.variant)
+    return rel(of_release(USABLE, c.ck), c.pipeline, c.variant)
 
 
 @rule(

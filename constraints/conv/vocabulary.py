@@ -105,7 +105,7 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     return {
         **tile_gemm.facts(gpus, ck, TYPES),
         **tile_gemm.occupancy(gpus),
-        **upstream.tables(gpus, shared.PIPELINES, TYPES),
+        **upstream.tables(gpus, shared.PIPELINES, TYPES, ck),
     }
 
 

@@ -1,8 +1,9 @@
-"""GDSP: what upstream's dispatcher of June 2026 generates (profile `dispatcher`).
+"""GDSP: what upstream's dispatcher generates since June 2026 (profile `dispatcher`).
 
-Its filter is Python over the numbers of a tile. Every tile passes it as a plain GEMM with compv4
-first, and then as what it is. Facts: dispatcher/codegen/unified_gemm_codegen.py, codegen_common.py
-and arch_filter.py, ROCm/composable_kernel of June 2026 (read; not installed anywhere to be run).
+Its filter is Python over the numbers of a tile. Until 2026.09 every tile passed it as a plain GEMM
+with compv4 first, and then as what it is. Facts: dispatcher/codegen/unified_gemm_codegen.py,
+codegen_common.py and arch_filter.py, ROCm/composable_kernel of June 2026 and ROCm/rocm-libraries of
+September 2026 (read; not installed anywhere to be run).
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from ckrules.constraints.gemm.tile_engine import (
 )
 from ckrules.constraints.gemm.words import D_LAYOUTS, PLAIN_LAYOUTS
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, rel
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, lookup, rel
 from ckrules.engine.rules import rule
 
 _PROFILE = ("dispatcher",)
 _CODEGEN = "dispatcher/codegen/unified_gemm_codegen.py (CK 2026.06, read)"
 _FILTER = "dispatcher/codegen/arch_filter.py (CK 2026.06, read)"
+_LATER = "dispatcher/codegen/unified_gemm_codegen.py (CK 2026.09, read)"
 _COMMON = "dispatcher/codegen/codegen_common.py: is_preshuffle_config_valid (CK 2026.06, read)"
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle", "pipeline": "preshufflev2", "double_smem_buffer": True,
@@ -87,7 +89,7 @@ def purpose_is_generated(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
-    "GDSP010", "variant-beyond-dispatcher", kind="profile", profiles=_PROFILE,
+    "GDSP010", "variant-beyond-dispatcher", kind="profile", profiles=_PROFILE, until="2026.09",
     says="the dispatcher generates no {variant}, only standard, preshuffle and multi_d",
     source=f"{_CODEGEN}: GemmVariant", accepts=[_SMALL, _WEIGHTS, _D],
     rejects=[{**_SMALL, "variant": "batched"},
@@ -97,7 +99,7 @@ def purpose_is_generated(c: GemmQuantities) -> BoolExpr:
 def variant_is_generated(c: GemmQuantities) -> BoolExpr:
     """The dispatcher of June 2026 makes plain kernels, those of pre-shuffled weights and those of D.
 
-    Why: its enumeration has no others. A later generator added batched, grouped and stream_k.
+    Why: its enumeration has no others. That of 2026.09 has batched, grouped and stream_k.
 
     Fix: none; another generator has to make the kernel.
     """
@@ -110,13 +112,15 @@ def variant_is_generated(c: GemmQuantities) -> BoolExpr:
           "the dispatcher derives double_smem_buffer from the pipeline: {pipeline}, {double_smem_buffer}",
           "the dispatcher has one wave group: num_wave_groups = {num_wave_groups}",
           "the dispatcher transposes no C: transpose_c = {transpose_c}",
-          "the dispatcher permutes no columns: permute_n = {permute_n}",
+          "the dispatcher permutes no columns of {variant}: permute_n = {permute_n}",
           "the dispatcher has one block on a compute unit: k_block_per_cu = {k_block_per_cu}",
           "the dispatcher has D tensors in multi_d only: {variant} with num_d = {num_d}",
           "the dispatcher has no operation without D tensors: elementwise_op = {elementwise_op}",
           "the dispatcher has four letters of layout in multi_d, else three: {layout}",
-          "the dispatcher's {variant} shares out no steps: streamk = {streamk}"],
-    source=_CODEGEN, accepts=[_SMALL, _D],
+          "the dispatcher has no {variant} with streamk = {streamk}"],
+    source=[_CODEGEN, f"{_LATER}: KernelConfig permute_n, reduction_strategy"],
+    accepts=[_SMALL, _D, {**_WEIGHTS, "permute_n": True, "@ck": "2026.09"},
+             {**_SMALL, "variant": "stream_k", "streamk": "tree", "@ck": "2026.09"}],
     rejects=[{**_SMALL, "double_smem_buffer": True}, {**_SMALL, "k_block_per_cu": 2},
              {**_SMALL, "streamk": "atomic"}, {**_SMALL, "elementwise_op": "add"},
              {**_SMALL, "layout": "rcrr"}],
@@ -124,22 +128,23 @@ def variant_is_generated(c: GemmQuantities) -> BoolExpr:
 def features_are_generated(c: GemmQuantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline, and what has no option is fixed.
 
-    Why: the generated code says so for every kernel.
+    Why: the generated code says so for every kernel. Since 2026.09 pre-shuffled weights may have
+    permuted columns, and stream-K kernels each way to join parts.
 
     Fix: none; another generator has to make the kernel.
     """
-    with_d = c.variant == "multi_d"
+    with_d, later = c.variant == "multi_d", c.since("2026.09")
     return all_of(
         c.pipeline.isin(*PIPELINES),
         c.double_smem_buffer == c.pipeline.isin(*BUFFERS),
         c.num_wave_groups == 1,
         ~c.transpose_c,
-        ~c.permute_n,
+        (~c.permute_n | _weights(c)) if later else ~c.permute_n,
         c.k_block_per_cu == 1,
         with_d == (c.num_d >= 1),
         with_d | (c.elementwise_op == "passthrough"),
         ite(with_d, c.layout.isin(*D_LAYOUTS), c.layout.isin(*PLAIN_LAYOUTS)),
-        c.streamk == "off",
+        ((c.streamk != "off") == (c.variant == "stream_k")) if later else c.streamk == "off",
     )
 
 
@@ -217,10 +222,12 @@ def gemm_warp_tile_is_listed(c: GemmQuantities) -> BoolExpr:
 @rule(
     "GDSP006", "gemm-trait-refused", kind="profile", profiles=_PROFILE,
     says=["the dispatcher refuses {pipeline} with {scheduler} and epilogue {epilogue}",
-          ("the dispatcher writes weights with preshufflev2, cshuffle and scheduler default, not "
-          "{pipeline}, {epilogue} and {scheduler}")],
-    source=[f"{_CODEGEN}: _get_configs_for_variant", "dispatcher/codegen/arch_specs.json: unsupported_traits"],
-    accepts=[_SMALL, _WEIGHTS], rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "scheduler": "intrawave"}],
+          ("the dispatcher writes weights with preshufflev2, scheduler default and epilogue "
+          "cshuffle (since 2026.09 default, too), not {pipeline}, {scheduler} and {epilogue}")],
+    source=[f"{_CODEGEN}: _get_configs_for_variant", f"{_LATER}: the same",
+            "dispatcher/codegen/arch_specs.json: unsupported_traits"],
+    accepts=[_SMALL, _WEIGHTS, {**_WEIGHTS, "epilogue": "default", "@ck": "2026.09"}],
+    rejects=[{"scheduler": "interwave"}, {**_WEIGHTS, "scheduler": "intrawave"}],
 )  # fmt: skip
 def gemm_trait_is_taken(c: GemmQuantities) -> BoolExpr:
     """The computing pipelines are not combined with interwave, and weights have one combination.
@@ -229,12 +236,13 @@ def gemm_trait_is_taken(c: GemmQuantities) -> BoolExpr:
 
     Fix: use intrawave.
     """
-    own = all_of(c.pipeline == "preshufflev2", c.epilogue == "cshuffle", c.scheduler == "default")
+    stored = ("cshuffle", "default") if c.since("2026.09") else ("cshuffle",)
+    own = all_of(c.pipeline == "preshufflev2", c.epilogue.isin(*stored), c.scheduler == "default")
     return all_of(~rel(REFUSED_TRAITS, c.pipeline, c.epilogue, c.scheduler), ~_weights(c) | own)
 
 
 @rule(
-    "GDSP007", "gemm-staging-over-limit", kind="profile", profiles=_PROFILE,
+    "GDSP007", "gemm-staging-over-limit", kind="profile", profiles=_PROFILE, until="2026.09",
     says=(f"the dispatcher allows {STAGED} bytes of A and B for every pipeline: "
           "{(tile_m + tile_n) * tile_k * ite(dtype == 'fp32', 2, element_bytes)=}"),
     source=f"{_CODEGEN}: _get_tile_configs, _is_tile_arch_valid; arch_filter.py: LDS_CAPACITY_LIMITS",
@@ -249,6 +257,71 @@ def gemm_staging_fits(c: GemmQuantities) -> BoolExpr:
     Fix: use a smaller tile.
     """
     return _staged(c) <= STAGED
+
+
+@rule(
+    "GDSP011", "gemm-staging-over-share", kind="profile", profiles=_PROFILE, since="2026.09",
+    says=("the dispatcher lets {pipeline} stage {table dispatcher_lds} bytes on {arch}, less than "
+          "{(tile_m + tile_n) * tile_k * ite(dtype == 'fp32', 2, element_bytes)=}"),
+    source=[f"{_LATER}: _get_configs_for_variant, _is_tile_arch_valid with the trait's pipeline",
+            "dispatcher/codegen/arch_specs.json: pipeline_lds_budget (CK 2026.09 at 029d7b0)"],
+    issue="ROCm/rocm-libraries#12173",
+    accepts=[_SMALL, {"arch": "gfx950", "tile_m": 256, "tile_n": 256}],
+    rejects=[{"tile_m": 256, "tile_n": 256, "tile_k": 128}],
+)  # fmt: skip
+def gemm_staging_fits_share(c: GemmQuantities) -> BoolExpr:
+    """A and B of a tile take the GPU's LDS at most, or half of it in pipelines with two buffers.
+
+    Why: the tile is asked for with the pipeline that it gets, on the GPU that it is for. An
+    element of fp32 still counts two bytes.
+
+    Fix: use a smaller tile.
+    """
+    limit: IntExpr = lookup(c.facts["dispatcher_lds"], c.arch, c.pipeline)
+    return _staged(c) <= limit
+
+
+@rule(
+    "GDSP012", "stream-k-without-shuffle", kind="profile", profiles=_PROFILE, since="2026.09",
+    applies=lambda c: c.variant == "stream_k",
+    says="the dispatcher stores stream-K by cshuffle, not {epilogue}",
+    source=f"{_LATER}: _get_configs_for_variant, STREAM_K",
+    accepts=[{**_SMALL, "variant": "stream_k", "streamk": "atomic"}],
+    rejects=[{**_SMALL, "variant": "stream_k", "streamk": "atomic", "epilogue": "default"}],
+)  # fmt: skip
+def stream_k_is_shuffled(c: GemmQuantities) -> BoolExpr:
+    """The dispatcher makes stream-K kernels with the epilogue cshuffle only.
+
+    Why: other epilogues are left out before code is written.
+
+    Fix: use cshuffle.
+    """
+    return c.epilogue == "cshuffle"
+
+
+@rule(
+    "GDSP013", "odd-repeats-of-wide-warp-tiles", kind="profile", profiles=_PROFILE, since="2026.09",
+    applies=lambda c: (c.epilogue == "cshuffle") & ~c.variant.isin("grouped", "stream_k"),
+    says=["the dispatcher stores no odd number of warp tiles of 32 rows by cshuffle: {repeat_m=}",
+          "the dispatcher stores no odd number of warp tiles of 32 columns by cshuffle: {repeat_n=}"],
+    source=f"{_LATER}: _cshuffle_repeat_ok",
+    issue="ROCm/rocm-libraries#9684, ROCm/rocm-libraries#9306",
+    accepts=[_SMALL, {**_SMALL, "tile_m": 192, "warp_tile_m": 16, "warp_tile_n": 16}],
+    rejects=[{**_SMALL, "tile_m": 192}],
+)  # fmt: skip
+def wide_warp_tiles_come_in_pairs(c: GemmQuantities) -> BoolExpr:
+    """A wave has one warp tile of 32 rows or columns, or an even number of them.
+
+    Why: 26 of 116 kernels were wrong on MI300X, all with three warp tiles of 32 rows. Grouped and
+    stream-K kernels are not asked; the C++ has EPI002 for all.
+
+    Fix: use another tile, or the default epilogue.
+    """
+    wide_m, wide_n = c.warp_tile_m == 32, c.warp_tile_n == 32
+    return all_of(
+        ~(wide_m & (c.repeat_m > 1)) | (c.repeat_m % 2 == 0),
+        ~(wide_n & (c.repeat_n > 1)) | (c.repeat_n % 2 == 0),
+    )
 
 
 gemm_tile_is_whole = rule(

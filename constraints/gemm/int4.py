@@ -90,7 +90,8 @@ def narrow_weights_are_multiplied(c: GemmQuantities) -> BoolExpr:
             f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: load_int4_tile"],
     accepts=[{"dtype": "fp16_i4"}],
     rejects=[{"dtype": "fp16_i4", **_WEIGHTS, "warp_tile_k": 8, "@ck": "2025.11"},
-             {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16}],
+             {"dtype": "fp16_i4", "warp_tile_m": 16, "warp_tile_n": 16, "tile_n": 96, "tile_k": 16,
+              "@ck": "2026.06"}],
 )  # fmt: skip
 def narrow_weights_come_in_eights(c: GemmQuantities) -> BoolExpr:
     """A lane reads int4 weights in a multiple of eight.

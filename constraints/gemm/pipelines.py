@@ -293,7 +293,7 @@ def _told_by_pipe010(c: GemmQuantities) -> BoolExpr:
             f"core/arch/amd_buffer_addressing_builtins.hpp: async_buffer_load_dwordxn_v {BOTH}"],
     accepts=[{"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950", "@ck": "2025.11"},
              {"pipeline": "comp_async", "double_smem_buffer": True, "arch": "gfx950",
-              "layout": "rrr"}],
+              "layout": "rrr", "@ck": "2026.06"}],
     rejects=[{"pipeline": "comp_async", "double_smem_buffer": True}],
 )  # fmt: skip
 def direct_loads_have_width(c: GemmQuantities) -> BoolExpr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ckrules.arch import DTYPES, Gpu
+from ckrules.arch import DTYPES, Gpu, of_release
 from ckrules.constraints.gemm import warp_gemms
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.quantities import GemmQuantities
@@ -96,8 +96,8 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
         **shared,
         **warp_gemms.tables(ck),
         # the dispatcher's map of types lacks fp32, which it looks up as fp16
-        **upstream.tables(gpus, w.PIPELINES, {**w.TYPES, "fp32": w.TYPES["fp16"]}),
-        "schedulers": SCHEDULED[ck],
+        **upstream.tables(gpus, w.PIPELINES, {**w.TYPES, "fp32": w.TYPES["fp16"]}, ck),
+        "schedulers": of_release(SCHEDULED, ck),
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
     }
 

@@ -199,7 +199,7 @@ def epilogue_widens_a(c: QuantQuantities) -> BoolExpr:
             f"ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: operator() static_assert on ABlockTensor {BOTH}"],
     accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
     rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem", "@ck": "2025.11"},
-             {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5"},
+             {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5", "@ck": "2026.06"},
              {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
 )  # fmt: skip
 def plain_pipeline_widens_a(c: QuantQuantities) -> BoolExpr:

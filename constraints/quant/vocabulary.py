@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ckrules.arch import DTYPES, Gpu
+from ckrules.arch import DTYPES, Gpu, of_release
 from ckrules.constraints.gemm import vocabulary as gemm
 from ckrules.constraints.gemm import warp_gemms
 from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
@@ -85,7 +85,7 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
         **shared,
         "header_warp_tiles": warp_gemms.shapes(ck, seen),
         **warp_gemms.accesses(ck),
-        "schedulers": gemm.SCHEDULED[ck],
+        "schedulers": of_release(gemm.SCHEDULED, ck),
         "output_bytes": Table("output_bytes", ("dtype_c",), {d: DTYPES[d] // 8 for d in w.OUTPUTS}),
         "scale_bytes": Table(
             "scale_bytes", ("dtype_scale",), {d: DTYPES[d] // 8 for d in w.SCALES}

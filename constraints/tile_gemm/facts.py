@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ckrules.arch import DTYPES, Gpu
+from ckrules.arch import DTYPES, Gpu, of_release
 from ckrules.constraints.tile_gemm.fields import PIPELINES, WARP_K
 from ckrules.engine.expr.relation import Table
 
@@ -14,8 +14,9 @@ Types = Mapping[str, tuple[str, str, str]]
 
 #: What GPUs have or lack (`ckrules.arch.FEATURES`) that the shared rules ask for.
 FEATURES = (
-    "async_pipelines", "eight_wave_pipeline", "lds_row_padding", "lds_transpose_load",
-    "new_compilers", "packed_fp8_convert", "result_rows_apart", "scalar_stores", "streamk", "tdm",
+    "async_pipelines", "eight_wave_pipeline", "four_wave_schedule", "lds_row_padding",
+    "lds_transpose_load", "new_compilers", "packed_fp8_convert", "result_rows_apart",
+    "scalar_stores", "streamk", "tdm",
 )  # fmt: skip
 
 _HALF = ((32, 32, 8), (32, 32, 16), (16, 16, 16), (16, 16, 32), (4, 64, 16), (64, 4, 16))
@@ -96,7 +97,7 @@ def _per_gpu(name: str, gpus: Sequence[Gpu], fact: Callable[[Gpu], Any]) -> Tabl
 
 
 def _header_warp_tiles(ck: str, types: Types) -> Table:
-    listed = _HEADER_WARP_TILES[ck]
+    listed = of_release(_HEADER_WARP_TILES, ck)
     return Table.relation(
         "header_warp_tiles",
         ("dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k"),

@@ -200,7 +200,8 @@ def test_dispatcher_tables_repeat_upstream(name: str) -> None:
     assert dispatcher is not None
 
     def plain(table: tuple[Any, ...]) -> dict[str, list[list[int]]]:
-        return {"_".join(types): [list(tile) for tile in tiles] for types, tiles in table}
+        june = [(types, tiles) for types, tiles, since in table if since <= "2026.06"]
+        return {"_".join(types): [list(tile) for tile in tiles] for types, tiles in june}
 
     assert dispatcher.family == UPSTREAM["arch_family"][name]
     assert [list(waves) for waves in dispatcher.wave_maps] == UPSTREAM["warp_configs"][name]
@@ -208,6 +209,14 @@ def test_dispatcher_tables_repeat_upstream(name: str) -> None:
     preshuffle = UPSTREAM["preshuffle_warp_tile_combos"].get(name, {})
     assert plain(dispatcher.preshuffle_warp_tiles) == preshuffle
     assert dict(dispatcher.lds_limits) == UPSTREAM["lds_capacity_limits_bytes_by_pipeline"]
+
+
+def test_rows_of_september() -> None:
+    dispatcher, eight = load("gfx1250").dispatcher, ("fp8", "fp8", "fp32")
+    assert dispatcher is not None
+    assert dispatcher.tiles(*eight, ck="2026.06") == ()
+    assert dispatcher.tiles(*eight) == ((16, 16, 64), (16, 16, 128))
+    assert dispatcher.tiles("fp16", "fp16", "fp32", preshuffle=True) == ((16, 16, 32),)
 
 
 def test_dispatcher_look_ups() -> None:

@@ -97,7 +97,7 @@ FAULTS = [
     ('isa = "gfx9"', 'isa = "gfx10"', '"gfx10"',
      "isa: 'gfx10' is not an ISA lineage, did you mean 'gfx12' or 'gfx11' or 'gfx125'?"),
     ('since = "2025.11"', 'since = "2024.01"', '"2024.01"',
-     "since: '2024.01' is not a CK version, did you mean '2026.06' or '2025.11'?"),
+     "since: '2024.01' is not a CK version, did you mean '2026.09' or '2026.06' or '2025.11'?"),
     ('dtypes = ["fp16", "fp32"]', 'dtypes = ["fp16", "fp31"]', '"fp31"',
      "dtypes: 'fp31' is not a dtype, did you mean 'fp32' or 'fp16'?"),
     ('dtypes = ["fp16", "fp32"]', 'dtypes = ["fp16"]', '["fp16"]',

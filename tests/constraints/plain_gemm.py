@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.arch import load
+from ckrules.arch import load, of_release
 from ckrules.constraints import tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
 from ckrules.constraints.tile_gemm.facts import facts
@@ -129,6 +129,7 @@ def book(ck: str) -> RuleBook:
         ck,
     )  # fmt: skip
     words.baseline = BASELINE
-    declared = [r for r in collect(tile_gemm, examples=EXAMPLES) if r.code not in ALWAYS_MET[ck]]
+    met = of_release(ALWAYS_MET, ck)
+    declared = [r for r in collect(tile_gemm, examples=EXAMPLES) if r.code not in met]
     built = [r.build(words) for r in declared]
     return RuleBook("plain_gemm", words, [r for r in built if r.valid_for(ck)])

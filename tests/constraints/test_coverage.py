@@ -56,11 +56,13 @@ EMPTY: dict[tuple[str, str, str, str], tuple[str, set[str]]] = {
     **{("2025.11", variant, "gfx1250", dtype): TOO_NEW for variant in GEMMS for dtype in DTYPES},
     **{("2025.11", variant, "gfx950", "fp32"): NO_TURNED for variant in ("bwd_data", "bwd_weight")},
     **{
-        ("2026.06", "forward_depthwise", gpu, "bf16"): NO_BF16
+        (ck, "forward_depthwise", gpu, "bf16"): NO_BF16
+        for ck in CK_VERSIONS[1:]
         for gpu in ("gfx908", "gfx90a", "gfx942", "gfx950")
     },
     **{
-        ("2026.06", "forward_depthwise", gpu, dtype): NEITHER if dtype == "bf16" else WAVE32
+        (ck, "forward_depthwise", gpu, dtype): NEITHER if dtype == "bf16" else WAVE32
+        for ck in CK_VERSIONS[1:]
         for gpu in ("gfx1100", "gfx1151", "gfx1200", "gfx1201", "gfx1250")
         for dtype in DTYPES
     },
@@ -147,6 +149,7 @@ SCALED = {
     ("2026.06", "moe_flatmm"): {*_WHOLE, "bf16_fp4", "fp16_fp4", "fp8_fp4"},
     ("2026.06", "abquant"): _WHOLE,
 }
+SCALED |= {("2026.09", v): found for (ck, v), found in SCALED.items() if ck == "2026.06"}
 
 
 @pytest.mark.parametrize(("ck", "variant"), SCALED)
@@ -158,7 +161,7 @@ def test_types_of_gemms_with_scales(ck: str, variant: str) -> None:
 
 #: The GPUs that have kernels of attention's batch prefill, which loads pages asynchronously.
 _ASYNC = {"2025.11": {"gfx908", "gfx90a", "gfx942", "gfx950"}}
-_ASYNC["2026.06"] = {*_ASYNC["2025.11"], "gfx1250"}
+_ASYNC["2026.06"] = _ASYNC["2026.09"] = {*_ASYNC["2025.11"], "gfx1250"}
 
 
 @pytest.mark.parametrize("ck", CK_VERSIONS)

@@ -120,9 +120,9 @@ class TestChecks:
             ),
             ([even(accepts=[])], "rule TILE001: no accepted example for 2"),
             ([even(rejects=[])], "rule TILE001: no rejected example for 2"),
-            ([even(accepts=[{"@ck": "1"}])], "rule TILE001: no accepted example for 2"),
+            ([even(accepts=[{"@ck": "3"}])], "rule TILE001: no accepted example for 2"),
             (
-                [even(rejects=[{"@ck": "1", "tile_m": 33}])],
+                [even(rejects=[{"@ck": "3", "tile_m": 33}])],
                 "rule TILE001: no rejected example for 2",
             ),
         ],
@@ -165,6 +165,14 @@ class TestChecks:
         book = RuleBook("gemm", gemm(), [declared])
         assert book.examples(book.rules[0], accepted=True) == [dict(Gemm.baseline)]
         assert book.examples(book.rules[0], accepted=False)[0]["tile_m"] == 33
+
+    def test_examples_hold_until_a_newer_version_is_named(self) -> None:
+        declared = even(
+            accepts=[{}, {"@ck": "1", "tile_m": 32}], rejects=[{"tile_m": 33}, {"@ck": "3"}]
+        )
+        book = RuleBook("gemm", gemm(), [declared])
+        assert [p["tile_m"] for p in book.examples(book.rules[0], accepted=True)] == [64, 32]
+        assert len(book.examples(book.rules[0], accepted=False)) == 1
 
     def test_a_field_twice(self) -> None:
         with pytest.raises(RuleBookError, match="field a is declared twice"):

@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 def supported(p: dict[str, Any], q: Convolution, ck: str) -> bool:
     """IsSupportedArgument, read off the kernels line by line (rules of the hardware left out)."""
-    new, variant = ck == "2026.06", p["variant"]
+    new, variant = ck >= "2026.06", p["variant"]
     channels, outputs = q.in_channels // q.groups, q.out_channels // q.groups
     merge, va, vb, vc = (
         p["num_groups_to_merge"], p["vector_a"], p["vector_b"], p["vector_c"],

@@ -228,7 +228,7 @@ class _Only(ParamType):
 @option("--stdin-filename", metavar="NAME", default="-", help="What messages call stdin.")
 @output_option
 @quiet_option
-@option("--ck", metavar="VERSION", help="CK headers: 2025.11 or 2026.06 (default).")
+@option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")
 @arch_file_option
 def command(**options: Any) -> int:

@@ -13,6 +13,8 @@ from ckrules.cli.sides import HELP, side_of
 from ckrules.cli.terminal import progress
 
 if TYPE_CHECKING:
+    from ckrules.engine.rules.region import Region
+    from ckrules.kernels.releases import RuleChange
     from ckrules.reasoning.difference import Part
 
 GROUP = "check"
@@ -22,6 +24,7 @@ EPILOG = (
     + """
 The options select the part that is compared. Counts are exact, so "equal" is a
 proof; where sides differ in a field (two GPUs), that field is not compared.
+Of two CK versions the rules that differ are listed, those on problems, too.
 
 \b
 Examples:
@@ -47,21 +50,34 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
     sides = side_of(a, request), side_of(b, request)
     with progress("steps of comparing", STEPS) as bar:
         found = diff(*sides, told=bar.advance)
+    changes = _changes(request, *sides)
 
     def lines() -> Iterator[str]:
         if found.dropped:
             yield f"compared without {', '.join(found.dropped)}"
         if found.equal:
             yield f"equal: {found.both:,} configurations on both sides, none on one only"
-            return
-        yield f"only {found.only_a.title}: {found.only_a.count:,}"
-        yield f"both: {found.both:,}"
-        yield f"only {found.only_b.title}: {found.only_b.count:,}"
-        yield from _part(found.only_a, found.only_b.title)
-        yield from _part(found.only_b, found.only_a.title)
+        else:
+            yield f"only {found.only_a.title}: {found.only_a.count:,}"
+            yield f"both: {found.both:,}"
+            yield f"only {found.only_b.title}: {found.only_b.count:,}"
+            yield from _part(found.only_a, found.only_b.title)
+            yield from _part(found.only_b, found.only_a.title)
+        yield from (f"rule {change}" for change in changes)
 
-    write({**request.to_dict(), **found.to_dict()}, lines())
+    told = {"rules": [c.to_dict() for c in changes]} if changes else {}
+    write({**request.to_dict(), **found.to_dict(), **told}, lines())
     return 0 if found.equal else 1
+
+
+def _changes(request: Request, a: Region, b: Region) -> list[RuleChange]:
+    """The rules that differ where the sides are two versions of one rule set."""
+    from ckrules.kernels.releases import rule_changes
+
+    old, new = a.book, b.book
+    if old.name != new.name or old.vocabulary.ck == new.vocabulary.ck or request.variant is None:
+        return []
+    return rule_changes(request.variant, old, new)
 
 
 def _part(part: Part, other: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from ckrules.engine.codec import completed
 from ckrules.engine.evaluate.pointwise import At, MissingFieldError
 from ckrules.engine.expr import BoolExpr, Expr, Value, named
 from ckrules.engine.expr.variables import COSTS, domain_of
-from ckrules.engine.rules.rule import Example, Examples, Rule, RuleDef
+from ckrules.engine.rules.rule import Example, Examples, Rule, RuleDef, version_key
 from ckrules.engine.rules.violation import Violation, violation
 from ckrules.support.errors import CkrulesError, RuleBookError, unknown
 
@@ -257,9 +257,15 @@ class RuleBook:
         return {**self.vocabulary.baseline, **overrides}
 
     def declared(self, r: Rule, *, accepted: bool) -> list[Example]:
-        """What the rule declares as accepted or rejected for this version."""
+        """What the rule declares as accepted or rejected for this version.
+
+        That is what it declares for every version, and for the newest that is not newer.
+        """
+        newest, key = version_key(self.vocabulary.ck), lambda e: version_key(e.ck)
+        dated = [e for e in (*r.accepts, *r.rejects) if e.ck and key(e) <= newest]
+        last = max(map(key, dated), default=None)
         examples = r.accepts if accepted else r.rejects
-        return [e for e in examples if e.ck in (None, self.vocabulary.ck)]
+        return [e for e in examples if not e.ck or key(e) == last]
 
     def examples(self, r: Rule, *, accepted: bool) -> list[dict[str, Value]]:
         """The full points that the rule declares as accepted or rejected, for this version."""

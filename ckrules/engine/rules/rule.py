@@ -77,7 +77,8 @@ class Example:
 
     fields: Mapping[str, Value]
     ck: str | None = None
-    """The only version that it is an example for; None: every version."""
+    """The version that it is an example for, and those after it up to the next that an example of
+    the rule names; None: every version."""
 
     @classmethod
     def of(cls, declared: Mapping[str, Value]) -> Example:
@@ -274,7 +275,8 @@ def rule(
         source: Where the fact comes from: file and symbol, or a manual.
         accepts, rejects: Fields of example points that the rule applies to and accepts or
             rejects; what they leave out is taken from the vocabulary's baseline. An example with
-            ``"@ck"`` is one for that version only. A book wants one of each, which the book of a
+            ``"@ck"`` is one for that version, and for newer ones up to the next that an example
+            of the rule names. A book wants one of each, which the book of a
             rule for several vocabularies may add (`Examples`), but of `RuleDef.inherited` rules.
         applies: The guard, a function like the rule itself; without it the rule always applies.
         unless: Rare exceptions to it, whose fields no message names.

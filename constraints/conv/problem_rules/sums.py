@@ -194,14 +194,20 @@ def compv4_split_is_not_three_tiles(c: ConvProblem) -> BoolExpr:
     return ceil_div(c.N * c.output_points, c.k_batch * c.tile_k) != 3
 
 
+def _scheduled_for_eight(c: ConvProblem) -> BoolExpr:
+    found = (c.pipeline == "compv3") & (c.waves == 8) & (c.streamk == "off")
+    return found & ~c.has("four_wave_schedule") if c.since("2026.09") else found
+
+
 @rule(
     "PROB023", "tiles-of-a-sum-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.pipeline == "compv3") & (c.waves == 8) & (c.streamk == "off"),
+    applies=_scheduled_for_eight,
     says=("{pipeline} of {wave_m}x{wave_n}x{wave_k} waves in {variant} sums wrong where a sum has "
           "three block tiles, or a part of one another even number than two or only one: tile_k "
           "= {tile_k}, split_k = {k_batch}"),
-    source=f"{_COMPV3}: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (read, not run)",
-    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
+    source=[f"{_COMPV3}: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (read, not run)",
+            f"{_COMPV3}: Use8WarpSchedule (CK 2026.09, as ROCm/rocm-libraries#11175 shows it)"],
+    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161, ROCm/rocm-libraries#11175",
     accepts=[{"wave_m": 4}, {"wave_m": 4, "C": 8, "filter_h": 1, "filter_w": 1},
              {"variant": "bwd_weight", "wave_m": 4}],
     rejects=[{"wave_m": 4, "C": 192, "filter_h": 1, "filter_w": 1, "left_pad_h": 0,
@@ -212,7 +218,8 @@ def compv3_of_eight_waves_has_its_tiles(c: ConvProblem) -> BoolExpr:
 
     Why: for eight waves it takes tails that belong to another pipeline. Three tiles skip the loop,
     and only one is summed. A single one and even numbers from four on get one tile too many:
-    padding, but where a sum is split the next part's.
+    padding, but where a sum is split the next part's. Since 2026.09 GPUs of the gfx12 family loop
+    over eight waves as over four.
 
     Fix: use another number of waves, another tile_k, or compv4.
     """

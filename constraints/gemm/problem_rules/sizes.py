@@ -322,13 +322,19 @@ def parts_are_added(c: GemmProblem) -> BoolExpr:
     return c.epilogue != "default"
 
 
+def _scheduled_for_eight(c: GemmProblem) -> BoolExpr:
+    found = (c.pipeline == "compv3") & (c.waves == 8) & (c.variant != "stream_k")
+    return found & ~c.has("four_wave_schedule") if c.since("2026.09") else found
+
+
 @rule(
     "GPROB028", "tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.pipeline == "compv3") & (c.waves == 8) & (c.variant != "stream_k"),
+    applies=_scheduled_for_eight,
     says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
           "padding, one or an even number above two: {part_length} products with tile_k = {tile_k}"),
-    source=f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
-    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161",
+    source=[f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: Use8WarpSchedule (CK 2026.09, as ROCm/rocm-libraries#11175 shows it)"],
+    issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161, ROCm/rocm-libraries#11175",
     accepts=[{"wave_m": 4, "K": 320}, {**_PADDED, "wave_m": 4}],
     rejects=[{"wave_m": 4}, {**_PADDED, "wave_m": 4, "K": 192}],
 )  # fmt: skip
@@ -338,6 +344,7 @@ def compv3_of_eight_waves_has_its_tiles(c: GemmProblem) -> BoolExpr:
     Why: for eight waves it takes tails that belong to another pipeline. Three tiles skip the loop,
     and only one is summed. A single one and even numbers from four on get one tile too many: zeros
     with pad_k, and where K is not contiguous in A or in B, but else the next row and column.
+    Since 2026.09 GPUs of the gfx12 family loop over eight waves as over four.
 
     Fix: use another number of waves, another tile_k, or compv4.
     """
