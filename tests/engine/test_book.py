@@ -174,6 +174,13 @@ class TestChecks:
         assert [p["tile_m"] for p in book.examples(book.rules[0], accepted=True)] == [64, 32]
         assert len(book.examples(book.rules[0], accepted=False)) == 1
 
+    def test_a_book_without_versions_has_the_examples_of_every_version(self) -> None:
+        words = gemm()
+        words.ck = ""
+        declared = even(accepts=[{}, {"@ck": "1", "tile_m": 32}], rejects=[{"tile_m": 33}])
+        book = RuleBook("gemm", words, [declared])
+        assert [p["tile_m"] for p in book.examples(book.rules[0], accepted=True)] == [64]
+
     def test_a_field_twice(self) -> None:
         with pytest.raises(RuleBookError, match="field a is declared twice"):
             Vocabulary([Int("a", [1]), Int("a", [2])])

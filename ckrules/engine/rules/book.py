@@ -261,11 +261,12 @@ class RuleBook:
 
         That is what it declares for every version, and for the newest that is not newer.
         """
-        newest, key = version_key(self.vocabulary.ck), lambda e: version_key(e.ck)
-        dated = [e for e in (*r.accepts, *r.rejects) if e.ck and key(e) <= newest]
-        last = max(map(key, dated), default=None)
+        own = self.vocabulary.ck  # empty in books that know no versions
+        named = {e.ck for e in (*r.accepts, *r.rejects) if e.ck is not None and own}
+        older = [ck for ck in named if version_key(ck) <= version_key(own)]
+        last = max(older, key=version_key, default=None)
         examples = r.accepts if accepted else r.rejects
-        return [e for e in examples if not e.ck or key(e) == last]
+        return [e for e in examples if e.ck in (None, last)]
 
     def examples(self, r: Rule, *, accepted: bool) -> list[dict[str, Value]]:
         """The full points that the rule declares as accepted or rejected, for this version."""
