@@ -34,6 +34,7 @@ class Fmha(Family):
         "naming": "ckrules.constraints.fmha.names:NAMING",
         "styles": "ckrules.constraints.fmha.names:STYLES",
         "problems": "ckrules.constraints.fmha.problems:AttentionProblems",
+        "generation": "ckrules.codegen.fmha.generation:GENERATION",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

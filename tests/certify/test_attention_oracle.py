@@ -1,0 +1,77 @@
+"""Kernels of attention before the compiler: accepted ones, and the first diagnostics of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckrules.arch import load
+from ckrules.certify import probe
+from ckrules.certify.oracle import CompilerOracle
+from ckrules.codegen.fmha import cpp_names
+from ckrules.constraints.fmha import words
+from ckrules.kernels.library import book
+from ckrules.support.errors import UsageError
+from tests.helpers.toolchain import require_toolchain
+
+#: One wave of 16 rows: what compiles fastest.
+TINY: dict[str, Any] = {
+    "hdim": 32, "tile_m0": 16, "tile_n0": 32, "tile_k0": 16, "tile_n1": 32, "tile_k1": 32,
+    "tile_k0max": 32, "wave_m0": 1, "wave_m1": 1, "warp_tile_m0": 16, "warp_tile_n0": 16,
+    "warp_tile_m1": 16, "warp_tile_n1": 16,
+}  # fmt: skip
+LACKING = {
+    "fmha_fwd": set[str](),
+    "fmha_fwd_splitkv": {"dropout", "skip", "trload"},
+    "fmha_fwd_pagedkv": {"dropout", "trload"},
+    "fmha_batch_prefill": set[str](),
+}
+
+
+def point(**changed: Any) -> dict[str, Any]:
+    return {**book("fmha_fwd", ck="2025.11").vocabulary.baseline, **changed}
+
+
+@pytest.mark.parametrize("variant", words.VARIANTS)
+def test_the_probe_takes_every_trait_that_a_kernel_has(variant: str) -> None:
+    pipeline = words.OF_VARIANT[variant][0]
+    read = probe.fields(point(variant=variant, pipeline=pipeline))
+    unread = set(book("fmha_fwd", ck="2025.11").fields) - read
+    paged = {"paged_kv"} if variant in ("fmha_fwd", "fmha_batch_prefill") else set()
+    assert unread == {"arch", "hdim"} | LACKING[variant] | paged
+
+
+def test_every_word_of_the_rules_has_its_cpp() -> None:
+    assert set(cpp_names.TYPES) == set(words.DTYPES)
+    assert set(cpp_names.MASKS) == set(words.MASKS)
+    assert set(cpp_names.BIASES) == set(words.BIASES)
+    assert {v: tuple(p) for v, p in cpp_names.PIPELINES.items()} == dict(words.OF_VARIANT)
+
+
+def test_kernels_are_not_generated() -> None:
+    from ckrules.codegen.fmha.generation import GENERATION
+
+    with pytest.raises(UsageError, match="fmha_fwd kernels cannot be generated"):
+        GENERATION.kernel(point(), "name", "2025.11", {})
+
+
+@pytest.fixture(scope="module")
+def oracle() -> CompilerOracle:
+    return CompilerOracle(require_toolchain(), load("gfx942"))
+
+
+@pytest.mark.toolchain
+def test_small_kernels_of_three_pipelines_compile(oracle: CompilerOracle) -> None:
+    straight = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+    points = [point(**TINY), point(**TINY, **straight, dropout=True), point(**TINY, pipeline="qs")]
+    rules = book("fmha_fwd", ck="2025.11")
+    assert [v.code for p in points for v in rules.violations(p)] == []
+    assert oracle.check_batch(points) is not None
+
+
+@pytest.mark.toolchain
+def test_partial_steps_are_the_first_diagnostic(oracle: CompilerOracle) -> None:
+    verdict = oracle.check(point(**{**TINY, "tile_k0": 48}))
+    assert not verdict.ok
+    assert str(verdict.error).startswith("tile_fmha_shape.hpp:58:")
