@@ -72,6 +72,16 @@ class CertifySetup:
             recording.add(Path(self.record), run)
 
 
+def _version_of(include: str | None) -> str:
+    """The version of a tree that was given, else of the toolchain's, as where it is not a tree."""
+    from ckrules.compiling.toolchain import MissingToolError, detect_version
+
+    try:
+        return detect_version(Path(include)) if include else "2025.11"
+    except MissingToolError:  # the command says what it lacks
+        return "2025.11"
+
+
 def _variants() -> tuple[str, ...]:
     from ckrules.certify.choice import variants
 
@@ -89,7 +99,7 @@ def certify_options(function: F) -> F:
 
     @click.argument("inputs", nargs=-1)
     @option("--arch", required=True, metavar="GPU", help="The GPU to compile for.")
-    @option("--ck", default="2025.11", metavar="VERSION", help="CK headers. [2025.11]")
+    @option("--ck", metavar="VERSION", help="CK headers. [those of --ck-include, else 2025.11]")
     @arch_file_option
     @option(
         "--family",
@@ -121,7 +131,7 @@ def certify_options(function: F) -> F:
         *args: Any,
         inputs: tuple[str, ...],
         arch: str,
-        ck: str,
+        ck: str | None,
         arch_files: tuple[str, ...],
         family: str | None,
         variant: tuple[str, ...] | None,
@@ -138,7 +148,7 @@ def certify_options(function: F) -> F:
     ) -> Any:
         from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 
-        books = Books(ck, arch_files=[Path(p) for p in arch_files])
+        books = Books(ck or _version_of(ck_include), arch_files=[Path(p) for p in arch_files])
         gpu = gpu_of(books, arch)
         points = points_of(inputs, books, gpu.name)
         choice = CertifyChoice(books, gpu, variant or (), family, points, where, count, seed)

@@ -22,6 +22,7 @@ from ckrules.certify.experiment import Matrix, certify
 from ckrules.certify.oracle import CompilerOracle, CompilerVerdict
 from ckrules.certify.sampling import Sampler, mixed
 from ckrules.certify.verdicts import VerdictStore
+from ckrules.cli.certifying import _version_of
 from ckrules.compiling.database import ResultsError
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.constraints import book
@@ -387,3 +388,11 @@ def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
     assert matrix.failures == []
     assert matrix.disagreements == []
     assert matrix.count(predicted=True, good=True) == 2
+
+
+def test_the_rules_are_those_of_the_tree(tmp_path: Path) -> None:
+    utils = tmp_path / "ck_tile" / "ops" / "grouped_convolution" / "utils"
+    utils.mkdir(parents=True)
+    assert [_version_of(None), _version_of(str(tmp_path))] == ["2025.11"] * 2
+    (utils / "grouped_convolution_utils.hpp").write_text("ExplicitGemm")
+    assert _version_of(str(tmp_path)) == "2026.06"
