@@ -287,7 +287,7 @@ def test_times_of_weights_of_four_bits(tmp_path: Path) -> None:
     """What widens them counts in C as it does in Python."""
     require_toolchain()
     tall = {"wave_m": 8, "tile_m": 128, "tile_n": 256}  # each of eight waves widens all of B
-    points = drawn("standard", "gfx942", 6, dtype="fp16_i4", layout="rcr", dtype_c="fp16", **tall)
+    points = drawn("standard", "gfx950", 6, dtype="fp16_i4", layout="rcr", dtype_c="fp16", **tall)
     both = Both(tmp_path, "standard", points)
     problem = problems_of("standard").parse("M=512,N=1024,K=4096")
     limits = set()
