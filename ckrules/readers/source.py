@@ -65,8 +65,7 @@ class SourceFile:
                 raise SourceError(f"{encoding} text, expected UTF-8", 1, 1)
         nul = head.find(b"\0")
         if nul >= 0:
-            line = head.count(b"\n", 0, nul) + 1
-            raise SourceError("a binary file, expected text", line, nul - head.rfind(b"\n", 0, nul))
+            raise SourceError("a binary file, expected text", *_line_and_column(head, nul))
         return head
 
     @property
@@ -120,11 +119,15 @@ class SourceFile:
             return text
         except UnicodeDecodeError as error:
             data = error.object
-            start = data.rfind(b"\n", 0, error.start) + 1
-            line = data.count(b"\n", 0, error.start) + 1
-            column = len(data[start : error.start].decode(errors="replace")) + 1
             what = f"byte {data[error.start]:#04x} is not UTF-8"
-            raise SourceError(what, line, column) from None
+            raise SourceError(what, *_line_and_column(data, error.start)) from None
+
+
+def _line_and_column(data: bytes, offset: int) -> tuple[int, int]:
+    """Where a byte is, in characters."""
+    start = data.rfind(b"\n", 0, offset) + 1
+    before = data[start:offset].decode("utf-8" if start else "utf-8-sig", errors="replace")
+    return data.count(b"\n", 0, offset) + 1, len(before) + 1
 
 
 class LocatedText:

@@ -132,9 +132,10 @@ def read_native(a: Arguments) -> None:
     if not streamk:
         a.fields["streamk"] = "off"
     else:
-        way = a.number("reduction") if a.word("reduction") is not None else 1
+        said = a.word("reduction") is not None
+        way = a.number("reduction") if said else 1
         a.fields["streamk"] = {1: "linear", 2: "tree"}.get(way, str(way))
-        a.made_from["streamk"] = a.instance.at["reduction"]
+        a.made_from["streamk"] = a.instance.at["reduction" if said else "streamk"]
         if a.word("streamk_persistent") is not None:
             a.put("streamk_persistent", "streamk_persistent", a.flag("streamk_persistent"))
     if a.instance.variant == "bwd_weight":

@@ -190,6 +190,7 @@ def test_no_configuration_is_exit_3(tmp_path: Path) -> None:
         ("deep.json", "[" * 100_000, ":1:2", "nested too deeply"),
         ("bracket.json", '{"kernels": [] x}', ":1:16", "expected ',' or '}'"),
         ("binary.json", bytes(range(256)), ":1:1", "a binary file, expected text"),
+        ("bytes.json", '\n"\u2028é": \0'.encode(), ":2:7", "a binary file, expected text"),
         ("latin.json", b'{"variant":\n "\xe9"}', ":2:3", "byte 0xe9 is not UTF-8"),
         ("latin.txt", b"# a\ngrouped_\xe9", ":2:9", "byte 0xe9 is not UTF-8"),
         ("utf16.json", "{}".encode("utf-16"), ":1:1", "UTF-16 text, expected UTF-8"),

@@ -131,6 +131,18 @@ def test_builder_lines_are_read_by_position() -> None:
     assert (native["streamk"], native["warp_tile_k"]) == ("tree", 16)
 
 
+def test_stream_k_without_a_word_for_its_reduction(tmp_path: Path) -> None:
+    """It stands where stream-K is turned on."""
+    lines = (DATA / "nhwgc_fp16.conf").read_text().splitlines()
+    native = next(x for x in lines if x.endswith("EmptyTuple,PassThrough>"))
+    path = tmp_path / "nhwgc_fp16.conf"
+    path.write_text(native.removesuffix(">") + ",1>\n")
+    (item,) = InputReading(str(path), Context(Books(), "gfx942"))
+    assert isinstance(item, Entry)
+    assert item.config.point["streamk"] == "linear"
+    assert item.locate("streamk").column == len(native) + 1
+
+
 def test_waves_of_builder_lines_need_a_gpu() -> None:
     items = list(InputReading(str(DATA / "nhwgc_fp16.conf"), Context(Books())))
     assert isinstance(items[0], UnreadableText)

@@ -84,6 +84,17 @@ def test_what_code_makes_is_not_passed_over_in_silence(code: str, line: int) -> 
     assert "CFG006" in said[0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_only_what_python_and_editors_take_for_one_line_is_read() -> None:
+    head = (FORMATS / "aiter_lists.py").read_text().split("kernels_list_942")[0]
+    words = ("check", "--arch", "gfx942", "--input-format", "python_lists", "-")
+    result = run(*words, stdin=f"{head}a = {{1: {CALL},\r2: {CALL}}}\n")
+    place = f"<stdin>:{head.count(chr(10)) + 1}:{len(f'a = {{1: {CALL},') + 1}:"
+    assert result.exit_code == 2
+    assert f"{place} error: a carriage return without a line feed" in result.stdout + result.stderr
+    assert run(*words, stdin=f"{head}a = {{1: {CALL}, 2: 1if 0else 2}}\r\n").stdout
+
+
 @pytest.mark.parametrize(
     ("setter", "code", "said"),
     [

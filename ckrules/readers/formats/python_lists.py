@@ -8,6 +8,8 @@ there are, and what their fields mean, a family says under ``python`` of its rea
 from __future__ import annotations
 
 import ast
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +26,7 @@ from ckrules.readers.entries import (
     UnreadableText,
     entry_from_mapping,
 )
-from ckrules.readers.source import Head, SourceError, SourceFile
+from ckrules.readers.source import Head, LocatedText, SourceError, SourceFile
 
 SUFFIXES = (".py",)
 ORDER = 7
@@ -71,8 +73,14 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
 
 
 def _parsed(text: str) -> ast.Module:
+    if (odd := re.search(r"\r(?!\n)", text)) is not None:
+        # Python ends a line there, editors and messages do not.
+        place = LocatedText(text).place(odd.start())
+        raise SourceError("a carriage return without a line feed", *place)
     try:
-        return ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return ast.parse(text)
     except SyntaxError as error:
         raise SourceError(
             f"not Python: {error.msg}", error.lineno or 1, error.offset or 1
