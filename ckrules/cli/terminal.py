@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,6 +59,8 @@ _PERIOD = 4 * 3600.0
 
 _AGAIN = 2.0
 """Seconds after a request to end in which another one is the same."""
+_SOON = 0.02
+"""Seconds until a request is repeated that Python dropped."""
 
 
 class Progress:
@@ -133,6 +136,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
     batch systems send one to the process and one to its group.
     """
     last = -_AGAIN
+    ignored = sys.unraisablehook
 
     def end(number: int, _: object) -> None:
         nonlocal last
@@ -142,7 +146,19 @@ def ended_like_ctrl_c() -> Iterator[None]:
             error.number = number
             raise error
 
+    def again(fault: sys.UnraisableHookArgs) -> None:
+        # A finalizer was interrupted, whose errors Python drops: asked again once it is through.
+        nonlocal last
+        if not isinstance(fault.exc_value, Ended):
+            ignored(fault)
+            return
+        last = -_AGAIN
+        later = threading.Timer(_SOON, os.kill, (os.getpid(), fault.exc_value.number))
+        later.daemon = True
+        later.start()
+
     before: list[tuple[int, Any]] = []
+    sys.unraisablehook = again
     try:
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
@@ -152,5 +168,6 @@ def ended_like_ctrl_c() -> Iterator[None]:
                 before.append((number, signal.signal(number, end)))
         yield
     finally:
+        sys.unraisablehook = ignored
         for number, handler in before:
             signal.signal(number, handler)

@@ -249,6 +249,30 @@ def test_a_request_to_end_leaves_no_temporary_file(number: signal.Signals, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+FINALIZER = """
+import os, signal, time, weakref
+from ckrules.cli.terminal import Ended, ended_like_ctrl_c
+class Kept: pass
+kept = Kept()
+def gone(_):
+    os.kill(os.getpid(), signal.SIGTERM)
+    for _ in range(10_000): pass
+watch = weakref.ref(kept, gone)
+try:
+    with ended_like_ctrl_c():
+        del kept
+        time.sleep(60)
+except Ended as error:
+    print("ended by", error.number)
+"""
+
+
+def test_a_request_to_end_within_a_finalizer_is_kept() -> None:
+    """Python drops what is raised there, with a traceback on standard error."""
+    done = subprocess.run([sys.executable, "-c", FINALIZER], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"ended by {int(signal.SIGTERM)}\n", "")
+
+
 def test_a_strange_encoding_does_not_stop_the_output() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = process("explain", "TILE001", env=environment)
