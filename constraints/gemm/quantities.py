@@ -258,8 +258,8 @@ class GemmQuantities(GemmFields):
     @quantity
     def store_width(self) -> IntExpr:
         """Elements of C that the argument check counts as stored at once."""
-        rows: IntExpr = ite(self.transpose_c, self._lane_rows, 1)
-        columns: IntExpr = ite(self.transpose_c, 1, self._lane_rows)
+        rows: IntExpr = ite(self.transpose_c, self.lane_rows, 1)
+        columns: IntExpr = ite(self.transpose_c, 1, self.lane_rows)
         plain = ite(self.c_row, rows, columns)
         return ite(self.epilogue == "cshuffle", self.vector_c, plain)
 
@@ -267,12 +267,6 @@ class GemmQuantities(GemmFields):
     def stored_bytes(self) -> IntExpr:
         """What of C the argument check counts as stored at once."""
         return self.store_width * self.output_bytes
-
-    @cached_property
-    def _lane_rows(self) -> IntExpr:
-        """Rows of a result that a lane holds side by side (kCM1PerLane)."""
-        waves_of_32 = ite(self.has("result_rows_apart"), 1, 8)
-        return ite(self.wave_size == 64, 4, waves_of_32)
 
     @quantity
     def splits_k(self) -> BoolExpr:

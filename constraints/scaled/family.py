@@ -27,6 +27,7 @@ class Scaled(Family):
     topics = {  # noqa: RUF012
         "SCAL": "GEMMs with scales: flatmm, experts, block scales",
         **TOPICS,
+        "SPROB": "matrix products that kernels with scales accept (`ckrules check --problem`)",
         "AITR": "which kernels aiter can be asked for (profile aiter)",
     }
     profiles = {  # noqa: RUF012
@@ -38,6 +39,7 @@ class Scaled(Family):
         "readers": "ckrules.constraints.scaled.readers:TABLES",
         "naming": "ckrules.constraints.scaled.names:NAMING",
         "styles": "ckrules.constraints.scaled.names:STYLES",
+        "problems": "ckrules.constraints.scaled.problems:ScaledProblems",
     }
     follows = ("family",)
 

@@ -248,6 +248,12 @@ class TileGemm(TileGemmFields, ABC):
         """Accumulator elements of a warp tile that a lane holds."""
         return self.warp_tile_m * self.warp_tile_n // self.wave_size
 
+    @cached_property
+    def lane_rows(self) -> IntExpr:
+        """Rows of a result that a lane holds side by side (kCM1PerLane)."""
+        waves_of_32 = ite(self.has("result_rows_apart"), 1, 8)
+        return ite(self.wave_size == 64, 4, waves_of_32)
+
     @property
     def asserted(self) -> BoolExpr:
         """Where the block GEMM asserts that waves cover the tile, or CShuffle does for it."""

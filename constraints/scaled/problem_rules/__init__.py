@@ -1,0 +1,1 @@
+"""Rules on a GEMM with scales and a product together."""

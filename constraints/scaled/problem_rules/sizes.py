@@ -1,0 +1,199 @@
+"""SPROB: sizes that the argument checks of kernels with scales accept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.problem_fields import ScaledProblem
+from ckrules.engine.expr import BoolExpr, all_of, implies, minimum
+from ckrules.engine.rules import rule
+
+FLAT = "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::IsSupportedArgument"
+#: The text of 2026 that splits sums of kernels with block scales.
+BLOCKS = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: IsSupportedArgument for ABQuantGrouped (CK 2026.06, read in ROCm/rocm-libraries @ 05fca22)"
+
+_EXPERTS: Mapping[str, Any] = {
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+}  # fmt: skip
+_BLOCKS: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
+    "scheduler": "intrawave", "transpose_c": True, "pad_m": True,
+}  # fmt: skip
+
+
+@rule(
+    "SPROB001", "product-for-experts", kind="launch",
+    says="kernels of {variant} compute tokens by their experts, which M, N and K do not say",
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (sorted token and expert ids, TopK)",
+    accepts=[{}, _BLOCKS], rejects=[_EXPERTS],
+)  # fmt: skip
+def experts_have_tokens(c: ScaledProblem) -> BoolExpr:
+    """Kernels for mixtures of experts take tokens with their experts, not one product.
+
+    Why: which rows of A meet which weights stands in lists that are sorted beforehand.
+
+    Fix: ask about flatmm or abquant; problems of experts are not described yet.
+    """
+    return c.variant != "moe_flatmm"
+
+
+@rule(
+    "SPROB002", "several-products-with-scales", kind="launch",
+    says=["kernels with scales compute one product: batch = {batch}",
+          "kernels with scales compute one product: {groups} groups"],
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: ScaleFlatmmHostArgs",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmHostArgs"],
+    accepts=[{}], rejects=[{"batch": 2}, {"groups": 2}],
+)  # fmt: skip
+def one_product(c: ScaledProblem) -> BoolExpr:
+    """A kernel with scales computes one product.
+
+    Why: its arguments describe one; groups have a kernel of their own, which is not covered.
+
+    Fix: launch the kernel for each product.
+    """
+    return all_of(c.batch == 1, c.groups == 1)
+
+
+@rule(
+    "SPROB003", "scaled-k-not-whole-tiles", kind="launch",
+    applies=lambda c: ~c.pad_k,
+    says=["K = {K} is not a multiple of tile_k = {tile_k}, and the kernel does not pad K",
+          "K = {K} is not a multiple of {tile_k * k_batch=}, and the kernel does not pad K"],
+    source=[FLAT, BLOCKS], accepts=[{}, {"K": 640, "k_batch": 2}, {**_BLOCKS, "k_batch": 2}],
+    rejects=[{"K": 576}, {**_BLOCKS, "K": 640, "k_batch": 2}],
+)  # fmt: skip
+def k_is_whole(c: ScaledProblem) -> BoolExpr:
+    """K is a multiple of tile_k unless it is padded; with block scales so is each part's.
+
+    Why: flatmm asks it of the whole sum only (SPROB021 says what of parts).
+
+    Fix: use a kernel with pad_k or a smaller tile_k.
+    """
+    return all_of(
+        c.K % c.tile_k == 0,
+        c.flat | (c.K % (c.tile_k * c.k_batch) == 0),
+    )
+
+
+@rule(
+    "SPROB004", "scaled-n-not-whole-tiles", kind="launch",
+    applies=lambda c: ~c.pad_n,
+    says="N = {N} is not a multiple of tile_n = {tile_n}, and the kernel does not pad N",
+    source=[FLAT, BLOCKS], accepts=[{}, {"N": 640}], rejects=[{"N": 576}],
+)  # fmt: skip
+def n_is_whole(c: ScaledProblem) -> BoolExpr:
+    """N is a multiple of tile_n unless it is padded.
+
+    Why: rows of C are contiguous. Rows beyond M are guarded by the end of the tensor.
+
+    Fix: use a kernel with pad_n or a smaller tile_n.
+    """
+    return c.N % c.tile_n == 0
+
+
+@rule(
+    "SPROB005", "scaled-k-not-whole-loads", kind="launch",
+    says=["K = {K} is not a multiple of A's vector width {checked_vector_a}",
+          "K = {K} is not a multiple of B's vector width {checked_vector_b}"],
+    source=[FLAT, "ops/gemm/pipeline/gemm_pipeline_problem.hpp: FlatmmPipelineProblem::VectorSizeA, VectorSizeB (1 where K, or N, is padded)",
+            BLOCKS],
+    accepts=[{}, {"pad_k": True, "pad_n": True, "K": 513}],
+    rejects=[{"pad_k": True, "K": 520}, {**_BLOCKS, "pad_k": True, "K": 516}],
+)  # fmt: skip
+def k_is_loaded_whole(c: ScaledProblem) -> BoolExpr:
+    """K is a multiple of what a thread loads of A and of B at once.
+
+    Why: K is contiguous in both. flatmm loads A by element where K is padded, and the weights
+    where N is.
+
+    Fix: pad the tensors along K.
+    """
+    return all_of(c.K % c.checked_vector_a == 0, c.K % c.checked_vector_b == 0)
+
+
+@rule(
+    "SPROB006", "scaled-rows-not-whole-stores", kind="launch",
+    says="N = {N} is not a multiple of C's store width {store_width}",
+    source=[FLAT, BLOCKS, "ops/epilogue/cshuffle_epilogue.hpp: GetVectorSizeC"],
+    accepts=[{}, {"pad_n": True, "N": 528}], rejects=[{"pad_n": True, "N": 516}],
+)  # fmt: skip
+def c_is_stored_whole(c: ScaledProblem) -> BoolExpr:
+    """N is a multiple of what is stored of C at once.
+
+    Why: padding does not narrow the stores.
+
+    Fix: pad C along N.
+    """
+    return c.N % c.store_width == 0
+
+
+@rule(
+    "SPROB007", "scaled-sum-not-split-here", kind="launch",
+    applies=lambda c: c.flat & (c.k_batch > 1),
+    says=["persistent kernels do not split sums: k_batch = {k_batch}",
+          "results of {dtype_c} that are stored one by one are not added: k_batch = {k_batch}"],
+    source=FLAT, accepts=[{"k_batch": 2}],
+    rejects=[{"persistent": True, "k_batch": 2}, {"epilogue": "default", "k_batch": 2}],
+)  # fmt: skip
+def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
+    """flatmm splits sums where it is not persistent and stores an even number of results.
+
+    Why: the parts are added atomically, 16-bit results in pairs; the blocks of a persistent grid
+    belong to no part.
+
+    Fix: use k_batch = 1.
+    """
+    return all_of(~c.persistent, c.store_width % 2 == 0)
+
+
+@rule(
+    "SPROB008", "parts-of-block-scales", kind="launch", since="2026.06",
+    applies=lambda c: ~c.flat & (c.k_batch > 1),
+    says=["the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are left for the last one",
+          f"parts of {{part_length}} products are not a multiple of the {w.GROUP} that share a scale",
+          "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
+          "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
+    source=[BLOCKS, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
+    accepts=[{**_BLOCKS, "k_batch": 2}],
+    rejects=[{**_BLOCKS, "k_batch": 4}, {**_BLOCKS, "pad_k": True, "K": 576, "k_batch": 2}],
+)  # fmt: skip
+def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
+    """Parts of a sum with block scales have whole groups, two block tiles or more, and like tails.
+
+    Why: the check asks it; loads are a tile ahead, scales are shared by 128 products, and the host
+    chooses one end of the loop for all parts.
+
+    Fix: use a smaller k_batch.
+    """
+    like = minimum(c.last_tiles, 3) == minimum(c.part_tiles, 3)
+    return all_of(c.last_part >= 1, c.part_length % w.GROUP == 0, c.part_tiles >= 2, like)
+
+
+@rule(
+    "SPROB009", "strides-with-scales", kind="wrong-result",
+    says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
+          "rows of A overlap: stride_a = {stride_a}, K = {K}",
+          "columns of B overlap: stride_b = {stride_b}, K = {K}",
+          "rows of C overlap: stride_c = {stride_c}, N = {N}"],
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (kFlatK; read, not run)",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeCBlockWindow (read, not run)"],
+    accepts=[{}, {"stride_a": 520, "stride_c": 1024}],
+    rejects=[{"stride_b": 520}, {"stride_c": 8}],
+)  # fmt: skip
+def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
+    """Strides are at least as long as what is contiguous, and pre-shuffled weights are packed.
+
+    Why: the kernels look at no stride. Weights of flatmm are viewed as whole warp tiles, one behind
+    the other.
+
+    Fix: use a larger stride, or none for packed tensors.
+    """
+    return all_of(
+        implies(c.flat, c.stride_b == 0),
+        (c.stride_a == 0) | (c.stride_a >= c.K),
+        (c.stride_b == 0) | (c.stride_b >= c.K),
+        (c.stride_c == 0) | (c.stride_c >= c.N),
+    )

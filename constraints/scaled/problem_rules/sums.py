@@ -1,0 +1,104 @@
+"""SPROB: sums and weights that flatmm accepts and computes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.problem_fields import ScaledProblem
+from ckrules.engine.expr import BoolExpr, all_of, any_of
+from ckrules.engine.rules import rule
+
+_KERNEL = "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel"
+_SPLIT = f"{_KERNEL}::SplitKBatchOffset"
+_PIPELINE = (
+    "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: FlatmmPipelineAGmemBGmemCRegV1"
+)
+_PADDED: Mapping[str, Any] = {"pad_n": True, "pad_k": True}
+
+
+def _in_parts(c: ScaledProblem) -> BoolExpr:
+    return c.flat & (c.k_batch > 1)
+
+
+@rule(
+    "SPROB020", "part-beyond-scaled-sum", kind="wrong-result", applies=_in_parts,
+    says=("the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are "
+          "left for the last one"),
+    source=f"{_SPLIT} (splitted_k of the last part; read, not run)",
+    accepts=[{"k_batch": 2}, {**_PADDED, "K": 64, "k_batch": 2}],
+    rejects=[{**_PADDED, "K": 64, "k_batch": 3}, {"K": 128, "k_batch": 3}],
+)  # fmt: skip
+def parts_lie_within_sum(c: ScaledProblem) -> BoolExpr:
+    """The parts of a split sum before the last one leave it something, or nothing with padding.
+
+    Why: parts are whole warp tiles along K. Where there are too many of them, those before the last
+    begin behind the sum and read what is not theirs. An empty last part still computes a tile,
+    which is zero where K is padded.
+
+    Fix: use a smaller k_batch.
+    """
+    return (c.last_part >= 1) | ((c.last_part == 0) & c.pad_k)
+
+
+@rule(
+    "SPROB021", "scaled-part-not-whole-tiles", kind="wrong-result",
+    applies=lambda c: _in_parts(c) & ~c.pad_k,
+    says="parts of {part_length} products are not a multiple of tile_k = {tile_k}: the next part's are added twice",
+    source=[f"{_SPLIT} (whole warp tiles, not block tiles; read, not run)",
+            f"{_KERNEL}::MakeGemmPadViews (A is not padded)"],
+    accepts=[{"k_batch": 2}, {"k_batch": 2, "K": 768}], rejects=[{"k_batch": 2, "K": 640}],
+)  # fmt: skip
+def parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
+    """Parts of a split sum without padding are whole block tiles.
+
+    Why: the last tile of a part reads on in the rows of A, and the weights that belong to these
+    products. The argument check looks at K alone.
+
+    Fix: use a kernel with pad_k, another k_batch or a smaller tile_k.
+    """
+    return c.part_length % c.tile_k == 0
+
+
+@rule(
+    "SPROB022", "last-part-ends-otherwise", kind="wrong-result", applies=_in_parts,
+    says="the loop is compiled for the end of {part_tiles} block tiles, and the last part has {last_tiles}",
+    source=[f"{_PIPELINE}::operator() (iCounter, TailNum; read, not run)",
+            "example/ck_tile/18_flatmm/flatmm_basic.cpp: flatmm_calc (tail_num of a whole part; so in ROCm/aiter of August 2026; read)"],
+    accepts=[{"k_batch": 2, "K": 1024}, {"k_batch": 2, "K": 896, "pad_k": True}],
+    rejects=[{"k_batch": 2, "K": 640, "arch": "gfx950", "warp_tile_k": 128}],
+)  # fmt: skip
+def parts_end_alike(c: ScaledProblem) -> BoolExpr:
+    """The last part of a split sum has an odd number of block tiles where the others do.
+
+    Why: the loop takes tiles in pairs, and a kernel is compiled for an odd or an even end, which
+    host code chooses by the length of a part that is not the last. Of an even number an odd end
+    leaves a tile out; of an odd number an even end takes one more, which is zero where K is padded.
+
+    Fix: use another k_batch or tile_k.
+    """
+    return any_of(
+        c.part_tiles % 2 == c.last_tiles % 2,
+        c.pad_k & (c.last_tiles % 2 == 1),
+        c.last_part <= 0,  # SPROB020
+    )
+
+
+@rule(
+    "SPROB023", "flat-weights-not-whole", kind="wrong-result",
+    applies=lambda c: c.flat,
+    says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
+          "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}"],
+    source=f"{_KERNEL}::MakeGemmTensorViews (kFlatK, kFlatN round down; read, not run)",
+    accepts=[{}, {**_PADDED, "N": 528, "K": 576}],
+    rejects=[{**_PADDED, "N": 520}, {**_PADDED, "K": 528}],
+)  # fmt: skip
+def weights_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Pre-shuffled weights have whole warp tiles along N and K.
+
+    Why: they are viewed as rows of whole warp tiles; none holds what is left of N or K, and
+    where K is not a multiple each row begins in the one before.
+
+    Fix: pad the weights.
+    """
+    return all_of(c.N % c.warp_tile_n == 0, c.K % c.warp_tile_k == 0)

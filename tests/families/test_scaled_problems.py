@@ -1,0 +1,113 @@
+"""Products that GEMMs with scales take, and split sums that flatmm computes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ckrules.constraints.gemm.problem import parse
+from ckrules.constraints.scaled.problem_fields import BASELINE
+from ckrules.constraints.scaled.problems import ScaledProblems
+from ckrules.constraints.scaled.vocabulary import BASELINE as KERNEL
+from ckrules.kernels import problem_books
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_name
+from ckrules.support.errors import UsageError
+from tests.cli.run import run
+
+FLAT = "a8w8_bpreshuffle_cktile_0x0x8x4x1x0x0x0x0x1_128x128x128_1x4x1_16x16x128_default"
+PADDED = FLAT.replace("0x0x0x1_128", "0x1x1x1_128")
+BLOCKS = "a8w8_blockscale_cktile_32x128x128_1x4x1_16x16x64_intrawave_0x1x0_4"
+EXPERTS = "moe_cktile2stages_gemm1_256x64x128x256_1x4_16x16x128_1perCU_per_tensor_silu"
+#: What the rules say of parts of sums.
+PARTS = {"SPROB020", "SPROB021", "SPROB022"}
+
+
+def codes(point: dict[str, Any], problem: str, ck: str = "2026.06") -> list[str]:
+    values = ScaledProblems().values(parse(problem))
+    book = problem_books.book("flatmm", ck=ck)
+    return [v.code for v in book.violations({**point, **values})]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "found"),
+    [
+        (FLAT, "M=77,N=256,K=1024", []),
+        (FLAT, "M=77,N=192,K=1024", ["SPROB004"]),
+        (FLAT, "M=77,N=256,K=1000", ["SPROB003", "SPROB005", "SPROB023"]),
+        (PADDED, "M=77,N=176,K=1152", []),
+        (PADDED, "M=77,N=176,K=1000", ["SPROB023"]),
+        (PADDED, "M=77,N=180,K=1152", ["SPROB006", "SPROB023"]),
+        (FLAT, "M=1,N=128,K=1024,k_batch=4", []),
+        (FLAT, "M=1,N=128,K=640,k_batch=2", ["SPROB022"]),
+        (PADDED, "M=1,N=128,K=384,k_batch=4", []),
+        (FLAT, "M=1,N=128,K=384,k_batch=4", ["SPROB020"]),
+        (FLAT, "M=1,N=128,K=384,k_batch=5", ["SPROB020"]),
+        (FLAT, "M=1,N=128,K=512,batch=2", ["SPROB002"]),
+        (FLAT, "M=1,N=128,K=512,ldb=520", ["SPROB009"]),
+        (BLOCKS, "M=8,N=2048,K=3072,k_batch=8", []),
+        (BLOCKS, "M=8,N=2048,K=3072,k_batch=16", ["SPROB003", "SPROB008"]),
+        (BLOCKS, "M=8,N=2048,K=3072,k_batch=24", ["SPROB008"]),
+        (EXPERTS, "M=8,N=2048,K=3072", ["SPROB001"]),
+    ],
+)
+def test_what_kernels_take(name: str, problem: str, found: list[str]) -> None:
+    point = dict(config_from_name(name, Books(), arch="gfx950").point)
+    assert codes(point, problem) == found
+
+
+def _summed(k: int, parts: int, tile: int, warp: int, *, padded: bool) -> list[int]:
+    """How often flatmm adds each product of a sum, step for step; more entries lie beyond K.
+
+    SplitKBatchOffset cuts the sum, the loop of the pipeline takes pairs of tiles and then an end
+    of one or two, for which the host chose by the length of a part.
+    """
+    read = -(-k // (parts * warp)) * warp
+    end = 1 if -(-k // (parts * tile)) % 2 else 2
+    counts = [0] * (k + (parts + 2) * (read + 2 * tile))
+    for part in range(parts):
+        length = read if part < parts - 1 else k - read * (parts - 1)
+        pairs = max(0, (-(-length // tile) - 1) // 2)
+        for at in range((2 * pairs + end) * tile):
+            if at < length or not padded:
+                counts[part * read + at] += 1
+    return counts
+
+
+@given(
+    k=st.integers(1, 40), parts=st.integers(1, 9), tile=st.sampled_from((1, 2, 4, 8)),
+    padded=st.booleans(),
+)  # fmt: skip
+def test_sums_are_right_where_the_rules_say_so(k: int, parts: int, tile: int, padded: bool) -> None:
+    assume(padded or k % tile == 0)
+    counts = _summed(k, parts, tile, 1, padded=padded)
+    right = counts[:k] == [1] * k and not any(counts[k:])
+    # sizes are counted in warp tiles of 64 products
+    point = {**KERNEL, "tile_k": 64 * tile, "pad_k": padded, "pad_n": padded}
+    found = codes(point, f"M=1,N=128,K={64 * k},k_batch={parts}")
+    assert right == (not PARTS & set(found)), found
+    assert set(found) <= PARTS
+
+
+def test_ranks_say_that_experts_have_no_products() -> None:
+    problems = ScaledProblems()
+    point = {**KERNEL, "variant": "moe_flatmm"}
+    assert problems.fits(KERNEL, parse("M=1,N=1,K=1"))
+    assert not problems.fits(point, parse("M=1,N=1,K=1"))
+    with pytest.raises(UsageError, match="not generated"):
+        problems.tensors(parse("M=1,N=1,K=1"), KERNEL)
+    assert problems.smoke(KERNEL) == []
+
+
+def test_check_says_why_a_kernel_does_not_take_a_product() -> None:
+    found = run("check", "--arch", "gfx950", "--problem", "M=8,N=192,K=1024", FLAT)
+    assert "SPROB004 launch: N = 192 is not a multiple of tile_n = 128" in found.output
+    assert "1 does not take the problem" in found.output
+
+
+def test_the_baseline_is_accepted() -> None:
+    book = problem_books.book("flatmm", ck="2025.11")
+    assert book.violations({**KERNEL, **BASELINE}) == []
