@@ -7,6 +7,7 @@ or from the verdicts of earlier runs.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
@@ -57,12 +58,12 @@ class RuleScore:
         self.alone += confirmed and alone
 
 
-class Confusion:
+class Confusion(ABC):
     """Predictions against outcomes: a confusion matrix, in all and per rule."""
 
+    @abstractmethod
     def outcomes(self) -> Iterator[tuple[tuple[Violation, ...], bool]]:
         """Of each case with an outcome the rules that it breaks, and whether it passed."""
-        raise NotImplementedError
 
     def count(self, *, predicted: bool, good: bool) -> int:
         """How many cases were predicted and judged so."""

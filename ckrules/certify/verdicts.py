@@ -53,7 +53,7 @@ class KeyedStore(DatabaseTable, Generic[T]):
         Raises:
             ResultsError: For instance if the disk is full.
         """
-        row = {self.COLUMN.get(n, n): v for n, v in asdict(found).items()}  # type: ignore[call-overload]
+        row = {self.COLUMN.get(n, n): v for n, v in asdict(found).items()}  # type: ignore[call-overload]  # columns are the fields by name
         self.store({"key": key, **row})
 
 

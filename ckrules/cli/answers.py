@@ -167,7 +167,7 @@ def answer_options(function: F) -> F:
     def wrapped(*args: Any, form: str, output: str | None, **rest: Any) -> Any:
         return function(*args, write=Writer(form, output), **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
 def timeout_option(seconds: int) -> Callable[[F], F]:

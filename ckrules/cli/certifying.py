@@ -155,7 +155,7 @@ def certify_options(function: F) -> F:
         setup = CertifySetup(choice, compiler, ck_include, timeout, write, record, store)
         return function(*args, setup=setup, **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
 #: How many compilers or kernels run at once.

@@ -71,6 +71,6 @@ def output_options(forms: Forms) -> Callable[[F], F]:
             form = form or by_suffix(output, forms) or next(iter(forms))
             return function(*args, form=form, output=output, **rest)
 
-        return wrapped  # type: ignore[return-value]
+        return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
     return decorate

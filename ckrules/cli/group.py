@@ -151,7 +151,7 @@ class LazyGroup(click.Group):
         formatter.write_text("ckrules help COMMAND shows how a command is used.")
         return formatter.getvalue().strip()
 
-    def main(  # type: ignore[override]
+    def main(  # type: ignore[override]  # click's is overloaded
         self, args: Any = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Runs and exits; `click.testing` calls it too."""

@@ -249,7 +249,7 @@ def gathered(name: str, make: Callable[..., Any], *options: Callable[[F], F]) ->
         out: Any = wrapped
         for each in reversed(options):
             out = each(out)
-        return out  # type: ignore[no-any-return]
+        return out  # type: ignore[no-any-return]  # what click hands on
 
     return decorate
 
@@ -267,4 +267,4 @@ def rule_options(function: F) -> F:
         books = Books(ck, profile, [Path(p) for p in arch_files])
         return function(*args, books=books, **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature

@@ -419,7 +419,7 @@ def space_options(function: F) -> F:
     def wrapped(*args: Any, **rest: Any) -> Any:
         return function(*args, request=_request(rest), **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
 def file_argument(function: F) -> F:
@@ -431,7 +431,7 @@ def file_argument(function: F) -> F:
         asked = request if file is None else request.of_file(file)
         return function(*args, request=asked, **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
 def distinct_option(function: F) -> F:
@@ -446,7 +446,7 @@ def distinct_option(function: F) -> F:
     def wrapped(*args: Any, request: Request, distinct: bool, **rest: Any) -> Any:
         return function(*args, request=request.distinct() if distinct else request, **rest)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
 def _request(options: dict[str, Any]) -> Request:

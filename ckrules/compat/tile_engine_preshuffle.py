@@ -25,7 +25,7 @@ class PreshuffleValidation(tile_engine.Validation):
             "gemm_preshuffle", trait, ck=ck, profile=profile, further={"permute_n": permute_n}
         )
 
-    def is_tile_config_valid(  # type: ignore[override]
+    def is_tile_config_valid(  # type: ignore[override]  # upstream's own signature
         self, tile_m: int, tile_n: int, tile_k: int, warp_m: int, warp_n: int, warp_k: int,
         warp_tile_m: int, warp_tile_n: int, warp_tile_k: int, a_datatype: str, b_datatype: str,
         c_datatype: str, pipeline: str, gpu_target: str, trait_name: str | None = None,

@@ -133,7 +133,7 @@ def _is_flag(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and 0 <= value < _LARGEST_NUMBER  # type: ignore[operator]
+    return whole and 0 <= value < _LARGEST_NUMBER  # type: ignore[operator]  # a whole number, as seen above
 
 
 def _is_word(value: object) -> bool:

@@ -76,6 +76,6 @@ def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
         condition: BoolExpr = (either == either) if both else either if values[0] else ~either
         return condition
     if len(values) == 1:
-        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]
+        single: BoolExpr = node == values[0]  # type: ignore[assignment, comparison-overlap]  # expressions compare to expressions
         return single
     return isin(node, list(values))

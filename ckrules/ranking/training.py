@@ -274,10 +274,10 @@ def cross_validated(
     picks = []
     for f in range(folds):
         model = train(
-            samples.only(lambda m, f=f: fold[str(m.problem)] != f),  # type: ignore[misc]
+            samples.only(lambda m, f=f: fold[str(m.problem)] != f),  # type: ignore[misc]  # mypy knows no lambda with a default
             books, seed=seed, members=members, told=told,
         )  # fmt: skip
-        held = samples.only(lambda m, f=f: fold[str(m.problem)] == f)  # type: ignore[misc]
+        held = samples.only(lambda m, f=f: fold[str(m.problem)] == f)  # type: ignore[misc]  # mypy knows no lambda with a default
         picks += [
             judge(model.predict(t, m.problem, e).microseconds, m.microseconds)
             for m, t, e in zip(held.measured, held.tables, held.estimates, strict=True)

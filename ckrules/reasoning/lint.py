@@ -357,7 +357,7 @@ class _Lint:
         for r in self.book.rules:
             for divisor in _divisors(r.expr):
                 if not bounds.never_zero(divisor):
-                    zero: BoolExpr = divisor == 0  # type: ignore[assignment, comparison-overlap]
+                    zero: BoolExpr = divisor == 0  # type: ignore[assignment, comparison-overlap]  # expressions compare to expressions
                     asked.append((r, divisor, all_of(r.applies, zero)))
         for r, divisor, condition in asked:
             point = self._witness(condition, f"whether {to_text(divisor)} is 0 in {r.code}")

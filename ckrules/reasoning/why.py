@@ -236,7 +236,7 @@ def why_region(
     for fact in facts:  # values outside the candidates are asked about too
         domains[fact.field] = tuple(dict.fromkeys((*domains[fact.field], *fact.values)))
     split = list(children(conditions, "and"))
-    parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]
+    parts = Assumptions(book.fields, rules=book.rules, held=facts, conditions=split)  # type: ignore[arg-type]  # conditions are expressions here
     single = {f.field: f.values for f in facts if len(f.values) == 1}
     decider = Decider(
         book.fields,

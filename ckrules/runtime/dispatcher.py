@@ -387,7 +387,7 @@ class Dispatcher:
             self._owner = os.getpid()
             return
         if self._isolated:  # a worker of its own does not matter
-            self._engine.forget()  # type: ignore[union-attr]
+            self._engine.forget()  # type: ignore[union-attr]  # set where kernels run apart
             self._owner = os.getpid()
         self._engine = None
 

@@ -104,7 +104,7 @@ class IsolatedEngine:
 
     def forget(self) -> None:
         """In a forked child: the worker and its log are the parent's, which is not to notice."""
-        self._folder._finalizer.detach()  # type: ignore[attr-defined]
+        self._folder._finalizer.detach()  # type: ignore[attr-defined]  # tempfile's own, which has no public name
         self._process.forget()
 
 

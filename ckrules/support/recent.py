@@ -28,7 +28,7 @@ class Recent(OrderedDict[K, V]):
         super().__init__()
         self.most = most
 
-    def get(self, key: K) -> V | None:  # type: ignore[override]
+    def get(self, key: K) -> V | None:  # type: ignore[override]  # no default, unlike a dict's
         """The value, which is kept longer now; None if it is not there."""
         try:
             self.move_to_end(key)

@@ -20,6 +20,8 @@ LAYOUTS = {
     3: ("NDHWGC", "GKZYXC", "NDHWGK"),
 }
 """Input, weight and output in ``ck_tile::tensor_layout::convolution``."""
+LAYOUTS_OF_INPUT = {found[0].lower(): found for found in LAYOUTS.values()}
+"""The same by the input's, which is what the field ``layout`` says."""
 
 SPECIALIZATIONS = {
     "default": "Default",

@@ -39,7 +39,7 @@ def values(point: Point) -> dict[str, Any]:
         "vectors": [integer(point, f"vector_{d}") for d in "abc"],
         "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
         "ndim": ndim,
-        "layouts": words.LAYOUTS[ndim],
+        "layouts": pick(point, "layout", words.LAYOUTS_OF_INPUT),
         "specialization": pick(point, "specialization", words.SPECIALIZATIONS),
         "groups": integer(point, "num_groups_to_merge"),
         "wave_groups": integer(point, "num_wave_groups"),

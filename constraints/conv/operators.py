@@ -81,7 +81,7 @@ def mergeable_groups(c: ConvQuantities) -> BoolExpr:
     applies=lambda c: c.variant == "bwd_data",
     says=("num_groups_to_merge = {num_groups_to_merge} has no effect in {variant}, which merges "
           "no groups"),
-    source="grouped_convolution_backward_data_kernel.hpp: NumGroupsToMerge is not used, GemmBatch is G (CK 2025.11: run)",
+    source="grouped_convolution_backward_data_kernel.hpp: NumGroupsToMerge is not used, GemmBatch is G (CK 2025.11: run, and the same code compiled)",
     accepts=[{"variant": "bwd_data"}],
     rejects=[{"variant": "bwd_data", "num_groups_to_merge": 8}],
 )  # fmt: skip
@@ -296,7 +296,7 @@ def two_stage_is_bwd_weight(c: ConvQuantities) -> BoolExpr:
     "OP010", "split-image-in-backward", kind="launch", severity="warning",
     applies=lambda c: c.split_image,
     says="split_image has no effect in {variant}, only in forward",
-    source=f"{_KERNELS}: EnableSplitImage is used by forward only",
+    source=f"{_KERNELS}: EnableSplitImage is used by forward only (CK 2025.11: the same code compiled)",
     accepts=[{"split_image": True}],
     rejects=[{"variant": "bwd_weight", "split_image": True}],
 )  # fmt: skip

@@ -145,6 +145,15 @@ def test_two_stage_stores_fp32_and_merges_groups() -> None:
     assert "ck_tile::kentry<1, ckrules_probe::Kernel, ckrules_probe::Args>" in source
 
 
+def test_the_compiler_sees_the_layout_that_a_point_says() -> None:
+    """Not that of its dimensions: OP001 could not be refuted."""
+    source = probe.render({**POINT, "ndim": 2, "layout": "ndhwgc"})
+    assert "GroupedConvTraits<2," in source
+    assert all(f"cl::{word}," in source for word in ("NDHWGC", "GKZYXC", "NDHWGK"))
+    with pytest.raises(UnknownNameError, match="did you mean 'nhwgc'"):
+        probe.render({**POINT, "layout": "nhwg"})
+
+
 # -- precompiled headers -----------------------------------------------------------------------
 
 WRITES = """#!/bin/sh

@@ -43,3 +43,30 @@ def test_sets_agree_and_a_set_that_nobody_claims_does_not() -> None:
     assert other.changed()
     answers = compare([*drawn[:4], other], books, entries=1)
     assert [a.same for a in answers] == [True] * (len(answers) - 1) + [False], answers
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.certify
+@pytest.mark.parametrize(
+    ("variant", "field", "value", "code"),
+    [
+        ("bwd_data", "num_groups_to_merge", 8, "OP004"),
+        ("bwd_data", "split_image", True, "OP010"),
+        ("bwd_weight", "split_image", True, "OP010"),
+    ],
+)
+def test_what_has_no_effect_makes_the_same_code(
+    variant: str, field: str, value: Any, code: str
+) -> None:
+    """What OP004 and OP010 say of backward kernels."""
+    require_toolchain()
+    books = Books("2025.11")
+    book = books.of(variant)
+    held = {**HELD, "variant": (variant,), "split_image": (False,), "two_stage": (False,),
+            "num_groups_to_merge": (1,)}  # fmt: skip
+    (first,) = book.space_of(book.rules, held).where(*SMALL).sample(1, seed=4)
+    other = {**first, field: value}
+    assert [v.code for v in book.violations(other)] == [code]
+    (answer,) = compare([Pair(other, first, ())], books, entries=1)
+    assert answer.same is True, answer.what

@@ -103,8 +103,8 @@ def _chosen(found: Values, a: Values, b: Values, of_zeros: object) -> Values:
     return np.where(zeros, bits.view(a.dtype), found)
 
 
-def _unsigned(a: Values) -> type[np.unsignedinteger[object]]:  # type: ignore[type-var]
-    return {2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]  # type: ignore[return-value]
+def _unsigned(a: Values) -> type[np.unsignedinteger[object]]:  # type: ignore[type-var]  # numpy's types have no bound that says it
+    return {2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]  # type: ignore[return-value]  # numpy's types have no bound that says it
 
 
 def middle(a: Values, b: Values, c: Values) -> Values:

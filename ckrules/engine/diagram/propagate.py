@@ -112,7 +112,7 @@ def _weaken(
     if len(guard) == len(mine.guard) and body is mine.body and _same(reduced, guard):
         return clause
     if not reduced:
-        return body  # type: ignore[return-value]
+        return body  # type: ignore[return-value]  # the same sort as what came in
     left = reduced[0] if len(reduced) == 1 else make(BoolExpr, "and", tuple(reduced))
     return make(BoolExpr, "implies", (left, body))
 

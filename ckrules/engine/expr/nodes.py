@@ -152,10 +152,10 @@ class BoolExpr(Expr):
         """True unless this holds and ``other`` does not."""
         return implies(self, other)
 
-    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return make(BoolExpr, "iff", (self, to_bool(other)))
 
-    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return ~(self == other)
 
     __hash__ = Expr.__hash__
@@ -175,10 +175,10 @@ class EnumExpr(Expr):
     def _compare(self, op: str, other: object) -> BoolExpr:
         return make(BoolExpr, op, (self, _enum(other, self)))
 
-    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return self._compare("eq", other)
 
-    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return self._compare("ne", other)
 
     def isin(self, *values: str | Iterable[str]) -> BoolExpr:
@@ -236,10 +236,10 @@ class IntExpr(Expr):
     def _compare(self, op: str, other: object) -> BoolExpr:
         return make(BoolExpr, op, (self, to_number(other)))
 
-    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __eq__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return self._compare("eq", other)
 
-    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]
+    def __ne__(self, other: object) -> BoolExpr:  # type: ignore[override]  # expressions compare to expressions
         return self._compare("ne", other)
 
     def __lt__(self, other: IntExpr | int) -> BoolExpr:
@@ -350,9 +350,9 @@ def _symbols(node: EnumExpr) -> tuple[str, ...]:
         symbols: tuple[str, ...] = node.data.values
         return symbols
     if node.op == "named":
-        return _symbols(node.args[0])  # type: ignore[arg-type]
+        return _symbols(node.args[0])  # type: ignore[arg-type]  # the operator says the sorts
     if node.op == "ite":
-        both = (*_symbols(node.args[1]), *_symbols(node.args[2]))  # type: ignore[arg-type]
+        both = (*_symbols(node.args[1]), *_symbols(node.args[2]))  # type: ignore[arg-type]  # the operator says the sorts
         return tuple(dict.fromkeys(both))
     if node.op == "lookup":
         return tuple(dict.fromkeys(str(v) for v in node.data.rows.values()))

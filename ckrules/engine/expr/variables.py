@@ -74,7 +74,7 @@ class Domain:
             raise UsageError(f"{self.name} = {_show(value)} is not true or false")
         if self.sort == ENUM:
             if value in self.values:
-                return value  # type: ignore[no-any-return]
+                return value  # type: ignore[no-any-return]  # a domain's own values
             if not isinstance(value, str):
                 raise UsageError(f"{self.name} = {_show(value)} is not a string")
             raise unknown(self.name, value, map(str, self.values))
@@ -89,7 +89,7 @@ class Domain:
             raise UsageError(
                 f"{self.name} = {_show(value)} is out of range: expected {self.lo} to {self.hi}"
             )
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # a domain's own values
 
 
 def _show(value: object) -> str:
@@ -120,7 +120,7 @@ def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
         raise RuleBookError(f"variable {name} has no values")
     if len(set(out)) != len(out):
         seen: set[Any] = set()
-        twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]
+        twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]  # `add` returns None
         raise RuleBookError(f"variable {name} lists {twice!r} twice")
     return out
 

@@ -80,7 +80,7 @@ def _equal(a: Expr, b: Expr) -> BoolExpr:
         return TRUE
     if isinstance(a, BoolExpr) and isinstance(b, BoolExpr):
         return (a & b) | (~a & ~b)
-    node: BoolExpr = a == b  # type: ignore[assignment]
+    node: BoolExpr = a == b  # type: ignore[assignment]  # expressions compare to expressions
     return node
 
 

@@ -87,14 +87,14 @@ def _opened(node: Any, at: At, depth: int) -> Expr:
     op = node.op
     if op == "named":
         if depth == 0:
-            return node  # type: ignore[no-any-return]
+            return node  # type: ignore[no-any-return]  # a value of any sort
         body = _opened(node.args[0], at, depth - 1)
         plain = body.op == "lookup" or (body.op == "const" and depth > 1)
         return node if plain else body
     if op == "ite":
         return _opened(node.args[1] if at.holds(node.args[0]) else node.args[2], at, depth)
     if op in ("const", "var", "lookup", "undef") or node.sort == BOOL:
-        return node  # type: ignore[no-any-return]
+        return node  # type: ignore[no-any-return]  # a value of any sort
     if op in ("min", "max"):
         a, b = (at.value(x) for x in node.args)
         if a is not None and b is not None:
@@ -134,7 +134,7 @@ def _with_values(body: Expr, at: At) -> Expr:
         if node.op in ("var", "lookup", "named") and node.sort not in (BOOL, ENUM):
             value = at.value(node)
             if value is not None:
-                return const(value)  # type: ignore[no-any-return]
+                return const(value)  # type: ignore[no-any-return]  # a value of any sort
         return None
 
     return substitute(body, replace)
