@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, implies, ite, minimum
+from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -14,6 +14,10 @@ _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": Tru
 _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64, "tile_k1": 16,
 }  # fmt: skip
+_PREFILL: Mapping[str, Any] = {
+    **_ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
+}  # fmt: skip
+_WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
 
 
 @rule(
@@ -147,85 +151,6 @@ def step_is_staged(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
-    "FMHA028", "rows-of-v-in-lds", kind="compile",
-    applies=lambda c: c.staged & (c.v_elements >= 1),
-    says=["tile_n1 = {tile_n1} does not fill rows of all LDS banks",
-          "tile_k1 = {tile_k1} is not a multiple of the {16 // element_bytes} elements that are read at once",
-          "packs of {v_pack} elements do not fill a row of all LDS banks",
-          "tile_k1 = {tile_k1} is not a multiple of the {v_pack} elements that a thread stores",
-          "tile_n1 = {tile_n1} does not fill rows of all LDS banks with packs of {v_pack}"],
-    source=f"{_POLICY}: GetSingleSmemElementSpaceSize, MakeVLdsBlockDescriptor static_assert PixelsPerRow % kKPack == 0, kNPerBlock % NPerRow == 0, kKPerBlock % kKPack == 0",
-    accepts=[{}], rejects=[{"dtype": "fp8", "tile_k1": 8}, {"tile_n1": 48}],
-)  # fmt: skip
-def v_fills_rows(c: AttentionQuantities) -> BoolExpr:
-    """V's step fills rows of all LDS banks, in packs of 16 bytes along K's sequence.
-
-    Why: asserted.
-
-    Fix: use multiples of 16 for tile_n1 and tile_k1.
-    """
-    pack = 16 // c.element_bytes
-    row = c.fact("lds_banks") * 4 // c.element_bytes
-    return all_of(
-        c.tile_n1 % (row // pack) == 0, c.tile_k1 % pack == 0, row % c.v_pack == 0,
-        c.tile_k1 % c.v_pack == 0, c.tile_n1 % (row // c.v_pack) == 0,
-    )  # fmt: skip
-
-
-@rule(
-    "FMHA029", "threads-beyond-v", kind="compile",
-    applies=lambda c: c.staged,
-    says="{threads} threads load V's step of {tile_n1 * tile_k1=} elements: {v_elements=}",
-    source=f"{_POLICY}: GetSmemKPackV, total_pixels",
-    accepts=[{}], rejects=[{"tile_n1": 32, "tile_k1": 16, "wave_m0": 16, "wave_m1": 16, "tile_m0": 512}],
-)  # fmt: skip
-def v_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
-    """Every thread loads an element of V's step at least.
-
-    Why: the vector of a thread would have no elements.
-
-    Fix: use fewer waves or a larger tile_k1.
-    """
-    return c.v_elements >= 1
-
-
-def _rows(c: AttentionQuantities) -> BoolExpr:
-    return all_of(c.staged, c.v_layout == "row", c.v_elements >= 4)
-
-
-@rule(
-    "FMHA030", "lanes-do-not-cover-v", kind="compile", applies=_rows,
-    says="lanes and waves do not cover V's step: tile_n1 = {tile_n1}, tile_k1 = {tile_k1}, {threads} threads",
-    source=f"{_POLICY}: MakeVDramTileDistribution static_assert kKPerBlock == K0 * K1 * K2 * K3",
-    accepts=[{}, {"tile_n1": 64}], rejects=[{"tile_n1": 48}],
-)  # fmt: skip
-def lanes_cover_v(c: AttentionQuantities) -> BoolExpr:
-    """Lanes and waves cover V's step, which lies with the head dimension contiguous.
-
-    Why: asserted where the elements of a thread are whole vectors; other steps are loaded in
-    pairs, which wants a tile_n1 that is a multiple of 16.
-
-    Fix: use powers of two.
-    """
-    most = minimum(c.v_elements, 16 // c.element_bytes)
-    least = ite(c.element_bytes >= 4, 1, 4 // c.element_bytes)
-    vector = ite(c.v_elements // most >= least, most, c.v_elements // least)
-    across = c.tile_n1 // vector
-    deep = c.v_elements // vector
-    pairs = (c.v_elements % vector != 0) | (most % deep != 0)
-    packs = most // deep
-    lanes = packs * across
-    inside = c.wave_size % lanes == 0
-    rows = c.waves * (c.wave_size // lanes) * packs * deep
-    beside = lanes // c.wave_size
-    wide = c.waves // beside * beside * (packs // beside) * deep
-    return ite(
-        pairs, c.tile_n1 % 16 == 0,
-        ite(inside, c.tile_k1 == rows, all_of(beside >= 1, c.tile_k1 == wide)),
-    )  # fmt: skip
-
-
-@rule(
     "FMHA031", "attention-lds-overflow", kind="hardware",
     applies=lambda c: c.staged & (c.v_elements >= 1),
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}: {k_stage} and {v_stage} elements a step of K and V",
@@ -240,3 +165,41 @@ def attention_lds_fits(c: AttentionQuantities) -> BoolExpr:
     Fix: use smaller steps.
     """
     return c.lds_bytes <= c.fact("lds_capacity")
+
+
+@rule(
+    "FMHA037", "prefill-loads-v-otherwise", kind="compile",
+    applies=lambda c: (c.variant == "fmha_batch_prefill") & (c.v_elements >= c.v_least),
+    says=["batch prefill reads pages of V with the head dimension contiguous: v_layout = {v_layout}",
+          "batch prefill does not load V in pairs: a thread has {v_elements} elements of V's step, tile_n1 = {tile_n1}, tile_k1 = {tile_k1}"],
+    source=["ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: V_KRepeat = VDstrEncode::hs_lengthss_[I1][I3]",
+            f"{_POLICY}: MakeVDramTileDistribution"],
+    accepts=[_PREFILL], rejects=[{**_PREFILL, "v_layout": "col"}, {**_PREFILL, "tile_n1": 192}],
+)  # fmt: skip
+def prefill_loads_whole_vectors(c: AttentionQuantities) -> BoolExpr:
+    """Batch prefill loads row-major V in whole vectors.
+
+    Why: it looks up a page for each row that a lane loads, the fourth length of V's distribution
+    along K's sequence, which other distributions lack.
+
+    Fix: use powers of two for tile_n1 and tile_k1, and row-major V.
+    """
+    return all_of(c.v_layout == "row", ~c.v_in_pairs)
+
+
+@rule(
+    "FMHA038", "matrix-instructions-not-in-eights", kind="compile",
+    applies=lambda c: all_of(c.variant == "fmha_fwd", c.pipeline == "qr", c.tile_k0max == 256, c.wave_size == 64),
+    says=("a wave has {scores_instructions} matrix instructions of product 0 in a step, not a multiple of 8: "
+          "tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, tile_k0 = {tile_k0}"),
+    source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: static_assert NumMfmaInsts % 8 == 0",
+    accepts=[_WIDE], rejects=[{**_WIDE, "tile_n0": 32, "tile_k0": 16}],
+)  # fmt: skip
+def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
+    """With 256 of the head dimension, qr has eights of matrix instructions in product 0.
+
+    Why: asserted where waves have 64 lanes; the schedule is written for eight of them.
+
+    Fix: use larger tiles or fewer waves.
+    """
+    return c.scores_instructions % 8 == 0

@@ -172,12 +172,12 @@ def columns_are_covered(c: AttentionQuantities) -> BoolExpr:
     "FMHA009", "waves-beside-each-other", kind="wrong-result",
     applies=lambda c: c.staged,
     says=["{pipeline} takes the maximum of a row within one wave: wave_n0 = {wave_n0}",
-          "product 1 reads P as the waves of product 0 left it: wave_m0 = {wave_m0}, wave_m1 = {wave_m1}",
           "product 1 reads P as the waves of product 0 left it: wave_n1 = {wave_n1}",
           "product 1 reads P as lanes of product 0 left it: warp_tile_m0 = {warp_tile_m0}, warp_tile_m1 = {warp_tile_m1}"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs*.hpp: block_tile_reduce_sync over the lanes of a wave",
             f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()"],
-    accepts=[{}], rejects=[{"wave_m0": 2, "wave_n0": 2}, {"warp_tile_m1": 16, "warp_tile_n1": 16}],
+    accepts=[{}],
+    rejects=[{"wave_m0": 2, "wave_n0": 2}, {"wave_n1": 2}, {"warp_tile_m1": 16, "warp_tile_n1": 16}],
 )  # fmt: skip
 def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
     """Where P stays in registers, the waves of both products lie along Q, with the same rows.
@@ -187,9 +187,44 @@ def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use the same waves, all along M, and warp tiles of the same rows.
     """
-    return all_of(
-        c.wave_n0 == 1, c.wave_m0 == c.wave_m1, c.wave_n1 == 1, c.warp_tile_m0 == c.warp_tile_m1
-    )
+    return all_of(c.wave_n0 == 1, c.wave_n1 == 1, c.warp_tile_m0 == c.warp_tile_m1)
+
+
+@rule(
+    "FMHA039", "lanes-have-other-shares-of-p", kind="compile",
+    applies=lambda c: c.staged,
+    says="a lane has other parts of P in product 1 than in product 0: wave_m1 = {wave_m1}, {wave_m0 * wave_n0=}",
+    source=f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",
+    accepts=[{}, {"wave_m0": 2, "wave_n0": 2}], rejects=[{"wave_m0": 2}, {"wave_m1": 8}],
+)  # fmt: skip
+def lanes_keep_their_shares(c: AttentionQuantities) -> BoolExpr:
+    """Where P stays in registers, product 1 has as many waves along M as product 0 has in all.
+
+    Why: the registers of product 0 are assigned to those of product 1, which have to be as many.
+
+    Fix: use the same waves for both, all along M.
+    """
+    return c.wave_m1 == c.wave_m0 * c.wave_n0
+
+
+@rule(
+    "FMHA040", "no-warp-gemm-of-dropout", kind="compile",
+    applies=lambda c: c.dropout & c.staged & rel(c.facts["scores_warp_tiles"], c.dtype, c.wave_size, c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0),
+    says="dropout of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} with waves of {wave_size} lanes",
+    source=["ops/fmha/block/block_dropout.hpp: MakeRandValTileDistribution, static_assert kThreadElementSpaceSize",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
+    accepts=[{"dropout": True}, {"dropout": True, **_SMALL}], rejects=[{"dropout": True, **_NARROW}],
+)  # fmt: skip
+def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
+    """The headers have the warp GEMM of product 0 with C upright, too, where values are dropped.
+
+    Why: random numbers are made in the order of backward's product. 8-bit types of waves of 64
+    lanes have no such warp GEMM of 32 rows.
+
+    Fix: leave dropout out, or take fp16 or bf16.
+    """
+    tile = (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)
+    return rel(c.facts["dropout_warp_tiles"], c.dtype, c.wave_size, *tile)
 
 
 @rule(
@@ -259,13 +294,58 @@ def block_can_be_launched(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
+    "FMHA041", "no-blocks-on-a-unit", kind="compile",
+    says="the launch bound is {launch_blocks} blocks on a compute unit: block_per_cu = {block_per_cu}, expected -1 or more than 0",
+    source="ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp: static_assert kBlockPerCu > 0",
+    accepts=[{}, {"block_per_cu": 3}], rejects=[{"block_per_cu": 0}],
+)  # fmt: skip
+def launch_bound_is_positive(c: AttentionQuantities) -> BoolExpr:
+    """The launch bound names one block at least.
+
+    Why: asserted.
+
+    Fix: use -1, with which the pipeline decides.
+    """
+    return c.launch_blocks > 0
+
+
+@rule(
+    "FMHA042", "odd-slices-of-registers", kind="compile",
+    applies=lambda c: c.staged,
+    says=["the registers hold {q_columns} columns of Q, not a multiple of tile_k0 = {tile_k0}",
+          "a slice of P is neither a multiple nor a divisor of a warp tile: tile_k1 = {tile_k1}, {wave_n0 * warp_tile_n0=}",
+          "the registers hold {p_columns} columns of P, not a multiple of tile_k1 = {tile_k1}"],
+    source=["core/container/sequence.hpp: reverse_slice_sequence, static_assert on the slice size",
+            "core/tensor/slice_tile.hpp: get_slice_tile; ops/fmha/pipeline/tile_fmha_shape.hpp: kSubQKHeaddim"],
+    accepts=[{}, {"tile_k1": 16}, {"hdim": 96, "tile_k0max": 96}],
+    rejects=[{"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"tile_n0": 96, "tile_k1": 48}],
+)  # fmt: skip
+def slices_are_even(c: AttentionQuantities) -> BoolExpr:
+    """Steps cut what a lane holds of Q and P into equal slices.
+
+    Why: asserted; a head of 96 lies in registers for 128, one of 160 in those for 256. qs takes Q
+    from LDS.
+
+    Fix: use a power of two for tile_k0 and tile_k1.
+    """
+    row = c.wave_n0 * c.warp_tile_n0
+    return all_of(
+        (c.pipeline == "qs") | (c.q_columns % c.tile_k0 == 0),
+        (c.tile_k1 % row == 0) | (row % c.tile_k1 == 0),
+        c.p_columns % c.tile_k1 == 0,
+    )
+
+
+@rule(
     "FMHA013", "feature-of-other-kernel", kind="compile",
     says=["{variant} kernels have other pipelines than {pipeline}", "{variant} kernels have no dropout: dropout = {dropout}",
           "{variant} kernels skip no sequences: skip = {skip}", "only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
+          "splits have no mask of class GenericAttentionMask: mask = {mask}",
           "{variant} kernels read no pages: paged_kv = {paged_kv}", "batch prefill reads pages: paged_kv = {paged_kv}"],
     source=["ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaTraits, TileFmhaFwdPagedKVTraits, TileFmhaFwdSplitKVTraits",
-            "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp"],
-    accepts=[{}], rejects=[{"pipeline": "qr_pagedkv"}, {"paged_kv": True}, {"trload": True}],
+            "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp",
+            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX with splits, of SimplifiedGenericAttentionMask alone"],
+    accepts=[{}], rejects=[{"variant": "fmha_fwd_splitkv", "mask": "causal"}, {"pipeline": "qr_pagedkv"}, {"paged_kv": True}, {"trload": True}],
 )  # fmt: skip
 def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
     """Pipelines and traits are those that the kernel has.
@@ -279,5 +359,6 @@ def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
         any_of(*((c.variant == v) & c.pipeline.isin(*p) for v, p in w.OF_VARIANT.items())),
         ~c.dropout | fwd | prefill, ~c.skip | fwd | paged,
         c.trload == (c.pipeline == "qr_async_trload"),
+        ~split | c.mask.isin("no", "mask"),
         ~c.paged_kv | split | paged | prefill, c.paged_kv | ~prefill,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
-from ckrules.constraints.fmha.warp_gemms import SCORES, VALUES, hardware
+from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, SCORES, VALUES, hardware
 from ckrules.engine.expr import (
     BoolExpr,
     EnumExpr,
@@ -206,6 +206,74 @@ class AttentionQuantities(AttentionShape):
         return self.tile_n1 * self.tile_k1 // self.threads
 
     @quantity_in("elements")
+    def v_least(self) -> IntExpr:
+        """Elements of V that a thread has to load in a step at least."""
+        node: IntExpr = ite(
+            (self.v_layout == "row") & (self.element_bytes < 4), 4 // self.element_bytes, 1
+        )
+        return node
+
+    @quantity
+    def v_vector(self) -> IntExpr:
+        """Elements of V that a thread loads at once."""
+        least = self.v_least
+        rows = ite(self.v_elements // self.v_pack >= least, self.v_pack, self.v_elements // least)
+        node: IntExpr = ite(self.v_layout == "row", rows, self.v_pack)
+        return node
+
+    @quantity
+    def q_columns(self) -> IntExpr:
+        """Elements of a head of Q in registers: tile_k0max, rounded up where that is 96 or 160."""
+        node: IntExpr = ite(
+            self.tile_k0max == 96, 128, ite(self.tile_k0max == 160, 256, self.tile_k0max)
+        )
+        return node
+
+    @quantity
+    def p_columns(self) -> IntExpr:
+        """Elements of a row of P in registers: whole warp tiles."""
+        row = self.wave_n0 * self.warp_tile_n0
+        return self.tile_n0 // row * row
+
+    @property
+    def v_in_pairs(self) -> BoolExpr:
+        """Where a thread's elements of row-major V are not whole vectors in a pack of LDS."""
+        deep = self.v_elements // self.v_vector
+        return (self.v_elements % self.v_vector != 0) | (self.v_pack % deep != 0)
+
+    @quantity
+    def k_elements(self) -> IntExpr:
+        """Elements of K that a thread loads in a step, by registers."""
+        return self.tile_n0 * self.tile_k0 // self.threads
+
+    @quantity
+    def k_load(self) -> IntExpr:
+        """Elements of K that a thread loads at once, by registers."""
+        return minimum(self.k_elements, 16 // self.element_bytes)
+
+    @quantity
+    def q_elements(self) -> IntExpr:
+        """Elements of Q that a thread loads in a step of qs."""
+        return self.tile_m0 * self.tile_k0 // self.threads
+
+    @quantity
+    def q_load(self) -> IntExpr:
+        """Elements of Q that a thread of qs loads at once."""
+        return minimum(self.q_elements, 16 // self.element_bytes)
+
+    @quantity_in("instructions")
+    def scores_instructions(self) -> IntExpr:
+        """Matrix instructions of a wave in a step of product 0."""
+        tiles = (self.tile_m0 // self.warp_tile_m0) * (self.tile_n0 // self.warp_tile_n0)
+        tile = (self.dtype, self.warp_tile_m0, self.warp_tile_k0)
+        depth: IntExpr = ite(
+            self.transposes,
+            lookup(self.facts["instruction_depths_gfx950"], *tile),
+            lookup(self.facts["instruction_depths"], *tile),
+        )
+        return tiles * (self.tile_k0 // depth) // (self.wave_m0 * self.wave_n0)
+
+    @quantity_in("elements")
     def k_stage(self) -> IntExpr:
         """LDS of a step of K: rows with an element pack behind all, or a pack behind each wave's."""
         pack = 16 // self.element_bytes
@@ -316,6 +384,8 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
         **hardware(gpus, ck),
         "scores_warp_tiles": SCORES,
         "values_warp_tiles": VALUES,
+        "dropout_warp_tiles": DROPOUT,
+        **{table.name: table for table in DEPTHS},
         "target": targets.table("target", names, apart=False),
         "target_apart": targets.table("target_apart", names, apart=True),
     }

@@ -22,6 +22,17 @@ from ckrules.engine.expr.relation import Table
 #: Warp GEMMs with transposed C whose operand's lanes are changed about, by type.
 SWIZZLED: Mapping[str, Sequence[Shape]] = dict.fromkeys(HALVES, ((32, 32, 8), (32, 32, 16)))
 NARROW_WAVE64: Shape = (32, 32, 32)
+#: Depth of the matrix instruction that warp GEMMs repeat, with and without those of gfx950
+#: (``WarpGemmAttributeMfmaImpl*::kK`` of ops/gemm/warp/warp_gemm.hpp), by rows and depth.
+_HALF: Mapping[tuple[int, int], tuple[int, int]] = {
+    (32, 8): (8, 8), (32, 16): (16, 8), (16, 16): (16, 16), (16, 32): (32, 16),
+}  # fmt: skip
+_DEPTHS: Mapping[str, Mapping[tuple[int, int], tuple[int, int]]] = {
+    "fp16": _HALF,
+    "bf16": _HALF,
+    "fp32": {(16, 16): (4, 4)},
+    "fp8": {(32, 32): (16, 16)},
+}
 _KEYS = ("dtype", "wave_size", "warp_tile_m", "warp_tile_n", "warp_tile_k")
 _SOURCE = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp (CK 2025.11)"
 
@@ -37,8 +48,28 @@ def _rows(*, scores: bool) -> Iterator[tuple[str, int, int, int, int]]:
                 yield word, wave_size, *shape
 
 
+def _upright() -> Iterator[tuple[str, int, int, int, int]]:
+    for word, operand in OPERANDS.items():
+        straight = [s for s in SINGLE.get(((operand, operand), False), ()) if s[0] != 32]
+        for wave_size in (32, 64):
+            for shape in (*straight, *SWIZZLED.get(operand, ())):
+                yield word, wave_size, *shape
+
+
+_DROPOUT = "ops/fmha/block/block_dropout.hpp: BlockDropout (CK 2025.11)"
 SCORES = Table.relation("scores_warp_tiles", _KEYS, _rows(scores=True), source=_SOURCE)
 VALUES = Table.relation("values_warp_tiles", _KEYS, _rows(scores=False), source=_SOURCE)
+
+#: Warp GEMMs with C upright, from which dropout takes the order of its random numbers.
+DROPOUT = Table.relation("dropout_warp_tiles", _KEYS, _upright(), source=_DROPOUT)
+DEPTHS = tuple(
+    Table(
+        name, ("dtype", "warp_tile_m", "warp_tile_k"),
+        {(word, *tile): depths[i]
+         for word, operand in OPERANDS.items() for tile, depths in _DEPTHS[operand].items()},
+    )
+    for i, name in enumerate(("instruction_depths_gfx950", "instruction_depths"))
+)  # fmt: skip
 
 
 def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
