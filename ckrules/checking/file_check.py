@@ -33,7 +33,7 @@ from ckrules.readers import (
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
-    from ckrules.kernels.applicability import Applicability
+    from ckrules.kernels.applicability import Applicability, OwnProblems
 
 
 class CheckContext:
@@ -72,6 +72,7 @@ class CheckContext:
             self.baseline = Baseline.load(Path(path))
         self._by_book: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
         self._judges: dict[tuple[str, str], tuple[BatchChecker, Repairs]] = {}
+        self._own: dict[str, OwnProblems] = {}
         self.run = BaselineRun(plain or "", self.books.ck)
 
     def known(self) -> set[str]:
@@ -117,6 +118,15 @@ class CheckContext:
                 self._by_book[key] = BatchChecker(advised, in_range=True), Repairs(book)
             judges = self._judges[asked] = self._by_book[key]
         return judges
+
+    def own_problems(self, config: Config) -> OwnProblems:
+        """What judges configurations of its CK version with problems of their own."""
+        books = self.books.at(config.ck)
+        if books.ck not in self._own:
+            from ckrules.kernels.applicability import OwnProblems
+
+            self._own[books.ck] = OwnProblems(books)
+        return self._own[books.ck]
 
     def added(self, entry: Entry | None) -> BaselineRun:
         """What the run says of an entry and its text does not."""
@@ -235,6 +245,7 @@ class FileCheck:
         if asked is not None and not asked.concerns(entry.config.variant):
             text = f"no kernel of {entry.config.family.name} computes such a problem"
             yield "CFG011", text, entry.place
+        yield from self._own_problem(entry)
         if not entry.place.line:
             return
         line, identity = entry.place.line, hash(tuple(entry.config.point.values()))
@@ -258,6 +269,17 @@ class FileCheck:
             if other:
                 message = f"upstream's Python name {short} is also that of line {other}"
                 yield "CFG003", message, entry.place
+
+    def _own_problem(self, entry: Entry) -> Iterator[tuple[str, str, Place]]:
+        """That the kernel of a row does not take the row's own problem."""
+        if not entry.problem:
+            return
+        point = {**entry.config.point, **entry.launched}
+        found = self._context.own_problems(entry.config)(point, entry.problem)
+        if found is not None and found[1]:
+            problem, (first, *_) = found
+            text = f"the kernel does not take {problem}: {first.code}: {first.message}"
+            yield "ROW012", text, entry.place
 
     def _is_plain(self) -> bool:
         """Whether findings stay as they are: so far nothing hides any or changes its severity."""

@@ -84,4 +84,13 @@ ROWS = (
             "measured something else, and wins over every true one."
         ),
     ),
+    FindingKind(
+        "ROW012", "kernel-not-for-row", "error",
+        "The kernel of a row takes the row's sizes, in as many parts as the row splits K into.",
+        (
+            "The rules on problems say so, as for `--problem`; the message names the rule. Its "
+            "argument check ends the call, or the results are wrong. Said of kernels whose "
+            "family has such rules, with the padding that the tool chooses for the sizes."
+        ),
+    ),
 )  # fmt: skip

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ckrules.engine.rules import Severity
 from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels import problem_books, problem_files
 from ckrules.kernels.families import family_of, problems_of
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.engine.expr import Value
@@ -76,3 +78,45 @@ class Applicability:
             "accepted": not violations,
             "violations": [v.to_dict() for v in violations],
         }
+
+
+class OwnProblems:
+    """Says which problem rules kernels break with sizes of their own, as rows of tables have them.
+
+    Args:
+        books: CK version and GPUs.
+
+    >>> from ckrules.constraints import book
+    >>> from ckrules.kernels.books import Books
+    >>> found = OwnProblems(Books())
+    >>> point = book("flatmm").vocabulary.baseline
+    >>> said = found(point, {"M": 8, "N": 192, "K": 512})
+    >>> str(said[0]), [v.code for v in said[1]]
+    ('M=8,N=192,K=512', ['SPROB004'])
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self._checkers: dict[str, BatchChecker] = {}
+
+    def __call__(
+        self, point: Mapping[str, Value], sizes: Mapping[str, int]
+    ) -> tuple[Any, list[Violation]] | None:
+        """The problem, and the rules of severity error that kernel and problem break.
+
+        None for kernels without such rules, and for sizes that do not make a problem of theirs.
+        """
+        variant = str(point["variant"])
+        own = family_of(variant).problems
+        if own is None:
+            return None
+        try:
+            problem = own.from_mapping(sizes)
+            values = problem_books.accepted(own, problem)
+        except UsageError:
+            return None
+        if variant not in self._checkers:
+            book = problem_books.book(variant, ck=self._books.ck, gpus=self._books.gpus)
+            self._checkers[variant] = BatchChecker(book)
+        broken = self._checkers[variant]({**point, **values})
+        return problem, [v for v in broken if v.rule.severity == Severity.ERROR]

@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ckrules.engine.expr import Value
 
 Fields = dict[str, Any]
 
@@ -268,6 +271,10 @@ class TunedTable:
     """The word of the field ``dtype`` for types of A and B that differ."""
     formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By word of a type column the GPUs that compute in that format."""
+    launched: Callable[[Mapping[str, Value], Mapping[str, int]], Mapping[str, Value]] = (
+        lambda _, __: {}
+    )
+    """The fields that host code sets of a kernel, given as its point, for the sizes of a row."""
     looked_up: Callable[[Mapping[str, int]], Iterable[tuple[int, int, int]]] = lambda _: ()
     """The sizes M, N and K of the rows that serve a problem, in the order of the look-up."""
     merged: str = ""

@@ -69,6 +69,7 @@ class Remark:
 
 Locate = Callable[[str], Place | None]
 Rewrite = Callable[[str, Value], Edit | None]
+_NONE: Mapping[str, Value] = MappingProxyType({})
 
 
 class Entry:
@@ -83,10 +84,13 @@ class Entry:
         remarks: What the reader found beside the rules.
         pointer: The JSON pointer of the configuration in its document.
         problem: The sizes of the problem that the source takes the kernel for; empty: of none.
+
+    ``launched`` are the fields that host code sets for that problem, whatever the kernel's name.
     """
 
     __slots__ = (
-        "_locate", "_rewrite", "config", "label", "place", "pointer", "problem", "remarks",
+        "_locate", "_rewrite", "config", "label", "launched", "place", "pointer", "problem",
+        "remarks",
     )  # fmt: skip
 
     def __init__(
@@ -103,7 +107,7 @@ class Entry:
     ) -> None:
         self.config, self.place, self._locate = config, place, locate
         self._rewrite, self.label, self.remarks, self.pointer = rewrite, label, remarks, pointer
-        self.problem = problem
+        self.problem, self.launched = problem, _NONE
 
     def locate(self, *fields: str) -> Place:
         """The place of the first of the fields that the source writes, else the entry's own."""
@@ -203,10 +207,10 @@ class NamedEntry(Entry):
 
     def __init__(
         self, text: str, config: Config, place: Place, spread: bool, remarks: tuple[Remark, ...],
-        problem: Mapping[str, int] = MappingProxyType({}),
+        problem: Mapping[str, int] = MappingProxyType({}), launched: Mapping[str, Value] = _NONE,
     ) -> None:  # fmt: skip
         self.config, self.label, self.remarks, self.pointer = config, text, remarks, ""
-        self.problem = problem
+        self.problem, self.launched = problem, launched
         self._naming, self._place, self._spread = naming_of(text), place, spread
         self.place = _part(place, 0, len(text), spread) if place.line else place
 

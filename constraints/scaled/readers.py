@@ -3,7 +3,7 @@
 Facts: ROCm/aiter of August 2026, csrc/cktile_gemm_a8w8_bpreshuffle, csrc/ck_gemm_a8w8_blockscale and
 csrc/ck_tile_gemm_moe_2stages (``*_common.py``, ``*_instance.py``); fixed fields from the ``.cuh`` beside
 them. aiter adds kernels for every number of blocks on a compute unit up to 4, which are not read:
-only a launch bound differs. Pads of bpreshuffle are set at run time, and legal either way.
+only a launch bound differs. Pads of bpreshuffle stand in its names (``PadM`` to ``PadK``).
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ckrules.constraints.scaled.libraries import OTHERS
+from ckrules.constraints.scaled.words import GROUP
+from ckrules.engine.expr import Value
 from ckrules.kernels.reader_tables import TunedTable
 
 #: Words of torch for types.
@@ -53,6 +55,22 @@ def traffic(sizes: Mapping[str, int], bits: int) -> int:
     return sizes.get("B", 1) * ((m * k + n * k) * bits // 8 + 2 * m * n)
 
 
+def launched(point: Mapping[str, Value], sizes: Mapping[str, int]) -> Mapping[str, Value]:
+    """The pads of a kernel with block scales: host code sets them by the groups of N and of K.
+
+    Those of flatmm stand in its name.
+
+    Source: csrc/ck_gemm_a8w8_blockscale/include/gemm_a8w8_blockscale_cktile_common.cuh
+    ``TileGemmCompute`` (ROCm/aiter of August 2026).
+
+    >>> launched({"variant": "abquant"}, {"M": 8, "N": 2240, "K": 7168})
+    {'pad_n': True, 'pad_k': False}
+    """
+    if point["variant"] != "abquant" or not {"N", "K"} <= sizes.keys():
+        return {}
+    return {"pad_n": sizes["N"] % GROUP != 0, "pad_k": sizes["K"] % GROUP != 0}
+
+
 #: By the largest M of each, the step that the finer look-up rounds M up to; beyond the last 128.
 _STEPS = ((256, 16), (1024, 32), (4096, 64))
 
@@ -93,6 +111,7 @@ TUNED = TunedTable(
         "torch.float8_e4m3fnuz": ("gfx942",),
         "torch.float8_e4m3fn": ("gfx950", "gfx1200", "gfx1201", "gfx1250"),
     },
+    launched=launched,
     looked_up=looked_up,
     merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm))",
 )  # fmt: skip

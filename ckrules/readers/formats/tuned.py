@@ -141,7 +141,9 @@ class _Rows:
         self._context.census.used(config.point, word, place)
         first = self._context.census.first_told(config.variant, *taken)
         remarks = taken_remarks(taken, place) if first else ()
-        yield NamedEntry(word, config, place, plain, remarks, self._problem(row))
+        sizes = self._problem(row)
+        launched = self._table.launched(config.point, sizes)
+        yield NamedEntry(word, config, place, plain, remarks, sizes, launched)
 
     def _faulty(
         self, row: TableRow, word: str, gpu: str, place: Place, plain: bool

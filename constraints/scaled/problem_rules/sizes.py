@@ -73,8 +73,8 @@ def k_is_whole(c: ScaledProblem) -> BoolExpr:
     Fix: use a kernel with pad_k or a smaller tile_k.
     """
     return all_of(
-        c.K % c.tile_k == 0,
-        c.flat | (c.K % (c.tile_k * c.k_batch) == 0),
+        implies(c.flat, c.K % c.tile_k == 0),
+        implies(~c.flat, c.K % (c.tile_k * c.k_batch) == 0),
     )
 
 
