@@ -318,7 +318,8 @@ def launch_bound_is_positive(c: AttentionQuantities) -> BoolExpr:
     source=["core/container/sequence.hpp: reverse_slice_sequence, static_assert on the slice size",
             "core/tensor/slice_tile.hpp: get_slice_tile; ops/fmha/pipeline/tile_fmha_shape.hpp: kSubQKHeaddim"],
     accepts=[{}, {"tile_k1": 16}, {"hdim": 96, "tile_k0max": 96}],
-    rejects=[{"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"tile_n0": 96, "tile_k1": 48}],
+    rejects=[{"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"tile_n0": 96, "tile_k1": 48},
+             {"tile_n0": 48, "tile_k1": 48}],
 )  # fmt: skip
 def slices_are_even(c: AttentionQuantities) -> BoolExpr:
     """Steps cut what a lane holds of Q and P into equal slices.
@@ -332,7 +333,7 @@ def slices_are_even(c: AttentionQuantities) -> BoolExpr:
     return all_of(
         (c.pipeline == "qs") | (c.q_columns % c.tile_k0 == 0),
         (c.tile_k1 % row == 0) | (row % c.tile_k1 == 0),
-        c.p_columns % c.tile_k1 == 0,
+        (c.tile_n0 % c.tile_k1 != 0) | (c.p_columns % c.tile_k1 == 0),
     )
 
 
