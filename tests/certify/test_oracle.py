@@ -24,6 +24,7 @@ POINT: dict[str, object] = {
     "arch": "gfx942",
     "dtype": "fp16",
     "ndim": 2,
+    "layout": "nhwgc",
     "tile_m": 32,
     "tile_n": 32,
     "tile_k": 32,
