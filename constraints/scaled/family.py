@@ -40,6 +40,7 @@ class Scaled(Family):
         "naming": "ckrules.constraints.scaled.names:NAMING",
         "styles": "ckrules.constraints.scaled.names:STYLES",
         "problems": "ckrules.constraints.scaled.problems:ScaledProblems",
+        "timing": "ckrules.constraints.scaled.device.timing:TIMING",
     }
     follows = ("family",)
 

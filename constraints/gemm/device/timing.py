@@ -30,6 +30,7 @@ USUAL = (
     (4096, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336),
     (64, 4096, 4096), (64, 14336, 4096), (64, 4096, 14336),
 )  # fmt: skip
+_FITTED = "constants fitted to fp8 kernels with pre-shuffled weights of gfx942 and gfx950"
 #: Vector operations that widen an int4 element; the table of bf16 is looked up in memory.
 #: (ops/elementwise/unary_element_wise_operation.hpp, CK 2025.11: i4_to_half4,
 #: amd_assembly_i4_to_fp8x8, amd_assembly_i4_to_bf8x8, i4_to_bhalf4)
@@ -58,10 +59,13 @@ class GemmTiming:
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         work = self.work(kernels, problem)
-        fitted = "constants fitted to fp8 kernels with pre-shuffled weights of gfx942 and gfx950"
-        assumed = {f"family = {self.family}": fitted}
+        assumed = {} if self.fitted(kernels, gpu) else {f"family = {self.family}": _FITTED}
         columns = self._multiplied(kernels)
         return gemm.estimate(columns, work, gpu, product, terms.GEMMS, assumed=assumed)
+
+    def fitted(self, kernels: Mapping[str, Any], gpu: Gpu) -> bool:
+        """Whether these are kernels such as the constants were fitted to."""
+        return False
 
     def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
         """See `ckrules.kernels.timing.Timing.compiled`."""

@@ -133,9 +133,12 @@ PIPELINES: Mapping[str, PipelineTiming] = {
     "basic_v1": PipelineTiming(0.8, overlaps=False),
     "basic_v2": PipelineTiming(0.8, overlaps=False),
     "basic_async_v1": PipelineTiming(0.8, overlaps=False),
+    "flatmm": PipelineTiming(1.0),
 }
 MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
-"""Pipelines that measurements were at hand of when `Constants` were fitted."""
+"""Pipelines that measurements of convolutions were at hand of when `Constants` were fitted."""
+FITTED_PIPELINES = (*MEASURED_PIPELINES, "flatmm")
+"""These, and the one of the kernels that `GEMMS` was fitted to."""
 
 
 class Terms(NamedTuple):

@@ -1,0 +1,1 @@
+"""What GEMMs with scales cost."""

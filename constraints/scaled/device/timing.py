@@ -1,0 +1,99 @@
+"""The time of GEMMs with scales: that of a GEMM, with the bytes of scales and what applies them.
+
+flatmm multiplies rows and columns by their scales at the end, which the constants of GEMMs hold
+already: they were fitted to such kernels. Kernels with block scales do for each 128 products of a
+sum what `ckrules.constraints.quant.device.timing` counts of groups: scale the sums of a block, and
+load the scales of A's rows and of B's block. Nothing was counted in their code.
+
+Sources: ops/epilogue/cshuffle_epilogue.hpp: scale_tile; ops/gemm_quant/block/
+block_universal_gemm_as_aquant_bs_bquant_cr.hpp: operator() (CK 2026.06, read).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ckrules.constraints.gemm.device.timing import GemmTiming
+from ckrules.constraints.scaled.words import GROUP, NARROW, TYPES
+from ckrules.constraints.tile_gemm.device import terms
+from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
+from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+    from ckrules.arch.performance import GpuProduct as Card
+    from ckrules.constraints.gemm.problem import MatrixProduct
+    from ckrules.kernels.timing import Estimate, Floats
+
+#: Bytes of a scale.
+_SCALE = 4.0
+
+
+class ScaledTiming(GemmTiming):
+    """Estimates for products with scales; see the module for what is counted."""
+
+    family = "scaled"
+    words = TYPES
+    quantities = (
+        *terms.QUANTITIES, "variant", "dtype_c", "repeat_m", "repeat_n", "wave_size", "scales",
+    )  # fmt: skip
+    apart = ("variant", "arch", "dtype", "dtype_c", "scales")
+
+    def estimate(
+        self, kernels: Mapping[str, Any], problem: MatrixProduct, gpu: Gpu, product: Card
+    ) -> Estimate:
+        """As for other GEMMs.
+
+        Raises:
+            UsageError: For kernels of experts, whose work a product does not say.
+        """
+        if "moe_flatmm" in numbers(kernels).words("variant"):
+            raise UsageError(
+                "times of kernels for experts are not estimated: M, N and K do not say their work"
+            )
+        return super().estimate(kernels, problem, gpu, product)
+
+    def fitted(self, kernels: Mapping[str, Any], gpu: Gpu) -> bool:
+        """Whether they are flatmm's, of fp8, on one of the two GPUs whose tables were read."""
+        k = numbers(kernels)
+        known = k.words("variant") == ["flatmm"] and k.words("dtype") == ["fp8"]
+        return known and gpu.name in ("gfx942", "gfx950")
+
+    def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
+        """Nothing: the dispatcher library has no kernels with scales.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError("the dispatcher library has no kernels with scales")
+
+    def ds(self, kernels: Mapping[str, Any]) -> Any:
+        """There are no D tensors."""
+        return 0.0
+
+    def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:
+        """A scale of fp32 each for rows and columns, of flatmm."""
+        flat = numbers(kernels).only("variant") == "flatmm"
+        return (_SCALE, _SCALE) if flat else (0.0, 0.0)
+
+    def elements(self, kernels: Mapping[str, Any]) -> Elements:
+        """Those of a GEMM, with their scales and what is done with them."""
+        found, k = super().elements(kernels), numbers(kernels)
+        if k.only("dtype") in NARROW:
+            found = found._replace(b=0.5)
+        if k.only("variant") != "abquant":
+            return found
+        groups = k.tile_k / GROUP
+        moves = np.where(k.wave_size == 64, 1, 0)
+        return found._replace(
+            operations=k.tile_m * k.tile_n * groups * (1 + moves),
+            loads=k.waves * (k.repeat_m + 1) * groups,
+            scales_a=_SCALE / GROUP,
+            scales_b=_SCALE / GROUP**2,
+        )
+
+
+TIMING = ScaledTiming()

@@ -1,0 +1,104 @@
+"""Estimated times of GEMMs with scales: a GEMM's, and what scales cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ckrules.arch import load
+from ckrules.constraints.gemm.problem import parse
+from ckrules.constraints.scaled.device.timing import TIMING
+from ckrules.constraints.scaled.vocabulary import BASELINE
+from ckrules.constraints.tile_gemm.device.terms import GEMMS
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.timing import Estimate
+from ckrules.ranking.kernels import KernelTable
+from ckrules.support.errors import UsageError
+from tests.cli.run import run
+
+BOOKS = Books()
+FLAT: dict[str, Any] = {}
+BLOCKS: dict[str, Any] = {
+    "variant": "abquant", "pipeline": "abquant", "scales": "blocks", "scheduler": "intrawave",
+    "transpose_c": True, "pad_m": True,
+}  # fmt: skip
+EXPERTS: dict[str, Any] = {
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+}  # fmt: skip
+LARGE = "M=8192,N=8192,K=8192"
+
+
+def table(*changes: Mapping[str, Any]) -> KernelTable:
+    points = [config_from_mapping({**BASELINE, **c}, BOOKS).point for c in changes]
+    return KernelTable.of_points(points, BOOKS)
+
+
+def estimate(problem: str, *changes: Mapping[str, Any]) -> Estimate:
+    return table(*changes).estimate(parse(problem))
+
+
+def read_bytes(problem: str, change: Mapping[str, Any]) -> float:
+    """The bytes that the memory moves, from the time that it takes for them."""
+    card = load("gfx942").performance
+    assert card is not None
+    speed = card.product().memory_gbs * GEMMS.memory * 1e3
+    return float(estimate(problem, change).bounds["memory"][0]) * speed
+
+
+def test_every_scale_is_read_once() -> None:
+    m, n, k = 64, 65536, 1024
+    tensors = m * k + n * k + 2 * m * n
+    line = f"M={m},N={n},K={k}"
+    assert read_bytes(line, FLAT) == pytest.approx(tensors + 4 * (m + n))
+    groups = 4 * (m * k // 128 + (n // 128) * (k // 128))
+    assert read_bytes(line, BLOCKS) == pytest.approx(tensors + groups)
+
+
+def test_sums_of_blocks_are_scaled_by_vector_units() -> None:
+    flat, blocks = estimate(LARGE, FLAT), estimate(LARGE, BLOCKS)
+    assert "vector units" not in flat.bounds
+    assert blocks.bounds["vector units"][0] > 0
+    assert blocks.bounds["loads"][0] > flat.bounds["loads"][0]
+
+
+def test_only_kernels_that_were_fitted_are_said_to_be() -> None:
+    assert estimate(LARGE, FLAT).assumed == {}
+    assert "family = scaled" in estimate(LARGE, {"dtype": "bf16", "warp_tile_k": 32}).assumed
+    assert set(estimate(LARGE, BLOCKS).assumed) == {"family = scaled", "pipeline = abquant"}
+
+
+def test_parts_of_a_sum_are_added_in_memory() -> None:
+    few = "M=16,N=512,K=16384"
+    whole, split = estimate(few, FLAT), estimate(f"{few},k_batch=8", FLAT)
+    assert split.microseconds[0] < whole.microseconds[0]
+    assert split.figures["blocks"][0] == 8 * whole.figures["blocks"][0]
+
+
+def test_experts_have_no_times() -> None:
+    with pytest.raises(UsageError, match="kernels for experts"):
+        estimate(LARGE, EXPERTS)
+
+
+def test_the_library_has_no_such_kernels() -> None:
+    found = table(FLAT)
+    with pytest.raises(UsageError, match="no kernels with scales"):
+        TIMING.compiled(found.columns, found.gpu, found.product)
+
+
+@pytest.mark.parametrize("variant", ["flatmm", "abquant"])
+def test_aiters_kernels_are_ranked(variant: str) -> None:
+    asked = ("--catalog", "aiter", "--arch", "gfx950", "--variant", variant)
+    found = run("rank", *asked, "--problem", "M=64,N=4096,K=7168", "--format", "names")
+    assert found.exit_code == 0, found.output
+    assert len(found.stdout.splitlines()) == 10
+    assert all(f"scaled_{variant}_fp8" in line for line in found.stdout.splitlines())
+
+
+def test_experts_are_not_ranked_on_a_product() -> None:
+    asked = ("--catalog", "aiter", "--arch", "gfx950", "--variant", "moe_flatmm")
+    found = run("rank", *asked, "--problem", "M=64,N=4096,K=7168")
+    assert found.exit_code == 3
+    assert "no kernel accepts" in found.stderr
