@@ -22,6 +22,7 @@ from ckrules.arch.model import (
     of_release,
 )
 from ckrules.arch.registry import known, load, load_all, load_file, normalize, sold_as
+from ckrules.arch.target import TargetGpu
 
 __all__ = [
     "CK_VERSIONS",
@@ -30,6 +31,7 @@ __all__ = [
     "ISAS",
     "DispatcherTable",
     "Gpu",
+    "TargetGpu",
     "TransposeLoad",
     "WarpTile",
     "known",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ckrules.arch import Gpu, load
+from ckrules.arch import Gpu, TargetGpu
 from ckrules.codegen import project
 from ckrules.codegen.model import KernelModel, generation_of
 from ckrules.codegen.render import render
@@ -130,7 +130,21 @@ class Generator:
                 tree.put(path, text)
             if progress is not None:
                 progress(1)
-        gpu = load(kernels[0].arch, extra=self.books.arch_files)
+        gpu = self.books.gpu(kernels[0].arch)
+        self._project(tree, kernels, gpu)
+        lines = (manifest_line(k, ok, self.stamp, gpu) for k, ok in members)
+        tree.put(MANIFEST, "".join(lines))
+        report.kernels += len(kernels)
+        report.written += tree.written
+        report.unchanged += tree.unchanged
+        report.folders.append(folder)
+
+    def _project(self, tree: Tree, kernels: list[KernelModel], gpu: Gpu | TargetGpu) -> None:
+        """Writes the files that cover a folder, those for HIP where it builds for such a GPU."""
+        if isinstance(gpu, TargetGpu):
+            for path, text in project.covering(kernels, {"stamp": self.stamp, "arch": gpu.name}):
+                tree.put(path, text)
+            return
         for path, text in project.files(kernels, self.stamp, gpu):
             tree.put(path, text)
         if self.ninja is not False:
@@ -139,12 +153,6 @@ class Generator:
             except UsageError:
                 if self.ninja:
                     raise
-        lines = (manifest_line(k, ok, self.stamp, gpu) for k, ok in members)
-        tree.put(MANIFEST, "".join(lines))
-        report.kernels += len(kernels)
-        report.written += tree.written
-        report.unchanged += tree.unchanged
-        report.folders.append(folder)
 
 
 class _Maker:
@@ -185,7 +193,7 @@ def kernel_files(k: KernelModel, stamp: Stamp) -> Iterator[tuple[str, str]]:
         yield path, render(template, {"k": k, "stamp": stamp}, generation.templates)
 
 
-def manifest_line(k: KernelModel, legal: bool, stamp: Stamp, gpu: Gpu) -> str:
+def manifest_line(k: KernelModel, legal: bool, stamp: Stamp, gpu: Gpu | TargetGpu) -> str:
     """A kernel's line of the manifest."""
     line = {
         "name": k.name,

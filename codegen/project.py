@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -94,16 +94,23 @@ def files(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> Iterator[tu
         "own_options": [own for own in answers if own],
         "answers": answers,
     }
+    yield from covering(kernels, values)
+    yield "CMakeLists.txt", render("project/CMakeLists.txt.j2", values)
+    yield "Makefile", render("project/Makefile.j2", values)
+    for name in sorted({_ASKS}.union(*RUNTIME.values())):
+        yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
+
+
+def covering(
+    kernels: Sequence[KernelModel], values: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Path and text of the files with which the kernels' own families cover them."""
     for generation, members in _libraries(kernels):
         for path, template, own in generation.covers(members):
             shared = {**values, "kernels": members}
             yield path, render(template, {**shared, **own}, generation.templates)
         for name in generation.runtime:
             yield f"runtime/{name}", render(f"runtime/{name}.j2", values, generation.templates)
-    yield "CMakeLists.txt", render("project/CMakeLists.txt.j2", values)
-    yield "Makefile", render("project/Makefile.j2", values)
-    for name in sorted({_ASKS}.union(*RUNTIME.values())):
-        yield f"runtime/{name}", render(f"runtime/{name}.j2", values)
 
 
 def _answers(kernels: Sequence[KernelModel]) -> dict[tuple[CkOption, ...], str]:

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from ckrules.cli.once import LIST, option
 from ckrules.kernels.books import Books
+from ckrules.kernels.families import targets
 from ckrules.kernels.library import topics
 from ckrules.support.errors import unknown
 
@@ -134,8 +135,8 @@ class Shard(ParamType):
 
 
 def known_archs() -> Sequence[str]:
-    """The GPUs of the package, for completion."""
-    return Books().archs
+    """The GPUs of the package and of families from outside, for completion."""
+    return [*Books().archs, *targets()]
 
 
 def known_variants() -> Sequence[str]:

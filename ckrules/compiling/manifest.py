@@ -15,6 +15,7 @@ from typing import Any
 from ckrules.arch import CK_VERSIONS, load
 from ckrules.arch.loader import GPU_NAME, MACRO
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
+from ckrules.kernels.families import targets
 from ckrules.kernels.names import LONGEST, is_plain
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, nearest
@@ -127,6 +128,10 @@ def _own_defines(arch: object) -> tuple[str, ...]:
     return load(arch).defines if isinstance(arch, str) else ()
 
 
+def _is_gpu(name: str) -> bool:
+    return bool(GPU_NAME.fullmatch(name)) or name in targets()
+
+
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -156,7 +161,7 @@ def _is_scalar(value: object) -> bool:
 _GRAMMAR: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "name": (is_plain, f"a kernel name: letters, digits and _, at most {LONGEST}"),
     "ck": (lambda v: v in CK_VERSIONS, f"a CK version: {' or '.join(CK_VERSIONS)}"),
-    "arch": (lambda v: _is_word(v) and bool(GPU_NAME.fullmatch(v)), "a GPU such as gfx942"),
+    "arch": (lambda v: _is_word(v) and _is_gpu(v), "a GPU such as gfx942"),
     "defines": (
         lambda v: isinstance(v, tuple) and all(_is_word(m) and MACRO.fullmatch(m) for m in v),
         "a list of macros NAME or NAME=VALUE",

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -29,6 +29,7 @@ from ckrules.compiling.known_options import taken
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, KnownArtifact, Result, Results, digest, lacks
 from ckrules.kernels.families import family_of
+from ckrules.kernels.families import variants as all_variants
 from ckrules.support import files, opening
 from ckrules.support.errors import UnknownNameError, UsageError
 
@@ -125,6 +126,7 @@ class BuildSession:
     def __init__(self, folder: Path, options: BuildOptions) -> None:
         self.folder, self.options = folder, options
         self.kernels = manifests(folder)
+        _refuse_others(self.kernels)
         self._toolchains: dict[tuple[str, str], toolchain.Toolchain] = {}
         self._sources: dict[Path, str] = {}
 
@@ -372,6 +374,19 @@ def _refuse_unknown(ck: str, arch: str) -> None:
     """
     if arch in gpu_facts.known() and (lacking := gpu_facts.load(arch).lacking(ck)):
         raise UsageError(lacking)
+
+
+def _refuse_others(kernels: Sequence[ManifestEntry]) -> None:
+    """Refuses kernels that a command of their family's plug-in builds.
+
+    Raises:
+        UsageError: In that case.
+    """
+    variants = dict.fromkeys(str(k.config["variant"]) for k in kernels)
+    known = (family_of(v) for v in variants if v in all_variants())
+    for family in known:
+        if own := getattr(family.generation, "build_command", ""):
+            raise UsageError(f"kernels of {family.name} are built by: {own}")
 
 
 def _text(folder: Path, name: str) -> str:

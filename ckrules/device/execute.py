@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
-from ckrules.device.interface import Device, DeviceError, LaunchContext, Telling, Watchful
+from ckrules.device.interface import (
+    UNLAUNCHABLE,
+    Clustered,
+    Device,
+    DeviceError,
+    DeviceLostError,
+    LaunchContext,
+    Telling,
+    Watchful,
+)
 from ckrules.device.jobs import Job, LaunchableKernel, Phase, RunOutcome, RunStatus
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
@@ -60,6 +69,8 @@ class Runner:
 
     device: Device
     phase: Watcher = lambda _: None
+    lost: bool = False
+    """Whether a kernel broke the device, so that no further job can run."""
     _known: dict[tuple[Any, ...], ProblemData] = field(default_factory=dict)
     _events: list[Any] = field(default_factory=list)
 
@@ -68,6 +79,9 @@ class Runner:
         start = time.perf_counter()
         try:
             outcome = self._run(job)
+        except DeviceLostError as error:
+            self.lost = True
+            outcome = RunOutcome(RunStatus.CRASH, str(error))
         except (CkrulesError, OSError) as error:
             outcome = RunOutcome(RunStatus.ERROR, str(error))
         except MemoryError:
@@ -234,7 +248,12 @@ def room_of(device: Device, info: Info, module: Any) -> Room | None:
     units = device.info.compute_units
     if units is None:
         raise DeviceError("the device does not say how many compute units it has")
-    blocks = device.resident_blocks(module, info.entries[0], info.block_size)
+    entry, threads = info.entries[0], info.block_size
+    if info.dynamic_bytes:
+        held = _clustered(device, entry)
+        blocks = held.resident_with(module, entry, threads, info.dynamic_bytes)
+    else:
+        blocks = device.resident_blocks(module, entry, threads)
     if blocks < 1:
         raise DeviceError(f"no block of {info.entries[0]} fits on a compute unit")
     return Room(units, blocks)
@@ -251,8 +270,26 @@ def carry_out(device: Device, module: Any, steps: Sequence[Fill | HostLaunch]) -
     for step in steps:
         if isinstance(step, Fill):
             device.fill(step.address, 0, step.bytes)
-        else:
+        elif step.plain:
             device.launch(module, step.entry, step.grid, step.block, step.args)
+        else:
+            _clustered(device, step.entry).launch_clusters(
+                *(module, step.entry, step.grid, step.block, step.args),
+                cluster=step.cluster,
+                dynamic_bytes=step.dynamic_bytes,
+            )
+
+
+def _clustered(device: Device, entry: str) -> Clustered:
+    """The device, if it starts clusters and dynamic shared memory.
+
+    Raises:
+        DeviceError: If it does not.
+    """
+    if not isinstance(device, Clustered):
+        what = f"{device.info.name} starts no clusters of blocks and no dynamic shared memory"
+        raise DeviceError(f"{UNLAUNCHABLE}: {entry}: {what}")
+    return device
 
 
 def _blocks(steps: Sequence[Fill | HostLaunch]) -> int:

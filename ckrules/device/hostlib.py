@@ -130,7 +130,16 @@ class HostLaunch:
     block: tuple[int, int, int]
     args: bytes = field(repr=False)
     lds_bytes: int
-    """Static LDS, for information: no dynamic LDS has to be asked for."""
+    """Static LDS, for information."""
+    dynamic_bytes: int = 0
+    """Shared memory that the launch asks for beside it; only devices that are `Clustered` do."""
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    """Blocks that run side by side and see each other's shared memory, as for those devices."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether every device can start it."""
+        return not self.dynamic_bytes and self.cluster == (1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,8 @@ class Info:
     """Name and direction (in, out or inout) of each, in the order of a plan's addresses."""
     needs_room: bool = False
     """Whether workspace and plan depend on the GPU's `Room`: stream-K."""
+    dynamic_bytes: int = 0
+    """Shared memory that its launches ask for, which decides how many blocks run at once."""
 
 
 class HostLibrary:

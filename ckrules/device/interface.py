@@ -35,6 +35,10 @@ class DeviceError(CkrulesError, RuntimeError):
     """A device refused an operation; the message says which and why."""
 
 
+class DeviceLostError(DeviceError):
+    """A kernel broke the device for this process: whatever follows fails, so the worker ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
     """One device. What is not known is empty or None."""
@@ -70,7 +74,11 @@ class LaunchContext:
 
 @runtime_checkable
 class Device(Protocol):
-    """An open device, used by one thread of one process. Every member may raise `DeviceError`."""
+    """An open device, used by one thread of one process.
+
+    Every member may raise `DeviceError`, and `DeviceLostError` where a fault of a kernel stays with
+    the process, as an illegal address does with a context of CUDA.
+    """
 
     info: DeviceInfo
 
@@ -160,6 +168,27 @@ class Streaming(Protocol):
         self, target: int, target_pitch: int, source: int, source_pitch: int, width: int, rows: int
     ) -> None:
         """Copies rows of so many bytes between device addresses; pitches lead to the next row."""
+
+
+@runtime_checkable
+class Clustered(Protocol):
+    """A device that starts clusters of blocks and dynamic shared memory; beside `Device`."""
+
+    def launch_clusters(
+        self,
+        module: Any,
+        entry: str,
+        grid: Dim3,
+        block: Dim3,
+        args: bytes,
+        *,
+        cluster: Dim3,
+        dynamic_bytes: int,
+    ) -> None:
+        """Starts a kernel as `Device.launch` does, in clusters of so many blocks."""
+
+    def resident_with(self, module: Any, entry: str, threads: int, dynamic_bytes: int) -> int:
+        """`Device.resident_blocks` of blocks with so much dynamic shared memory."""
 
 
 class Plugin(Protocol):

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ckrules.kernels.families import family_of
+
 if TYPE_CHECKING:
     from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
     from ckrules.kernels.parts import Problem
@@ -57,6 +59,11 @@ class Phase(StrEnum):
 
 OPENER = "ckrules.device.built:open_built"
 """What opens a built kernel in a worker: ``module:function`` of a `Job`."""
+
+
+def opener_of(variant: str) -> str:
+    """What opens the built kernels of a variant: its family's own opener, or `OPENER`."""
+    return getattr(family_of(variant).generation, "opener", OPENER)
 
 
 class LaunchableKernel(Protocol):

@@ -210,6 +210,8 @@ class WorkerPool:
         else:
             each.phase = Phase.IDLE
             outcome: RunOutcome = value
+            if kind == "lost":  # the next job gets a new worker
+                self._end(each)
             return outcome
         return None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ckrules.device import problem_set
-from ckrules.device.jobs import FAILED, MISCOMPUTED, OPENER, Job, RunOutcome, RunStatus
+from ckrules.device.jobs import FAILED, MISCOMPUTED, Job, RunOutcome, RunStatus, opener_of
 from ckrules.device.pool import Listener, WorkerPool
 from ckrules.device.prediction import SupportPrediction, predict
 from ckrules.device.store import Runs, StoredRun, lacking_options
@@ -31,7 +31,8 @@ class RunOptions:
     timeout: float = 60.0
     warmup: int = 3
     repeat: int = 10
-    opener: str = OPENER
+    opener: str = ""
+    """What opens built kernels; empty: what the family of each does (`opener_of`)."""
     device_options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -106,7 +107,8 @@ class ValidationSession:
                     order.setdefault(problem, []).append(kernel)
         for problem, members in order.items():
             for k in members:
-                yield k, Job(k.folder, k.name, problem, o.warmup, o.repeat, o.opener)
+                opener = o.opener or opener_of(str(k.config["variant"]))
+                yield k, Job(k.folder, k.name, problem, o.warmup, o.repeat, opener)
 
     def count(self) -> int:
         """How many runs there will be."""

@@ -33,7 +33,8 @@ def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, s
     """Opens a device and runs the jobs that come, until None comes.
 
     Sends ``("open", DeviceInfo)``, then for each job ``("phase", Phase)`` and at its end
-    ``("done", RunOutcome)``; ``("failed", text)`` if the device cannot be opened, ``("refused",
+    ``("done", RunOutcome)``, or ``("lost", RunOutcome)`` and ends if the device cannot be used any
+    more; ``("failed", text)`` if the device cannot be opened, ``("refused",
     text)`` if it does not take the options.
     """
     quiet(log)
@@ -55,7 +56,10 @@ def serve(pipe: Pipe, device: str, index: int, log: str, options: Mapping[str, s
         job: Job | None = pipe.recv()
         if job is None:
             break
-        pipe.send(("done", _outcome(runner, job)))
+        outcome = _outcome(runner, job)
+        pipe.send(("lost" if runner.lost else "done", outcome))
+        if runner.lost:
+            return
     with contextlib.suppress(Exception):
         handle.close()
 

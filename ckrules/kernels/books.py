@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ckrules import arch as gpu_facts
 from ckrules.kernels import library
-from ckrules.kernels.families import families, family_of, variants
+from ckrules.kernels.families import families, family_of, targets, variants
 from ckrules.kernels.schema import Schema
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
+    from ckrules.arch import Gpu, TargetGpu
     from ckrules.engine.rules.book import RuleBook
     from ckrules.kernels.family import Family
 
@@ -74,15 +74,25 @@ class Books:
         ('gfx942', 'gfx942')
         """
         base = gpu_facts.normalize(name)
-        if base in self.archs:
+        outside = targets()
+        if base in self.archs or base in outside:
             return base
-        found = gpu_facts.sold_as(base, self.arch_files)
+        sold = [t.name for t in outside.values() if base in map(str.lower, t.products)]
+        found = (*gpu_facts.sold_as(base, self.arch_files), *sold)
         if len(found) > 1:
             raise UsageError(f"arch {name!r} is in products with {' and '.join(found)}: name one")
         if not found:
             products = {p.split()[-1].lower(): p.split()[-1] for g in self.gpus for p in g.products}
-            raise unknown("arch", base, [*self.archs, *products])
+            raise unknown("arch", base, [*self.archs, *outside, *products])
         return found[0]
+
+    def gpu(self, name: str) -> Gpu | TargetGpu:
+        """The facts of a GPU by its plain name, whether a family brings it or not.
+
+        Raises:
+            UnknownNameError: With near matches.
+        """
+        return targets().get(name) or gpu_facts.load(name, extra=self.arch_files)
 
     def at(self, ck: str) -> Books:
         """The books of another CK version, otherwise the same; these for ``""``."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from ckrules.arch import Gpu, TargetGpu, known
 from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
@@ -87,6 +88,28 @@ def _mentioned() -> bool:
             except OSError:
                 return True  # importlib.metadata says what is the matter
     return False
+
+
+def targets() -> dict[str, TargetGpu]:
+    """The GPUs that families bring themselves, by name.
+
+    Raises:
+        RuleBookError: If two that differ share a name, or one has the name of a GPU of the package.
+
+    >>> targets()
+    {}
+    """
+    out: dict[str, TargetGpu] = {}
+    for family in families().values():
+        for target in family.targets:
+            if target.name in known() or out.setdefault(target.name, target) != target:
+                raise RuleBookError(f"two GPUs are called {target.name!r}")
+    return out
+
+
+def gpus_of(family: Family, gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    """The GPUs that points of a family may name: its own, or else the given ones."""
+    return tuple(cast("Sequence[Gpu]", family.targets)) or tuple(gpus)
 
 
 def declared(family: Family) -> list[RuleDef]:

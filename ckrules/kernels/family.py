@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
+    from ckrules.arch import Gpu, TargetGpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
@@ -74,6 +74,8 @@ class Family:
     """The values of the field ``variant``; a word belongs to one family."""
     since: ClassVar[str] = "0"
     """The first CK headers with such kernels."""
+    headers: ClassVar[str] = ""
+    """What its kernels are compiled against where that is not CK, such as ``CUTLASS 4.2.0``."""
     rank: ClassVar[int] = 100
     """Its place among the families; the first is meant where nothing says another."""
     topics: ClassVar[Mapping[str, str]] = {}
@@ -204,6 +206,14 @@ class Family:
     def readers(self) -> Mapping[str, Any]:
         """What it adds to input formats, by format: a table of `ckrules.kernels.reader_tables`."""
         return self._part("readers", {})
+
+    @property
+    def targets(self) -> Sequence[TargetGpu]:
+        """The GPUs of its kernels where `ckrules.arch` has none of them.
+
+        `vocabulary` gets these, and no others, as its GPUs.
+        """
+        return self._part("targets", ())
 
     @property
     def naming(self) -> Naming | None:

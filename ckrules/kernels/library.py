@@ -9,7 +9,7 @@ from ckrules.arch import CK_VERSIONS, Gpu, load_all
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import RuleBook
-from ckrules.kernels.families import families, family_of, named
+from ckrules.kernels.families import families, family_of, gpus_of, named
 from ckrules.kernels.family import Family
 from ckrules.support.errors import UsageError, unknown
 
@@ -96,11 +96,11 @@ def _book(name: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> RuleBook:
         if version_key(ck) < version_key(family.since):
             raise UsageError(f"CK {ck} has no {name} kernels: they exist since {family.since}")
         raise UsageError(_no_rules(family, ck, profile))
-    vocabulary = family.vocabulary(ck, gpus)
+    vocabulary = family.vocabulary(ck, gpus_of(family, gpus))
     rules = [r.build(vocabulary) for r in family.rules()]
     meant = {profile, WIDER.get(profile, profile)}
     kept = [r for r in rules if r.valid_for(ck) and meant & set(r.profiles)]
-    own = gpus == load_all()  # examples name GPUs of the package
+    own = bool(family.targets) or gpus == load_all()  # whose names examples have
     return RuleBook(family.title, vocabulary, kept, check=own)
 
 

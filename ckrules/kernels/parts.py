@@ -242,6 +242,9 @@ class Generation(Protocol):
 
     A family whose kernels need compiler options beside those of CK has a method
     ``build_options(point)`` as well, which gives them as `ckrules.codegen.ck_options.CkOption`.
+    One whose host libraries are not of ``runtime/ckrules_kernel.h`` has ``opener``, as
+    ``module:function``: what opens a built kernel (`ckrules.device.execute.Opener`). One whose
+    kernels another command builds than ``ckrules build`` has ``build_command``, which names it.
     """
 
     @property

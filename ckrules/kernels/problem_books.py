@@ -15,7 +15,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels import library
-from ckrules.kernels.families import families, family_of, problems_of
+from ckrules.kernels.families import families, family_of, gpus_of, problems_of
 from ckrules.kernels.parts import Problems
 
 
@@ -41,11 +41,13 @@ def book(
 
 @lru_cache(maxsize=8)
 def _book(name: str, ck: str, gpus: tuple[Gpu, ...]) -> RuleBook:
-    problems = problems_of(families()[name].variants[0])
-    vocabulary = problems.vocabulary(ck, gpus)
+    family = families()[name]
+    problems = problems_of(family.variants[0])
+    vocabulary = problems.vocabulary(ck, gpus_of(family, gpus))
     rules = [r.build(vocabulary) for r in problems.rules()]
     kept = [r for r in rules if r.valid_for(ck)]
-    return RuleBook(f"{name} problems", vocabulary, kept, check=gpus == load_all())
+    own = bool(family.targets) or gpus == load_all()  # whose names examples have
+    return RuleBook(f"{name} problems", vocabulary, kept, check=own)
 
 
 def books(ck: str) -> list[RuleBook]:

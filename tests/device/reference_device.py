@@ -3,8 +3,8 @@
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
 a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, silent,
-late, segv. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels, and
-``clock=simulated``: launches then take as long as `simulated_ms` says, and not half a millisecond.
+late, segv, lost. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels,
+and ``clock=simulated``: launches then take as long as `simulated_ms` says, not half a millisecond.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.device.interface import DeviceError, DeviceInfo, LaunchContext, check_options
+from ckrules.device.interface import (
+    DeviceError,
+    DeviceInfo,
+    DeviceLostError,
+    LaunchContext,
+    check_options,
+)
 from ckrules.device.tensors import from_memory, inputs, results, size, to_memory
 from ckrules.kernels.families import problems_of
 
@@ -175,6 +181,8 @@ def _before(fault: str) -> None:
         threading.Timer(0.5, os._exit, [3]).start()
     if fault == "error":
         raise DeviceError("hipModuleLaunchKernel: hipErrorLaunchFailure")
+    if fault == "lost":
+        raise DeviceLostError("cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
 def _cut_slice(tensors: Any, operands: dict[str, Any], tile: int) -> None:

@@ -118,6 +118,17 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     assert (by_fault["ones"].max_abs, by_fault["ones"].nan) == (None, by_fault["ones"].wrong)
 
 
+def test_a_device_that_is_lost_costs_one_job_and_its_worker(tmp_path: Path, double: Double) -> None:
+    """What a kernel breaks for its process is not held against the kernels after it."""
+    names = ["kernel_a", "kernel_lost_1", "kernel_b", "kernel_lost_2", "kernel_lost_3", "kernel_c"]
+    device = double({"lost": "lost"})
+    found = outcomes(device, [described(tmp_path, name, SMALL) for name in names])
+    assert {n: o.status for n, o in found.items()} == {
+        n: "crash" if "lost" in n else "ok" for n in names
+    }
+    assert found["kernel_lost_1"].detail == "cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
 def test_an_end_before_the_kernel_ran_is_not_its_crash(tmp_path: Path, double: Double) -> None:
     job = described(tmp_path, "k", SMALL)
     job = replace(job, opener="tests.device.descriptors:open_without_reference")

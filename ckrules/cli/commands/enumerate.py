@@ -273,12 +273,14 @@ def _run(request: Request) -> str:
     """One line: how many kernels of the family were run, of the release and of others."""
     from ckrules.kernels import evidence
     from ckrules.kernels.families import family_of
+    from ckrules.kernels.standing import headers
 
     variant = str(request.region.space.domains["variant"][0])
     name, by_ck = family_of(variant).name, defaultdict[str, list[tuple[str, int, int]]](list)
     for (ck, arch), (total, wrong) in evidence.kernels_run(name).items():
         by_ck[ck].append((arch, total, wrong))
-    parts = [] if request.books.ck in by_ck else [f"none of CK {request.books.ck}"]
+    own = headers(name, request.books.ck)
+    parts = [] if request.books.ck in by_ck else [f"none of {own}"]
     for ck, rows in sorted(by_ck.items()):
         total, wrong = sum(r[1] for r in rows), sum(r[2] for r in rows)
         gpus = ", ".join(f"{arch} {n}" for arch, n, _ in sorted(rows))
