@@ -1,0 +1,223 @@
+"""Compiles, validates and times drawn kernels on this machine, in a limit of seconds.
+
+``python -m ckrules_cutlass.measure FOLDER --seconds 560`` goes on where the last call stopped:
+every result is kept in the folder at once. ``--out`` gets copies of the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ckrules.compiling.database import FILE
+from ckrules.compiling.folder import ManifestEntry, manifests
+from ckrules.device.bench import BenchSession
+from ckrules.device.interface import DeviceError
+from ckrules.device.pool import discover
+from ckrules.device.session import RunOptions
+from ckrules.device.store import Runs
+from ckrules.support.processes import PipedProcess
+from ckrules_cutlass import build
+from ckrules_cutlass.draw import ALIKE
+
+TIMES, RUNS, SUMMARY = "cutlass-times.jsonl", "cutlass-runs.jsonl", "cutlass-summary.json"
+PATIENCE = 60.0
+"""Seconds without a word from the process that times, after which a kernel hangs."""
+
+
+def alike(kernels: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+    """The kernels whose times are compared: built, legal, and of the same types."""
+    return [
+        k
+        for k in kernels
+        if not k.missing and k.legal and all(k.config[f] == v for f, v in ALIKE.items())
+    ]
+
+
+def rows(place: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines; one that was cut off is left out."""
+    found = []
+    for text in place.read_text().splitlines() if place.exists() else ():
+        try:
+            found.append(json.loads(text))
+        except ValueError:
+            continue
+    return found
+
+
+class SpentError(Exception):
+    """The seconds are spent."""
+
+
+def validate(folder: Path, seconds: float) -> str:
+    """Runs every built kernel on its smoke set but for runs that are known; says how it ended."""
+    end = time.monotonic() + seconds
+
+    def in_time(run: object) -> None:
+        if time.monotonic() > end:
+            raise SpentError
+
+    found = discover("cuda")
+    if not found.devices:
+        return f"no GPU: {found.reason()}"
+    options = RunOptions("cuda", timeout=30.0, warmup=0, repeat=1)
+    with Runs(folder / FILE) as runs:
+        session = BenchSession(manifests(folder), None, found.devices, options, runs)
+        try:
+            session.run(runs, in_time)
+        except SpentError:
+            return "not all: the time is spent"
+        except DeviceError as error:
+            return str(error)
+    return "all"
+
+
+def serve(pipe: Any, folder: str, names: Sequence[str], problems: Sequence[str]) -> None:
+    """Times kernels on problems in a process of its own, and sends what it is at, and rows."""
+    from ckrules.constraints.gemm.problem import parse
+    from ckrules_cutlass.timing import KernelTimer
+
+    def say(kernel: str, what: str) -> None:
+        pipe.send(("at", kernel, what))
+
+    bench = KernelTimer(Path(folder), names, say)
+    for text in problems:
+        pipe.send(("rows", list(bench.times(parse(text)))))
+    pipe.send(("end",))
+
+
+def time_kernels(folder: Path, names: Sequence[str], seconds: float) -> Iterator[str]:
+    """Times kernels on the problems that have no rows yet; yields what went wrong.
+
+    A kernel that hangs or ends the process is left out from then on.
+    """
+    from ckrules_cutlass.timing import PROBLEMS
+
+    end = time.monotonic() + seconds
+    place = folder / TIMES
+    bad: set[str] = {r["kernel"] for r in rows(place) if "fault" in r}
+    while time.monotonic() < end:
+        done = {r["problem"] for r in rows(place) if "ms" in r}
+        left = [str(p) for p in PROBLEMS if str(p) not in done]
+        good = [n for n in names if n not in bad]
+        if not left or not good:
+            return
+        kernel, why = _timed(place, folder, good, left, end)
+        if kernel:
+            bad.add(kernel)
+            with place.open("a") as log:
+                log.write(json.dumps({"kernel": kernel, "problem": "", "fault": why}) + "\n")
+            yield f"{kernel}: {why}"
+        elif why:
+            yield why
+            return
+
+
+def _timed(
+    place: Path, folder: Path, names: Sequence[str], problems: Sequence[str], end: float
+) -> tuple[str, str]:
+    """One process that times: the kernel at which it ended and why; empty if it came to its end."""
+    process = PipedProcess(serve, str(folder), list(names), list(problems))
+    at, what = "", "start"
+    try:
+        while (left := end - time.monotonic()) > 0:
+            if not process.pipe.poll(min(PATIENCE, left)):
+                if end - time.monotonic() <= 0:
+                    break
+                return at, f"no answer for {PATIENCE:g} s at {what}"
+            match process.pipe.recv():
+                case ("at", str(kernel), str(text)):
+                    at, what = kernel, text
+                case ("rows", list(found)):
+                    with place.open("a") as log:
+                        log.writelines(json.dumps(row) + "\n" for row in found)
+                case _:
+                    return "", ""
+        return "", "the time is spent"
+    except (EOFError, OSError):
+        return at, f"the process ended at {what}"
+    finally:
+        process.end()
+
+
+def export_runs(folder: Path) -> None:
+    """Writes the runs of the results database as JSON lines."""
+    command = [sys.executable, "-m", "ckrules", "results", str(folder), "--runs"]
+    done = subprocess.run([*command, "--format", "jsonl"], capture_output=True, text=True)
+    (folder / RUNS).write_text(done.stdout)
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    """Counts of what there is: the confusion table, outcomes of runs, and times."""
+    built = list(build.lines(folder).values())
+    outcomes: dict[str, int] = {}
+    for row in rows(folder / RUNS):
+        outcomes[row["status"]] = outcomes.get(row["status"], 0) + 1
+    times = [r for r in rows(folder / TIMES) if "ms" in r]
+    return {
+        "kernels": len(manifests(folder)),
+        "compiled": len(built),
+        "confusion": dict(build.confusion(built)),
+        "disagreeing": [
+            {"name": b.name, "legal": b.legal, "failure": b.failure}
+            for b in built
+            if b.legal is not b.ok
+        ],
+        "compile_seconds": round(sum(b.seconds for b in built), 1),
+        "runs": outcomes,
+        "timed_kernels": len({r["kernel"] for r in times}),
+        "timed_problems": len({r["problem"] for r in times}),
+        "times": len(times),
+        "faults": [r for r in rows(folder / TIMES) if "fault" in r],
+    }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measures until the seconds are spent."""
+    parser = argparse.ArgumentParser(prog="ckrules_cutlass.measure", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=560.0)
+    parser.add_argument("--out", type=Path, help="a folder that gets copies of the results")
+    parser.add_argument("--nvcc", default="")
+    parser.add_argument("--cutlass", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args(words)
+    start = time.monotonic()
+
+    def left() -> float:
+        return float(given.seconds) - (time.monotonic() - start)
+
+    compiler = build.found_compiler(given.nvcc, given.cutlass)
+    # what is under way when the budget is spent takes a minute more
+    build.build(given.folder, compiler, jobs=given.jobs, budget=left() - 90, timeout=300.0)
+    kernels = manifests(given.folder)
+    waiting = len(kernels) - len(build.lines(given.folder))
+    print(f"compiled all but {waiting} of {len(kernels)} kernels, {left():.0f} s left", flush=True)
+    if not waiting and left() > 30:
+        names = [k.name for k in alike(kernels)]
+        for fault in time_kernels(given.folder, names, left() - 20):
+            print(fault, flush=True)
+        print(f"timed, {left():.0f} s left", flush=True)
+        if left() > 40:
+            print(f"validated: {validate(given.folder, left() - 20)}", flush=True)
+    export_runs(given.folder)
+    found = summary(given.folder)
+    (given.folder / SUMMARY).write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps({k: v for k, v in found.items() if k != "disagreeing"}))
+    if given.out is not None:
+        for name in (build.RESULTS, TIMES, RUNS, SUMMARY):
+            if (given.folder / name).exists():
+                shutil.copy(given.folder / name, given.out / name)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

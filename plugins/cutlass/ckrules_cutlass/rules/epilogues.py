@@ -1,0 +1,99 @@
+"""Epilogues: their tile, and what goes through shared memory."""
+
+from __future__ import annotations
+
+from ckrules.engine.expr import BoolExpr, implies, ite, maximum
+from ckrules.engine.rules import rule
+from ckrules_cutlass.vocabulary import HopperGemm
+
+_BUILDER = "epilogue/collective/builders/sm90_builder.inl: sm90_compute_tile_shape_or_override"
+_COLLECTIVE = "epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp"
+
+
+@rule(
+    "CUTE001", "epilogue-tile-without-shared-memory", kind="profile", source=_BUILDER,
+    applies=lambda c: c.epilogue_n != 0,
+    accepts=[{"epilogue_n": 64}], rejects=[{"epilogue_n": 64, "epilogue": "nosmem"}],
+)  # fmt: skip
+def only_tma_epilogues_have_tiles(c: HopperGemm) -> BoolExpr:
+    """An epilogue's tile is said only where the result goes through shared memory.
+
+    Why: the builder of other epilogues reads none, so that two names would be one kernel.
+
+    Fix: set epilogue to tma, or epilogue_n to 0.
+    """
+    return c.tma_epilogue
+
+
+@rule(
+    "CUTE002", "epilogue-tile-not-of-16", kind="compile", source=_BUILDER,
+    applies=lambda c: c.tma_epilogue,
+    accepts=[{}, {"epilogue_n": 16}], rejects=[{"epilogue_n": 24, "tile_n": 96}],
+)  # fmt: skip
+def epilogue_tiles_are_of_16(c: HopperGemm) -> BoolExpr:
+    """An epilogue tile that is said has a multiple of 16 columns.
+
+    Why: a store to shared memory moves 16 columns.
+
+    Fix: take 16, 32, 64 or 128.
+    """
+    return c.epilogue_n % 16 == 0
+
+
+@rule(
+    "CUTE003", "partial-epilogue-tile", kind="compile",
+    source=f"{_COLLECTIVE}: EPI_TILE_N must divide CTA_N",
+    applies=lambda c: c.tma_epilogue,
+    accepts=[{}, {"epilogue_n": 64}], rejects=[{"epilogue_n": 64, "tile_n": 96}],
+)  # fmt: skip
+def epilogue_tiles_are_whole(c: HopperGemm) -> BoolExpr:
+    """The block tile's N is a multiple of the epilogue tile's.
+
+    Why: the epilogue stores tile by tile.
+
+    Fix: take an epilogue_n that divides tile_n.
+    """
+    return c.tile_n % c.epilogue_tile_n == 0
+
+
+@rule(
+    "CUTE004", "epilogue-tile-across-instructions", kind="compile",
+    source=f"{_COLLECTIVE}: store, MMA_TILE_N and EPI_TILE_N",
+    applies=lambda c: c.tma_epilogue,
+    accepts=[{}, {"tile_n": 192, "epilogue_n": 32}],
+    rejects=[{"tile_n": 192, "epilogue_n": 128}],
+)  # fmt: skip
+def epilogue_tiles_hold_instructions(c: HopperGemm) -> BoolExpr:
+    """Of the epilogue tile's N and the instruction's, one is a multiple of the other.
+
+    Why: the epilogue takes whole accumulators of an instruction, or a whole part of them.
+
+    Fix: take an epilogue_n that divides the instruction's N.
+    """
+    wide = c.epilogue_tile_n > c.mma_n
+    larger = ite(wide, c.epilogue_tile_n, c.mma_n)
+    return larger % ite(wide, c.mma_n, maximum(c.epilogue_tile_n, 1)) == 0
+
+
+@rule(
+    "CUTE005", "epilogue-rows-not-of-16-bytes", kind="compile",
+    source="gemm/collective/builders/sm90_common.inl: ss_smem_selector, Layout_K_INTER_Atom",
+    applies=lambda c: c.tma_epilogue & c.c_row,
+    accepts=[{"layout": "tnt"}],
+    rejects=[{"layout": "tnt", "tile_n": 8, "dtype": "fp8", "d_dtype": "fp8", "align": 16,
+              "tile_k": 128}],
+    says=(
+        "rows of D in the epilogue tile: {epilogue_tile_n * output_bytes=} is not a multiple of 16",
+        "rows of C in the epilogue tile: {epilogue_tile_n * source_bytes=} is not a multiple of 16",
+    ),
+)  # fmt: skip
+def epilogue_rows_are_of_16_bytes(c: HopperGemm) -> BoolExpr:
+    """Rows of a row-major epilogue tile have a multiple of 16 bytes.
+
+    Why: no layout of shared memory holds shorter ones.
+
+    Fix: take a tile_n that is a multiple of 16.
+    """
+    return (c.epilogue_tile_n * c.output_bytes % 16 == 0) & implies(
+        c.source, c.epilogue_tile_n * c.source_bytes % 16 == 0
+    )

@@ -1,0 +1,165 @@
+"""Times of kernels on problems, measured interleaved in one process that holds the GPU.
+
+Every problem is a round of all kernels, several times; the median of a kernel's rounds is its time.
+cuBLAS computes the same problems through PyTorch, where that is installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ckrules.constraints.gemm.problem import MatrixProduct
+from ckrules.device.execute import carry_out, room_of
+from ckrules.device.hostlib import HostLaunch
+from ckrules_cutlass.built import CutlassKernel, open_kernel
+from ckrules_cutlass.device import CudaPlugin
+
+CUBLAS = "cublas"
+ROUNDS, REPEAT = 3, 3
+_CHUNK = 1 << 24
+_SHAPES = (
+    *((4096, 4096), (11008, 4096), (4096, 11008), (8192, 8192), (1024, 8192), (28672, 8192)),
+    *((8192, 28672), (2048, 512), (512, 2048), (5120, 5120), (1536, 6144), (256, 16384)),
+)
+_ROWS = (64, 256, 1024, 4096, 8192)
+
+PROBLEMS = tuple(MatrixProduct(m, n, k) for n, k in _SHAPES for m in _ROWS)
+"""Layers of language models, and small and long products: 60 in all."""
+
+
+@dataclass
+class _Timed:
+    """A kernel that is timed."""
+
+    name: str
+    start: Callable[[], None]
+
+
+class KernelTimer:
+    """Times kernels on one GPU.
+
+    Args:
+        folder: The built kernels.
+        names: Those that are timed; all of the same types and layout.
+        say: Told of each kernel and problem before it runs.
+        plugin: The device.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        names: Sequence[str],
+        say: Callable[[str, str], None],
+        plugin: CudaPlugin | None = None,
+    ) -> None:
+        self.device = (plugin or CudaPlugin()).open(0)
+        self._say = say
+        self._kernels: dict[str, tuple[CutlassKernel, Any]] = {}
+        for name in names:
+            say(name, "load")
+            kernel, code = open_kernel(folder, name)
+            self._kernels[name] = (kernel, self.device.load(code))
+
+    def times(self, problem: MatrixProduct) -> Iterator[dict[str, Any]]:
+        """A row for each kernel that takes the problem, and one for cuBLAS."""
+        sizes = {
+            "a": 2 * problem.m * problem.k,
+            "b": 2 * problem.n * problem.k,
+            "d": 2 * problem.m * problem.n,
+        }
+        with ExitStack() as stack:
+            places = {}
+            for name, size in sizes.items():
+                places[name] = self.device.allocate(size)
+                stack.callback(self.device.free, places[name])
+            for name in ("a", "b"):
+                self._random(places[name], sizes[name])
+            timed = [*self._prepared(problem, places, stack), *_cublas(problem)]
+            before = clocks()
+            found: dict[str, list[float]] = {each.name: [] for each in timed}
+            for turn in range(ROUNDS):
+                for each in timed if turn % 2 == 0 else reversed(timed):
+                    self._say(each.name, str(problem))
+                    found[each.name].append(self._measured(each))
+            after = clocks()
+        for name, rounds in found.items():
+            yield {
+                "kernel": name, "problem": str(problem), "ms": statistics.median(rounds),
+                "rounds": rounds, "clocks": [before, after],
+            }  # fmt: skip
+
+    def _prepared(
+        self, problem: MatrixProduct, places: Mapping[str, int], stack: ExitStack
+    ) -> Iterator[_Timed]:
+        for name, (kernel, module) in self._kernels.items():
+            self._say(name, f"{problem}, plan")
+            if not kernel.is_supported(problem):
+                continue
+            room = room_of(self.device, kernel.info, module)
+            size = kernel.workspace_bytes(problem, room)
+            workspace = self.device.allocate(size) if size else 0
+            if size:
+                stack.callback(self.device.free, workspace)
+            addresses = [places[t] for t in kernel.info.tensors]
+            steps = kernel.plan(problem, addresses, workspace, room)
+            yield _Timed(name, self._starter(module, steps))
+
+    def _starter(self, module: Any, steps: Sequence[Any]) -> Callable[[], None]:
+        """What launches a kernel; its workspace is cleared once, as its barriers end cleared."""
+        carry_out(self.device, module, [s for s in steps if not isinstance(s, HostLaunch)])
+        launches = [s for s in steps if isinstance(s, HostLaunch)]
+        return lambda: carry_out(self.device, module, launches)
+
+    def _measured(self, each: _Timed) -> float:
+        """Milliseconds of a launch: one to warm up, then the mean of several."""
+        start, stop = self.device.event(), self.device.event()
+        each.start()
+        self.device.record(start)
+        for _ in range(REPEAT):
+            each.start()
+        self.device.record(stop)
+        return self.device.elapsed_ms(start, stop) / REPEAT
+
+    def _random(self, address: int, size: int) -> None:
+        values = np.random.default_rng(address % 97).uniform(-1, 1, _CHUNK // 2)
+        block = values.astype(np.float16).tobytes()
+        for at in range(0, size, _CHUNK):
+            self.device.write(address + at, block[: min(_CHUNK, size - at)])
+
+
+def _cublas(problem: MatrixProduct) -> list[_Timed]:
+    """The product by PyTorch, with A row-major and B column-major; nothing without it."""
+    try:
+        torch: Any = importlib.import_module("torch")
+    except ImportError:
+        return []
+    given: dict[str, Any] = {"dtype": torch.float16, "device": "cuda"}
+    a = torch.rand((problem.m, problem.k), **given) * 2 - 1
+    b = torch.rand((problem.n, problem.k), **given) * 2 - 1
+    out = torch.empty((problem.m, problem.n), **given)
+    torch.cuda.synchronize()
+    return [_Timed(CUBLAS, lambda: torch.matmul(a, b.T, out=out))]
+
+
+def clocks() -> str:
+    """Clocks of multiprocessors and memory in MHz, temperature and watts; empty if nobody says."""
+    asked = "clocks.sm,clocks.mem,temperature.gpu,power.draw"
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader,nounits", "-i", "0"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
