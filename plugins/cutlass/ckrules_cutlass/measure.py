@@ -27,6 +27,7 @@ from ckrules.device.store import Runs
 from ckrules.support.processes import PipedProcess
 from ckrules_cutlass import build
 from ckrules_cutlass.draw import ALIKE
+from ckrules_cutlass.timing import PROBLEMS, serve
 
 TIMES, RUNS, SUMMARY = "cutlass-times.jsonl", "cutlass-runs.jsonl", "cutlass-summary.json"
 PATIENCE = 60.0
@@ -80,27 +81,11 @@ def validate(folder: Path, seconds: float) -> str:
     return "all"
 
 
-def serve(pipe: Any, folder: str, names: Sequence[str], problems: Sequence[str]) -> None:
-    """Times kernels on problems in a process of its own, and sends what it is at, and rows."""
-    from ckrules.constraints.gemm.problem import parse
-    from ckrules_cutlass.timing import KernelTimer
-
-    def say(kernel: str, what: str) -> None:
-        pipe.send(("at", kernel, what))
-
-    bench = KernelTimer(Path(folder), names, say)
-    for text in problems:
-        pipe.send(("rows", list(bench.times(parse(text)))))
-    pipe.send(("end",))
-
-
 def time_kernels(folder: Path, names: Sequence[str], seconds: float) -> Iterator[str]:
     """Times kernels on the problems that have no rows yet; yields what went wrong.
 
     A kernel that hangs or ends the process is left out from then on.
     """
-    from ckrules_cutlass.timing import PROBLEMS
-
     end = time.monotonic() + seconds
     place = folder / TIMES
     bad: set[str] = {r["kernel"] for r in rows(place) if "fault" in r}

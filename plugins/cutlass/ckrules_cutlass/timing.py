@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.constraints.gemm.problem import MatrixProduct
+from ckrules.constraints.gemm.problem import MatrixProduct, parse
 from ckrules.device.execute import carry_out, room_of
 from ckrules.device.hostlib import HostLaunch
 from ckrules_cutlass.built import CutlassKernel, open_kernel
@@ -163,3 +163,15 @@ def clocks() -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip()
+
+
+def serve(pipe: Any, folder: str, names: Sequence[str], problems: Sequence[str]) -> None:
+    """Times kernels on problems in a process of its own, and sends what it is at, and rows."""
+
+    def say(kernel: str, what: str) -> None:
+        pipe.send(("at", kernel, what))
+
+    bench = KernelTimer(Path(folder), names, say)
+    for text in problems:
+        pipe.send(("rows", list(bench.times(parse(text)))))
+    pipe.send(("end",))
