@@ -338,6 +338,28 @@ def slices_are_even(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
+    "FMHA043", "columns-below-one-warp-tile", kind="compile",
+    applies=lambda c: c.staged,
+    says=["a turn of warp tiles has more columns than the scores: tile_n0 = {tile_n0}, {wave_n0 * warp_tile_n0=}",
+          "a turn of warp tiles has more columns than the results: tile_n1 = {tile_n1}, {wave_n1 * warp_tile_n1=}"],
+    source=["core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize",
+            f"{_BLOCK}: NIterPerWarp"],
+    accepts=[{}, {"tile_n1": 32}], rejects=[{"tile_n0": 16, "tile_k1": 16}, {"tile_n1": 32, "wave_n1": 2}],
+)  # fmt: skip
+def columns_have_a_warp_tile(c: AttentionQuantities) -> BoolExpr:
+    """Scores and results have a warp tile of each wave at least.
+
+    Why: asserted; a lane would hold no element of them.
+
+    Fix: use fewer waves along N, or smaller warp tiles.
+    """
+    return all_of(
+        c.tile_n0 >= c.wave_n0 * c.warp_tile_n0,
+        c.tile_n1 >= c.wave_n1 * c.warp_tile_n1,
+    )
+
+
+@rule(
     "FMHA013", "feature-of-other-kernel", kind="compile",
     says=["{variant} kernels have other pipelines than {pipeline}", "{variant} kernels have no dropout: dropout = {dropout}",
           "{variant} kernels skip no sequences: skip = {skip}", "only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",

@@ -72,6 +72,7 @@ def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
         ({**BYTES, "dropout": True}, {"FMHA040"}),
         ({"block_per_cu": 0}, {"FMHA041"}),
         ({"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"FMHA042"}),
+        ({"tile_n1": 32, "wave_n1": 2}, {"FMHA043"}),
     ],
 )
 def test_what_the_compiler_refused(change: dict[str, object], codes: set[str]) -> None:
