@@ -75,3 +75,34 @@ def test_partial_steps_are_the_first_diagnostic(oracle: CompilerOracle) -> None:
     verdict = oracle.check(point(**{**TINY, "tile_k0": 48}))
     assert not verdict.ok
     assert str(verdict.error).startswith("tile_fmha_shape.hpp:58:")
+
+
+#: Changes of `TINY`, the rule that refuses each, and where the compiler does.
+REFUSED: tuple[tuple[dict[str, Any], str, str], ...] = (
+    ({"block_per_cu": 0}, "FMHA041", "fmha_fwd_kernel.hpp:33:"),
+    ({"variant": "fmha_fwd_splitkv", "mask": "generic"}, "FMHA013",
+     "block_fmha_fwd_splitkv_pipeline_qr_ks_vs.hpp:233:"),
+    ({"tile_n1": 48, "tile_k1": 16}, "FMHA034", "amd_buffer_addressing.hpp:1540:"),
+    ({"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, "FMHA042", "sequence.hpp:1229:"),
+    ({"tile_m0": 32, "tile_k1": 16, "wave_m1": 2}, "FMHA039",
+     "block_gemm_areg_bsmem_creg_v2.hpp:79:"),
+)  # fmt: skip
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("change", "code", "place"), REFUSED, ids=[code for _, code, _ in REFUSED])
+def test_a_rule_says_what_the_compiler_says(
+    oracle: CompilerOracle, change: dict[str, Any], code: str, place: str
+) -> None:
+    kernel = point(**{**TINY, **change})
+    rules = book(str(kernel["variant"]), ck="2025.11")
+    broken = [v.rule.code for v in rules.violations(kernel) if v.rule.kind == "compile"]
+    assert broken == [code]
+    assert str(oracle.check(kernel).error).startswith(place)
+
+
+@pytest.mark.toolchain
+def test_padding_makes_vectors_of_six_single_elements(oracle: CompilerOracle) -> None:
+    kernel = point(**{**TINY, "tile_n1": 48, "tile_k1": 16, "pad_dv": True})
+    assert not book("fmha_fwd", ck="2025.11").violations(kernel)
+    assert oracle.check(kernel).ok
