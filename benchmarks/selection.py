@@ -1,4 +1,4 @@
-"""How good picks of kernels are, beside upstream's model on the same kind of problems.
+"""How good picks of kernels are: convolutions beside upstream's model, GEMMs beside aiter's tables.
 
 python benchmarks/selection.py [MEASUREMENTS] [--leave-out]
 
@@ -6,7 +6,8 @@ MEASUREMENTS is a CSV of measured times as `ckrules evaluate` reads it, with the
 without it the file in ``data`` is read that the package's model was made of. Models are trained on
 folds of its problems, each together with all problems of the set ``training``, and judged on the
 rest of the set ``validation``. ``--leave-out`` also leaves out each block tile and each pipeline in
-turn.
+turn. Of GEMMs the winners of aiter's tuning are at hand: which place the estimates give them among
+the kernels of its list, and how near their times are.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from ckrules.cli.commands.evaluate import winners_table
 from ckrules.kernels.books import Books
 from ckrules.ranking.evaluation import EfficiencyFigures, Pick, figures, judge
 from ckrules.ranking.learned import TimeModel
 from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
 from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.training import Samples, train
+from ckrules.ranking.winners import judge_winners, read_winners
 
 FOLDS = 5
 DATA = Path(__file__).resolve().parent / "data" / "forward_bf16_gfx950.csv.gz"
@@ -53,6 +56,27 @@ def main() -> None:
     print(f"1,000 kernels ranked in {1e3 * ranking_time(samples):.0f} ms")
     if "--leave-out" in sys.argv:
         leave_out(samples, books)
+    gemms(books)
+
+
+def gemms(books: Books) -> None:
+    """The figures of the tuned tables in ``data``, by product."""
+    rows = []
+    for table in sorted(DATA.parent.glob("*_tuned_gemm.csv.gz")):
+        with unpacked(table) as path:
+            rows += read_winners(path, books).rows
+    began = time.perf_counter()
+    print("\n" + winners_table(list(judge_winners(rows, Ranker(model=False), books))), end="")
+    print(f"{time.perf_counter() - began:.1f} s for {len(rows)} winners")
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A file of ``data`` without its last suffix, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / path.stem
+        found.write_bytes(gzip.decompress(path.read_bytes()))
+        yield found
 
 
 @contextmanager
@@ -61,9 +85,7 @@ def measurements(given: str | None = None) -> Iterator[Path]:
     if given is not None:
         yield Path(given)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / DATA.stem
-        path.write_bytes(gzip.decompress(DATA.read_bytes()))
+    with unpacked(DATA) as path:
         yield path
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 CAUTION = 1.25
 """So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
 
+PRINTED_RANGE = 1.3
+"""Between an estimate divided by this and multiplied by it two of three measured times lie."""
+
 
 T = TypeVar("T")
 

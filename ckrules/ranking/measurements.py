@@ -14,13 +14,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.kernels.config import config_from_mapping, config_from_name
-from ckrules.kernels.families import family_of, problems_of
+from ckrules.kernels.families import family_of, problems_of, reader_tables
 from ckrules.ranking.kernels import timing
 from ckrules.support import opening
 from ckrules.support.errors import UsageError
@@ -28,6 +28,7 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
     from ckrules.kernels.parts import Point
+    from ckrules.kernels.reader_tables import TunedTable
 
 _TIMES = {"latency_us": 1.0, "latency_ms": 1e3}
 _LARGEST = 1 << 28
@@ -80,6 +81,9 @@ def read(
 def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[MeasuredProblem]:
     names = rows.fieldnames or ()
     unit = next((u for u in _TIMES if u in names), None)
+    if unit is None and tuned_table(names) is not None:
+        text = "a tuned table has the fastest kernel of each problem alone, nothing to learn from"
+        raise UsageError(f"{where}: {text}: ckrules evaluate reads it")
     if unit is None:
         raise UsageError(f"{where}:1:1: no column {' or '.join(_TIMES)}")
     found: dict[tuple[str, str], tuple[Any, list[Point], list[float]]] = {}
@@ -102,6 +106,12 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         entry[2].append(time)
     for key, (problem, points, times) in found.items():
         yield MeasuredProblem(" ".join(filter(None, key)), problem, points, times)
+
+
+def tuned_table(header: Collection[str]) -> TunedTable | None:
+    """What the columns of a tuned table mean, if a header is of one and has times."""
+    tables: list[TunedTable] = list(reader_tables("tuned").values())
+    return next((t for t in tables if t.has(header) and t.time in header), None)
 
 
 def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[MeasuredProblem]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.kernels.names import format_name
-from ckrules.kernels.timing import CAUTION
+from ckrules.kernels.timing import CAUTION, PRINTED_RANGE
 from ckrules.ranking.learned import TimeModel
 from ckrules.ranking.model_file import load
 from ckrules.support.errors import CkrulesError, UsageError
@@ -134,8 +134,7 @@ class Ranker:
         times = low = high = estimate.microseconds
         seen = np.zeros(len(table), dtype=np.bool_)
         if model is None:
-            # What estimates of measured kernels are off by, half of the time (docs/ranking.md).
-            low, high = times / 1.3, times * 1.3
+            low, high = times / PRINTED_RANGE, times * PRINTED_RANGE
         else:
             p = model.predict(table, problem, estimate)
             times, low, high = p.microseconds, p.low, p.high

@@ -113,5 +113,6 @@ TUNED = TunedTable(
     },
     launched=launched,
     looked_up=looked_up,
+    tried="aiter",
     merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm))",
 )  # fmt: skip

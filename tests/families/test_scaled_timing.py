@@ -67,7 +67,7 @@ def test_sums_of_blocks_are_scaled_by_vector_units() -> None:
 def test_only_kernels_that_were_fitted_are_said_to_be() -> None:
     assert estimate(LARGE, FLAT).assumed == {}
     assert "family = scaled" in estimate(LARGE, {"dtype": "bf16", "warp_tile_k": 32}).assumed
-    assert set(estimate(LARGE, BLOCKS).assumed) == {"family = scaled", "pipeline = abquant"}
+    assert set(estimate(LARGE, BLOCKS).assumed) == {"family = scaled"}
 
 
 def test_parts_of_a_sum_are_added_in_memory() -> None:

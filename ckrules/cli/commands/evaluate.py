@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +17,10 @@ from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note, progress
 from ckrules.support.tables import aligned
 
+if TYPE_CHECKING:
+    from ckrules.ranking.ranker import Ranker
+    from ckrules.ranking.winners import WinnerFigures, Winners
+
 GROUP = "build"
 
 EPILOG = """\b
@@ -24,10 +30,17 @@ benchmarks. For each problem the kernel with the shortest predicted time is pick
 its efficiency is the shortest measured time over the measured time of the pick.
 
 \b
+A tuned table of aiter has the fastest kernel of each problem alone. Said is its mean
+place in the list that the tuner chose from (0 first, 1 last; kernels count once a
+geometry), how many are among the first five, the share of times within the printed
+range, and Spearman's correlation over the problems.
+
+\b
 Examples:
   ckrules evaluate --measurements times.csv
   ckrules evaluate --measurements times.csv --model none
   ckrules evaluate --measurements times.csv --folds 5 --format json
+  ckrules evaluate --measurements a8w8_bpreshuffle_tuned_gemm.csv
 
 \b
 Exit codes: 0 done, 2 usage or bad input.
@@ -57,10 +70,17 @@ def command(
     from ckrules.ranking.ranker import Ranker, chosen
     from ckrules.ranking.remembered import Remembered, remembered
     from ckrules.ranking.training import MEMBERS, cross_validated
+    from ckrules.ranking.winners import is_tuned
     from ckrules.support.errors import UsageError
 
     if folds and model:
         raise UsageError("--folds trains models of its own: leave out --model")
+    if is_tuned(times.file):
+        if folds:
+            raise UsageError(
+                "--folds: nothing is learned from a tuned table, which has winners alone"
+            )
+        return _winners(times, Ranker(chosen(model)), form, output, quiet=quiet)
     samples = times.samples()
     if folds:
         with progress("models trained", folds * MEMBERS) as bar:
@@ -83,6 +103,49 @@ def command(
     if not quiet:
         note(f"{found.problems:,} problems of {times.file}: {source}")
     return 0
+
+
+def _winners(
+    times: MeasuredTimes, ranker: Ranker, form: str, output: str | None, *, quiet: bool
+) -> int:
+    """The figures of a tuned table."""
+    from ckrules.ranking.winners import judge_winners, read_winners
+    from ckrules.support.errors import UsageError
+
+    with progress("reading winners"):
+        found = read_winners(times.file, times.books, times.arch)
+    if not found.rows:
+        raise UsageError(f"{times.file}: no row whose kernel and problem are known{_why(found)}")
+    with progress("judging winners"):
+        judged = list(judge_winners(found.rows, ranker, times.books))
+    with text_output(output) as stream:
+        if form == "json":
+            rows = [f.as_dict() for f in judged]
+            said = {"winners": rows, "left_out": found.left_out, "source": ranker.said()}
+            stream.write(json.dumps(said) + "\n")
+        else:
+            stream.write(winners_table(judged))
+    if not quiet:
+        note(f"{len(found.rows):,} winners of {times.file}{_why(found)}: {ranker.said()}")
+    return 0
+
+
+def _why(found: Winners) -> str:
+    parts = (f"{n:,} {reason}" for reason, n in found.left_out.items())
+    return f" (left out: {'; '.join(parts)})" if found.left_out else ""
+
+
+def winners_table(judged: Sequence[WinnerFigures]) -> str:
+    """A row for each table and product."""
+    head = ["table", "product", "winners", "kernels", "place", "first 5", "in range", "Spearman"]
+    rows = [head] + [
+        [
+            f.table, f.product, f"{f.rows:,}", f"{f.kernels:.0f}", f"{f.place:.3f}",
+            f"{f.first:.1%}", f"{f.within:.1%}", "-" if isnan(f.spearman) else f"{f.spearman:.3f}",
+        ]
+        for f in judged
+    ]  # fmt: skip
+    return aligned(rows, right=set(range(2, len(head))))
 
 
 _TITLES = {

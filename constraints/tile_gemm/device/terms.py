@@ -134,11 +134,14 @@ PIPELINES: Mapping[str, PipelineTiming] = {
     "basic_v2": PipelineTiming(0.8, overlaps=False),
     "basic_async_v1": PipelineTiming(0.8, overlaps=False),
     "flatmm": PipelineTiming(1.0),
+    # for both what fits the winners of either of aiter's tables with block scales on MI355X
+    "abquant": PipelineTiming(1.0, 1.4),
+    "abquant_eight_waves": PipelineTiming(1.0, 1.4),
 }
 MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
 """Pipelines that measurements of convolutions were at hand of when `Constants` were fitted."""
-FITTED_PIPELINES = (*MEASURED_PIPELINES, "flatmm")
-"""These, and the one of the kernels that `GEMMS` was fitted to."""
+FITTED_PIPELINES = (*MEASURED_PIPELINES, "flatmm", "abquant", "abquant_eight_waves")
+"""These, and those of the kernels in aiter's tuned tables that times were fitted to."""
 
 
 class Terms(NamedTuple):
