@@ -49,6 +49,8 @@ EXAMPLES: Mapping[str, Examples] = {
     "LDS002": Examples(
         accepts=[
             {"variant": "bwd_weight"},
+            {"@ck": "2025.11", "variant": "bwd_weight", "dtype": "fp32", "tile_m": 16, "tile_n": 16, "tile_k": 48,
+             "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 4},
             {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201"},
         ],
         rejects=[

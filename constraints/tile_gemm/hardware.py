@@ -92,15 +92,35 @@ def lds_fits(c: TileGemm) -> BoolExpr:
     accepts=[], rejects=[],
 )  # fmt: skip
 def lds_rows_are_powers(c: TileGemm) -> BoolExpr:
-    """The block tile's K is a power of two where tiles are swizzled in LDS.
+    """The block tile's K is a power of two where tiles are swizzled in LDS, or its rows are few.
 
-    Why: rows are swizzled by an exclusive or with the row number modulo the row's length, which
-    stays inside the row only if that length is a power of two. Nothing asserts it. (Of the
-    tiles with K contiguous in global memory VEC003 and VEC005 leave few.)
+    Why: rows are swizzled by an exclusive or with the row number modulo the row's length in
+    vectors, which stays inside the row only if that length is a power of two, or a multiple of
+    one that no row number reaches. Nothing asserts it. (Of the tiles with K contiguous in global
+    memory VEC003 and VEC005 leave few.)
 
     Fix: use a power of two for tile_k.
     """
-    return is_pow2(c.tile_k)
+    if c.since("2026.06"):
+        return is_pow2(c.tile_k)
+    return is_pow2(c.tile_k) | (_few_rows(c, c.tile_m) & _few_rows(c, c.tile_n))
+
+
+def _few_rows(c: TileGemm, rows: IntExpr) -> BoolExpr:
+    """A row has a multiple of 16 or 32 vectors, and there are no more rows.
+
+    A vector is what a lane multiplies at once, where a wave of 64 shares out warp tiles of 16 or 32
+    squared; elsewhere this is not known.
+    """
+    square = (c.wave_size == 64) & (c.warp_tile_m == c.warp_tile_n) & c.warp_tile_m.isin(16, 32)
+    return square & any_of(
+        *(
+            (rows <= many) & (c.tile_k * (64 // tile) % (c.warp_tile_k * many) == 0)
+            & (c.warp_tile_m == tile)
+            for tile in (16, 32)
+            for many in (16, 32)
+        )
+    )  # fmt: skip
 
 
 def _swizzled(c: TileGemm) -> BoolExpr:
