@@ -16,6 +16,7 @@ from typing import Any
 
 from ckrules.engine.lang.calls import FUNCTIONS
 from ckrules.support.errors import UsageError
+from ckrules.support.syntax import module_tree
 
 _MODULES = {"math": "math", "np": "numpy", "numpy": "numpy"}
 _SIZE = 5_000  # nodes of the syntax tree of one expression
@@ -69,7 +70,7 @@ def tree_of(function: Callable[..., Any]) -> ast.Lambda | ast.FunctionDef:
     """
     try:
         lines, _ = inspect.findsource(function)
-        tree = ast.parse("".join(lines))
+        tree = module_tree("".join(lines))
     except (OSError, TypeError, SyntaxError):
         raise UnreadError(f"the source of {name_of(function)} cannot be read") from None
     code: Any = getattr(function, "__code__", None)

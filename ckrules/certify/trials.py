@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 
 from ckrules.certify.verdicts import KeyedStore
 from ckrules.device.interface import UNLAUNCHABLE
 from ckrules.device.jobs import RunOutcome, RunStatus
+from ckrules.support.syntax import module_tree
 
 BUILD = ""
 """Stands for the problem of a trial that never came to one: the build was refused."""
@@ -106,30 +106,22 @@ def trial_key(*parts: str) -> str:
     return digest.hexdigest()
 
 
-_ALONE = Lock()
-
-
+@cache
 def executor_digest() -> str:
     """A hash of the emulator's own code, its C too; Python's comments and docstrings do not count.
 
     What the references are is not in it: a problem's text stands for what it should give.
     """
-    with _ALONE:  # CPython 3.11 cannot make syntax trees in two threads at once
-        return _executor_digest()
-
-
-@cache
-def _executor_digest() -> str:
     digest = hashlib.sha256()
     for path in _sources():
         if path.suffix != ".py":
             digest.update(path.read_bytes())
             continue
-        tree = ast.parse(path.read_bytes())
+        tree = module_tree(path.read_bytes())
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list):
-                node.body = [s for s in body if not _is_text(s)]  # type: ignore[attr-defined]  # modules, classes and functions have a body
+                node.body = [s for s in body if not _is_text(s)]  # type: ignore[attr-defined]  # has one
         digest.update(f"{path.name} {ast.dump(tree)}".encode())
     return digest.hexdigest()
 

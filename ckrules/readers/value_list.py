@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.support.errors import UsageError
+from ckrules.support.syntax import expression_tree
 
 _MOST = 100_000
 _WORK = 1_000_000  # parts worked out, and values listed, for one text
@@ -31,7 +32,7 @@ def value_list(text: str) -> list[Any]:
     ([1, 2, 4], [0, 4, 8])
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = expression_tree(text.strip()).body
         found = _List(text).value(tree, {})
     except UsageError:  # of too much work, which is a ValueError too
         raise

@@ -172,7 +172,7 @@ def attention_lds_fits(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: (c.variant == "fmha_batch_prefill") & (c.v_elements >= c.v_least),
     says=["batch prefill reads pages of V with the head dimension contiguous: v_layout = {v_layout}",
           "batch prefill does not load V in pairs: a thread has {v_elements} elements of V's step, tile_n1 = {tile_n1}, tile_k1 = {tile_k1}"],
-    source=["ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: V_KRepeat = VDstrEncode::hs_lengthss_[I1][I3]",
+    source=["ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: V_KRepeat = VDstrEncode::hs_lengthss_ at I1, I3",
             f"{_POLICY}: MakeVDramTileDistribution"],
     accepts=[_PREFILL], rejects=[{**_PREFILL, "v_layout": "col"}, {**_PREFILL, "tile_n1": 192}],
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sqlite3
 import subprocess
@@ -10,12 +9,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -443,30 +440,10 @@ def test_the_emulators_digest_covers_its_c(monkeypatch: pytest.MonkeyPatch, tmp_
     for text in ("int a;", "int b;"):
         (tmp_path / "driver.h").write_text(text)
         monkeypatch.setattr(trials, "_sources", lambda: iter([tmp_path / "driver.h"]))
-        trials._executor_digest.cache_clear()
+        trials.executor_digest.cache_clear()
         digests.add(executor_digest())
-    trials._executor_digest.cache_clear()
+    trials.executor_digest.cache_clear()
     assert len(digests) == 2
-
-
-def test_syntax_trees_are_made_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPython 3.11 ends with a SystemError where two threads make them."""
-    busy, most = 0, 0
-
-    def counted(data: bytes) -> ast.AST:
-        nonlocal busy, most
-        busy += 1
-        most = max(most, busy)
-        time.sleep(0.001)
-        tree = ast.parse(data)
-        busy -= 1
-        return tree
-
-    monkeypatch.setattr(trials, "ast", SimpleNamespace(**{**vars(ast), "parse": counted}))
-    trials._executor_digest.cache_clear()
-    with ThreadPoolExecutor(8) as pool:
-        found = {f.result() for f in [pool.submit(executor_digest) for _ in range(8)]}
-    assert (len(found), most) == (1, 1)
 
 
 def test_the_family_of_given_configurations_is_theirs(tmp_path: Path) -> None:

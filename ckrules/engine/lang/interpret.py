@@ -16,6 +16,7 @@ from typing import Any
 
 from ckrules.engine.expr.operators import COMPARE, OF_PYTHON
 from ckrules.engine.lang.calls import CONSTANTS, FUNCTIONS, OPERATORS, EvaluationMeter
+from ckrules.support.syntax import expression_tree
 
 #: Operations for all parts of a text.
 WORK = 10_000_000
@@ -236,7 +237,7 @@ class _Asked(dict[str, Any]):
 
 
 def _form(text: str) -> ast.Lambda:
-    tree = ast.parse(text, mode="eval").body
+    tree = expression_tree(text).body
     assert isinstance(tree, ast.Lambda)
     return tree
 

@@ -13,6 +13,7 @@ from ckrules.engine.expr.operators import ARITH, COMPARE, OF_PYTHON
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.functions import CALLS
 from ckrules.support.errors import UsageError, nearest
+from ckrules.support.syntax import expression_tree
 
 Origin = list[tuple[int, int]]
 _CONSTANTS = {"true": True, "false": False}
@@ -80,10 +81,10 @@ def _function(op: ast.AST) -> Callable[[Any, Any], Any] | None:
 def _tree(source: str) -> ast.Expression:
     """Python's own reading, without its remarks on odd numbers and backslashes in words."""
     if not _REMARKABLE.search(source):
-        return ast.parse(source, mode="eval")
+        return expression_tree(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source, mode="eval")
+        return expression_tree(source)
 
 
 class ExpressionReader:

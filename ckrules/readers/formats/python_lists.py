@@ -27,6 +27,7 @@ from ckrules.readers.entries import (
     entry_from_mapping,
 )
 from ckrules.readers.source import Head, LocatedText, SourceError, SourceFile
+from ckrules.support.syntax import module_tree
 
 SUFFIXES = (".py",)
 ORDER = 7
@@ -80,7 +81,7 @@ def _parsed(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return ast.parse(text)
+            return module_tree(text)
     except SyntaxError as error:
         raise SourceError(
             f"not Python: {error.msg}", error.lineno or 1, error.offset or 1
