@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ckrules.arch import Gpu, TargetGpu
 from ckrules.codegen import project
@@ -184,6 +185,33 @@ def files_of(config: Config, books: Books) -> Iterator[tuple[str, str]]:
     """
     model = _Maker(config.family, books).model(config)
     return kernel_files(model, current(books.ck, books.arch_files))
+
+
+@dataclass(frozen=True, slots=True)
+class MainEntry:
+    """A device unit that has the most used entry of a kernel and no other one."""
+
+    path: str
+    text: str
+    entry: str
+    """What the entry is called in the code object."""
+    of: int
+    """How many the kernel has."""
+
+
+def main_entry(config: Config, books: Books) -> MainEntry:
+    """A configuration's device unit with its most used entry alone: the others cost as much again.
+
+    Raises:
+        UsageError: If its family has no templates, or no name says it.
+    """
+    k: Any = _Maker(config.family, books).model(config)
+    alone = replace(k, entries=k.entries[:1])
+    files = generation_of(k.family).files(alone)
+    ((path, template),) = (f for f in files if f[0].endswith(".device.cpp"))
+    values = {"k": alone, "stamp": current(books.ck, books.arch_files)}
+    text = render(template, values, generation_of(k.family).templates)
+    return MainEntry(path, text, f"{k.name}__{k.entries[0].suffix}", len(k.entries))
 
 
 def kernel_files(k: KernelModel, stamp: Stamp) -> Iterator[tuple[str, str]]:

@@ -71,6 +71,8 @@ class BuildOutcome:
     entries: tuple[codeobject.EntryFigures, ...] = ()
     tool: str = ""
     tool_version: str = ""
+    processor_seconds: float = 0.0
+    """Those that the compilers used, however long they took."""
 
 
 def tools_for(task: Task) -> toolchain.Toolchain:
@@ -138,7 +140,9 @@ def _compile(
                 entries = tuple(e for e in codeobject.parse(data) if e.name.startswith(task.name))
             except codeobject.CodeObjectError as error:
                 failure = Failure(FailureClass.INTERNAL, str(error))
-    return BuildOutcome(failure, seconds, ran.peak_mb, data, entries, tools.kind, version)
+    return BuildOutcome(
+        failure, seconds, ran.peak_mb, data, entries, tools.kind, version, ran.seconds
+    )
 
 
 def _execute_all(steps: Sequence[list[str]], folder: Path, timeout: float) -> Ran:

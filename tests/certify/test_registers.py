@@ -1,0 +1,104 @@
+"""What the compiler allocates is kept, read again and set beside the estimates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.certify import register_report as report
+from ckrules.certify import registers
+from ckrules.certify.registers import Allocation, CompiledKernel, RegisterRequest
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.session import BuildOptions
+from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
+from tests.helpers.toolchain import require_toolchain
+
+BOOKS = Books("2025.11")
+SMALL = ("tile_m * tile_n * tile_k <= 4096 * wave_m * wave_n",)
+
+
+class _Compiler(registers.RegisterCompiler):
+    """Allocates a register more for each kernel."""
+
+    def __init__(self) -> None:
+        self.books, self.asked = BOOKS, list[Any]()
+
+    def allocation(self, point: registers.Point) -> Allocation:
+        self.asked.append(dict(point))
+        return Allocation(vgprs=40 + len(self.asked), code_bytes=9, compiler="clang-0")
+
+
+def _request(count: int, seed: int = 1) -> RegisterRequest:
+    return RegisterRequest(("gemm", "conv"), ("gfx942", "gfx1201"), count, seed, SMALL)
+
+
+def _data(folder: Path) -> dict[str, registers.RegisterData]:
+    return {f: registers.load(folder / f"{f}.csv", f, BOOKS) for f in ("gemm", "conv")}
+
+
+def test_draws_are_legal_and_of_each_family_and_gpu_in_turn() -> None:
+    points = list(_request(12).points(BOOKS))
+    assert [(f, p["arch"]) for f, p in points[:4]] == [
+        ("gemm", "gfx942"), ("gemm", "gfx1201"), ("conv", "gfx942"), ("conv", "gfx1201")
+    ]  # fmt: skip
+    assert len(points) == len({tuple(p.items()) for _, p in points}) == 12
+    for _, point in points:
+        assert not BOOKS.of(str(point["variant"])).violations(point)
+
+
+def test_a_run_that_ended_goes_on(tmp_path: Path) -> None:
+    first = _Compiler()
+    found, left = registers.collect(_request(8), _data(tmp_path), first)
+    assert (len(first.asked), left) == (8, 0)
+    again, data = _Compiler(), _data(tmp_path)
+    repeated, left = registers.collect(_request(8), data, again)
+    assert (again.asked, left) == ([], 0)
+    figures = {f: {r.allocation for r in rows} for f, rows in found.items()}
+    assert {f: {r.allocation for r in rows} for f, rows in repeated.items()} == figures
+    points = [r.point for rows in repeated.values() for r in rows]
+    assert all(p in first.asked for p in points)
+
+
+def test_no_kernel_is_begun_after_the_minutes(tmp_path: Path) -> None:
+    compiler = _Compiler()
+    found, left = registers.collect(_request(4), _data(tmp_path), compiler, minutes=0)
+    assert (found, left, compiler.asked) == ({}, 4, [])
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    registers.collect(_request(4), _data(tmp_path), _Compiler())
+    path = tmp_path / "gemm.csv"
+    path.write_text(path.read_text() + "1,standard\n")
+    with pytest.raises(UsageError, match=r"gemm.csv:4: not a line of `ckrules certify registers`"):
+        registers.load(path, "gemm", BOOKS)
+
+
+def test_errors_are_of_what_has_code() -> None:
+    point = BOOKS.of("standard").example({})
+    said = BOOKS.of("standard").resources(point, ["vgprs"])["vgprs"]
+    rows = [
+        CompiledKernel(point, 1, Allocation(vgprs=2 * said)),
+        CompiledKernel(point, 1, Allocation(vgprs=said, spills=3)),
+        CompiledKernel(point, 1, Allocation("timeout")),
+    ]
+    cells = report.by_family_and_gpu(report.judged(rows, BOOKS))
+    errors = cells["gemm", str(point["arch"])]
+    assert (errors.kernels, errors.median, errors.near, errors.spill) == (2, 0.25, 0.5, 1)
+    assert cells["all", ""] == errors
+    assert list(report.lines(rows, BOOKS))[-1].startswith("no code (timeout): variant=standard")
+
+
+@pytest.mark.toolchain
+def test_the_compiler_is_asked() -> None:
+    require_toolchain()
+    ((family, point),) = RegisterRequest(("gemm",), ("gfx942",), 1, 3, SMALL).points(BOOKS)
+    options = BuildOptions(artifacts=(Artifact.DEVICE,))
+    found = registers.RegisterCompiler(BOOKS, options, 1).allocation(point)
+    said = BOOKS.of(str(point["variant"])).resources(point, ["lds_bytes"])
+    assert family == "gemm"
+    assert found.failure == ""
+    assert min(found.vgprs, found.code_bytes, found.seconds) > 0
+    assert found.lds_bytes >= said["lds_bytes"]
