@@ -28,6 +28,7 @@ OWN = {
     "--jobs": "compilers at once",
     "--ck": "CK headers",
     "--compiler": "a compiler",
+    "--family": "one kind of kernel, or several whose kernels are compiled in turn",
     "--device": "where kernels run, or candidates are measured",
     "--dir": "the folder of kernels that are named, or made",
     "--warmup": "times of one kernel, or of many that are compared",
