@@ -233,11 +233,26 @@ def text(arch: str, points: Sequence[Point]) -> str:
         "[[kernels]]", f"columns = [{', '.join(map(_toml, varied))}]",
         f"fixed = {{ {', '.join(f'{n} = {_toml(v)}' for n, v in fixed.items())} }}", "rows = [",
     ]  # fmt: skip
-    lines += [f"  [{', '.join(_toml(p[n]) for n in varied)}]," for p in unique]
+    lines += [f"  [{', '.join(_toml(p[n]) for n in varied)}]," for p in _joined(unique)]
     return "\n".join([*lines, "]", ""])
 
 
+def _joined(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """The kernels in order, those of types with equal lists once, with all of these types."""
+    lists: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for point in points:
+        lists.setdefault((point["variant"], point["dtype"]), []).append({**point, "dtype": None})
+    found: list[dict[str, Any]] = []
+    for (variant, dtype), kernels in lists.items():
+        types = [d for (v, d), other in lists.items() if v == variant and other == kernels]
+        if dtype == types[0]:
+            found += [{**k, "dtype": types if len(types) > 1 else dtype} for k in kernels]
+    return found
+
+
 def _toml(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -21,13 +21,14 @@ The tables of a file; only ``[catalog]`` is needed, ``?`` marks keys that may be
 
 Tiles, waves and warp tiles are written 128x64x32, vectors 8/8/4. A catalog is about one family
 (default: the first there is), whose fields its tables and expressions name. ``[[kernels]]`` with
-rows list kernels one by one, of this family or another: ``with`` says which lists of the
-catalog's own family have those, too.
+rows list kernels one by one, of this family or another: a cell that is an array means a row for
+each of its values, and ``with`` says which lists of the catalog's own family have those, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from ckrules.constraints.catalogs.fields import TRIPLES, CatalogFields, fields_of
@@ -285,12 +286,15 @@ def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]
         parts[key] = Section(top.doc, (*row.path, key), table, (), allowed)
     fixed = {k: fields.parse(parts["fixed"], k, v) for k, v in parts["fixed"].data.items()}
     columns = row.words("columns", fields.domains, f"field of {fields.family.name} kernels")
-    rows = []
+    rows: list[Mapping[str, Value]] = []
     for n, item in enumerate(row.rows("rows")):
         if not isinstance(item, list) or len(item) != len(columns):
             raise row.error("rows", f"rows: expected {len(columns)} values", n)
-        values = zip(columns, item, strict=True)
-        rows.append({**fixed, **{k: _cell(row, fields, k, v, n) for k, v in values}})
+        cells = [
+            [_cell(row, fields, k, v, n) for v in (value if isinstance(value, list) else [value])]
+            for k, value in zip(columns, item, strict=True)
+        ]
+        rows += [{**fixed, **dict(zip(columns, values, strict=True))} for values in product(*cells)]
     near = parts["with"]
     return CatalogRows(
         fields.family.name,

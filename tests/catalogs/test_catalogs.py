@@ -256,6 +256,16 @@ def test_a_catalog_of_rows_of_another_family(tmp_path: Path) -> None:
     assert catalog.stage(points, "legal").points == points
 
 
+def test_a_cell_of_several_values_means_a_row_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "rows.toml"
+    path.write_text(ROWS.replace('["fp16", 16, 16, 5', '[["fp32", "fp16"], 16, 16, [5, 7]'))
+    listed = load(path).listed
+    halves = listed("forward_depthwise", "gfx942", 2, "fp16")
+    assert [p["filter"] for p in halves] == [3, 5, 7]
+    whole = listed("forward_depthwise", "gfx942", 2, "fp32")
+    assert [(p["filter"], p["pad_h"]) for p in whole] == [(5, 2), (7, 3), (3, 1)]
+
+
 def test_rows_of_the_own_family_stand_for_every_value_that_they_leave_open(tmp_path: Path) -> None:
     shape = {f"{s}_{d}": 1 for s in ("tile", "wave", "warp_tile") for d in "mnk"}
     columns = ["variant", *shape, "pipeline", "scheduler", "epilogue", *VECTORS]
@@ -276,6 +286,7 @@ WRONG_ROWS = {
     "nothing says nbatch of these rows": ROWS.replace("nbatch = 8, ", ""),
     "rows: expected 6 values": ROWS.replace(", 4, 8], ", ", 4], ", 1),
     "unknown dtype 'fp61'": ROWS.replace('["fp16", 16, 16, 3', '["fp61", 16, 16, 3'),
+    "10:36: unknown dtype 'fp61'": ROWS.replace('"fp16", 16, 16, 5', '["fp16", "fp61"], 16, 16, 5'),
     "is not a field of depthwise kernels": ROWS.replace('"tile_h"', '"tile_x"'),
     "unknown key 'depthwise'": HEAD + "[depthwise]\n",
     "listed in one form":
