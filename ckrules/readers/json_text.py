@@ -9,13 +9,15 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ckrules.engine.expr import Value
+from ckrules.readers.entries import Edit, Place, Rewrite, UnreadableText
 from ckrules.readers.source import LocatedText, SourceError
-from ckrules.support.json_values import DECODER, TOKEN
+from ckrules.support.json_values import DECODER, TOKEN, Repeats
 
 #: Keys of an object that holds a list of configurations.
 LISTS = ("kernels", "instances")
@@ -162,6 +164,11 @@ def _walk(text: LocatedText, start: int, found: Around) -> int:
     return pos + 1
 
 
+def span_place(text: LocatedText, source: str, start: int, end: int) -> Place:
+    """The place of a part of a text."""
+    return Place(source, *text.place(start), *text.place(end))
+
+
 def value_end(text: LocatedText, start: int) -> int:
     """The offset behind the value that begins at an offset of JSON.
 
@@ -276,8 +283,19 @@ class Members:
     ``inner`` leads to an object below it.
     """
 
-    def __init__(self, text: LocatedText, item: Item, inner: tuple[str, ...] = ()) -> None:
-        self._text, self._item, self._inner = text, item, inner
+    def __init__(
+        self, text: LocatedText, source: str, item: Item, inner: tuple[str, ...] = ()
+    ) -> None:
+        self._text, self._source, self._item, self._inner = text, source, item, inner
+
+    @cached_property
+    def place(self) -> Place:
+        """Where the whole item stands."""
+        return self.part(self._item.offset, self._item.end)
+
+    def part(self, start: int, end: int) -> Place:
+        """The place of a part of the text."""
+        return span_place(self._text, self._source, start, end)
 
     @cached_property
     def _at(self) -> int:
@@ -306,6 +324,36 @@ class Members:
         if found is None:
             return None
         return (found.key, found.key_end) if at_key else (found.value, found.end)
+
+    def at(self, key: str, at_key: bool = False, which: int = 0) -> Place | None:
+        """The place of a value or its key; None where the object has no such key."""
+        span = self.span(key, at_key, which)
+        return None if span is None else self.part(*span)
+
+    def twice(self, value: Repeats) -> UnreadableText:
+        """The problem of the object, whose value has a key twice."""
+        return UnreadableText(
+            self.place,
+            lambda: [
+                (self.at(key, True, 1) or self.place, f"duplicate key {key!r}")
+                for key in value.twice
+            ],
+        )
+
+    def rewriter(self, spell: Callable[[str, Value], tuple[str, Value] | None]) -> Rewrite:
+        """Edits of the object; ``spell`` gives the key and value for a field, or None."""
+
+        def rewrite(field: str, value: Value) -> Edit | None:
+            spelt = spell(field, value)
+            if spelt is None:
+                return None
+            span, new = self.span(spelt[0], own=True), json.dumps(spelt[1])
+            if span is None:
+                at, new = self.insertion(spelt[0], new)
+                span = at, at
+            return Edit(self.part(*span), new)
+
+        return rewrite
 
     def insertion(self, key: str, value: str) -> tuple[int, str]:
         """Where a new key goes, and the text that adds it in the manner of the others."""

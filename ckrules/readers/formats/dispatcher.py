@@ -76,20 +76,20 @@ def instance(
     item: Item, text: LocatedText, source: str, context: Context
 ) -> Entry | UnreadableText | Remark:
     """The configuration of one instance."""
-    place = jsonl.span_place(text, source, item.offset, item.end)
+    members = Members(text, source, item)
     if not isinstance(item.value, dict):
-        return UnreadableText(place, f"expected an instance, found {jsonl.kind(item.value)}")
-    members = Members(text, item)
+        kind = jsonl.kind(item.value)
+        return UnreadableText(members.place, f"expected an instance, found {kind}")
     if isinstance(item.value, Repeats):
-        return jsonl.twice(item.value, members, text, source, place)
+        return members.twice(item.value)
     given = {k: v for k, v in {**item.around.values, **item.value}.items() if k not in LISTS}
     table: KeyTable = table_for("dispatcher", given.get("variant"))
     fields, spelt = _fields(given, table)
+    keys = {field: key for key, field in spelt.items()}
     for name, values in table.outside.items():
         if fields.get(name) in values:
-            at = _at(members, spelt_as(name, spelt), text, source) or place
+            at = members.at(keys.get(name, name)) or members.place
             return Remark(at, "CFG006", f"{name} {fields[name]} is not covered by the rules")
-    keys = {field: key for key, field in spelt.items()}
     known = _known(fields, context)
     own = {*table.labels, *table.joined}
     ignored = (
@@ -97,14 +97,13 @@ def instance(
     )
     names = _names(table, known or (), given) if ignored else []
     remarks = tuple(
-        _remark(key, names if n < MOST else [], members, text, source, place)
-        for n, key in enumerate(ignored)
+        _remark(key, names if n < MOST else [], members) for n, key in enumerate(ignored)
     )
     for key in ignored:
         fields.pop(key, None)
 
     def locate(field: str, at_key: bool) -> Place | None:
-        return _at(members, keys.get(field, field), text, source, at_key)
+        return members.at(keys.get(field, field), at_key)
 
     def spell(field: str, value: Value) -> tuple[str, Value] | None:
         if any(field.startswith(joined) for joined in table.joined.values()):
@@ -112,23 +111,10 @@ def instance(
         return keys.get(field, table.key(field)), value
 
     label = f"id {given['id']}" if isinstance(given.get("id"), (int, str)) else ""
-    edits = jsonl.rewriter(members, text, source, spell)
     return entry_from_mapping(
-        fields, context, place, locate, edits,
+        fields, context, members.place, locate, members.rewriter(spell),
         label=label, remarks=remarks, pointer=item.pointer,
     )  # fmt: skip
-
-
-def spelt_as(name: str, spelt: Mapping[str, str]) -> str:
-    """The key that writes a field."""
-    return next((k for k, f in spelt.items() if f == name), name)
-
-
-def _at(
-    members: Members, key: str, text: LocatedText, source: str, at_key: bool = False
-) -> Place | None:
-    span = members.span(key, at_key)
-    return None if span is None else jsonl.span_place(text, source, *span)
 
 
 def _fields(given: Mapping[str, Any], table: KeyTable) -> tuple[dict[str, Any], dict[str, str]]:
@@ -161,10 +147,8 @@ def _names(table: KeyTable, known: tuple[str, ...], given: Mapping[str, Any]) ->
     return [n for n in names if n not in given]
 
 
-def _remark(
-    key: str, names: list[str], members: Members, text: LocatedText, source: str, place: Place
-) -> Remark:
+def _remark(key: str, names: list[str], members: Members) -> Remark:
     hits = nearest(key[:80], names, n=1)
     near = f": did you mean {hits[0]!r}?" if hits else ""
-    at = _at(members, key, text, source, at_key=True) or place
+    at = members.at(key, at_key=True) or members.place
     return Remark(at, "CFG004", f"the dispatcher does not read the key {key[:80]!r}{near}")

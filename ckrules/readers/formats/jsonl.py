@@ -6,13 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ckrules.engine.expr import Value
 from ckrules.readers.entries import (
     Context,
-    Edit,
     Entry,
     Place,
-    Rewrite,
     UnreadableText,
     entry_from_mapping,
     entry_from_name,
@@ -61,70 +58,29 @@ def entry(item: Item, text: LocatedText, source: str, context: Context) -> Entry
 
 
 def _entry(item: Item, text: LocatedText, source: str, context: Context) -> Entry | UnreadableText:
-    place = span_place(text, source, item.offset, item.end)
     value = item.value
-    inner: tuple[str, ...] = ()
+    inner = ("config",) if _is_wrapped(value) else ()
+    members = Members(text, source, item, inner)
     if isinstance(value, str):
         plain = "\\" not in text.text[item.offset : item.end]
-        begin = Place(source, *text.place(item.offset + 1)) if plain else place
+        begin = Place(source, *text.place(item.offset + 1)) if plain else members.place
         named = entry_from_name(value, context, begin, spread=plain)
-        named.place = place
+        named.place = members.place
         return named
     if not isinstance(value, dict):
-        return UnreadableText(place, f"expected an object of fields, found {kind(value)}")
-    if isinstance(value.get("config"), dict) and not isinstance(value, Repeats):
-        value, inner = value["config"], ("config",)
-    members = Members(text, item, inner)
+        return UnreadableText(members.place, f"expected an object of fields, found {kind(value)}")
+    value = value["config"] if inner else value
     if isinstance(value, Repeats):
-        return twice(value, members, text, source, place)
-
-    def locate(key: str, at_key: bool) -> Place | None:
-        span = members.span(key, at_key)
-        return None if span is None else span_place(text, source, *span)
-
+        return members.twice(value)
     given = {**item.around.values, **value} if item.around.values else value
     pointer = item.pointer + "".join(f"/{k}" for k in inner)
-    edits = rewriter(members, text, source, lambda field, value: (field, value))
-    if "name" in given:
-        return entry_from_mapping(given, context, place, locate, pointer=pointer)
-    return entry_from_mapping(given, context, place, locate, edits, pointer=pointer)
+    edits = None if "name" in given else members.rewriter(lambda field, value: (field, value))
+    return entry_from_mapping(given, context, members.place, members.at, edits, pointer=pointer)
 
 
-def rewriter(members: Members, text: LocatedText, source: str, spell: Any) -> Rewrite:
-    """Edits of a JSON object; ``spell`` gives the key and value for a field, or None."""
-
-    def rewrite(field: str, value: Value) -> Edit | None:
-        spelt = spell(field, value)
-        if spelt is None:
-            return None
-        span, new = members.span(spelt[0], own=True), json.dumps(spelt[1])
-        if span is None:
-            at, new = members.insertion(spelt[0], new)
-            span = at, at
-        return Edit(span_place(text, source, *span), new)
-
-    return rewrite
-
-
-def span_place(text: LocatedText, source: str, start: int, end: int) -> Place:
-    """The place of a part of a text."""
-    return Place(source, *text.place(start), *text.place(end))
-
-
-def twice(
-    value: Repeats, members: Members, text: LocatedText, source: str, place: Place
-) -> UnreadableText:
-    """The problem of an object that has a key twice."""
-
-    def lines() -> list[tuple[Place, str]]:
-        found = []
-        for key in value.twice:
-            span = members.span(key, True, 1)
-            at = place if span is None else span_place(text, source, *span)
-            found.append((at, f"duplicate key {key!r}"))
-        return found
-
-    return UnreadableText(place, lines)
+def _is_wrapped(value: Any) -> bool:
+    plain = isinstance(value, dict) and not isinstance(value, Repeats)
+    return plain and isinstance(value.get("config"), dict)
 
 
 def kind(value: Any) -> str:

@@ -17,8 +17,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.names import styled_name
 from ckrules.readers.entries import Context, Entry, Place, Remark, UnreadableText
-from ckrules.readers.formats.jsonl import span_place
-from ckrules.readers.json_text import value_end
+from ckrules.readers.json_text import span_place, value_end
 from ckrules.readers.source import Head, LocatedText, SourceFile
 from ckrules.readers.sweeps import SweepFile, sweep_file, tables
 from ckrules.support.errors import CkrulesError

@@ -68,16 +68,15 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
 def _entry(
     item: Item, text: LocatedText, source: str, context: Context
 ) -> Entry | UnreadableText | Remark:
-    place = jsonl.span_place(text, source, item.offset, item.end)
-    value = item.value
+    whole, value = Members(text, source, item), item.value
     if not isinstance(value, dict):
-        return UnreadableText(place, f"expected an entry, found {jsonl.kind(value)}")
+        return UnreadableText(whole.place, f"expected an entry, found {jsonl.kind(value)}")
     if not all(isinstance(value.get(part), dict) for part in PARTS):
-        return _partial(value, text, item, place, context)
+        return _partial(value, text, item, whole, context)
     if (part := _repeating(value)) is not None:
         repeats, inner = part
-        return jsonl.twice(repeats, Members(text, item, inner), text, source, place)
-    return _Reader(item, text, source, place).entry(context)
+        return Members(text, source, item, inner).twice(repeats)
+    return _Reader(item, text, source).entry(context)
 
 
 def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | None:
@@ -87,14 +86,13 @@ def _repeating(value: Mapping[str, Any]) -> tuple[Repeats, tuple[str, ...]] | No
 
 
 def _partial(
-    value: Mapping[str, Any], text: LocatedText, item: Item, place: Place, context: Context
+    value: Mapping[str, Any], text: LocatedText, item: Item, members: Members, context: Context
 ) -> Entry | UnreadableText | Remark:
     """An entry without a part: its name says the kernel, or what it lacks is said."""
     name = value.get("name")
     whole = "signature" in value or not isinstance(value.get("algorithm"), dict)
     if isinstance(name, str) and name.startswith(beginnings()) and not whole:
-        span = Members(text, item).span("name")
-        at = place if span is None else jsonl.span_place(text, place.source, *span)
+        span, at = members.span("name"), members.at("name") or members.place
         spread = span is not None and text.text[slice(*span)] == f'"{name}"'
         if spread:
             at = at._replace(column=at.column + 1)
@@ -105,9 +103,9 @@ def _partial(
         k in value or (isinstance(value.get("algorithm"), dict) and k in value["algorithm"])
         for k in _LITTLE
     ):
-        return Remark(place, "CFG006", "a GEMM kernel: the entry says too little of it")
+        return Remark(members.place, "CFG006", "a GEMM kernel: the entry says too little of it")
     lacks = next(p for p in PARTS if not isinstance(value.get(p), dict))
-    return UnreadableText(place, f"an entry of a registry without {lacks}")
+    return UnreadableText(members.place, f"an entry of a registry without {lacks}")
 
 
 def _table(value: Mapping[str, Any]) -> KeyTable:
@@ -120,9 +118,11 @@ def _table(value: Mapping[str, Any]) -> KeyTable:
 
 
 class _Reader:
-    def __init__(self, item: Item, text: Any, source: str, place: Place) -> None:
-        self.item, self.text, self.source, self.place = item, text, source, place
-        self.members = {part: Members(text, item, (part,) if part else ()) for part in ("", *PARTS)}
+    def __init__(self, item: Item, text: LocatedText, source: str) -> None:
+        self.item, self.text, self.source = item, text, source
+        self.members = {"": Members(text, source, item)}
+        self.members |= {part: Members(text, source, item, (part,)) for part in PARTS}
+        self.place = self.members[""].place
         self.table = _table(item.value)
         self.home: dict[str, tuple[str, str, int]] = {}  # part, key, place in a triple or -1
 
@@ -133,7 +133,6 @@ class _Reader:
         if isinstance(value.get(gpu), str) and value[gpu]:
             fields["arch"] = value[gpu]
             self.home["arch"] = "", gpu, -1
-        remarks: list[Remark] = []
         for part in PARTS:
             for key, given in value[part].items():
                 if key in self.table.triples:
@@ -153,12 +152,11 @@ class _Reader:
             for key, name in self.table.joined.items():
                 if key in self.home and name in fields:
                     self.home.setdefault(name, self.home[key])
-        remarks += self._ignored(fields, context)
-        label = value.get("name")
+        remarks = tuple(self._ignored(fields, context))
+        label = value["name"] if isinstance(value.get("name"), str) else ""
         return entry_from_mapping(
-            fields, context, self.place, lambda f, at_key: self._place(f, at_key), self._rewrite,
-            label=label if isinstance(label, str) else "", remarks=tuple(remarks),
-            pointer=self.item.pointer,
+            fields, context, self.place, self._place, self._rewrite,
+            label=label, remarks=remarks, pointer=self.item.pointer,
         )  # fmt: skip
 
     def _triple(
@@ -170,8 +168,7 @@ class _Reader:
         if isinstance(given, dict) and given.keys() == set("mnk"):
             numbers = [given[k] for k in "mnk"]
         if not isinstance(numbers, list) or len(numbers) != 3:
-            span = self.members[part].span(key)
-            at = self.place if span is None else jsonl.span_place(self.text, self.source, *span)
+            at = self.members[part].at(key) or self.place
             return UnreadableText(at, f'{key} is not three numbers, as in "2x2x1"')
         for index, field in enumerate(self.table.triples[key]):
             fields[field] = numbers[index]
@@ -202,13 +199,11 @@ class _Reader:
             return None
         raw = self.text.text[slice(*span)]
         if index >= 0 and raw.startswith("{") and not at_key:
-            inner = Members(self.text, self.item, (part, key)).span("mnk"[index])
-            return None if inner is None else jsonl.span_place(self.text, self.source, *inner)
+            return Members(self.text, self.source, self.item, (part, key)).at("mnk"[index])
         if index >= 0 and not at_key and _TRIPLE.fullmatch(raw.strip('"')):
-            numbers = list(re.finditer(r"\d+", raw))
-            start = span[0]
-            span = start + numbers[index].start(), start + numbers[index].end()
-        return jsonl.span_place(self.text, self.source, *span)
+            number = list(re.finditer(r"\d+", raw))[index]
+            span = span[0] + number.start(), span[0] + number.end()
+        return self.members[part].part(*span)
 
     def _rewrite(self, field: str, value: Value) -> Edit | None:
         home = self.home.get(field)
@@ -220,5 +215,4 @@ class _Reader:
             return Edit(at, str(value)) if at is not None and inside else None
         part = home[0] if home else "algorithm"
         key = home[1] if home else self.table.key(field)
-        edit = jsonl.rewriter(self.members[part], self.text, self.source, lambda f, v: (key, v))
-        return edit(field, value)
+        return self.members[part].rewriter(lambda f, v: (key, v))(field, value)

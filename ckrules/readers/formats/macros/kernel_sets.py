@@ -19,9 +19,9 @@ from ckrules.readers.entries import (
     UnreadableText,
     entry_from_mapping,
 )
-from ckrules.readers.formats.jsonl import span_place
 from ckrules.readers.formats.macros.cpp_calls import CallArgument, Code, CppCall
 from ckrules.readers.formats.macros.readings import READINGS
+from ckrules.readers.json_text import span_place
 from ckrules.readers.source import LocatedText, SourceFile
 from ckrules.support.errors import nearest
 
