@@ -11,9 +11,12 @@ import click
 
 from ckrules.cli.once import option
 from ckrules.cli.options import gathered
+from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from ckrules.device.interface import DeviceInfo
+    from ckrules.device.jobs import Job, RunOutcome
     from ckrules.device.pool import Listener
 
 
@@ -44,9 +47,37 @@ class DeviceChoice:
             with stream:
                 yield lambda said: print(said, end="", file=stream, flush=True)
 
+    def run(
+        self, job: Job, arch: str, index: int | None, timeout: float
+    ) -> tuple[RunOutcome, DeviceInfo | None] | None:
+        """Runs a job on the device of a number, or the first that fits; None: there is none.
 
-def options_of(words: Sequence[str]) -> dict[str, str]:
-    """The options of a device from words such as ``order=reversed``.
+        Why there is none is noted on standard error.
+        """
+        from ckrules.device import pool
+
+        found = pool.discover(self.name)
+        fit = [d.index for d in found.devices if d.arch in ("", arch)]
+        if index is not None:
+            fit = [i for i in fit if i == index]
+        if not fit:
+            why = f"none of them is a {arch}"
+            if index is not None:
+                why = f"number {index} is not a {arch}"
+            note(f"no GPU for --device {self.name}: {why if found.devices else found.reason()}")
+            return None
+        with (
+            self.listening() as listener,
+            pool.WorkerPool(self.name, fit[:1], timeout, self.options, listener) as workers,
+        ):
+            ((_, outcome, info),) = workers.run([job])
+        return outcome, info
+
+
+def options_of(
+    words: Sequence[str], option: str = "--device-option", form: str = "NAME=VALUE"
+) -> dict[str, str]:
+    """Values by name from words such as ``order=reversed``, which an option has.
 
     >>> options_of(["order=reversed", "seed=3"])
     {'order': 'reversed', 'seed': '3'}
@@ -58,9 +89,9 @@ def options_of(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals:
-            raise UsageError(f"--device-option {word!r}: expected NAME=VALUE")
+            raise UsageError(f"{option} {word!r}: expected {form}")
         if name in found:
-            raise UsageError(f"--device-option {name}: given twice")
+            raise UsageError(f"{option} {name}: given twice")
         found[name] = value
     return found
 

@@ -79,11 +79,11 @@ class MacroTable:
 
 
 class LineError(Exception):
-    """A line that cannot be read; ``argument`` says which argument, -1 the line as a whole."""
+    """A line that cannot be read; ``span`` are the columns, None for the line as a whole."""
 
-    def __init__(self, message: str, argument: int = -1) -> None:
+    def __init__(self, message: str, span: tuple[int, int] | None = None) -> None:
         super().__init__(message)
-        self.message, self.argument = message, argument
+        self.message, self.span = message, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +121,27 @@ class Arguments:
 
     def number(self, key: str) -> int:
         """An integer."""
-        text, at = self.word(key), self.instance.at.get(key, -1)
+        text = self.word(key)
         if text is None or not _NUMBER.fullmatch(text):
-            raise LineError(f"argument {at} is {text!r}, expected an integer", at)
+            raise self.fault(key, f"is {text!r}, expected an integer")
         return int(text)
 
     def flag(self, key: str) -> bool:
         """A truth value: ``true`` and ``false``, or 1 and 0."""
-        text, at = self.word(key), self.instance.at.get(key, -1)
+        text = self.word(key)
         if text is None or text.lower() not in ("0", "1", "true", "false"):
-            raise LineError(f"argument {at} is {text!r}, expected true or false", at)
+            raise self.fault(key, f"is {text!r}, expected true or false")
         return text.lower() in ("1", "true")
+
+    def fault(self, key: str, what: str) -> LineError:
+        """What is wrong with an argument."""
+        at = self.instance.at.get(key, -1)
+        return LineError(f"argument {at} {what}", self.span(key))
+
+    def span(self, key: str) -> tuple[int, int] | None:
+        """The columns of an argument."""
+        at = self.instance.at.get(key, -1)
+        return self.spans[at] if 0 <= at < len(self.spans) else None
 
     def put(self, name: str, key: str, value: Any) -> None:
         """A field that one argument says as it is."""
@@ -171,12 +181,9 @@ class LineTable:
     """The names before ``<``; those of other lines are nobody's."""
     bare: re.Pattern[str] | None
     """Lines without a name that are the family's."""
-    split: Callable[[str], Arguments]
-    """The arguments of a line. Raises `LineError`, and KeyError for a form that says too little."""
-    read: Callable[[Arguments, str, int | None], None]
-    """Fills in the fields, given the line's name and the GPU's wave size; raises `LineError`."""
-    finish: Callable[[Arguments, str], str | None]
-    """Adds what the file's name says (type and layout); what is missing, in words, else None."""
+    read: Callable[[str, str, int | None], Arguments]
+    """Arguments and fields of a line, given the file's name, which may say type and layout, and the
+    GPU's wave size. Raises `LineError`, and KeyError for a form that says too little."""
     outside: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     """By field, whether a value of real kernels is one that the rules do not describe."""
     fixed: frozenset[str] = frozenset()

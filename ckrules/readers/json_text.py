@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ckrules.engine.expr import Value
 from ckrules.readers.entries import Edit, Place, Rewrite, UnreadableText
 from ckrules.readers.source import LocatedText, SourceError
-from ckrules.support.json_values import DECODER, TOKEN, Repeats
+from ckrules.support.errors import UsageError
+from ckrules.support.json_values import DECODER, TOKEN, Path, Repeats, places
 
 #: Keys of an object that holds a list of configurations.
 LISTS = ("kernels", "instances")
@@ -162,6 +163,38 @@ def _walk(text: LocatedText, start: int, found: Around) -> int:
             raise _fail(text, end, "expected ',' or '}'")
         pos = _skip(raw, end + 1) if raw[end] == "," else end
     return pos + 1
+
+
+class DocumentError(UsageError):
+    """What a JSON document says cannot be read; ``path`` leads to the value."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def path_place(text: LocatedText, path: Path, raw: str = "") -> tuple[int, int]:
+    """Line and column of a value, or of the nearest that it is in.
+
+    >>> path_place(LocatedText('{"a": [1, 2]}'), ("a", 1, "b"))
+    (1, 11)
+    """
+    known = places(raw or text.text)
+    while path not in known:
+        path = path[:-1]
+    return text.place(min(known[path], len(text.text)))
+
+
+def refuse_repeats(value: Any, path: Path, *, below: bool = False) -> None:
+    """Refuses an object that has a key twice, of which tools silently take the last.
+
+    Raises:
+        DocumentError: If it has; ``below`` also for objects in it.
+    """
+    if isinstance(value, Repeats):
+        raise DocumentError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
+    for key, part in value.items() if below and isinstance(value, dict) else ():
+        refuse_repeats(part, (*path, key), below=True)
 
 
 def span_place(text: LocatedText, source: str, start: int, end: int) -> Place:

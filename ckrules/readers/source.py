@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ckrules.readers.suppressions import Suppressions
+from ckrules.support import opening
 from ckrules.support.errors import UsageError
+
+T = TypeVar("T")
 
 #: A line longer than this is not a configuration.
 MAX_LINE = 4 << 20
@@ -33,6 +36,20 @@ class SourceLine(NamedTuple):
     text: str
     fault: str = ""
     column: int = 1
+
+
+def read_file(path: str, read: Callable[[LocatedText], T]) -> T:
+    """What is read from the text of a file.
+
+    Raises:
+        UsageError: With file, line and column, for what cannot be read.
+    """
+    try:
+        with opening.binary(path) as stream:
+            return read(SourceFile(path, stream).text())
+    except SourceError as error:
+        shown = [str(n) for n in (error.line, error.column) if n]
+        raise UsageError(f"{':'.join([path, *shown])}: {error.message}") from None
 
 
 class Head(list[str]):

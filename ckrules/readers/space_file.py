@@ -25,12 +25,12 @@ from ckrules.engine.expr.variables import variable
 from ckrules.engine.lang.python import parse_restriction
 from ckrules.engine.rules.restriction import restriction
 from ckrules.engine.rules.rule import Rule
-from ckrules.readers.json_text import LISTS, items
-from ckrules.readers.source import LocatedText, SourceError, SourceFile
+from ckrules.readers.json_text import LISTS, DocumentError, items, path_place, refuse_repeats
+from ckrules.readers.source import LocatedText, SourceError, SourceFile, read_file
 from ckrules.readers.value_list import value_list
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError, nearest
-from ckrules.support.json_values import Odd, Path, Repeats, places, with_repeats
+from ckrules.support.json_values import Odd, Path, with_repeats
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 _OWN = ("variables", "constraints")
 _T1 = "ConfigurationSpace"
 _FORMS = (*_OWN, _T1, "tune_params")
-
-
-class _FaultError(UsageError):
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 @dataclass
@@ -58,19 +52,19 @@ class _Found:
 
     def add(self, name: Any, values: Any, path: Path) -> None:
         if not isinstance(name, str):
-            raise _FaultError(path, f"a variable needs a name and values, not {str(name)[:60]}")
+            raise DocumentError(path, f"a variable needs a name and values, not {str(name)[:60]}")
         if not isinstance(values, list):
-            raise _FaultError(path, f"variable {name[:60]} has no list of values")
+            raise DocumentError(path, f"variable {name[:60]} has no list of values")
         if name in self.values:
-            raise _FaultError(path, f"variable {name[:60]} is declared twice")
+            raise DocumentError(path, f"variable {name[:60]} is declared twice")
         for value in values:
             if fault := _unfit(value):
-                raise _FaultError(path, f"variable {name[:60]}: {fault}")
+                raise DocumentError(path, f"variable {name[:60]}: {fault}")
         self.values[name], self.where[name] = values, path
 
     def restrict(self, text: Any, path: Path) -> None:
         if not isinstance(text, str):
-            raise _FaultError(path, f"constraint {text!r} is not a string")
+            raise DocumentError(path, f"constraint {text!r} is not a string")
         self.texts.append((text, path))
 
 
@@ -91,12 +85,7 @@ def read_space(path: str) -> Space:
     Raises:
         UsageError: For a file that cannot be read or describes no space, with line and column.
     """
-    try:
-        with opening.binary(path) as stream:
-            return _space(path, SourceFile(path, stream).text())
-    except SourceError as error:
-        shown = [str(n) for n in (error.line, error.column) if n]
-        raise UsageError(f"{':'.join([path, *shown])}: {error.message}") from None
+    return read_file(path, lambda text: _space(path, text))
 
 
 def is_space(path: str) -> bool:
@@ -116,19 +105,12 @@ def is_space(path: str) -> bool:
 
 def _space(path: str, text: LocatedText) -> Space:
     value, raw = _decoded(text)
-
-    def place(of: Path) -> tuple[int, int]:
-        known = places(raw)
-        while of not in known:
-            of = of[:-1]
-        line, column = text.place(min(known[of], len(text.text)))
-        return line, column
-
     try:
-        found = _read(value)
-        return _made(found, lambda of: ":".join(map(str, (path, *place(of)))))
-    except _FaultError as fault:
-        raise SourceError(str(fault), *place(fault.path)) from None
+        return _made(
+            _read(value), lambda of: ":".join(map(str, (path, *path_place(text, of, raw))))
+        )
+    except DocumentError as fault:
+        raise SourceError(str(fault), *path_place(text, fault.path, raw)) from None
 
 
 def _decoded(text: LocatedText) -> tuple[dict[str, Any], str]:
@@ -151,7 +133,7 @@ def _decoded(text: LocatedText) -> tuple[dict[str, Any], str]:
 
 def _read(value: dict[str, Any]) -> _Found:
     form = next((key for key in _FORMS if key in value), None)
-    _once(value, ())
+    refuse_repeats(value, ())
     if form == _T1:
         return _of_t1(_inside(value, _T1, dict, ()))
     if form == "tune_params":
@@ -164,20 +146,15 @@ def _read(value: dict[str, Any]) -> _Found:
     return _of_own(value)
 
 
-def _once(value: Any, path: Path) -> None:
-    if isinstance(value, Repeats):
-        raise _FaultError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
-
-
 def _inside(value: Mapping[str, Any], key: str, kind: type, path: Path) -> Any:
     said = "list" if kind is list else "object"
     if isinstance(value.get(key), kind):
-        _once(value[key], (*path, key))
+        refuse_repeats(value[key], (*path, key))
         return value[key]
     known = [*_FORMS, "TuningParameters", "Conditions", "restrictions", "cache"]
     near = nearest(key, [k for k in value if k not in known], n=1)
     hint = f": is {near[0]!r} meant to be it?" if near else ""
-    raise _FaultError((*path, near[0] if near else key), f"no {said} {key!r}{hint}")
+    raise DocumentError((*path, near[0] if near else key), f"no {said} {key!r}{hint}")
 
 
 def _of_own(value: Mapping[str, Any]) -> _Found:
@@ -186,7 +163,7 @@ def _of_own(value: Mapping[str, Any]) -> _Found:
     for k, entry in enumerate(variables):
         if not isinstance(entry, dict):
             message = f"a variable needs a name and values, not {str(entry)[:60]}"
-            raise _FaultError(("variables", k), message)
+            raise DocumentError(("variables", k), message)
         found.add(entry.get("name"), entry.get("values"), ("variables", k))
     for k, text in enumerate(constraints):
         found.restrict(text, ("constraints", k))
@@ -198,13 +175,13 @@ def _of_t1(value: Mapping[str, Any]) -> _Found:
     for k, entry in enumerate(_inside(value, "TuningParameters", list, (_T1,))):
         path: Path = (_T1, "TuningParameters", k)
         if not isinstance(entry, dict):
-            raise _FaultError(path, f"a tuning parameter is an object, not {str(entry)[:60]}")
+            raise DocumentError(path, f"a tuning parameter is an object, not {str(entry)[:60]}")
         values = entry.get("Values")
         if isinstance(values, str):
             try:
                 values = value_list(values)
             except UsageError as error:
-                raise _FaultError((*path, "Values"), str(error)) from None
+                raise DocumentError((*path, "Values"), str(error)) from None
         found.add(entry.get("Name"), values, path)
     conditions = _inside(value, "Conditions", list, (_T1,)) if "Conditions" in value else []
     for k, entry in enumerate(conditions):
@@ -232,12 +209,12 @@ def _measured(found: _Found, key: str, entry: Any, objective: str) -> tuple[Any,
     """The configuration of a cache's entry; None if it failed, which a word says."""
     path: Path = ("cache", key)
     if not isinstance(entry, dict):
-        raise _FaultError(path, f"a measured configuration is an object, not {str(entry)[:60]}")
+        raise DocumentError(path, f"a measured configuration is an object, not {str(entry)[:60]}")
     for name, values in found.values.items():
         if name not in entry:
-            raise _FaultError(path, f"the configuration has no {name}")
+            raise DocumentError(path, f"the configuration has no {name}")
         if entry[name] not in values:
-            raise _FaultError((*path, name), f"{name} = {entry[name]!r} is not among its values")
+            raise DocumentError((*path, name), f"{name} = {entry[name]!r} is not among its values")
     failed = isinstance(entry.get(objective, entry.get("time")), str)
     return None if failed else tuple(entry[name] for name in found.values)
 
@@ -250,13 +227,13 @@ def _made(found: _Found, said: Callable[[Path], str]) -> Space:
         try:
             nodes[name] = variable(name, values)
         except CkrulesError as error:
-            raise _FaultError(found.where[name], str(error)) from None
+            raise DocumentError(found.where[name], str(error)) from None
     rules: list[Rule] = []
     for text, path in found.texts:
         try:
             condition = parse_restriction(text, nodes)
         except CkrulesError as error:
-            raise _FaultError(path, f"constraint {error}") from None
+            raise DocumentError(path, f"constraint {error}") from None
         rules.append(restriction(len(rules) + 1, condition, text, said(path)))
     if found.rows is not None:
         table = Table.relation("measured", list(nodes), found.rows)

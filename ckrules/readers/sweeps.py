@@ -21,11 +21,11 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.families import named, reader_tables
 from ckrules.kernels.family import Family
 from ckrules.kernels.reader_tables import SaidError, SweepTable
-from ckrules.readers.json_text import items
-from ckrules.readers.source import LocatedText, SourceError, SourceFile
+from ckrules.readers.json_text import DocumentError, items, path_place, refuse_repeats
+from ckrules.readers.source import LocatedText, SourceError, read_file
 from ckrules.support import opening
-from ckrules.support.errors import CkrulesError, UsageError, unknown
-from ckrules.support.json_values import Path, Repeats, decoded, places
+from ckrules.support.errors import CkrulesError, unknown
+from ckrules.support.json_values import Path, decoded
 
 Values = TypeVar("Values", list[Any], range)
 _RANGE = ("min", "max", "step")
@@ -35,12 +35,6 @@ _MOST = 4096
 _COMBINATIONS = 100_000_000
 #: What a file may say of what its kernels are for; the tool is asked for the rest.
 PURPOSES = ("variant", "arch", "dtype", "layout")
-
-
-class _FaultError(UsageError):
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 @dataclass(frozen=True)
@@ -103,12 +97,7 @@ def read_sweep(name: str, books: Books) -> CatalogData:
     Raises:
         UsageError: With file, line and column, for what the tool could not read either.
     """
-    try:
-        with opening.binary(name) as stream:
-            return sweep_file(name, SourceFile(name, stream).text(), books).data
-    except SourceError as error:
-        shown = [str(n) for n in (error.line, error.column) if n]
-        raise UsageError(f"{':'.join([name, *shown])}: {error.message}") from None
+    return read_file(name, lambda text: sweep_file(name, text, books).data)
 
 
 def sweep_file(name: str, text: LocatedText, books: Books, variant: str = "") -> SweepFile:
@@ -126,23 +115,10 @@ def sweep_file(name: str, text: LocatedText, books: Books, variant: str = "") ->
     if found is None:
         raise SourceError("not a file of ranges", 1, 1)
     try:
-        _once(value, ())
+        refuse_repeats(value, (), below=True)
         return _Making(name, value, found[1], named(found[0]), books).file()
-    except _FaultError as fault:
-        known, at = places(text.text), fault.path
-        while at not in known:
-            at = at[:-1]
-        line, column = text.place(min(known[at], len(text.text)))[:2]
-        raise SourceError(str(fault), line, column) from None
-
-
-def _once(value: Any, path: Path) -> None:
-    """Refuse objects that have a key twice; a tool silently takes the last."""
-    if isinstance(value, Repeats):
-        raise _FaultError((*path, value.twice[0]), f"duplicate key {value.twice[0]!r}")
-    inner = value.items() if isinstance(value, dict) else ()
-    for key, part in inner:
-        _once(part, (*path, key))
+    except DocumentError as fault:
+        raise SourceError(str(fault), *path_place(text, fault.path)) from None
 
 
 def _unread(given: Any) -> list[str]:
@@ -169,7 +145,7 @@ class _Making:
         for section in table.sections:
             axes |= self._section(section)
         if prod(map(len, axes.values())) > _COMBINATIONS:
-            raise _FaultError((), f"more than {_COMBINATIONS:,} combinations")
+            raise DocumentError((), f"more than {_COMBINATIONS:,} combinations")
         fixed: dict[str, Value] = {}
         for key, meant in table.scalars.items():
             if key in value:
@@ -193,7 +169,7 @@ class _Making:
         table, keys = self._table, self._table.sections[section]
         given: Any = self._value if not section else self._value.get(section, {})
         if not isinstance(given, dict):
-            raise _FaultError((section,), f"{section} is not an object")
+            raise DocumentError((section,), f"{section} is not an object")
         axes: dict[str, tuple[Value, ...]] = {}
         for key, meant in keys.items():
             path: Path = (section, key) if section else (key,)
@@ -207,7 +183,7 @@ class _Making:
                 axes[meant] = table.absent[key]
             else:
                 what = section or "the object"
-                raise _FaultError((section,) if section else (), f"{what} has no {key}")
+                raise DocumentError((section,) if section else (), f"{what} has no {key}")
         if section:
             self._ignored += [f"{section}.{k}" for k in given if k not in (*keys, *table.labels)]
         return axes
@@ -217,7 +193,7 @@ class _Making:
         try:
             found = self._table.said(self._value)
         except SaidError as error:
-            raise _FaultError((error.key,), str(error)) from None
+            raise DocumentError((error.key,), str(error)) from None
         said: dict[str, tuple[Value, ...]] = {}
         fixed: dict[str, Value] = {}
         for name, (key, values) in found.items():
@@ -238,35 +214,35 @@ class _Making:
         if domain.sort == ENUM and isinstance(value, str):
             value = self._family.canonical(domain.name, value, domain.values)
             if value not in domain.values:
-                raise _FaultError(path, str(unknown(domain.name, value, map(str, domain.values))))
+                raise DocumentError(path, str(unknown(domain.name, value, map(str, domain.values))))
         try:
             return domain.accept(value)
         except CkrulesError as error:
-            raise _FaultError(path, str(error)) from None
+            raise DocumentError(path, str(error)) from None
 
     def _values(self, given: Any, key: str, path: Path) -> list[Any]:
         table = self._table
         if table.plain:
             if not isinstance(given, list):
-                raise _FaultError(path, f"{key} is not a list")
+                raise DocumentError(path, f"{key} is not a list")
             return self._few(given, key, path)
         if isinstance(given, dict) and "values" in given:
             values = given["values"]
             if not isinstance(values, list):
-                raise _FaultError((*path, "values"), f"the values of {key} are not a list")
+                raise DocumentError((*path, "values"), f"the values of {key} are not a list")
             return self._few(values, key, path)
         needed = set(_RANGE) - ({"step"} if table.step is not None else set())
         if not isinstance(given, dict) or key not in table.ranges or needed - given.keys():
             form = '{"values": [...]}'
             more = ' or {"min", "max", "step"}' if key in table.ranges else ""
-            raise _FaultError(path, f"{key} is not of the form {form}{more}")
+            raise DocumentError(path, f"{key} is not of the form {form}{more}")
         bounds: list[Any] = [given.get(k, table.step) for k in _RANGE]
         low, high, step = bounds
         if not all(type(n) is int for n in (low, high, step)) or step < 1:
-            raise _FaultError(path, f"{key}: min, max and step are integers, and step at least 1")
+            raise DocumentError(path, f"{key}: min, max and step are integers, and step at least 1")
         return list(self._few(range(low, high + 1, step), key, path))
 
     def _few(self, values: Values, key: str, path: Path) -> Values:
         if len(values[: _MOST + 1]) > _MOST:
-            raise _FaultError(path, f"{key} has more than {_MOST:,} values")
+            raise DocumentError(path, f"{key} has more than {_MOST:,} values")
         return values

@@ -92,17 +92,24 @@ SHORT = {
 }  # fmt: skip
 
 
-def instance(line: str) -> Arguments:
-    """The arguments of an instance line.
-
-    Raises:
-        LineError: For a wrong number of arguments.
-        KeyError: For an unknown name, or a form that says too little of a kernel.
-    """
+def _read(line: str, source: str, wave_size: int | None) -> Arguments:
     start, end = line.find("<"), line.rfind(">")
     if start < 0 or end < start:
         raise LineError("expected an instance, NAME<ARGUMENTS>, or twelve depthwise numbers")
     name = line[:start].strip()
+    a = _instance(name, line, start, end)
+    if a.instance.native:
+        _read_native(a)
+    elif wave_size is None:
+        raise LineError("no GPU: waves depend on its wave size, so give --arch")
+    else:
+        _read_xdl(a, name, wave_size)
+    if "dtype" not in a.fields:
+        _read_file_name(a, source)
+    return a
+
+
+def _instance(name: str, line: str, start: int, end: int) -> Arguments:
     texts, spans = split_arguments(line[start + 1 : end], start + 1)
     short = SHORT.get(name)
     if short is not None and texts and _NUMBER.fullmatch(texts[0]) and len(texts) < 20:
@@ -118,8 +125,7 @@ def instance(line: str) -> Arguments:
     return Arguments(kind, texts, spans)
 
 
-def read_native(a: Arguments) -> None:
-    """Fills the fields of a native CK Tile instance."""
+def _read_native(a: Arguments) -> None:
     for key in ("vector_a", "vector_b", "vector_c", "num_groups_to_merge", "num_wave_groups",
                 *(f"{g}_{x}" for g in ("tile", "wave", "warp_tile") for x in "mnk")):  # fmt: skip
         a.put(key, key, a.number(key))
@@ -144,8 +150,8 @@ def read_native(a: Arguments) -> None:
         a.made_from["two_stage"] = a.instance.at["vector_c"]
 
 
-def read_xdl(a: Arguments, name: str, wave_size: int) -> None:
-    """Fills the fields of an XDL instance, deriving waves and the warp tile's K."""
+def _read_xdl(a: Arguments, name: str, wave_size: int) -> None:
+    """The fields of an XDL instance, of which waves and the warp tile's K are derived."""
     n = a.number
     block, m, n_, per = n("block"), n("m"), n("n"), (n("per_m"), n("per_n"))
     xdl = n("xdl_m"), n("xdl_n")
@@ -194,10 +200,8 @@ def _version(a: Arguments, name: str) -> None:
     direct = "direct" in a.instance.at and a.flag("direct")
     table = DIRECT if direct else VERSIONS
     if version not in table:
-        at = a.instance.at.get("version", -1)
-        raise LineError(
-            f"pipeline version {version!r}{' with direct loads' if direct else ''} is not one of "
-            f"{', '.join(table)}", at)  # fmt: skip
+        what = f"pipeline version {version!r}{' with direct loads' if direct else ''}"
+        raise LineError(f"{what} is not one of {', '.join(table)}", a.span("version"))
     a.fields["pipeline"] = table[version]
     if "version" in a.instance.at:
         a.made_from["pipeline"] = a.instance.at["version"]
@@ -209,32 +213,19 @@ def _whole(a: Arguments, whole: int, part: int, key: str, letter: str) -> int:
     if part and whole % part == 0 and whole >= part:
         return whole // part
     what = "the block" if letter == "k" else f"the tile's {letter.upper()}"
-    raise LineError(f"{what} is {whole}, not a multiple of a step of"
-                    f" {part}", a.instance.at[key])  # fmt: skip
+    raise LineError(f"{what} is {whole}, not a multiple of a step of {part}", a.span(key))
 
 
 def _common(a: Arguments) -> None:
     """Dimensions, type, layout, scheduler and specialization, where the line says them."""
-    if a.word("ndim") is not None and "ndim" in a.instance.at:
+    if a.word("ndim") is not None:
         a.put("ndim", "ndim", a.number("ndim"))
-    if "dtype" in a.instance.at:
-        a.put("dtype", "dtype", (a.word("dtype") or "").lower())
-    if "layout" in a.instance.at:
-        a.put("layout", "layout", (a.word("layout") or "").lower())
-    if "scheduler" in a.instance.at:
-        a.put("scheduler", "scheduler", (a.word("scheduler") or "").lower())
+    for key in ("dtype", "layout", "scheduler"):
+        if key in a.instance.at:
+            a.put(key, key, (a.word(key) or "").lower())
     spec = (a.word("spec") or "").lower()
     a.put("specialization", "spec", SPECIALIZATIONS.get(spec, spec))
     a.fields["epilogue"] = "cshuffle"
-
-
-def _read(a: Arguments, name: str, wave_size: int | None) -> None:
-    if a.instance.native:
-        read_native(a)
-    elif wave_size is None:
-        raise LineError("no GPU: waves depend on its wave size, so give --arch")
-    else:
-        read_xdl(a, name, wave_size)
 
 
 def file_words(source: str) -> tuple[str, str] | None:
@@ -243,31 +234,21 @@ def file_words(source: str) -> tuple[str, str] | None:
     return None if named is None else (named[1], named[2])
 
 
-def _finish(a: Arguments, source: str) -> str | None:
-    if "dtype" in a.fields:
-        return None
+def _read_file_name(a: Arguments, source: str) -> None:
     named = file_words(source)
     if named is None:
-        return (
-            "the short form names neither type nor layout: expected a file name such as"
-            " nhwgc_fp16.conf"
-        )
+        what = "the short form names neither type nor layout"
+        raise LineError(f"{what}: expected a file name such as nhwgc_fp16.conf")
     layout, dtype = named
     a.fields |= {"dtype": dtype, "layout": layout, "ndim": NDIMS_BY_LAYOUT.get(layout, 2)}
     if dtype == "fp32":
         a.fields["warp_tile_k"] = 8
-    return None
 
 
 LINES = LineTable(
     names=tuple(INSTANCES),
     bare=None,
-    split=instance,
     read=_read,
-    finish=_finish,
-    outside={
-        "layout": lambda v: v in OTHER_LAYOUTS,
-        "dtype": lambda v: v not in _DTYPES,
-    },
+    outside={"layout": lambda v: v in OTHER_LAYOUTS, "dtype": lambda v: v not in _DTYPES},
     fixed=frozenset({"wave_k", "tile_k"}),
 )

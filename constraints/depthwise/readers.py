@@ -34,34 +34,21 @@ REGISTRY = KeyTable(fields=DISPATCHER.fields, labels=("block_per_cu", "memory_op
 _LINE = Instance("forward_depthwise", (12,), {k: i for i, k in enumerate(NUMBERS)})
 
 
-def _split(text: str) -> Arguments:
+def _read(text: str, source: str, wave_size: int | None) -> Arguments:
     words, spans = split_arguments(text, 0)
     if len(words) != len(NUMBERS):
         raise LineError(
             f"{len(words)} numbers, expected {len(NUMBERS)} for a depthwise instance:"
             f" {', '.join(NUMBERS)}"
         )
-    return Arguments(_LINE, words, spans)
-
-
-def _read(a: Arguments, name: str, wave_size: int | None) -> None:
+    a = Arguments(_LINE, words, spans)
     for key in NUMBERS:
         a.put(key, key, a.number(key))
-    a.fields |= {"ndim": 2, "layout": "ngchw"}
-
-
-def _finish(a: Arguments, source: str) -> str | None:
     named = file_words(source)
-    a.fields["dtype"] = named[1] if named else "fp16"
-    return None
+    a.fields |= {"ndim": 2, "layout": "ngchw", "dtype": named[1] if named else "fp16"}
+    return a
 
 
-LINES = LineTable(
-    names=(),
-    bare=re.compile(r"\d+(?:\s*,\s*\d+){11}"),
-    split=_split,
-    read=_read,
-    finish=_finish,
-)
+LINES = LineTable(names=(), bare=re.compile(r"\d+(?:\s*,\s*\d+){11}"), read=_read)
 
 TABLES: Mapping[str, Any] = {"dispatcher": DISPATCHER, "registry": REGISTRY, "conf": LINES}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.device_options import DeviceChoice, device_options
+from ckrules.cli.device_options import DeviceChoice, device_options, options_of
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
 from ckrules.cli.outcomes import outcome_json
@@ -68,7 +68,7 @@ def command(
     repeat: int,
 ) -> int:
     """Run a product or convolution with the kernel chosen for it and print upstream's JSON."""
-    from ckrules.device import pool, registry
+    from ckrules.device import registry
     from ckrules.device.jobs import Job
     from ckrules.runtime import Dispatcher, NoKernelError
 
@@ -82,18 +82,11 @@ def command(
         click.echo(json_text({"problem": given, "error": "No kernel selected"}, indent=2))
         note(f"error: {error}")
         return 1
-    found = pool.discover(device.name)
-    if not any(d.index == index and d.arch in ("", dispatcher.arch) for d in found.devices):
-        why = found.reason() if not found.devices else f"number {index} is not a {dispatcher.arch}"
-        note(f"no GPU for --device {device.name}: {why}")
-        return 3
     file = choice.kernel.file
     job = Job(file.folder, file.name, choice.runs, warmup, repeat, file.opener)
-    with (
-        device.listening() as listener,
-        pool.WorkerPool(device.name, [index], timeout, device.options, listener) as workers,
-    ):
-        ((_, outcome, _),) = workers.run([job])
+    if (done := device.run(job, dispatcher.arch, index, timeout)) is None:
+        return 3
+    outcome, _ = done
     click.echo(json_text(answer(choice, outcome, validate), indent=2))
     return 0 if outcome.status == "ok" else 1
 
@@ -121,16 +114,13 @@ def fields_of(words: Sequence[str]) -> dict[str, Any]:
     {'dtype': 'fp16', 'tile_m': 64, 'pad_k': True}
 
     Raises:
-        UsageError: For a word that is not of the form FIELD=VALUE.
+        UsageError: For a word that is not of the form FIELD=VALUE, and a field that comes twice.
     """
-    found: dict[str, Any] = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not name or not sign:
-            raise UsageError(f"--set {word!r}: expected FIELD=VALUE")
-        known = {"true": True, "false": False}
-        found[name] = known.get(value.lower(), int(value) if value.isdecimal() else value)
-    return found
+    known = {"true": True, "false": False}
+    return {
+        name: known.get(value.lower(), int(value) if value.isdecimal() else value)
+        for name, value in options_of(words, "--set", "FIELD=VALUE").items()
+    }
 
 
 def answer(choice: Choice, outcome: RunOutcome, validate: bool) -> dict[str, Any]:

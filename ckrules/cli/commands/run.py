@@ -10,7 +10,6 @@ from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
 from ckrules.cli.outcomes import outcome_json
-from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text
 
@@ -58,7 +57,7 @@ def command(
 ) -> int:
     """Run one built kernel on one problem and print the result as JSON."""
     from ckrules.compiling import folder
-    from ckrules.device import pool, registry
+    from ckrules.device import registry
     from ckrules.device.jobs import Job
     from ckrules.device.problem_set import fits
     from ckrules.kernels.families import problems_of
@@ -75,20 +74,10 @@ def command(
         raise UsageError(f"{one.name} does not compute a {problems.name} like {problem}")
     if one.missing:
         raise UsageError(f"{one.name}: {one.missing}")
-    devices = pool.discover(device.name)
-    fit = [d.index for d in devices.devices if d.arch in ("", one.arch)]
-    if index is not None:
-        fit = [i for i in fit if i == index]
-    if not fit:
-        why = devices.reason() if not devices.devices else f"none of them is a {one.arch}"
-        note(f"no GPU for --device {device.name}: {why}")
-        return 3
     job = Job(one.folder, one.name, problem, warmup, repeat)
-    with (
-        device.listening() as listener,
-        pool.WorkerPool(device.name, fit[:1], timeout, device.options, listener) as workers,
-    ):
-        ((_, outcome, info),) = workers.run([job])
+    if (done := device.run(job, one.arch, index, timeout)) is None:
+        return 3
+    outcome, info = done
     answer = report(job, str(one.config["variant"]), outcome, info)
     click.echo(json_text(answer, indent=2))
     return 0 if outcome.status == "ok" else 1
