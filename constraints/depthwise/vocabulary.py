@@ -8,7 +8,7 @@ NGKHW; generated kernels use a block of 64 threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 from ckrules.arch import DTYPES, Gpu
 from ckrules.constraints.depthwise.words import LAYOUTS
@@ -129,72 +129,29 @@ class DepthwiseQuantities(Vocabulary):
 
 def fields(archs: Sequence[str]) -> list[Expr]:
     """The variables in the order in which points show them."""
-    small: Any = {"lo": 1, "hi": 4096}
+    size = partial(Int, lo=1, hi=4096)
+    shape = partial(size, role=Role.GEOMETRY)
+    pad = partial(Int, lo=0, hi=4096, role=Role.GEOMETRY)
     return [
-        Enum(
-            "variant", ("forward_depthwise",), doc="direction of the convolution", role=Role.PURPOSE
-        ),
+        Enum("variant", ("forward_depthwise",), doc="direction of the convolution",
+             role=Role.PURPOSE),
         Enum("arch", archs, doc="GPU", role=Role.PURPOSE),
         Enum("dtype", KERNEL_DTYPES, doc="type of input, weight and output", role=Role.PURPOSE),
         Int("ndim", (2,), lo=1, hi=3, doc="spatial dimensions", role=Role.PURPOSE),
         Enum("layout", tuple(LAYOUTS.values()), doc="layout of input and output"),
-        Int(
-            "tile_h",
-            (2, 4, 7, 8, 14, 16, 28, 32),
-            **small,
-            doc="output rows of a tile",
-            role=Role.GEOMETRY,
-        ),
-        Int(
-            "tile_w",
-            (4, 7, 8, 14, 16, 28, 32, 64),
-            **small,
-            doc="output columns of a tile",
-            role=Role.GEOMETRY,
-        ),
-        Int("filter", (1, 3, 5, 7, 9), **small, doc="filter rows and columns", role=Role.GEOMETRY),
-        Int("stride_h", (1, 2, 3, 4), **small, doc="stride along rows", role=Role.GEOMETRY),
-        Int("stride_w", (1, 2, 3, 4), **small, doc="stride along columns", role=Role.GEOMETRY),
-        Int(
-            "pad_h",
-            (0, 1, 2, 3, 4),
-            lo=0,
-            hi=4096,
-            doc="padding above and below",
-            role=Role.GEOMETRY,
-        ),
-        Int(
-            "pad_w",
-            (0, 1, 2, 3, 4),
-            lo=0,
-            hi=4096,
-            doc="padding left and right",
-            role=Role.GEOMETRY,
-        ),
-        Int(
-            "nbatch",
-            (1, 2, 4, 8, 16, 32),
-            **small,
-            doc="images a block goes through",
-            role=Role.GEOMETRY,
-        ),
-        Int(
-            "sub_h",
-            (1, 2, 4, 7, 8, 14, 16),
-            **small,
-            doc="output rows of a thread",
-            role=Role.GEOMETRY,
-        ),
-        Int(
-            "sub_w",
-            (1, 2, 4, 7, 8, 14, 16),
-            **small,
-            doc="output columns of a thread",
-            role=Role.GEOMETRY,
-        ),
-        Int("in_vec", (1, 2, 4, 8), **small, doc="input elements loaded at once"),
-        Int("out_vec", (1, 2, 4, 8), **small, doc="output elements stored at once"),
-    ]
+        shape("tile_h", (2, 4, 7, 8, 14, 16, 28, 32), doc="output rows of a tile"),
+        shape("tile_w", (4, 7, 8, 14, 16, 28, 32, 64), doc="output columns of a tile"),
+        shape("filter", (1, 3, 5, 7, 9), doc="filter rows and columns"),
+        shape("stride_h", (1, 2, 3, 4), doc="stride along rows"),
+        shape("stride_w", (1, 2, 3, 4), doc="stride along columns"),
+        pad("pad_h", (0, 1, 2, 3, 4), doc="padding above and below"),
+        pad("pad_w", (0, 1, 2, 3, 4), doc="padding left and right"),
+        shape("nbatch", (1, 2, 4, 8, 16, 32), doc="images a block goes through"),
+        shape("sub_h", (1, 2, 4, 7, 8, 14, 16), doc="output rows of a thread"),
+        shape("sub_w", (1, 2, 4, 7, 8, 14, 16), doc="output columns of a thread"),
+        size("in_vec", (1, 2, 4, 8), doc="input elements loaded at once"),
+        size("out_vec", (1, 2, 4, 8), doc="output elements stored at once"),
+    ]  # fmt: skip
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> DepthwiseQuantities:

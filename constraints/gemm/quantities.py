@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ckrules.constraints.gemm.words import ONE_BUFFER
-from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm, widest
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
@@ -17,7 +17,6 @@ from ckrules.engine.expr import (
     IntExpr,
     all_of,
     ceil_div,
-    const,
     ite,
     lookup,
     maximum,
@@ -151,22 +150,12 @@ class GemmQuantities(GemmFields):
 
     def narrow_width(self, extent: IntExpr, tile_mn: IntExpr) -> IntExpr:
         """`computed_width` of int4 elements: 32, 16 and 8 bytes are tried, and one is taken."""
-        per_thread = tile_mn * self.tile_k // self.threads
-        narrow: IntExpr = const(2)
-        for width in (16, 32, 64):
-            narrow = ite((extent % width == 0) & (per_thread % width == 0), width, narrow)
-        return narrow
+        return widest((16, 32, 64), extent, tile_mn * self.tile_k // self.threads, otherwise=2)
 
     def width_for(self, extent: IntExpr, per_thread: IntExpr, size: IntExpr) -> IntExpr:
         """The widest of 16, 8 and, for larger elements, 4 bytes that divides both numbers."""
-
-        def first(widths: tuple[int, ...]) -> IntExpr:
-            out: IntExpr = const(1)
-            for width in sorted(widths):
-                out = ite((extent % width == 0) & (per_thread % width == 0), width, out)
-            return out
-
-        return ite(size == 1, first((16, 8)), ite(size == 2, first((8, 4)), first((4, 2))))
+        one, two, four = (widest(w, extent, per_thread) for w in ((8, 16), (4, 8), (2, 4)))
+        return ite(size == 1, one, ite(size == 2, two, four))
 
     @quantity
     def vector_a(self) -> IntExpr:

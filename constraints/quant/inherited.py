@@ -61,17 +61,11 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
     "GPROB040": _instead(
         {"dtype": "i4_fp8"},
         {
-            "dtype": "i4_fp8",
-            "pad_k": True,
-            "tile_m": 32,
-            "tile_k": 32,
-            "group_k": 32,
-            "wave_m": 4,
-            "wave_n": 1,
-            "K": 516,
+            "dtype": "i4_fp8", "pad_k": True, "tile_m": 32, "tile_k": 32, "group_k": 32,
+            "wave_m": 4, "wave_n": 1, "K": 516,
         },
     ),
-}
+}  # fmt: skip
 
 
 def inherited(rules: list[RuleDef]) -> list[RuleDef]:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from ckrules.constraints.gemm.quantities import GemmQuantities as Gemm
 from ckrules.constraints.quant import words as w
+from ckrules.constraints.tile_gemm.vocabulary import widest
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
 from ckrules.engine.rules.book import quantity, quantity_in
 
@@ -118,14 +119,6 @@ class QuantQuantities(Gemm):
         """Scales that the argument check counts as loaded at once."""
         rows = ite(self.variant == "aquant", self.tile_m, self.tile_n // self.group_n)
         per_thread = rows * self.scales_k // (self.threads // self.wave_n)
-
-        def first(widths: tuple[int, ...]) -> IntExpr:
-            node: IntExpr = const(1)
-            for width in sorted(widths):
-                fits = (self.scales_k % width == 0) & (per_thread % width == 0)
-                node = ite(fits, width, node)
-            return node
-
         # 32, 16, 8 and 4 bytes are tried
-        wide = ite(self.scale_bytes == 4, first((8, 4, 2)), first((32, 16, 8, 4)))
-        return ite(self.grouped, wide, 1)
+        four, one = (widest(w, self.scales_k, per_thread) for w in ((2, 4, 8), (4, 8, 16, 32)))
+        return ite(self.grouped, ite(self.scale_bytes == 4, four, one), 1)

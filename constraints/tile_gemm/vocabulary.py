@@ -7,7 +7,7 @@ instead of K (`TileGemm.a_transposed`, `TileGemm.b_transposed`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from ckrules.constraints.tile_gemm import registers
@@ -32,6 +32,16 @@ from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Pipelines whose block GEMM takes A and B from registers, and asserts nothing about the tile.
 _FROM_REGISTERS = ("compv4", "compv5", "compv6", "comp_async")
+
+
+def widest(
+    widths: Sequence[int], extent: IntExpr, per_thread: IntExpr, otherwise: int = 1
+) -> IntExpr:
+    """The last of ascending widths that divides both numbers of elements."""
+    out: IntExpr = const(otherwise)
+    for width in widths:
+        out = ite((extent % width == 0) & (per_thread % width == 0), width, out)
+    return out
 
 
 class TileGemm(TileGemmFields, ABC):
@@ -216,19 +226,12 @@ class TileGemm(TileGemmFields, ABC):
             size: Bytes of an element.
         """
         per_thread = tile_mn * self.tile_k // self.threads
-
-        def first(widths: tuple[int, ...]) -> IntExpr:
-            out: IntExpr = const(1)
-            for w in sorted(widths):
-                out = ite((extent % w == 0) & (per_thread % w == 0), w, out)
-            return out
-
         # 16, 8 and, for elements of 4 bytes, 4 bytes are tried; fp16 never gets 2 elements
-        tried = {1: (16, 8), 2: (8, 4), 4: (4, 2)}
+        tried = {1: (8, 16), 2: (4, 8), 4: (2, 4)}
         smallest, *larger = sorted(set(self.facts["element_bytes"].rows.values()))
-        node = first(tried[smallest])
+        node = widest(tried[smallest], extent, per_thread)
         for known in larger:
-            node = ite(size == known, first(tried[known]), node)
+            node = ite(size == known, widest(tried[known], extent, per_thread), node)
         return node
 
     @quantity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,124 +96,117 @@ def command(
             raise UsageError(f"{given[0]} does not go with a file that describes a space")
     if not request.by_catalog:  # catalogs are of families with names
         listing = listing.for_kernels(request.variant)
+    elif summary:
+        raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
+    shown = _Shown(request, listing, summary, quiet)
+    part = (limit, spread, shard) != (None, None, None)
     if best is not None:
-        if (limit, spread, shard) != (None, None, None):
+        if part:
             raise UsageError(
                 "--best takes the whole space: leave out --limit, --spread and --shard"
             )
-        return _best(request, listing, best, problem, summary=summary, quiet=quiet)
+        points, said = fastest(request, best, problem)
+        if points:
+            return shown.points(points, said)
+        note(said)
+        return 3
     if problem is not None:
         raise UsageError("--problem goes with --best N")
     if spread is not None and (limit is not None or shard is not None):
         raise UsageError("--spread takes the whole space: leave out --limit and --shard")
-    if listing.to_terminal and (limit, spread, shard) == (None, None, None):
-        first = [] if request.by_file else recommended(request)[:TABLE_ROWS]
-        if first:
-            return _recommended(request, listing, first, summary=summary, quiet=quiet)
+    if listing.to_terminal and not part:
+        if first := [] if request.by_file else recommended(request)[:TABLE_ROWS]:
+            return shown.points(*_with_others(first, request.region.space))
         spread = None if request.by_file else TABLE_ROWS
     if (listed := request.listing) is not None:
         from ckrules.cli.catalog_list import CatalogList
 
-        if summary:
-            raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
         catalog = CatalogList(request, listed)
         return catalog.show(listing, limit=limit, spread=spread, shard=shard, quiet=quiet)
-    from ckrules.output.columns import Columns
-
-    columns = Columns(request.region.book, wanted_fields(listing), listing.style)
-    space = request.region.space
-    several_gpus(listing, space.domains.get("arch", ()))
-    limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
-    tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
-    made = columns.chunks(tables, space.domains)
-    chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
-    if listing.to_terminal:
-        shown = _table(chunks, request, listing)
-    else:
-        total = _rows(space, shard, spread if limit is None else limit) if listing.output else None
-        shown = emit(chunks, columns.fields, listing, total)
-    if not quiet and not request.by_file:
-        note(_summary(request, space, shown))
-        note(_founded(request))
-        note(_run(request))
-    if summary:
-        for text in lines(request.region):
-            note(text)
-    return 0
+    return shown.space(limit, spread, shard)
 
 
-def _best(
-    request: Request,
-    listing: ListingOptions,
-    n: int,
-    problem: str | None,
-    *,
-    summary: bool,
-    quiet: bool,
-) -> int:
-    points, said = fastest(request, n, problem)
-    if not points:
-        note(said)
-        return 3
-    return _listed(request, listing, points, said, summary=summary, quiet=quiet)
+@dataclass(frozen=True)
+class _Shown:
+    """What is listed, in which form, and with which notes."""
 
+    request: Request
+    listing: ListingOptions
+    summary: bool
+    quiet: bool
 
-def _recommended(
-    request: Request, listing: ListingOptions, first: Sequence[Point], *, summary: bool, quiet: bool
-) -> int:
-    """Shows recommended kernels, and where there are few configurations from everywhere."""
-    space = request.region.space
-    total = space.count()
-    n = min(TABLE_ROWS - len(first), total)
-    spread = (space[(2 * i + 1) * total // (2 * n)] for i in range(n))
-    rest = [p for p in spread if p not in first]
-    more = ", then configurations from everywhere" if rest else ""
-    text = f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
-    return _listed(request, listing, [*first, *rest], text, summary=summary, quiet=quiet)
+    def space(self, limit: int | None, spread: int | None, shard: tuple[int, int] | None) -> int:
+        from ckrules.output.columns import Columns
 
-
-def _listed(
-    request: Request,
-    listing: ListingOptions,
-    points: Sequence[Point],
-    said: str,
-    *,
-    summary: bool,
-    quiet: bool,
-) -> int:
-    from ckrules.output.columns import Columns
-
-    book = request.books.of(str(points[0]["variant"]))
-    columns = Columns(book, wanted_fields(listing), listing.style)
-    several_gpus(listing, {p["arch"] for p in points})
-    chunks = with_version([columns.of_points(points)], listing, request.books.ck)
-    if listing.to_terminal:
-        show_table(next(chunks), listing, "", str(points[0]["variant"]))
-        sys.stdout.flush()
-    else:
-        emit(chunks, columns.fields, listing, len(points))
-    if not quiet:
-        if request.by_catalog:
-            whole = count(len(request.listing.points) if request.listing else 0, "configuration")
-            note(f"{len(points):,} of {whole} ({request.title()})")
+        request, listing = self.request, self.listing
+        columns = Columns(request.region.book, wanted_fields(listing), listing.style)
+        space = request.region.space
+        several_gpus(listing, space.domains.get("arch", ()))
+        limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
+        tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
+        made = columns.chunks(tables, space.domains)
+        chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
+        if listing.to_terminal:
+            shown = _table(chunks, request, listing)
         else:
-            note(_summary(request, request.region.space, len(points)))
-            note(_founded(request))
-        note(_run(request))
-        note(said)
-    if summary:
-        if request.by_catalog:
-            raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
-        for text in lines(request.region):
+            most = spread if limit is None else limit
+            total = _rows(space, shard, most) if listing.output else None
+            shown = emit(chunks, columns.fields, listing, total)
+        if not request.by_file:
+            self._tell(shown)
+        return 0
+
+    def points(self, points: Sequence[Point], said: str) -> int:
+        from ckrules.output.columns import Columns
+
+        request, listing = self.request, self.listing
+        variant = str(points[0]["variant"])
+        columns = Columns(request.books.of(variant), wanted_fields(listing), listing.style)
+        several_gpus(listing, {p["arch"] for p in points})
+        chunks = with_version([columns.of_points(points)], listing, request.books.ck)
+        if listing.to_terminal:
+            show_table(next(chunks), listing, "", variant)
+            sys.stdout.flush()
+        else:
+            emit(chunks, columns.fields, listing, len(points))
+        self._tell(len(points), said)
+        return 0
+
+    def _tell(self, shown: int, *more: str) -> None:
+        request = self.request
+        if not self.quiet:
+            if request.listing is not None:
+                whole = count(len(request.listing.points), "configuration")
+                note(f"{shown:,} of {whole} ({request.title()})")
+            else:
+                note(_summary(request, request.region.space, shown))
+                note(_founded(request))
+            for text in (_run(request), *more):
+                note(text)
+        for text in lines(request.region) if self.summary else ():
             note(text)
-    return 0
+
+
+def _with_others(first: Sequence[Point], space: Space) -> tuple[list[Point], str]:
+    """Recommended kernels, and where there are few configurations from everywhere."""
+    places = _places(space, TABLE_ROWS - len(first))
+    rest = [p for p in map(space.__getitem__, places) if p not in first]
+    more = ", then configurations from everywhere" if rest else ""
+    return [
+        *first,
+        *rest,
+    ], f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
+
+
+def _places(space: Space, n: int) -> list[int]:
+    """The middle of ``n`` equal parts of the order."""
+    total = space.count()
+    n = min(n, total)
+    return [(2 * i + 1) * total // (2 * n) for i in range(n)]
 
 
 def _spread(space: Space, n: int) -> Iterator[Mapping[str, Any]]:
-    """The points in the middle of ``n`` equal parts of the order."""
-    total = space.count()
-    n = min(n, total)
-    places = [(2 * i + 1) * total // (2 * n) for i in range(n)]
+    places = _places(space, n)
     return iter([space.compile().unrank_many(places)] if places else [])
 
 
