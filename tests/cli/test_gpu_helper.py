@@ -81,6 +81,7 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, double: Double) -> None:
         (("8", "8"), "error: give M, N and K, or --problem"),
         (("8", "8", "8", *line), "error: give M, N and K, or --problem"),
         ((*line, "--set", "dtype"), "error: --set 'dtype': expected FIELD=VALUE"),
+        ((*line, "--set", "dtype=fp16", "--set", "dtype=bf16"), "error: --set dtype: given twice"),
         ((*line, "--set", "dtyp=fp16"), "error: unknown field 'dtyp': did you mean 'dtype'?"),
     ):
         code, found, said = helper(place, double(), *words)
