@@ -11,13 +11,12 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ckrules.arch import load
 from ckrules.codegen import condition
 from ckrules.codegen.project import runtime_text
 from ckrules.codegen.render import render
@@ -36,6 +35,8 @@ from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
+    from ckrules.kernels.family import Family
+    from ckrules.kernels.parts import LibraryKernel
     from ckrules.ranking.learned import TimeModel
 
 NAME = "libckrules_dispatcher.so"
@@ -46,25 +47,11 @@ REGISTRY = "registry.json"
 """All its kernels in the form of upstream's registries."""
 _DATA = Path(__file__).parent / "data"
 _SOURCES = ("ckrules_dispatcher.cpp", "ckrules_upstream.cpp")
-_CONV = ("forward", "bwd_data", "bwd_weight")
-_BYTES = {"fp32": 4, "int32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "bf8": 1, "int8": 1}
-_HEADERS = {"conv": "ckrules_conv.h", "gemm": "ckrules_gemm.h"}
 _LISTED = "ckrules_listed.cpp"
-#: Fields in which kernels for the same sizes may compute different things.
-_APART = (
-    "variant",
-    "dtype",
-    "dtype_b",
-    "dtype_acc",
-    "dtype_c",
-    "layout",
-    "num_d",
-    "elementwise_op",
-)
-#: The same of kernels for weights that are shuffled beforehand: how they are shuffled.
-_SHUFFLE = ("permute_n", "warp_tile_n", "warp_tile_k")
-_PERMUTED = ("tile_n", "wave_n")
-_SHAPE = ("tile", "warp_tile", "wave")
+_PRODUCTS = "ckrules_gemm"
+"""Of the two C structures that its problems may be of, that of products."""
+_UPSTREAM = {1: "dispatcher", 2: "conv_dispatcher"}
+"""How upstream's calls begin, by `LibraryKernel.upstream`."""
 _PATIENCE = 300.0
 
 
@@ -108,11 +95,15 @@ def build(
         model: What predicts the others; None for the package's own models, False for estimates.
 
     Raises:
-        UsageError: If the folder has no kernels for it, or some of several GPUs.
+        UsageError: If the folder has no kernels for it, or some of several GPUs, or if the model
+            speaks of none of them.
         MissingToolError: If there is no compiler.
         LibraryError: If the compiler refuses it.
     """
     rows, notes = chosen(manifests(folder))
+    models = Models(model)
+    texts = list(headers(rows, times, models))
+    notes += _of_model(models)
     target = rows[0].kernel.folder / NAME
     found = find_compiler(compiler)
     if isinstance(found, Missing):
@@ -120,7 +111,7 @@ def build(
     with tempfile.TemporaryDirectory(prefix="ckrules-") as name:
         place = Path(name)
         (place / "runtime").mkdir()
-        for file, text in headers(rows, times, model):
+        for file, text in texts:
             (place / file).write_text(text, encoding="utf-8")
         made = place / NAME
         words = [
@@ -145,7 +136,7 @@ def build(
             if not beside.exists():
                 files.replace(beside, header.read_bytes())
     files.replace(target.with_name(HEADER), (_DATA / HEADER).read_bytes())
-    registry = json.dumps(registry_json([r.kernel for r in rows]), indent=2)
+    registry = json.dumps(registry_json(rows), indent=2)
     files.replace(target.with_name(REGISTRY), registry + "\n")
     return Built(target, len(rows), tuple(notes))
 
@@ -157,8 +148,7 @@ class LibraryRow:
     kernel: ManifestEntry
     condition: BoolExpr
     """What holds of the problems that it computes right, as far as rules know."""
-    upstream: int
-    """Which of upstream's calls run it: 1 products, 2 convolutions, 0 none."""
+    facts: LibraryKernel
 
 
 def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]]:
@@ -169,11 +159,13 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
     """
     found, notes = [], []
     for kernel in (k for k in listed if not k.missing and k.legal):
-        if _family(kernel) not in _HEADERS:
+        part = _family(kernel).library
+        if part is None:
             notes.append(f"left out: {kernel.name} (of a family without a C header)")
             continue
         try:
-            found.append(LibraryRow(kernel, _right(kernel), _calls(kernel)))
+            facts = part.kernel({**kernel.config, "arch": kernel.arch})
+            found.append(LibraryRow(kernel, _right(kernel), facts))
             _condition_text("known", found[-1])
         except UsageError as error:
             found.pop()
@@ -183,21 +175,19 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
     archs = sorted({r.kernel.arch for r in found})
     if len(archs) > 1:
         raise UsageError(f"kernels of {', '.join(archs)}: a library is of one GPU")
-    return found, [*notes, *filter(None, (_unclear(found, calls) for calls in (1, 2)))]
+    return found, [*notes, *filter(None, (_unclear(found, calls) for calls in _UPSTREAM))]
 
 
 def _unclear(rows: Sequence[LibraryRow], calls: int) -> str | None:
     """Why upstream's calls cannot be answered: they could mean several kinds of kernels."""
-    fields = ("dtype", "dtype_c", "layout") if calls == 1 else ("dtype", "layout")
-    kinds = {
-        tuple(str(r.kernel.config.get(f)) for f in fields) for r in rows if r.upstream == calls
-    }
+    asked = [r for r in rows if r.facts.upstream == calls]
+    kinds = {tuple(str(r.kernel.config.get(f)) for f in r.facts.unnamed) for r in asked}
     if len(kinds) < 2:
         return None
     what = "; ".join(sorted(" ".join(values) for values in kinds))
     return (
-        f"upstream's {'dispatcher' if calls == 1 else 'conv_dispatcher'}_init will refuse: its "
-        f"calls name no {', '.join(fields)}, and there are kernels of {what}"
+        f"upstream's {_UPSTREAM[calls]}_init will refuse: its calls name no "
+        f"{', '.join(asked[0].facts.unnamed)}, and there are kernels of {what}"
     )
 
 
@@ -214,38 +204,41 @@ def _right(kernel: ManifestEntry) -> BoolExpr:
     return Simplifier(fixed).condition(all_of(*wrong))
 
 
-def _family(kernel: ManifestEntry) -> str:
-    return family_of(str(kernel.config["variant"])).name
+def _family(kernel: ManifestEntry) -> Family:
+    return family_of(str(kernel.config["variant"]))
 
 
-def _calls(kernel: ManifestEntry) -> int:
-    """Which of upstream's calls have all that the kernel needs."""
-    config = kernel.config
-    if config["variant"] in _CONV:
-        return 2 if config.get("ndim") in (2, 3) and config.get("streamk", "off") == "off" else 0
-    plain = config.get("num_d", 0) == 0 and config.get("dtype") in _BYTES
-    return int(config["variant"] == "standard" and plain)
+def _of_model(models: Models) -> list[str]:
+    """Of which kernels the model that was given does not speak."""
+    reasons = [
+        f"{count:,} kernel{'s' * (count != 1)} without it: {why}"
+        for why, count in models.silent.items()
+    ]
+    if reasons and not models.speaks:
+        raise UsageError(f"the model speaks of no kernel: {'; '.join(models.silent)}")
+    return reasons
 
 
 def headers(
-    rows: Sequence[LibraryRow], times: Iterable[MeasuredTime], model: TimeModel | bool | None = None
+    rows: Sequence[LibraryRow], times: Iterable[MeasuredTime], models: Models | None = None
 ) -> Iterable[tuple[str, str]]:
     """Name and text of what the C++ includes, and of the list itself."""
-    ck = rows[0].kernel.ck
+    ck, models = rows[0].kernel.ck, models or Models()
     yield "runtime/ckrules_kernel.h", runtime_text("ckrules_kernel.h", ck)
-    for family, name in _HEADERS.items():
-        generation = families()[family].generation
-        assert generation is not None
-        text = render(f"runtime/{name}.j2", {"stamp": current(ck)}, generation.templates)
-        yield f"runtime/{name}", text
+    for family in families().values():
+        if family.library is None:
+            continue
+        assert family.generation is not None
+        name = f"runtime/{family.library.header}"
+        yield name, render(f"{name}.j2", {"stamp": current(ck)}, family.generation.templates)
     right = [_condition_text(f"right_{k}", row) for k, row in enumerate(rows)]
     quick = [speeds.row(r.kernel) for r in rows]
-    models = Models(model)
     learned = [models.name(k, r.kernel) if quick[k] else "nullptr" for k, r in enumerate(rows)]
-    registry = registry_json([r.kernel for r in rows if r.upstream == 1])
+    registry = registry_json([r for r in rows if r.facts.upstream == 1])
     known = list(_times(rows, times))
-    reasons = {calls: json.dumps(said) if (said := _unclear(rows, calls)) else "nullptr"
-               for calls in (1, 2)}  # fmt: skip
+    reasons = [
+        json.dumps(said) if (said := _unclear(rows, calls)) else "nullptr" for calls in _UPSTREAM
+    ]
     yield (
         _LISTED,
         render(
@@ -264,7 +257,7 @@ def headers(
                     for k, r in enumerate(rows)
                 ],
                 "times": known,
-                "refused": [reasons[1], reasons[2]],
+                "refused": reasons,
                 "registry": json.dumps(json.dumps(registry, indent=2)),
                 "caution": CAUTION,
                 "copying": speeds.copying(rows[0].kernel.arch),
@@ -293,43 +286,37 @@ def _times(rows: Sequence[LibraryRow], times: Iterable[MeasuredTime]) -> Iterato
 
 
 def _row(row: LibraryRow, right: str, speed: str, learned: str) -> str:
-    kernel, config = row.kernel, row.kernel.config
-    c = str(config.get("dtype_c", config["dtype"]))
-    wide = _BYTES.get(str(config["dtype"]), 0)
-    shape = ", ".join(str(int(config.get(f"{s}_{x}", 0))) for s in _SHAPE for x in "mnk")
-    said = {"family": _family(kernel), "arch": kernel.arch, **config}
+    kernel, config, facts = row.kernel, row.kernel.config, row.facts
+    said = {"family": _family(kernel).name, "arch": kernel.arch, **config}
     fields = "".join(f";{k}={_said(v)}" for k, v in said.items())
-    apart = " ".join(str(config[k]) for k in _told_apart(config) if k in config)
-    texts = ", ".join(json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", apart))
+    computes = " ".join(str(config[k]) for k in facts.computes if k in config)
+    texts = ", ".join(
+        json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", computes)
+    )
+    sizes, shape = (", ".join(map(str, v)) for v in (facts.sizes, facts.shape))
+    kind, _ = problems_of(str(config["variant"])).members()
     return (
-        f"{{{texts}, {row.upstream}, {int(config.get('ndim', 0))}, "
-        f"{{{wide}, {wide}, {_BYTES.get(c, 0)}}}, {{{shape}}}, "
-        f"{int(_family(kernel) == 'gemm')}, {int(config.get('num_groups_to_merge', 1))}, "
+        f"{{{texts}, {facts.upstream}, {facts.ndim}, {{{sizes}}}, {{{shape}}}, "
+        f"{int(kind == _PRODUCTS)}, {int(facts.shuffled)}, "
+        f"{sum(1 << 'MNK'.index(axis) for axis in set(facts.eights))}, {facts.merged}, "
         f"{speed}, {learned}, {right}}}"
     )
-
-
-def _told_apart(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields that say what a kernel computes of which tensors."""
-    if config["variant"] != "preshuffle":
-        return _APART
-    return (*_APART, *_SHUFFLE, *(_PERMUTED if config.get("permute_n") else ()))
 
 
 def _said(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def registry_json(kernels: Sequence[ManifestEntry]) -> dict[str, Any]:
+def registry_json(rows: Sequence[LibraryRow]) -> dict[str, Any]:
     """The registry in the form of upstream's ``dispatcher_export_registry_json``."""
 
     def counted(field: str) -> dict[str, int]:
-        return dict(Counter(str(k.config[field]) for k in kernels))
+        return dict(Counter(str(r.kernel.config[field]) for r in rows))
 
     return {
         "metadata": {
             "timestamp": _made().isoformat(timespec="seconds"),
-            "total_kernels": len(kernels),
+            "total_kernels": len(rows),
             "export_version": "1.0",
             "dispatcher_version": "1.0.0",
         },
@@ -338,7 +325,14 @@ def registry_json(kernels: Sequence[ManifestEntry]) -> dict[str, Any]:
             "by_pipeline": counted("pipeline"),
             "by_scheduler": counted("scheduler"),
         },
-        "kernels": [_exported(k) for k in kernels],
+        "kernels": [
+            {
+                "identifier": r.facts.identifier,
+                "name": r.kernel.name,
+                "algorithm": r.facts.algorithm,
+            }
+            for r in rows
+        ],
     }
 
 
@@ -350,28 +344,3 @@ def _made() -> datetime:
     word = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(word) if word.isascii() and word.isdigit() and len(word) < 11 else 0
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _exported(kernel: ManifestEntry) -> dict[str, Any]:
-    config = kernel.config
-    shapes = {s: [int(config[f"{s}_{x}"]) for x in "mnk"] for s in _SHAPE}
-    sizes = ("x".join(map(str, shapes[s])) for s in ("tile", "wave", "warp_tile"))
-    persistent = bool(config.get("persistent"))
-    threads = load(kernel.arch).wave_size
-    for waves in shapes["wave"]:
-        threads *= waves
-    return {
-        "identifier": f"{'_'.join(sizes)}_{'pers' if persistent else 'nopers'}",
-        "name": kernel.name,
-        "algorithm": {
-            **{
-                f"{s}_shape": dict(zip("mnk", shapes[s], strict=True))
-                for s in ("tile", "wave", "warp_tile")
-            },
-            "block_size": threads,
-            "persistent": persistent,
-            "double_buffer": bool(config.get("double_smem_buffer")),
-            "preshuffle": False,
-            "transpose_c": bool(config.get("transpose_c")),
-        },
-    }

@@ -1,23 +1,24 @@
 """Models of times as tables of C++: what ``ckrules_model.hpp`` predicts with.
 
-Only convolutions have models there: what products are to trees is computed in Python alone.
+A family's kernels can have models there if all numbers that its trees look at are computed there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import isfinite, nan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.arch import DTYPES
 from ckrules.compiling import speeds
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of
 from ckrules.ranking.kernels import KernelTable
-from ckrules.ranking.learned import AGAINST, TimeModel
+from ckrules.ranking.learned import TimeModel
 from ckrules.ranking.ranker import Ranker
 from ckrules.support.errors import CkrulesError
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
     from ckrules.ranking.trees import Ensemble
 
-FAMILY = "conv"
+_HEADER = Path(__file__).parent / "data" / "ckrules_model.hpp"
 #: What no problem changes of a kernel, of the numbers that trees look at.
 FIXED = (
     *("resident", "tile_reuse", "tile_aspect", "tile_k", "tile", "waves", "of_wave", "warp_tile"),
@@ -35,11 +36,12 @@ FIXED = (
 )
 
 
-def numbers(variant: str) -> tuple[str, ...]:
-    """The names of the numbers of a variant's kernels and problems, in the order of C++."""
-    timing = family_of(variant).timing
-    assert timing is not None
-    return (AGAINST, *timing.features, *timing.situation)
+@cache
+def enumerators() -> tuple[str, ...]:
+    """The numbers that C++ computes, in its order."""
+    _, _, rest = _HEADER.read_text(encoding="utf-8").partition("enum ckrules_number\n{")
+    words = (word.strip() for word in rest.partition("}")[0].split(","))
+    return tuple(word for word in words if word.startswith("OF_"))
 
 
 def enumerator(name: str) -> str:
@@ -62,30 +64,39 @@ class Models:
     model: TimeModel | bool | None = None
     texts: list[str] = field(default_factory=list)
     """Definitions of C++, each once."""
+    speaks: int = 0
+    """Of so many kernels a model speaks."""
+    silent: dict[str, int] = field(default_factory=dict)
+    """Why the model that was given does not speak of others, and of how many."""
     _known: dict[int, str | None] = field(default_factory=dict)
 
     def name(self, place: int, kernel: ManifestEntry) -> str:
-        """The address of what a model says of a kernel; ``nullptr`` where none speaks of it.
-
-        Raises:
-            UsageError: If a model was given that speaks of other kernels.
-        """
+        """The address of what a model says of a kernel; ``nullptr`` where none speaks of it."""
         variant = str(kernel.config["variant"])
-        if family_of(variant).name != FAMILY or self.model is False:
+        if self.model is False:
             return "nullptr"
         usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
         point = {**usual, **kernel.config, "arch": kernel.arch}
         try:
             table = KernelTable.of_points([point], Books(kernel.ck))
-        except CkrulesError:  # nothing is known of the speeds of such kernels
+            model = Ranker(self.model).model_of(table)
+        except CkrulesError as error:
+            # nothing is known of the speeds of such kernels, or the model given is of others
+            return self._silent(str(error))
+        if model is None:
             return "nullptr"
-        model = Ranker(self.model).model_of(table)
-        if model is None or (told := self._told(model, table)) is None:
-            return "nullptr"
+        if (told := self._told(model, table)) is None:
+            return self._silent("the model looks at numbers that C++ does not compute")
         like, carries = model.measured(table)[0], model.carries(table)[0]
-        text = f"&{told}, {int(like)}, {int(carries)}, {{{_fixed(variant, table)}}}"
+        text = f"&{told}, {int(like)}, {int(carries)}, {{{_fixed(table)}}}"
         self.texts.append(f"static const ckrules_learned learned_{place} = {{{text}}};")
+        self.speaks += 1
         return f"&learned_{place}"
+
+    def _silent(self, why: str) -> str:
+        if isinstance(self.model, TimeModel):
+            self.silent[why] = self.silent.get(why, 0) + 1
+        return "nullptr"
 
     def _told(self, model: TimeModel, table: KernelTable) -> str | None:
         """The name of a model's definition, which is made when it is first needed."""
@@ -97,35 +108,28 @@ class Models:
         return self._known[id(model)]
 
 
-def _fixed(variant: str, table: KernelTable) -> str:
+def _fixed(table: KernelTable) -> str:
     """A kernel's numbers that no problem changes, in their places; NaN in the others."""
-    problem = table.timing.usual({"ndim": (2,)})[0]
-    known = table.estimate(problem).features
-    found = [float(known[n][0]) if n in FIXED else nan for n in numbers(variant)]
-    return ", ".join(map(_number, found))
+    values = {name: column.used() for name, column in table.columns.items()}
+    known = table.estimate(table.timing.usual({"ndim": (2,), **values})[0]).features
+    found = {enumerator(n): float(known[n][0]) for n in FIXED}
+    return ", ".join(_number(found.get(each, nan)) for each in enumerators())
 
 
 def _model(name: str, model: TimeModel, table: KernelTable) -> list[str] | None:
-    """The definitions of a model; None where its reference kernels have no speeds."""
-    about = model.card["about"]
-    variant, dtype = about["variant"], about["dtype"]
-    reference = [_reference(p, variant, table) for p in model.reference]
-    if not all(reference):
-        return None
+    """The definitions of a model; None where C++ cannot compute what it looks at."""
     order = [enumerator(n) for n in (*model.features, *model.situation)]
-    speed, product = table.gpu.performance, table.product
-    assert speed is not None
-    cache = speed.last_level_bytes or speed.l2_bytes * speed.chiplets
-    peak = dict(speed.matrix_flops).get(dtype, 1)
-    facts = (peak, product.memory_gbs * 1e3, cache, DTYPES[dtype] // 8)
+    variant = str(model.card["about"]["variant"])
+    reference = [_reference(p, variant, table) for p in model.reference]
+    if not all(reference) or not set(order) <= set(enumerators()):
+        return None
     parts = {"relative": model.relative, "level": model.level}
     lines = [line for part, trees in parts.items() for line in _trees(f"{name}_{part}", trees)]
     definition = ", ".join(
         [
-            f'"{variant}"', f"{name}_reference", str(len(reference)), f"{name}_numbers",
+            f"{name}_reference", str(len(reference)), f"{name}_numbers",
             str(len(model.features)), str(len(model.situation)),
             f"{name}_relative", str(len(model.relative)), f"{name}_level", str(len(model.level)),
-            *(_number(float(v)) for v in facts),
         ]
     )  # fmt: skip
     return [
@@ -139,7 +143,8 @@ def _model(name: str, model: TimeModel, table: KernelTable) -> list[str] | None:
 def _reference(point: Point, variant: str, table: KernelTable) -> str | None:
     columns = KernelTable.of_points([point], table.books, table.product.name).columns
     row = speeds.numbers(table.timing, columns, table.gpu, table.product)
-    return f"{{{row}, {float(point.get('num_groups_to_merge', 1))!r}}}" if row else None
+    part = family_of(variant).library
+    return f"{{{row}, {float(part.kernel(point).merged)!r}}}" if row and part else None
 
 
 def _trees(name: str, ensembles: Sequence[Ensemble]) -> list[str]:

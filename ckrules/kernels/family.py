@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import (
         CatalogWalk,
         Generation,
+        Library,
         Naming,
         Padding,
         Point,
@@ -249,6 +250,11 @@ class Family:
     def padding(self) -> Padding | None:
         """How its problems are made larger; None: they are not."""
         return self._part("padding", None)
+
+    @property
+    def library(self) -> Library | None:
+        """What the dispatcher library of C knows of its kernels; None: it leaves them out."""
+        return self._part("library", None)
 
     def __repr__(self) -> str:
         return f"<family {self.name}>"

@@ -290,6 +290,47 @@ class Generation(Protocol):
         """What that template takes; every field is read with ``get``, so that it is known which."""
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryKernel:
+    """What the dispatcher library of C (`ckrules build --library`) knows of a kernel.
+
+    Its problems are of the C structure that `Problems.members` names.
+    """
+
+    computes: Sequence[str]
+    """Fields in which kernels for the same sizes may compute different things."""
+    shape: tuple[int, ...]
+    """M, N and K of block tile, warp tile and waves."""
+    sizes: tuple[int, int, int]
+    """Bytes of an element of A, B and C; 0: there is no such number."""
+    identifier: str
+    """Upstream's word for its shape, as its registries have it."""
+    algorithm: Mapping[str, Any]
+    """What these registries say of it beside."""
+    upstream: int = 0
+    """Which of upstream's calls run it: 1 products, 2 convolutions, 0 none."""
+    unnamed: Sequence[str] = ()
+    """Fields that these calls do not name: they cannot choose between kernels that differ there."""
+    ndim: int = 0
+    """Dimensions of its convolutions."""
+    merged: int = 1
+    """Groups that it computes as one."""
+    shuffled: bool = False
+    """Whether N and K are in the way in which its weights lie, so that they cannot be padded."""
+    eights: str = ""
+    """Those of M, N and K along which int4 operands lie in eights, which padding has to keep."""
+
+
+class Library(Protocol):
+    """The family's kernels in the dispatcher library of C."""
+
+    header: str
+    """The file of `Generation.runtime` with the C structure of its problems."""
+
+    def kernel(self, config: Point) -> LibraryKernel:
+        """What the library knows of a kernel."""
+
+
 Tiling = tuple[tuple[int, int, int], tuple[int, int]]
 """Waves along M, N and K, and the M and N of a warp tile."""
 

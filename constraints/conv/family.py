@@ -51,6 +51,7 @@ class GroupedConvolution(TileGemmFamily):
         "walk": "ckrules.constraints.conv.catalog_walk:WALK",
         "timing": "ckrules.constraints.conv.device.timing:TIMING",
         "padding": "ckrules.constraints.conv.device.padding:ConvPadding",
+        "library": "ckrules.constraints.conv.library:ConvLibrary",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

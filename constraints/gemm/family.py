@@ -54,6 +54,7 @@ class Gemm(TileGemmFamily):
         "timing": "ckrules.constraints.gemm.device.timing:TIMING",
         "styles": "ckrules.constraints.gemm.tool_names:STYLES",
         "padding": "ckrules.constraints.gemm.device.padding:GemmPadding",
+        "library": "ckrules.constraints.gemm.library:GemmLibrary",
     }
     follows = ("family", "dtype_a", "dtype_b", "preshuffle")
 

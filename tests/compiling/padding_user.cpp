@@ -15,7 +15,7 @@ int main()
             ckrules_gemm g = {};
             g.m = size, g.n = other, g.k = size, g.batch = 1, g.groups = 1;
             g.k_batch = decltype(g.k_batch)(other);
-            count += larger(g, tile, false).size();
+            count += larger(g, tile, false, 0).size();
             ckrules_convolution c = {};
             c.groups = size, c.in_channels = other, c.out_channels = size;
             count += larger(c, 0).size() + larger(c, 32).size();

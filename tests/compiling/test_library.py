@@ -51,7 +51,7 @@ def test_upstreams_calls_run_what_they_can_say(tmp_path: Path) -> None:
         g=doubles.GEMM, m=several, d=doubles.DEPTHWISE, i={**doubles.CONV, "illegal": True},
     )  # fmt: skip
     rows, notes = library.chosen(listed)
-    calls = {r.kernel.name: r.upstream for r in rows}
+    calls = {r.kernel.name: r.facts.upstream for r in rows}
     assert calls == {"f": 2, "w": 2, "s": 0, "g": 1, "m": 0}
     assert notes == ["left out: d (of a family without a C header)"]
     with pytest.raises(UsageError, match="no built kernel that breaks no rule; left out: d"):
@@ -97,8 +97,8 @@ def test_what_rules_know_of_wrong_sums_is_in_the_list(tmp_path: Path) -> None:
 
 
 def test_the_registry_has_upstreams_form(tmp_path: Path) -> None:
-    (kernel,) = entries(tmp_path, mine=doubles.GEMM)
-    found = library.registry_json([kernel])
+    rows, _ = library.chosen(entries(tmp_path, mine=doubles.GEMM))
+    found = library.registry_json(rows)
     assert list(found) == ["metadata", "statistics", "kernels"]
     assert found["metadata"]["total_kernels"] == 1
     assert found["statistics"]["by_datatype"] == {"fp16": 1}

@@ -16,15 +16,16 @@ from typing import Any
 import pytest
 
 import ckrules
-from ckrules.compiling import library
+from ckrules.compiling import library, models
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.library import MeasuredTime
 from ckrules.constraints.conv.networks import networks
 from ckrules.constraints.gemm.device.timing import USUAL
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import problems_of
+from ckrules.kernels.families import families, problems_of
 from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.learned import AGAINST
 from ckrules.runtime import Dispatcher, NoKernelError, Source
 from ckrules.support.errors import UsageError
 from tests.compiling.test_library import compile_c
@@ -233,14 +234,15 @@ def test_what_a_model_says(tmp_path: Path) -> None:
     assert largest < 1e-9
 
 
-def test_the_numbers_of_trees_have_one_order() -> None:
-    from ckrules.compiling import models
-
-    text = (Path(library.__file__).parent / "data" / "ckrules_model.hpp").read_text()
-    body = text.split("enum ckrules_number\n{")[1].split("CKRULES_NUMBERS\n};")[0]
-    wanted = [models.enumerator(name) for name in models.numbers("forward")]
-    assert [line.strip() for line in body.strip().rstrip(",").split(",")] == wanted
-    assert models.numbers("bwd_data") == models.numbers("bwd_weight") == models.numbers("forward")
+def test_the_numbers_of_trees_are_those_of_the_families() -> None:
+    """C++ has a name for all that trees of families in the library may look at, and no other."""
+    named = set()
+    for family in families().values():
+        if family.library is not None:
+            timing = family.timing
+            assert timing is not None
+            named.update(map(models.enumerator, (AGAINST, *timing.features, *timing.situation)))
+    assert named == set(models.enumerators())
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ckrules
 from ckrules.constraints.tile_gemm.device.terms import Elements, terms
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import problems_of
-from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.support.errors import UsageError
 
 BOOKS = Books("2026.06")
@@ -123,3 +124,18 @@ def test_unknown_speeds_are_errors(tmp_path: Path) -> None:
         table({}, {"variant": "bwd_data"})
     with pytest.raises(UsageError, match="depthwise"):
         KernelTable.of_points([{"variant": "forward_depthwise", "arch": "gfx942"}], BOOKS)
+
+
+@pytest.mark.parametrize("variant", ["standard", "bquant", "flatmm"])
+def test_models_learn_from_finite_numbers(variant: str) -> None:
+    """A scheduler or epilogue of another word was no number, and nothing could be trained."""
+    space = ckrules.kernel_space(variant, "gfx942", ck="2025.11")
+    known = timing(variant)
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for point in space.sample(40, seed=3):
+        groups.setdefault(tuple(point.get(n) for n in known.apart), []).append(point)
+    for points in groups.values():
+        table = KernelTable.of_points([{**p, "arch": "gfx942"} for p in points], Books("2025.11"))
+        (problem, *_) = known.usual({n: c.used() for n, c in table.columns.items()})
+        features = table.estimate(problem).features
+        assert not [n for n, v in features.items() if not np.isfinite(v).all()]

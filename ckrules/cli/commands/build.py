@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ckrules.compiling.results import Result
     from ckrules.compiling.session import BuildSummary
     from ckrules.kernels.books import Books
+    from ckrules.ranking.learned import TimeModel
 
 _SHOWN = 10
 
@@ -36,7 +37,8 @@ Results go to ckrules-results.sqlite in DIR as they come; ckrules results shows
 them. What is there already with the same sources, flags and compiler is not
 built again, so an interrupted build goes on where it was. --library also makes
 libckrules_dispatcher.so, which chooses and runs the kernels of DIR for C programs:
-by ckrules_dispatcher.h, and by the calls of upstream's dispatchers.
+by ckrules_dispatcher.h, and by the calls of upstream's dispatchers. What was measured
+it knows, other times come from --model, the package's models or estimates.
 
 \b
 Examples:
@@ -68,6 +70,8 @@ carried out, 3 there was nothing to build.
 @option("--retry", is_flag=True, help="Compile again what failed before.")
 @option("--results", "database", metavar="FILE", help="Another results database.")
 @option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
+@option("--model", "word", metavar="FILE|none",
+        help="A model of `ckrules train` for its times, or none.")  # fmt: skip
 @quiet_option
 @rule_options
 def command(
@@ -87,6 +91,7 @@ def command(
     retry: bool,
     database: str | None,
     library: bool,
+    word: str | None,
     quiet: bool,
 ) -> int:
     """Compile kernels and remember the results."""
@@ -97,6 +102,9 @@ def command(
     from ckrules.compiling.results import Results
     from ckrules.compiling.session import BuildOptions, BuildSession
 
+    if word is not None and not library:
+        raise UsageError("--model is for the library: --library makes one")
+    model = _model(word) if library else None
     kinds = tuple(dict.fromkeys(map(Artifact.named, artifacts)))
     if optimize not in LEVELS:
         raise unknown("level of optimisation", optimize, LEVELS)
@@ -125,7 +133,7 @@ def command(
         _tell_others(session.compilers)
     code = _finish(summary, quiet)
     if library:
-        _make_library(home, compiler, database, quiet)
+        _make_library(home, compiler, database, model, quiet)
     return code
 
 
@@ -157,7 +165,20 @@ def _generated(
     return home, made(wanted, Generator(wanted.books, home), clean=False, quiet=quiet)
 
 
-def _make_library(home: Path, compiler: str | None, database: str | None, quiet: bool) -> None:
+def _model(word: str | None) -> TimeModel | bool | None:
+    """The model that is asked for; read before anything is built, since it may be at fault."""
+    from ckrules.ranking.ranker import chosen
+
+    return chosen(word)
+
+
+def _make_library(
+    home: Path,
+    compiler: str | None,
+    database: str | None,
+    model: TimeModel | bool | None,
+    quiet: bool,
+) -> None:
     from ckrules.compiling.database import FILE
     from ckrules.compiling.folder import manifests
     from ckrules.compiling.library import build
@@ -165,7 +186,8 @@ def _make_library(home: Path, compiler: str | None, database: str | None, quiet:
 
     place = Path(database) if database is not None else home / FILE
     archs = dict.fromkeys(k.arch for k in manifests(home))
-    made = build(home, compiler, [t for arch in archs for t in everything(place, arch)])
+    times = [t for arch in archs for t in everything(place, arch)]
+    made = build(home, compiler, times, model)
     if not quiet:
         for line in made.notes:
             note(line)

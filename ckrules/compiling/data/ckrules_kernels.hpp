@@ -32,6 +32,8 @@ struct ckrules_listed
     int bytes[3];                    /* of elements of A, B and C */
     int shape[9];                    /* block tile, warp tile, waves */
     int gemm;                        /* 1: its problems are products, 0: convolutions */
+    int shuffled;                    /* 1: N and K are in the way in which its weights lie */
+    int eights;                      /* along M (1), N (2), K (4) int4 operands lie in eights */
     int merged;                      /* groups that it computes as one */
     const ckrules_speed* speed;      /* NULL: nothing is known of the times of such kernels */
     const ckrules_learned* learned;  /* NULL: there is no model of such kernels */
@@ -312,15 +314,6 @@ struct Time
     }
 };
 
-/* The bytes of a problem as what they mean. */
-template <typename Sizes>
-Sizes sizes_of(const ckrules_problem& problem)
-{
-    Sizes found{};
-    std::memcpy(&found, problem.data, sizeof(found));
-    return found;
-}
-
 /* The time on a problem that the kernel takes: measured, else learned, else estimated. */
 inline Time time_of(const Kernel& k, const ckrules_problem& problem)
 {
@@ -330,14 +323,11 @@ inline Time time_of(const Kernel& k, const ckrules_problem& problem)
     const ckrules_listed& listed = *k.listed;
     if(listed.speed == nullptr)
         return {};
-    const Work todo = listed.gemm != 0
-                          ? work(sizes_of<ckrules_gemm>(problem), problem.data, *listed.speed)
-                          : work(sizes_of<ckrules_convolution>(problem), *listed.speed,
-                                 listed.variant, listed.merged);
+    const Todo todo{problem, listed.gemm != 0 ? nullptr : listed.variant};
+    const Work own = todo.work(*listed.speed, listed.merged);
     if(listed.learned == nullptr)
-        return {estimated(*listed.speed, todo), Source::estimated};
-    const double learned_time = learned(*listed.learned, *listed.speed, todo,
-                                        sizes_of<ckrules_convolution>(problem));
+        return {estimated(*listed.speed, own), Source::estimated};
+    const double learned_time = learned(*listed.learned, *listed.speed, own, todo);
     return {learned_time, listed.learned->like != 0 ? Source::learned : Source::estimated};
 }
 
@@ -402,9 +392,9 @@ inline std::string padded(Kernel& k, const ckrules_problem& problem, double& cop
         const auto small = sizes_of<ckrules_convolution>(problem);
         return first_taken(k, small, larger(small, listed.merged), copying);
     }
-    const auto small    = sizes_of<ckrules_gemm>(problem);
-    const bool shuffled = std::string(listed.variant) == "preshuffle";
-    return first_taken(k, small, larger(small, listed.shape, shuffled), copying);
+    const auto small = sizes_of<ckrules_gemm>(problem);
+    return first_taken(k, small, larger(small, listed.shape, listed.shuffled != 0, listed.eights),
+                       copying);
 }
 
 } // namespace ckrules_runtime

@@ -1,10 +1,12 @@
-/* The learned time of a convolution's kernel, as ckrules/ranking/learned.py has it: trees read the
-   numbers of constraints/conv/device/timing.py (features and situation), which are computed here.
-   A model is a row of the library's list, and so are the numbers of a kernel that no problem
-   changes. */
+/* The learned time of a kernel, as ckrules/ranking/learned.py has it: trees read the numbers of
+   constraints/tile_gemm/device/timing.py and, of convolutions, of constraints/conv/device/timing.py
+   (features and situation), which are computed here. A model is a row of the library's list, and so
+   are the numbers of a kernel that no problem changes. */
 #pragma once
 
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ckrules_timing.hpp"
@@ -93,7 +95,6 @@ struct ckrules_reference
 
 struct ckrules_model
 {
-    const char* variant;
     const ckrules_reference* reference;
     size_t references;
     const ckrules_number* features; /* of a kernel and problem, then of the problem alone */
@@ -102,10 +103,6 @@ struct ckrules_model
     size_t relatives;
     const ckrules_trees* level; /* of the reference against its estimate */
     size_t levels;
-    double peak;   /* matrix operations of a compute unit in a clock */
-    double memory; /* bytes in a microsecond */
-    double cache;  /* bytes */
-    double size;   /* bytes of an element */
 };
 
 /* What a model says of a kernel. */
@@ -172,38 +169,41 @@ inline double evenness(int64_t size)
     return found;
 }
 
-/* The numbers of a problem alone, as a kernel that merges nothing computes it. */
-inline void situation(const ckrules_convolution& p, const ckrules_model& model,
-                      double (&to)[CKRULES_NUMBERS])
+/* What convolutions say of themselves beside their GEMM. */
+inline void situation(const ckrules_convolution& p, double (&to)[CKRULES_NUMBERS])
 {
-    ckrules_speed plain = model.reference[0].speed;
-    plain.two_stage     = 0.0;
-    const Work w        = work(p, plain, model.variant, 1.0);
-    const double taps   = over(p.filter, p.ndim);
-    const double flops  = 2.0 * elements(p).output * taps * static_cast<double>(p.in_channels);
-    const double rate   = plain.units * plain.clock_mhz * model.peak;
-    const double least  = std::max(flops / rate, w.bytes / model.memory);
-    const int last      = p.ndim - 1;
-    to[OF_M]               = std::log2(w.m);
-    to[OF_N]               = std::log2(w.n);
-    to[OF_K]               = std::log2(w.k);
-    to[OF_BATCH]           = std::log2(w.count);
-    to[OF_TILES_OF_4096]   = std::log2(w.m * w.n * w.count / 4096 / plain.units);
-    to[OF_INTENSITY] =
-        std::log2(flops / w.bytes / (model.peak * plain.units * (plain.clock_mhz / model.memory)));
-    to[OF_IN_CACHE] = std::log2(w.bytes / model.cache);
-    to[OF_IDEAL]    = std::log2(std::max(least, 1e-3));
-    to[OF_EVEN_N]   = evenness(static_cast<int64_t>(w.n));
-    to[OF_EVEN_K]   = evenness(static_cast<int64_t>(w.k));
-    to[OF_TAPS]     = std::log2(taps);
-    to[OF_STRIDE]   = std::log2(over(p.stride, p.ndim));
-    to[OF_REUSE]    = std::log2(taps * outputs(p) / over(p.input, p.ndim));
-    to[OF_PADDED]   = 0.0;
+    const double taps = over(p.filter, p.ndim);
+    to[OF_TAPS]       = std::log2(taps);
+    to[OF_STRIDE]     = std::log2(over(p.stride, p.ndim));
+    to[OF_REUSE]      = std::log2(taps * outputs(p) / over(p.input, p.ndim));
+    to[OF_PADDED]     = 0.0;
     for(int i = 0; i < p.ndim; ++i)
         if(p.left_pad[i] != 0 || p.right_pad[i] != 0)
             to[OF_PADDED] = 1.0;
-    to[OF_ROW]      = std::log2(output(p, last));
+    to[OF_ROW]      = std::log2(output(p, p.ndim - 1));
     to[OF_CHANNELS] = evenness(p.in_channels);
+}
+
+/* The numbers of a problem alone, as a kernel computes it that does only what it must. */
+inline void situation(const Todo& todo, ckrules_speed s, double (&to)[CKRULES_NUMBERS])
+{
+    s.two_stage        = 0.0;
+    const Work w       = todo.work(s, 1.0);
+    const double flops = todo.flops(), rate = s.units * s.clock_mhz * s.peak;
+    const double least = std::max(flops / rate, w.bytes / s.bandwidth);
+    to[OF_M]             = std::log2(w.m);
+    to[OF_N]             = std::log2(w.n);
+    to[OF_K]             = std::log2(w.k);
+    to[OF_BATCH]         = std::log2(w.count);
+    to[OF_TILES_OF_4096] = std::log2(w.m * w.n * w.count / 4096 / s.units);
+    to[OF_INTENSITY] =
+        std::log2(flops / w.bytes / (s.peak * s.units * (s.clock_mhz / s.bandwidth)));
+    to[OF_IN_CACHE] = std::log2(w.bytes / s.cache);
+    to[OF_IDEAL]    = std::log2(std::max(least, 1e-3));
+    to[OF_EVEN_N]   = evenness(static_cast<int64_t>(w.n));
+    to[OF_EVEN_K]   = evenness(static_cast<int64_t>(w.k));
+    if(todo.variant != nullptr)
+        situation(sizes_of<ckrules_convolution>(todo.problem), to);
 }
 
 /* The numbers of a kernel on a problem; those of the problem alone are there. */
@@ -248,28 +248,32 @@ inline std::vector<double> named(const ckrules_number* names, size_t count,
     return found;
 }
 
-/* What a model says of a problem whatever the kernel; the last one asked for is kept. */
+/* What a model says of a problem, whichever kernel of those for the same tensors; the last one
+   asked for is kept. */
 struct Asked
 {
     const ckrules_model* model = nullptr;
-    ckrules_convolution problem{};
+    std::string key;                /* the problem's bytes, and what tensors kernels have */
     double base = 0.0, level = 0.0; /* logarithms to base 2 of microseconds */
     double numbers[CKRULES_NUMBERS]{};
 
-    void ask(const ckrules_model& of, const ckrules_convolution& p)
+    void ask(const ckrules_model& of, const Todo& todo, const ckrules_speed& s)
     {
-        if(model == &of && std::memcmp(&problem, &p, sizeof(p)) == 0)
+        const double tensors[] = {s.bytes_a, s.bytes_b, s.bytes_c, s.ds};
+        std::string now(static_cast<const char*>(todo.problem.data), todo.problem.bytes);
+        now.append(reinterpret_cast<const char*>(tensors), sizeof(tensors));
+        if(model == &of && key == now)
             return;
-        situation(p, of, numbers);
+        situation(todo, s, numbers);
         base = 0.0;
         for(size_t i = 0; i < of.references; ++i)
         {
             const ckrules_reference& each = of.reference[i];
-            base += std::log2(estimated(each.speed, work(p, each.speed, of.variant, each.merged)));
+            base += std::log2(estimated(each.speed, todo.work(each.speed, each.merged)));
         }
         base /= static_cast<double>(of.references);
         level = base + mean(of.level, of.levels, named(of.features + of.own, of.alone, numbers));
-        std::memcpy(&problem, &p, sizeof(p));
+        key   = std::move(now);
         model = &of;
     }
 };
@@ -278,10 +282,10 @@ inline Asked asked_before; /* under the library's lock */
 
 /* Microseconds of a launch. */
 inline double learned(const ckrules_learned& kernel, const ckrules_speed& s, const Work& w,
-                      const ckrules_convolution& p)
+                      const Todo& todo)
 {
     const ckrules_model& model = *kernel.model;
-    asked_before.ask(model, p);
+    asked_before.ask(model, todo, s);
     double values[CKRULES_NUMBERS];
     std::memcpy(values, asked_before.numbers, sizeof(values));
     double relative = std::log2(estimated(s, w)) - asked_before.base;

@@ -82,9 +82,14 @@ inline std::vector<ckrules_convolution> larger(const ckrules_convolution& p, int
 
 /* M, N and K are padded to vectors or whole block tiles (an array of three). Of weights that were
    shuffled beforehand only M is: N and K are in the shuffle. Neither groups nor matrices with
-   strides have room between them. */
-inline std::vector<ckrules_gemm> larger(const ckrules_gemm& p, const int* tile, bool shuffled)
+   strides have room between them. Where int4 elements lie in eights, those of a size that 8 does not
+   divide lie otherwise. */
+inline std::vector<ckrules_gemm> larger(const ckrules_gemm& p, const int* tile, bool shuffled,
+                                        int eights)
 {
+    const auto alike = [eights](int axis, int64_t small, int64_t large) {
+        return (eights & axis) == 0 || (small % 8 == 0) == (large % 8 == 0);
+    };
     std::vector<ckrules_gemm> found;
     if(p.groups != 1 || p.stride_a != 0 || p.stride_b != 0 || p.stride_c != 0)
         return found;
@@ -97,7 +102,8 @@ inline std::vector<ckrules_gemm> larger(const ckrules_gemm& p, const int* tile, 
     {
         ckrules_gemm each = p;
         each.m = s.a, each.n = s.b, each.k = s.c;
-        if(std::memcmp(&each, &p, sizeof(p)) != 0)
+        if(std::memcmp(&each, &p, sizeof(p)) != 0 && alike(1, p.m, s.a) && alike(2, p.n, s.b) &&
+           alike(4, p.k, s.c))
             found.push_back(each);
     }
     return found;

@@ -9,6 +9,7 @@
 
 #include "ckrules_conv.h"
 #include "ckrules_gemm.h"
+#include "ckrules_kernel.h"
 
 /* Times are in clocks unless they are said to be in microseconds. */
 struct ckrules_speed
@@ -29,6 +30,9 @@ struct ckrules_speed
     double bytes_a, bytes_b, bytes_c; /* of an element */
     double ds;                        /* tensors D */
     double two_stage;                 /* 1: sums go through memory in fp32 */
+    double peak;                      /* matrix operations of a compute unit in a clock, at most */
+    double bandwidth;                 /* bytes in a microsecond, at most */
+    double cache;                     /* bytes of the last level */
 };
 
 namespace ckrules_runtime {
@@ -136,6 +140,43 @@ inline Work work(const ckrules_gemm& p, const void* data, const ckrules_speed& s
     const double stored = batch * area * s.bytes_c * (split + s.ds);
     return {m / groups, n / groups, std::ceil(k / split), batch * groups * split, read + stored};
 }
+
+/* The bytes of a problem as what they mean. */
+template <typename Sizes>
+Sizes sizes_of(const ckrules_problem& problem)
+{
+    Sizes found{};
+    std::memcpy(&found, problem.data, sizeof(found));
+    return found;
+}
+
+/* A problem of either kind. */
+struct Todo
+{
+    const ckrules_problem& problem;
+    const char* variant; /* of convolutions; NULL: it is a product */
+
+    Work work(const ckrules_speed& s, double merged) const
+    {
+        if(variant == nullptr)
+            return ckrules_runtime::work(sizes_of<ckrules_gemm>(problem), problem.data, s);
+        return ckrules_runtime::work(sizes_of<ckrules_convolution>(problem), s, variant, merged);
+    }
+
+    double flops() const
+    {
+        if(variant == nullptr)
+        {
+            const auto p = sizes_of<ckrules_gemm>(problem);
+            double area  = 0.0;
+            for_each_group(p, problem.data, [&](double m, double n) { area += m * n; });
+            return 2.0 * static_cast<double>(p.batch) * area * static_cast<double>(p.k);
+        }
+        const auto p = sizes_of<ckrules_convolution>(problem);
+        return 2.0 * elements(p).output * over(p.filter, p.ndim) *
+               static_cast<double>(p.in_channels);
+    }
+};
 
 /* The blocks of a launch in their rounds. */
 struct Launch

@@ -232,6 +232,16 @@ def speeds_of(gpu: Gpu) -> Performance:
     return gpu.performance
 
 
+def peak(kernels: Mapping[str, Any], speeds: Performance) -> float:
+    """Matrix operations of a compute unit in a clock, by the widest instructions for the dtype."""
+    return dict(speeds.matrix_flops).get(numbers(kernels).words("dtype")[0], 1)
+
+
+def cache_bytes(speeds: Performance) -> int:
+    """What the last level of cache holds."""
+    return speeds.last_level_bytes or speeds.l2_bytes * speeds.chiplets
+
+
 def _spilled(k: KernelTerms, gpu: Gpu) -> Floats:
     """How far registers exceed what the launch bound leaves, 1 at half as many again.
 
@@ -262,13 +272,16 @@ def compiled(
     Raises:
         UsageError: As `terms`.
     """
-    found = terms(kernels, gpu, elements, constants)
+    found, speeds = terms(kernels, gpu, elements, constants), speeds_of(gpu)
     same = {
         "units": product.compute_units,
         "clock_mhz": product.clock_mhz,
         "memory": product.memory_gbs * constants.memory * 1e3,
         "launch": constants.launch,
         "prologue": constants.prologue,
+        "peak": peak(kernels, speeds),
+        "bandwidth": product.memory_gbs * 1e3,
+        "cache": cache_bytes(speeds),
     }
     shape = found.tile_m.shape
     return {**{n: np.full(shape, float(v)) for n, v in same.items()}, **found._asdict()}
@@ -294,6 +307,10 @@ class KernelTerms:
         column = self._columns[name]
         found = [values.get(w, np.nan) for w in column.values]
         return np.asarray(np.asarray(found, dtype=np.float64)[column.codes])
+
+    def equal(self, name: str, word: str) -> Floats:
+        """Which kernels have a word in a column, as 0 or 1."""
+        return self.table(name, {w: float(w == word) for w in self.words(name)})
 
     def words(self, name: str) -> list[str]:
         """The words of a column, each once."""

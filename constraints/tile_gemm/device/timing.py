@@ -27,8 +27,10 @@ from ckrules.constraints.tile_gemm.device.terms import (
     PIPELINES,
     Constants,
     Elements,
+    cache_bytes,
     known_terms,
     numbers,
+    peak,
     speeds_of,
 )
 from ckrules.kernels.timing import Estimate
@@ -147,7 +149,7 @@ class _Model:
         self.steps = np.ceil(w.k / t.tile_k)
         self.blocks = self.blocks_m * self.blocks_n * w.batch
         self.resident = t.resident
-        self.peak = dict(self.speeds.matrix_flops).get(self.k.words("dtype")[0], 1)
+        self.peak = peak(kernels, self.speeds)
         # C++ has the same (``ckrules_timing.hpp``).
         self.steps_by = self.step_bounds()
         self.step = np.maximum.reduce(list(self.steps_by.values())) * t.slower
@@ -248,8 +250,8 @@ class _Model:
             "lds": np.log2(np.maximum(k.lds_bytes, 1) / self.gpu.lds_bytes),
             "vgprs": k.vgprs / self.gpu.vgprs_per_wave,
             "vector": np.log2(k.vector_a * k.vector_b),
-            "interwave": k.table("scheduler", {"intrawave": 0.0, "interwave": 1.0}),
-            "default_epilogue": k.table("epilogue", {"cshuffle": 0.0, "default": 1.0}),
+            "interwave": k.equal("scheduler", "interwave"),
+            "default_epilogue": k.equal("epilogue", "default"),
         }
         for held in (1, 2, 4, 8):
             rounds = np.ceil(each / held)
@@ -257,15 +259,13 @@ class _Model:
         for name, value in self.bounds.items():
             found[f"share of {name}"] = value / total
         for name in MEASURED_PIPELINES:
-            column = {p: float(p == name) for p in k.words("pipeline")}
-            found[name] = k.table("pipeline", column)
+            found[name] = k.equal("pipeline", name)
         return {name: np.broadcast_to(v, total.shape) for name, v in found.items()}
 
     def situation(self) -> dict[str, float]:
         """The problem alone, in units of this product."""
         w, units = self.w, self.product.compute_units
         m, n, k, batch, moved = w.least
-        cache = self.speeds.last_level_bytes or self.speeds.l2_bytes * self.speeds.chiplets
         balance: float = self.peak * units
         balance *= self.product.clock_mhz / (self.product.memory_gbs * 1e3)
         return {
@@ -275,7 +275,7 @@ class _Model:
             "batch": np.log2(batch),
             "tiles_of_4096": np.log2(m * n * batch / 4096 / units),
             "intensity": np.log2(w.flops / moved / balance),
-            "in_cache": np.log2(moved / cache),
+            "in_cache": np.log2(moved / cache_bytes(self.speeds)),
             "ideal": np.log2(self.ideal()),
             "even_n": float(evenness(int(n))),
             "even_k": float(evenness(int(k))),
