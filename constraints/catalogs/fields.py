@@ -45,11 +45,15 @@ class CatalogFields:
         return self.domains[name].values if name in self.domains else ()
 
     def parse(self, section: Section, key: str, value: Any, *at: int) -> Value:
-        """The value of a field, or an error that names its place."""
+        """The value of the field that is the key, or an error that names its place."""
+        return self.accept(section, key, key, value, *at)
+
+    def accept(self, section: Section, key: str, name: str, value: Any, *at: int) -> Value:
+        """The value of a field that stands under a key, or an error that names its place."""
         if isinstance(value, str):
-            value = self.family.aliases.get(key, {}).get(value, value)
+            value = self.family.aliases.get(name, {}).get(value, value)
         try:
-            return self.domains[key].accept(value)
+            return self.domains[name].accept(value)
         except CkrulesError as error:
             raise section.error(key, str(error), *at) from None
 
@@ -75,7 +79,8 @@ class CatalogFields:
         if match is None:
             raise section.error(key, f"{text!r} is not a size, expected like 32x32", *at)
         m, n = int(match[1]), int(match[2])
-        self._accept(section, key, WARP[:2], (m, n), at)
+        self.accept(section, key, WARP[0], m, *at)
+        self.accept(section, key, WARP[1], n, *at)
         return m, n
 
     def _three(
@@ -92,22 +97,9 @@ class CatalogFields:
         if match is None:
             raise section.error(key, f"{text!r} is not a size, expected {like}", *at)
         values = (int(match[1]), int(match[2]), int(match[3]))
-        self._accept(section, key, names, values, at)
-        return values
-
-    def _accept(
-        self,
-        section: Section,
-        key: str,
-        names: tuple[str, ...],
-        values: tuple[int, ...],
-        at: tuple[int, ...],
-    ) -> None:
         for name, value in zip(names, values, strict=True):
-            try:
-                self.domains[name].accept(value)
-            except CkrulesError as error:
-                raise section.error(key, str(error), *at) from None
+            self.accept(section, key, name, value, *at)
+        return values
 
 
 @lru_cache(maxsize=32)

@@ -20,6 +20,7 @@ from ckrules.engine.expr import BoolExpr, Expr, Value, all_of, any_of, isin, nam
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.where import parse, parse_condition
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules import Kind, Rule
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import CatalogWalk
@@ -280,11 +281,7 @@ class Membership:
         return self.words.variables[name]
 
     def _equals(self, name: str, value: Value) -> BoolExpr:
-        node = self._field(name)
-        if isinstance(node, BoolExpr):
-            return node if value else ~node
-        verdict: BoolExpr = node == value
-        return verdict
+        return held_condition(self._field(name), [value])
 
     def _among(self, name: str, values: Sequence[Value]) -> BoolExpr:
         if isinstance(self._field(name), BoolExpr):

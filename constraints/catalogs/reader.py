@@ -46,7 +46,6 @@ from ckrules.constraints.catalogs.model import (
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import families
 from ckrules.support.document import Document, Section
-from ckrules.support.errors import CkrulesError
 from ckrules.support.toml_path import TomlPath
 
 _TABLES = (
@@ -291,7 +290,10 @@ def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]
         if not isinstance(item, list) or len(item) != len(columns):
             raise row.error("rows", f"rows: expected {len(columns)} values", n)
         cells = [
-            [_cell(row, fields, k, v, n) for v in (value if isinstance(value, list) else [value])]
+            [
+                fields.accept(row, "rows", k, v, n)
+                for v in (value if isinstance(value, list) else [value])
+            ]
             for k, value in zip(columns, item, strict=True)
         ]
         rows += [{**fixed, **dict(zip(columns, values, strict=True))} for values in product(*cells)]
@@ -309,15 +311,6 @@ def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]
         },
         row.path,
     )
-
-
-def _cell(row: Section, fields: CatalogFields, name: str, value: Any, n: int) -> Value:
-    if isinstance(value, str):
-        value = fields.family.aliases.get(name, {}).get(value, value)
-    try:
-        return fields.domains[name].accept(value)
-    except CkrulesError as error:
-        raise row.error("rows", str(error), n) from None
 
 
 def _select(top: Section, fields: CatalogFields) -> Select | None:

@@ -13,6 +13,7 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Value, all_of, any_of, implies, isin, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.lang.where import parse
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules import Kind, Rule, version_key
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.kernels.family import Family
@@ -150,16 +151,9 @@ class RowKernels:
         near = {k: v for k, v in block.near.items() if k in fields and k != "variant"}
         return all_of(
             *([rel(table, *(fields[k] for k in varied))] if varied else []),
-            *(_is(fields[k], full[0][k]) for k in columns if k not in varied),
+            *(held_condition(fields[k], [full[0][k]]) for k in columns if k not in varied),
             *(isin(fields[k], list(v)) for k, v in near.items() if k not in columns),
         )
-
-
-def _is(field: Any, value: Value) -> BoolExpr:
-    if isinstance(field, BoolExpr):
-        return field if value else ~field
-    verdict: BoolExpr = field == value
-    return verdict
 
 
 def defaults_by_ndim(words: Vocabulary, family: Family) -> BoolExpr:

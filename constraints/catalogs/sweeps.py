@@ -10,6 +10,7 @@ from ckrules.arch import Gpu, load_all
 from ckrules.constraints.catalogs.model import CatalogData, Sweep
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BoolExpr, Value, all_of, any_of
+from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules import Kind, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.family import Family
@@ -111,20 +112,13 @@ class SweepKernels:
         """The kernels of a variant in the file's ranges."""
         fields: Mapping[str, Any] = self.words.variables
         axes = self._by_variant[variant]
-        ranges = [any_of(*(_is(fields[k], v) for v in vs)) for k, vs in axes.items()]
+        ranges = [any_of(*(held_condition(fields[k], [v]) for v in vs)) for k, vs in axes.items()]
         always = {
             **self.family.defaults(variant), **self.sweep.beside.get(variant, {}),
             **self.sweep.fixed,
         }  # fmt: skip
-        fixed = [_is(fields[k], v) for k, v in always.items() if k not in axes]
+        fixed = [held_condition(fields[k], [v]) for k, v in always.items() if k not in axes]
         return all_of(fields["variant"] == variant, *ranges, *fixed)
-
-
-def _is(field: Any, value: Value) -> BoolExpr:
-    if isinstance(field, BoolExpr):
-        return field if value else ~field
-    verdict: BoolExpr = field == value
-    return verdict
 
 
 def _checks(family: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> list[Rule]:
