@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ckrules.certify.same_code import Pair, compare, pairs
 from ckrules.kernels.books import Books
+from scripts.same_code import Pair, compare, pairs
 from tests.helpers.toolchain import require_toolchain
 
 SMALL = ("tile_m * tile_n <= 1024 & tile_k <= 32", "pipeline == 'basic_v1' | pipeline == 'compv3'")
