@@ -154,7 +154,7 @@ def _is_config(value: object) -> bool:
 
 
 def _is_scalar(value: object) -> bool:
-    return isinstance(value, bool | float) or _is_number(value)
+    return isinstance(value, bool | float) or (isinstance(value, int) and _is_number(abs(value)))
 
 
 #: What each value has to be, and how a message says it.

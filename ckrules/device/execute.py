@@ -384,15 +384,14 @@ def _compared(
     from ckrules.device import small_floats
     from ckrules.device.patterns import classify
     from ckrules.device.tensors import from_memory, results
-    from ckrules.device.tolerance import compare, thresholds
+    from ckrules.device.tolerance import compare, tolerance_of
 
     data = memory.read(tensor.name)
     found = from_memory(tensor, data)
-    largest = float(np.abs(expected.values).max())
     left_out = memory.left_out(tensor)
     if left_out is not None:
         found = np.where(left_out, expected.values, found)
-    tolerance = thresholds(tensors, tensor.name, largest, blocks)
+    tolerance = tolerance_of(tensors, expected, blocks)
     edge = small_floats.largest(tensor.dtype)
     comparison = compare(found, expected.values, tolerance, edge)
     if left_out is not None:

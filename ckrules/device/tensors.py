@@ -43,7 +43,15 @@ def results(tensors: Tensors) -> list[Tensor]:
 def samples(tensors: Tensors) -> dict[str, Floats]:
     """Random values of the tensors that are read, canonical; the same in every run."""
     key = tensors.key()
-    return {t.name: sample(t.shape, t.dtype, f"{key}/{t.name}") for t in inputs(tensors)}
+    return {t.name: _sample(t, f"{key}/{t.name}") for t in inputs(tensors)}
+
+
+def _sample(tensor: Tensor, seed: str) -> Floats:
+    """Values of a tensor that is read."""
+    if tensor.content:
+        return np.array(tensor.content, np.float32).reshape(tensor.shape)
+    values = sample(tensor.shape, tensor.dtype, seed)
+    return values if tensor.spread == 1.0 else rounded(values * tensor.spread, tensor.dtype)
 
 
 def expected(tensors: Tensors, data: Mapping[str, Floats]) -> list[Expected]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ckrules.device.dtypes import Floats
+    from ckrules.device.tensors import Expected
     from ckrules.kernels.parts import Tensors
 
 ACCUMULATOR = "fp32"
@@ -51,6 +52,14 @@ def absolute_threshold(
     True
     """
     return abs(largest) * relative_threshold(compute, output, accumulator, terms)
+
+
+def tolerance_of(tensors: Tensors, expected: Expected, blocks: int | None = None) -> Tolerance:
+    """The thresholds of a result: what its family says of its error, or CK's for sums."""
+    error = getattr(tensors, "error", None)
+    if error is not None:
+        return Tolerance(0.0, float(error(expected.name, expected.data)))
+    return thresholds(tensors, expected.name, float(np.abs(expected.values).max()), blocks)
 
 
 def _half_step(dtype: str) -> float:

@@ -172,12 +172,18 @@ class Tensor:
     """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
     roundings: int = 1
     """How often a value of a result is rounded to its type before it is stored."""
+    spread: float = 1.0
+    """Samples lie between this and its negative."""
+    content: tuple[float, ...] = ()
+    """What it holds, in canonical order, where no sample would do: offsets."""
 
 
 class Tensors(Protocol):
     """The tensors of a problem for one kernel: reference, and how results are looked at.
 
-    A result is a tensor of `all` that the kernel writes; ``name`` is its name.
+    A result is a tensor of `all` that the kernel writes; ``name`` is its name. Where results are
+    not sums of products, a method ``error(name, data)`` says how far an element may be off at most,
+    in place of `depth` and `parts`.
     """
 
     @property

@@ -24,8 +24,8 @@ _SWITCHES: Mapping[str, Sequence[str]] = {
 }
 
 
-def values(point: Point) -> dict[str, Any]:
-    """The values of the template's names for a point.
+def words_of(point: Point) -> dict[str, Any]:
+    """The words of the templates for a point.
 
     Raises:
         UsageError: For a point that lacks a field.

@@ -19,11 +19,18 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
 }
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
+#: What can be said of groups and windows; -1: as the other sizes say.
+FURTHER = ("total_q", "total_k", "left", "right")
+SOFT_CAP = 8.0
+"""What scores are capped by where that is asked for; small, so that it shows."""
+P_SCALE = 128.0
+"""What static quantisation multiplies P by, and O divides by again."""
 _ALIASES = {
     "b": "batch", "h": "heads", "hq": "heads", "heads_q": "heads", "nhead_q": "heads",
     "h_k": "heads_k", "hk": "heads_k", "heads_kv": "heads_k", "nhead_k": "heads_k",
     "s": "seqlen_q", "s_k": "seqlen_k", "sq": "seqlen_q", "sk": "seqlen_k", "d": "hdim",
-    "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v",
+    "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v", "window_left": "left",
+    "window_right": "right",
 }  # fmt: skip
 _SAME = {
     "none": "no", "0": "no", "false": "no", "1": "yes", "true": "yes", "elementwise": "bias",
@@ -35,7 +42,9 @@ _SAME = {
 class AttentionProblem:
     """O = softmax(Q K + bias) V for each head of each sequence.
 
-    In group mode the lengths are those of the longest sequence, and others may have any.
+    In group mode the lengths are those of the longest sequence, and others may have any: together
+    they have ``total_q`` and ``total_k`` rows (`rows_of`). A window shows ``left`` columns before
+    the diagonal, which ends at the last row and column, and ``right`` behind it.
 
     >>> str(AttentionProblem(2, 32, 8, 1024, 1024, 128, 128))
     'batch=2,heads=32,heads_k=8,seqlen_q=1024,seqlen_k=1024,hdim=128'
@@ -55,6 +64,40 @@ class AttentionProblem:
     lse: str = "no"
     dropout: str = "no"
     squant: str = "no"
+    total_q: int = -1
+    total_k: int = -1
+    left: int = -1
+    right: int = -1
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Columns left and right of the diagonal that count; -1: all.
+
+        >>> parse("b=1,h=1,s=8,d=64,mask=causal").window
+        (-1, 0)
+        >>> parse("b=1,h=1,s=8,d=64,mask=window").window
+        (127, 0)
+        """
+        if self.mask == "window":
+            return (127 if self.left < 0 else self.left), max(self.right, 0)
+        return -1, (0 if self.mask == "causal" else -1)
+
+    def rows_of(self, name: str) -> tuple[int, ...]:
+        """The lengths of the sequences of ``q`` or ``k``: one has the longest, others the rest.
+
+        >>> parse("b=3,h=1,s=100,d=64").rows_of("q")
+        (100, 100, 100)
+        >>> parse("b=3,h=1,s=100,d=64,mode=group").rows_of("q")
+        (100, 62, 62)
+        >>> parse("b=3,h=1,s=100,d=64,mode=group,total_q=101").rows_of("q")
+        (100, 1, 0)
+        """
+        longest: int = getattr(self, f"seqlen_{name}")
+        if self.mode != "group":
+            return (longest,) * self.batch
+        others, total = self.batch - 1, getattr(self, f"total_{name}")
+        rest = others * max(1, longest * 5 // 8) if total < 0 else total - longest
+        return (longest, *(rest // others + (i < rest % others) for i in range(others)))
 
     @property
     def flops(self) -> int:
@@ -71,8 +114,8 @@ class AttentionProblem:
     def __str__(self) -> str:
         text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
         text += "" if self.hdim_v == self.hdim else f",hdim_v={self.hdim_v}"
-        said = ((n, getattr(self, n)) for n in WORDS)
-        return text + "".join(f",{n}={v}" for n, v in said if v != WORDS[n][0])
+        said = ((n, getattr(self, n)) for n in (*WORDS, *FURTHER))
+        return text + "".join(f",{n}={v}" for n, v in said if v not in (WORDS.get(n, (-1,))[0],))
 
 
 def parse(text: str) -> AttentionProblem:
@@ -98,8 +141,8 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     values: dict[str, Any] = {}
     for key, value in given.items():
         name = _ALIASES.get(key, key)
-        if name not in SIZES and name not in WORDS:
-            raise unknown("size of an attention problem", str(key), (*SIZES, *WORDS))
+        if name not in (*SIZES, *WORDS, *FURTHER):
+            raise unknown("size of an attention problem", str(key), (*SIZES, *WORDS, *FURTHER))
         values[name] = value
     for name in ("batch", "heads", "seqlen_q", "hdim"):
         if name not in values:
@@ -110,8 +153,28 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     if numbers["heads"] % numbers["heads_k"]:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
-    everything: dict[str, Any] = {**numbers, **words}
-    return AttentionProblem(**everything)
+    further = {n: size(n, values[n], -1) for n in FURTHER if n in values}
+    everything: dict[str, Any] = {**numbers, **words, **further}
+    found = AttentionProblem(**everything)
+    _check_further(found)
+    return found
+
+
+def _check_further(problem: AttentionProblem) -> None:
+    """Complains of totals that the longest sequence does not leave, and of windows without use."""
+    for name in "qk":
+        total, longest = getattr(problem, f"total_{name}"), getattr(problem, f"seqlen_{name}")
+        if total < 0:
+            continue
+        if problem.mode != "group":
+            raise UsageError(f"total_{name} = {total} is for mode = group")
+        most = longest * problem.batch
+        if not longest <= total <= most:
+            text = f"seqlen_{name} = {longest} and batch * seqlen_{name} = {most}"
+            raise UsageError(f"total_{name} = {total} is not between {text}")
+    for name in ("left", "right"):
+        if getattr(problem, name) >= 0 and problem.mask != "window":
+            raise UsageError(f"{name} = {getattr(problem, name)} is for mask = window")
 
 
 def _word(name: str, value: Any) -> str:
@@ -128,16 +191,20 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
     Raises:
         UsageError: For what is not a problem of attention, with the reason.
     """
-    known = {*SIZES, *WORDS, *_ALIASES}
+    known = {*SIZES, *WORDS, *FURTHER, *_ALIASES}
     return from_mapping({k: v.strip() for k, v in cells.items() if k in known and v.strip()})
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """The sizes as fourteen numbers of 64 bits, in the order of `AttentionProblem.sizes`."""
-    return struct.pack("=14q", *problem.sizes().values())
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 18 numbers of 64 bits, 4 doubles."""
+    totals = (sum(problem.rows_of(n)) for n in "qk")
+    scales = (0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE)
+    return struct.pack("=18q4d", *problem.sizes().values(), *totals, *problem.window, *scales)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:
     """The columns that a problem fills in tables of results."""
     words = {n: getattr(problem, n) for n in WORDS if getattr(problem, n) != WORDS[n][0]}
-    return {**{n: getattr(problem, n) for n in SIZES}, **words, "flops": problem.flops}
+    further = {n: getattr(problem, n) for n in FURTHER if getattr(problem, n) >= 0}
+    sizes = {n: getattr(problem, n) for n in SIZES}
+    return {**sizes, **words, **further, "flops": problem.flops}

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha import problem, problem_fields
+from ckrules.constraints.fmha.device import smoke
 from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -31,7 +31,7 @@ class AttentionProblems:
     values = staticmethod(problem_fields.values)
 
     def members(self) -> tuple[str, Mapping[str, str]]:
-        """``ckrules_attention``: the sizes by name."""
+        """``ckrules_attention`` of ``runtime/ckrules_attention.h``."""
         return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS)}
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
@@ -50,12 +50,14 @@ class AttentionProblems:
         return isinstance(problem, AttentionProblem)
 
     def smoke(self, config: Point) -> list[AttentionProblem]:
-        """None: attention kernels are not generated yet."""
-        return []
+        """See `ckrules.constraints.fmha.device.smoke.smoke`."""
+        return smoke.smoke(config)
 
     def tensors(self, problem: AttentionProblem, config: Point) -> Tensors:
-        """Nothing: attention kernels are not generated yet."""
-        raise UsageError("attention kernels are not generated, so that none can be run")
+        """Q, K, V, what is added to scores, O and LSE."""
+        from ckrules.constraints.fmha.device.tensors import AttentionTensors
+
+        return AttentionTensors(problem, config)
 
     def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
         """Lengths up to 16384, head dimensions up to 256, and the plainest function."""

@@ -1,0 +1,54 @@
+"""The problems of attention on which a kernel is validated: a built-in set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha.problem import WORDS, AttentionProblem
+
+
+def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
+    """The built-in problems for a configuration.
+
+    Whole tiles once and several times, a K of one tile and of five, heads that share K, then
+    lengths and head dimensions that are not multiples of a tile, which are padded or computed
+    wrong, a single row, more rows than K has, and windows of several widths.
+
+    >>> point = {"tile_m0": 64, "tile_n0": 32, "hdim": 64, "tile_n1": 64, "mask": "no"}
+    >>> [str(p) for p in smoke(point)][:2]
+    ['batch=1,heads=1,heads_k=1,seqlen_q=64,seqlen_k=96,hdim=64', 'batch=2,heads=2,heads_k=1,seqlen_q=128,seqlen_k=32,hdim=64']
+    """
+    m, n = (int(config[f"tile_{x}"]) for x in ("m0", "n0"))
+    head, value = int(config["hdim"]), int(config["tile_n1"])
+    sizes = [
+        (1, 1, 1, m, 3 * n, head, value),
+        (2, 2, 1, 2 * m, n, head, value),
+        (1, 4, 2, m, 5 * n, head, value),
+        (2, 1, 1, m + 3, 2 * n + 5, head, value),
+        (1, 2, 2, 1, 2 * n - 1, head, value),
+        (1, 1, 1, 2 * m - 1, n - 7, head, value),
+        (2, 2, 1, m, 2 * n, head - 8, value - 8),
+        (1, 1, 1, m, 2 * n, head - 3, value - 5),
+    ]
+    found = [_problem(config, size) for size in sizes]
+    if str(config["mask"]) in ("mask", "generic"):
+        found += [
+            _problem(config, (1, 2, 2, m + 9, 3 * n, head, value), mask="window", left=n, right=0),
+            _problem(config, (1, 1, 1, 2 * m, 2 * n, head, value), mask="window", left=3, right=n),
+        ]
+    if config.get("mode") == "group":
+        found.append(_problem(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
+    return found
+
+
+def _problem(
+    config: Mapping[str, Any], size: tuple[int, ...], **further: Any
+) -> AttentionProblem:
+    """A problem of the kernel's functions."""
+    words: dict[str, Any] = {}
+    for name, known in WORDS.items():
+        value = config.get(name, known[0])
+        words[name] = value if value in known else known[1] if value is True else known[0]
+    words["mask"] = "no" if config["mask"] == "no" else "causal"
+    return AttentionProblem(*size, **{**words, **further})

@@ -1,0 +1,285 @@
+"""Tensors of attention forward: shapes and orders in memory, the reference, and its error.
+
+Canonical are Q and O (batch, heads, rows, columns), K and V likewise, and LSE (batch, heads, rows);
+in group mode the batch is missing, and rows are those of all sequences, one behind the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckrules.arch import load
+from ckrules.constraints.fmha.operands import operands
+from ckrules.constraints.fmha.problem import P_SCALE, SOFT_CAP, AttentionProblem
+from ckrules.constraints.fmha.words import NARROW, OPERANDS
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
+
+Arrays = Mapping[str, NDArray[Any]]
+
+SPREAD = 4.0
+"""Q lies between -4 and 4, so that a softmax has large and small weights."""
+
+#: Relative error of a value that is rounded to a type, and half of its smallest magnitude.
+_ROUNDING: Mapping[str, tuple[float, float]] = {
+    "fp32": (2.0**-24, 0.0), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 0.0),
+    "fp8": (2.0**-4, 2.0**-10),
+}  # fmt: skip
+
+
+class Softmax(NamedTuple):
+    """The softmax of one sequence, each (heads, rows of Q, rows of K)."""
+
+    weights: NDArray[np.float64]
+    """Exponentials of scores less the largest of a row; 0 where the mask hides."""
+    sums: NDArray[np.float64]
+    """(heads, rows of Q)."""
+    lse: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+    """How far a score may be off, computed in fp32."""
+
+
+@dataclass(frozen=True)
+class AttentionTensors:
+    """Q, K, V, what is added, and O of a problem for one kernel."""
+
+    problem: AttentionProblem
+    config: Point
+
+    @cached_property
+    def all(self) -> tuple[Tensor, ...]:
+        """Every tensor, in the order in which the host library takes their addresses."""
+        return tuple(self._tensor(o.name, "out" if o.written else "in") for o in operands(self.config))
+
+    def _tensor(self, name: str, direction: str) -> Tensor:
+        p, rows = self.problem, self._rows
+        small, wide = (self._element(t) for t in self._types)
+        if name in ("start_q", "start_k"):
+            starts = np.cumsum((0, *p.rows_of(name[-1])))
+            return Tensor(name, "in", starts.shape, "int32", (0,), content=tuple(starts.tolist()))
+        if name == "slopes":
+            # upstream's slopes: 2^(-8 i / heads)
+            row = tuple(2.0 ** (-8.0 * (i + 1) / p.heads) for i in range(p.heads))
+            return Tensor(name, "in", (p.batch, p.heads), "fp32", (0, 1), content=row * p.batch)
+        if name == "lse":
+            return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
+        if name == "bias":
+            kind = small if small in ("fp32", "fp16", "bf16") else "fp32"
+            return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), kind, ())
+        if name == "v":
+            last = (rows("k"), p.hdim_v)
+            return self._of(name, direction, p.heads_k, last, small, self._v_order)
+        heads = p.heads_k if name == "k" else p.heads
+        columns = p.hdim_v if name == "o" else p.hdim
+        shape = (rows("k" if name == "k" else "q"), columns)
+        kind = wide if name == "o" else small
+        spread = SPREAD if name == "q" else 1.0
+        return self._of(name, direction, heads, shape, kind, (1, 0, 2), spread)
+
+    def _of(
+        self, name: str, direction: str, heads: int, last: tuple[int, ...], dtype: str,
+        order: tuple[int, ...], spread: float = 1.0,
+    ) -> Tensor:  # fmt: skip
+        """A tensor with heads in front, and the batch before them where there is one.
+
+        ``order`` is that of heads and what follows.
+        """
+        shape, order = (heads, *last), order or tuple(range(1 + len(last)))
+        if not self._grouped:
+            shape, order = (self.problem.batch, *shape), (0, *(i + 1 for i in order))
+        return Tensor(name, direction, shape, dtype, order, spread=spread)
+
+    @property
+    def _grouped(self) -> bool:
+        return str(self.config["mode"]) == "group"
+
+    @property
+    def _v_order(self) -> tuple[int, ...]:
+        """Of heads, rows and columns."""
+        return (1, 0, 2) if self.config["v_layout"] == "row" else (0, 2, 1)
+
+    @property
+    def _types(self) -> tuple[str, str]:
+        """The types of the operands and of O."""
+        dtype = str(self.config["dtype"])
+        wide = dtype.removeprefix("fp8") if dtype in NARROW and dtype != "fp8" else dtype
+        return OPERANDS[dtype], wide
+
+    def _element(self, dtype: str) -> str:
+        """The type's bits: 8-bit floats have two encodings, by GPU."""
+        if dtype == "fp8" and not load(str(self.config["arch"])).has("ocp_fp8"):
+            return "fp8_fnuz"
+        return dtype
+
+    def _rows(self, name: str) -> int:
+        """Rows of a sequence, or of all in group mode."""
+        p = self.problem
+        longest: int = getattr(p, f"seqlen_{name}")
+        return sum(p.rows_of(name)) if self._grouped else longest
+
+    def key(self) -> str:
+        """Types, layout and problem."""
+        words = (self.config[n] for n in ("dtype", "v_layout", "mode", "bias", "mask", "lse"))
+        return f"{self.problem} in {' '.join(map(str, words))} on {self._element('fp8')}"
+
+    def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:
+        """Softmax, V, number and rows of Q of each sequence."""
+        first_q = first_k = 0
+        lengths = zip(self.problem.rows_of("q"), self.problem.rows_of("k"), strict=True)
+        for number, (rows_q, rows_k) in enumerate(lengths):
+            at_q, at_k = slice(first_q, first_q + rows_q), slice(first_k, first_k + rows_k)
+            if not self._grouped:
+                at_q, at_k = slice(rows_q), slice(rows_k)
+
+            def part(name: str, rows: slice, number: int = number) -> NDArray[np.float64]:
+                found = data[name] if self._grouped else data[name][number]
+                return found[:, rows].astype(np.float64)
+
+            repeat = self.problem.heads // self.problem.heads_k
+            k, v = (np.repeat(part(n, at_k), repeat, axis=0) for n in "kv")
+            bias = part("bias", at_q)[..., :rows_k] if "bias" in data else None
+            slopes = data["slopes"][number] if "slopes" in data else None
+            yield self._softmax(part("q", at_q), k, bias, slopes), v, number, at_q
+            first_q, first_k = first_q + rows_q, first_k + rows_k
+
+    def _softmax(
+        self, q: NDArray[np.float64], k: NDArray[np.float64], bias: Any, slopes: Any
+    ) -> Softmax:
+        """The softmax of a sequence."""
+        scale = 1.0 / math.sqrt(self.problem.hdim)
+        turned = k.transpose(0, 2, 1)
+        scores = scale * np.matmul(q, turned)
+        steps = self.problem.hdim + 8  # a rounding of fp32 each
+        doubt = steps * 2.0**-24 * scale * np.matmul(abs(q), abs(turned)) + 2.0**-20
+        if self.problem.logits == "yes":
+            scores = SOFT_CAP * np.tanh(scores / SOFT_CAP)
+            doubt += SOFT_CAP * 2.0**-21
+        if bias is not None:
+            scores += bias
+        if slopes is not None:
+            scores += slopes[:, None, None] * self._distances(*scores.shape[1:])
+        doubt += abs(scores) * 2.0**-22
+        shown = self.shown(*scores.shape[1:])
+        scores = np.where(shown, scores, -np.inf)
+        most = scores.max(axis=-1, initial=-np.inf, keepdims=True)
+        weights = np.exp(scores - np.where(np.isfinite(most), most, 0.0))
+        sums = weights.sum(axis=-1)
+        with np.errstate(divide="ignore"):
+            lse = np.log(sums) + np.where(sums > 0, most[..., 0], 0.0)
+        return Softmax(weights, sums, lse, np.where(shown, doubt, 0.0))
+
+    def _distances(self, rows: int, columns: int) -> NDArray[np.float64]:
+        """What alibi's slopes are multiplied by (block_position_encoding.hpp: Alibi).
+
+        A causal mask hides what is right of the diagonal, and columns count from the first.
+        """
+        i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
+        if self.problem.mask == "causal":
+            return np.broadcast_to(j, (rows, columns)).astype(np.float64)
+        return -abs((i + max(columns - rows, 0)) - (j + max(rows - columns, 0))).astype(np.float64)
+
+    def shown(self, rows: int, columns: int) -> NDArray[np.bool_]:
+        """Which scores count; the diagonal ends at the last row and column."""
+        left, right = self.problem.window
+        ahead = np.arange(columns)[None, :] - (np.arange(rows)[:, None] + columns - rows)
+        found = np.ones((rows, columns), bool)
+        if right >= 0:
+            found &= ahead <= right
+        if left >= 0:
+            found &= -ahead <= left
+        return found
+
+    def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
+        """O and LSE by their definitions; of rows that see nothing 0 and minus infinity."""
+        shapes = {t.name: t.shape for t in self.all if t.direction == "out"}
+        found = {name: np.zeros(shape, np.float64) for name, shape in shapes.items()}
+        for softmax, v, number, rows in self._sequences(data):
+            at = (slice(None), rows) if self._grouped else (number,)
+            found["o"][at] = np.matmul(softmax.weights, v) / _nonzero(softmax.sums)
+            if "lse" in found:
+                found["lse"][at] = softmax.lse
+        return found
+
+    def error(self, name: str, data: Arrays) -> float:
+        """How far an element may be off at most.
+
+        P is rounded to the type of V, less the largest score so far; scores, sums and exponentials
+        are fp32. With weights w, the error of O is at most the sum of w (relative error of w) |v|
+        and of what rounding to nothing takes from each, over the sum of w; then O is rounded.
+        """
+        small, wide = self._types
+        step, least = _ROUNDING[small]
+        least /= P_SCALE if self.problem.squant == "yes" else 1.0
+        off = 0.0
+        for softmax, v, *_ in self._sequences(data):
+            if name == "lse":
+                off = max(off, float(softmax.doubt.max(initial=0.0)) + 2.0**-20)
+                continue
+            sums, size = _nonzero(softmax.sums), abs(v)
+            relative = softmax.weights * (step + 2 * softmax.doubt) + least * (softmax.weights > 0)
+            found = np.matmul(relative, size) / sums
+            value = np.matmul(softmax.weights, size) / sums
+            terms = softmax.weights.shape[-1]
+            found += value * terms * 2.0**-24 + value * _ROUNDING[wide][0] + _ROUNDING[wide][1]
+            off = max(off, float(found.max(initial=0.0)))
+        return off
+
+    def depth(self, name: str) -> int:
+        """Rows of K."""
+        return self.problem.seqlen_k
+
+    def parts(self, name: str) -> int:
+        """One: nothing is added in memory."""
+        return 1
+
+    def axes(
+        self, name: str, mask: NDArray[np.bool_]
+    ) -> tuple[list[ResultAxis], NDArray[np.bool_]]:
+        """Sequences, heads, rows and columns; rows as blocks and waves divide them."""
+        numbers = iter(mask.shape)
+        axes = []
+        if not self._grouped:
+            axes.append(_whole("batch", next(numbers), "sequence"))
+        axes.append(_whole("head", next(numbers), "head"))
+        axes.append(ResultAxis("Q", size := next(numbers), self._divisions(size)))
+        axes += [ResultAxis("column", size) for size in numbers]
+        return axes, mask
+
+    def _divisions(self, size: int) -> list[Division]:
+        """The rows of Q as sequences, tiles and waves."""
+        at = np.arange(size)
+        tile, waves = int(self.config["tile_m0"]), int(self.config["wave_m0"])
+        deep = int(self.config["warp_tile_m0"])
+        found = []
+        if self._grouped:
+            lengths = self.problem.rows_of("q")
+            found.append(Division("group", np.repeat(np.arange(len(lengths)), lengths), "sequence"))
+            at = np.concatenate([np.arange(n) for n in lengths])
+        found.append(Division("tile", at // tile, "tile", " along Q"))
+        found.append(Division("wave", at % tile // deep % waves, "wave", " along Q", ordered=False))
+        return found
+
+    def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """None: what is missing in a softmax changes all of it."""
+        yield from ()
+
+    def products(
+        self, name: str, data: Arrays, at: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """Not asked for: there are no slices."""
+        raise NotImplementedError
+
+
+def _nonzero(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums to divide by: 1 where nothing is shown."""
+    return np.where(sums > 0, sums, 1.0)[..., None]
+
+
+def _whole(name: str, size: int, what: str) -> ResultAxis:
+    return ResultAxis(name, size, [Division("group", np.arange(size), what)])

@@ -1,0 +1,32 @@
+"""The tensors that a kernel of attention forward takes, in the order in which it takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Operand(NamedTuple):
+    """A tensor of a kernel."""
+
+    name: str
+    member: str
+    """Of the templates' ``Attention``, which holds its address."""
+    written: bool = False
+
+
+def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
+    """The tensors of a kernel.
+
+    >>> [o.name for o in operands({"bias": "alibi", "mode": "group", "lse": True})]
+    ['q', 'k', 'v', 'slopes', 'start_q', 'start_k', 'o', 'lse']
+    """
+    found = [Operand(n, n) for n in "qkv"]
+    if config["bias"] != "no":
+        found.append(Operand("bias" if config["bias"] == "bias" else "slopes", "bias"))
+    if config["mode"] == "group":
+        found += [Operand(n, n) for n in ("start_q", "start_k")]
+    found.append(Operand("o", "o", written=True))
+    if config["lse"]:
+        found.append(Operand("lse", "lse", written=True))
+    return tuple(found)
