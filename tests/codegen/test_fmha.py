@@ -1,0 +1,64 @@
+"""Attention kernels as C++: the files, and what their text takes from the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.codegen.generate import Generator
+from ckrules.constraints.fmha.device.tensors import AttentionTensors
+from ckrules.constraints.fmha.problem import parse
+from ckrules.constraints.fmha.vocabulary import BASELINE
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
+from ckrules.support.errors import UsageError
+
+GROUP: dict[str, Any] = {"mode": "group", "pad_s": True, "pad_sk": True}
+
+
+def _generated(tmp_path: Path, ck: str = "2025.11", **changed: Any) -> tuple[str, dict[str, str]]:
+    books = Books(ck)
+    config = config_from_mapping({**BASELINE, **changed}, books)
+    report = Generator(books, tmp_path).run([config])
+    assert (report.kernels, report.refused) == (1, [])
+    files = {p.name: p.read_text() for p in tmp_path.iterdir() if p.is_file()}
+    name = next(n for n in files if n.endswith(".device.cpp")).removesuffix(".device.cpp")
+    return name, files
+
+
+@pytest.mark.parametrize("changed", [{}, {**GROUP, "bias": "alibi", "lse": True, "mask": "mask"}])
+def test_files(tmp_path: Path, changed: dict[str, Any]) -> None:
+    name, files = _generated(tmp_path, **changed)
+    assert {f"{name}{s}" for s in (".hpp", ".cpp", ".device.cpp", ".host.cpp")} <= files.keys()
+    assert f'#include "{name}.hpp"' in files["include_all_fmha_kernels.hpp"]
+    assert not [n for n, text in files.items() if "{{ " in text or "{%" in text]
+    tensors = re.findall(r'\{"(\w+)", CKRULES_(\w+)', files[f"{name}.host.cpp"])
+    problem = parse("batch=1,heads=1,seqlen_q=8,hdim=128")
+    own = AttentionTensors(problem, {**BASELINE, **changed}).all
+    assert tensors == [(t.name, t.direction.upper()) for t in own]
+
+
+def test_the_header_says_what_the_probe_asks(tmp_path: Path) -> None:
+    from ckrules.certify import probe
+
+    name, files = _generated(tmp_path, mask="causal", logits=True)
+    types = re.compile(r"using Operand .*?using Kernel[^;]*;", re.DOTALL)
+    found = types.search(files[f"{name}.hpp"])
+    asked = types.search(probe.render({**BASELINE, "mask": "causal", "logits": True}))
+    assert found is not None
+    assert asked is not None
+    assert found[0] == asked[0]
+    assert "GenericAttentionMask<true, false>" in found[0]
+
+
+def test_other_releases_and_kernels_have_no_templates(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"for CK 2025\.11 only"):
+        _generated(tmp_path, ck="2026.06")
+    with pytest.raises(UsageError, match="fmha_batch_prefill kernels cannot be generated"):
+        _generated(
+            tmp_path, variant="fmha_batch_prefill", pipeline="qr_async", pad_d=True, pad_dv=True,
+            paged_kv=True, **GROUP,
+        )  # fmt: skip
