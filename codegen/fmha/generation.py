@@ -1,10 +1,10 @@
-"""How attention becomes C++: the files of a kernel forward, and the question to the compiler."""
+"""How attention becomes C++: the files of a kernel, and the question to the compiler."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ckrules.codegen.fmha import probe
 from ckrules.codegen.fmha.model import AttentionModel
@@ -13,18 +13,26 @@ from ckrules.support.errors import UsageError
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
-BUILT = ("fmha_fwd",)
-"""The variants that can be built; the others are asked of the compiler only."""
-
 
 class AttentionGeneration:
-    """Kernels of attention forward, written against CK 2025.11."""
+    """Kernels of attention, written against CK 2025.11; others than forward derive from it."""
 
     templates: tuple[Path, ...] = (TEMPLATES,)
     runtime: tuple[str, ...] = ("ckrules_attention.h",)
     library = "fmha"
     headers: tuple[str, ...] = ("{name}.hpp",)
     quantities: tuple[str, ...] = ("lds_bytes", "wave_size")
+    model: ClassVar[type[AttentionModel]] = AttentionModel
+
+    def why_not(self, point: Mapping[str, Value]) -> str:
+        """Why a kernel cannot be built; empty: it can."""
+        if point["paged_kv"] or point["variant"] not in ("fmha_fwd", "fmha_fwd_splitkv"):
+            return "K and V lie in pages"
+        return ""
+
+    def words(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """The C++ words of a point."""
+        return probe.words_of(point)
 
     def kernel(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
@@ -38,12 +46,12 @@ class AttentionGeneration:
             raise UsageError(
                 f"there are templates of attention for CK {probe.CK} only, not for {ck}"
             )
-        if point["variant"] not in BUILT:
+        if why := self.why_not(point):
             raise UsageError(
-                f"{point['variant']} kernels cannot be generated: "
-                "there is no C++ for them but what `ckrules certify` asks the compiler with"
+                f"{point['variant']} cannot be generated ({why}): "
+                "there is no C++ for it but what `ckrules certify` asks the compiler with"
             )
-        return AttentionModel(name, ck, point, quantities, probe.words_of(point))
+        return self.model(name, ck, point, quantities, self.words(point))
 
     def files(self, kernel: AttentionModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""
@@ -64,7 +72,7 @@ class AttentionGeneration:
 
     def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """The words of a point as the probe takes them."""
-        return {"w": probe.words_of(point)}
+        return {"w": self.words(point)}
 
 
 GENERATION = AttentionGeneration()

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckrules.codegen.model import KernelModel
 from ckrules.constraints.fmha.operands import Operand, operands
 from ckrules.constraints.fmha.problem import WORDS
 
 
+class AttentionEntry(NamedTuple):
+    """A launch of a kernel; names are those of its header."""
+
+    suffix: str
+    cls: str
+    args: str = "kernel_args"
+    grid: str = "grid_of"
+
+
+class OwnFunction(NamedTuple):
+    """A function that kernels have or have not."""
+
+    mine: bool
+    member: str
+    """Of ``ckrules_attention``."""
+    what: str
+
+
 @dataclass(frozen=True, slots=True)
 class AttentionModel(KernelModel):
-    """A kernel of attention forward."""
+    """A kernel of attention, forward."""
 
     words: Mapping[str, Any]
     """The C++ words of its configuration (`ckrules.codegen.fmha.probe.words_of`)."""
@@ -22,6 +40,45 @@ class AttentionModel(KernelModel):
     def tensors(self) -> tuple[Operand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
         return operands(self.point)
+
+    @property
+    def joins(self) -> bool:
+        """Whether it computes splits of K, which a second launch joins, or joins them."""
+        return self.point["variant"] == "fmha_fwd_splitkv"
+
+    @property
+    def workspace(self) -> bool:
+        """Whether it needs memory beside the tensors."""
+        return self.joins
+
+    @property
+    def zeroed(self) -> Operand | None:
+        """The tensor that is zero before the launch, if there is one."""
+        return None
+
+    @property
+    def entries(self) -> tuple[AttentionEntry, ...]:
+        """Its launches, in order."""
+        second = AttentionEntry("combine", "CombineKernel", "combine_args", "combine_grid_of")
+        return (AttentionEntry("main", "Kernel"), *((second,) if self.joins else ()))
+
+    @property
+    def arguments(self) -> str:
+        """The template of what it is handed."""
+        return f"{'fmha_splitkv' if self.joins else 'fmha_fwd'}_args.hpp.j2"
+
+    @property
+    def functions(self) -> tuple[OwnFunction, ...]:
+        """What tells kernels apart that compute different things."""
+        switches = {
+            "logits": "soft cap", "lse": "LSE", "dropout": "dropout",
+            "squant": "static quantisation",
+        }  # fmt: skip
+        return (
+            OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
+            OwnFunction(self.masked, "mask", "mask"),
+            *(OwnFunction(bool(self.point[n]), n, text) for n, text in switches.items()),
+        )
 
     @property
     def grouped(self) -> bool:
@@ -42,6 +99,11 @@ class AttentionModel(KernelModel):
     def windowless(self) -> bool:
         """Whether its mask has one edge only."""
         return self.point["mask"] == "causal"
+
+    @property
+    def biased(self) -> bool:
+        """Whether a bias tells kernels apart."""
+        return True
 
     @property
     def bias(self) -> int:

@@ -33,6 +33,7 @@ def words_of(point: Point) -> dict[str, Any]:
     """
     variant, kernel = text(point, "variant"), pick(point, "variant", words.KERNELS)
     return {
+        "types_template": "fmha_types.hpp.j2",
         "variant": variant,
         "types": pick(point, "dtype", words.TYPES),
         "tile": [integer(point, name) for name in TILE],

@@ -19,12 +19,14 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
 }
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
-#: What can be said of groups and windows; -1: as the other sizes say.
-FURTHER = ("total_q", "total_k", "left", "right")
+#: What can be said of groups, windows and splits of K; -1: as the other sizes say.
+FURTHER = ("total_q", "total_k", "left", "right", "splits")
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
 """What static quantisation multiplies P by, and O divides by again."""
+P_DROP, SEED, OFFSET = 0.25, 0x1234567890ABCDEF, 40
+"""How many probabilities are dropped where that is asked for, and which."""
 _ALIASES = {
     "b": "batch", "h": "heads", "hq": "heads", "heads_q": "heads", "nhead_q": "heads",
     "h_k": "heads_k", "hk": "heads_k", "heads_kv": "heads_k", "nhead_k": "heads_k",
@@ -68,6 +70,7 @@ class AttentionProblem:
     total_k: int = -1
     left: int = -1
     right: int = -1
+    splits: int = -1
 
     @property
     def window(self) -> tuple[int, int]:
@@ -81,6 +84,11 @@ class AttentionProblem:
         if self.mask == "window":
             return (127 if self.left < 0 else self.left), max(self.right, 0)
         return -1, (0 if self.mask == "causal" else -1)
+
+    @property
+    def parts(self) -> int:
+        """The splits of K; 4 unless it is said."""
+        return 4 if self.splits < 0 else self.splits
 
     def rows_of(self, name: str) -> tuple[int, ...]:
         """The lengths of the sequences of ``q`` or ``k``: one has the longest, others the rest.
@@ -153,7 +161,7 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     if numbers["heads"] % numbers["heads_k"]:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
-    further = {n: size(n, values[n], -1) for n in FURTHER if n in values}
+    further = {n: size(n, values[n], 1 if n == "splits" else -1) for n in FURTHER if n in values}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
     _check_further(found)
@@ -196,10 +204,10 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 18 numbers of 64 bits, 4 doubles."""
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 21 numbers of 64 bits, 5 doubles."""
     totals = (sum(problem.rows_of(n)) for n in "qk")
-    scales = (0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE)
-    return struct.pack("=18q4d", *problem.sizes().values(), *totals, *problem.window, *scales)
+    numbers = (*problem.sizes().values(), *totals, *problem.window, SEED, OFFSET, problem.parts)
+    return struct.pack("=21q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ckrules.constraints.fmha.problem import WORDS, AttentionProblem
@@ -37,6 +38,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
             _problem(config, (1, 2, 2, m + 9, 3 * n, head, value), mask="window", left=n, right=0),
             _problem(config, (1, 1, 1, 2 * m, 2 * n, head, value), mask="window", left=3, right=n),
         ]
+    if config.get("variant") == "fmha_fwd_splitkv":
+        found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
     if config.get("mode") == "group":
         found.append(_problem(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
     return found

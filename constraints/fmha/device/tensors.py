@@ -16,8 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.arch import load
+from ckrules.constraints.fmha.device.dropout import random_bytes
 from ckrules.constraints.fmha.operands import operands
-from ckrules.constraints.fmha.problem import P_SCALE, SOFT_CAP, AttentionProblem
+from ckrules.constraints.fmha.problem import (
+    OFFSET,
+    P_DROP,
+    P_SCALE,
+    SEED,
+    SOFT_CAP,
+    AttentionProblem,
+)
 from ckrules.constraints.fmha.words import NARROW, OPERANDS
 from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
 
@@ -37,7 +45,7 @@ class Softmax(NamedTuple):
     """The softmax of one sequence, each (heads, rows of Q, rows of K)."""
 
     weights: NDArray[np.float64]
-    """Exponentials of scores less the largest of a row; 0 where the mask hides."""
+    """Exponentials of scores less the largest of a row; 0 where hidden or dropped."""
     sums: NDArray[np.float64]
     """(heads, rows of Q)."""
     lse: NDArray[np.float64]
@@ -145,7 +153,8 @@ class AttentionTensors:
             k, v = (np.repeat(part(n, at_k), repeat, axis=0) for n in "kv")
             bias = part("bias", at_q)[..., :rows_k] if "bias" in data else None
             slopes = data["slopes"][number] if "slopes" in data else None
-            yield self._softmax(part("q", at_q), k, bias, slopes), v, number, at_q
+            found = self._softmax(part("q", at_q), k, bias, slopes)
+            yield self._dropped(found, number), v, number, at_q
             first_q, first_k = first_q + rows_q, first_k + rows_k
 
     def _softmax(
@@ -173,6 +182,14 @@ class AttentionTensors:
         with np.errstate(divide="ignore"):
             lse = np.log(sums) + np.where(sums > 0, most[..., 0], 0.0)
         return Softmax(weights, sums, lse, np.where(shown, doubt, 0.0))
+
+    def _dropped(self, softmax: Softmax, number: int) -> Softmax:
+        """The softmax of a sequence, some of whose weights are dropped; the sums have them all."""
+        if self.problem.dropout != "yes":
+            return softmax
+        heads, rows, columns = softmax.weights.shape
+        kept = random_bytes(number, heads, rows, columns, SEED, OFFSET) <= int(255 * (1 - P_DROP))
+        return softmax._replace(weights=np.where(kept, softmax.weights / (1 - P_DROP), 0.0))
 
     def _distances(self, rows: int, columns: int) -> NDArray[np.float64]:
         """What alibi's slopes are multiplied by (block_position_encoding.hpp: Alibi).
