@@ -77,7 +77,10 @@ class AttentionModel(KernelModel):
         return (
             OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
             OwnFunction(self.masked, "mask", "mask"),
-            *(OwnFunction(bool(self.point[n]), n, text) for n, text in switches.items()),
+            *(
+                OwnFunction(bool(self.point[n]) and not (n == "lse" and self.joins), n, text)
+                for n, text in switches.items()
+            ),
         )
 
     @property

@@ -15,6 +15,11 @@ class Operand(NamedTuple):
     written: bool = False
 
 
+def stores_lse(config: Mapping[str, Any]) -> bool:
+    """Whether LSE is a result; that of splits is not, but joins them."""
+    return bool(config["lse"]) and config.get("variant") != "fmha_fwd_splitkv"
+
+
 def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
     """The tensors of a kernel.
 
@@ -27,6 +32,6 @@ def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
     if config["mode"] == "group":
         found += [Operand(n, n) for n in ("start_q", "start_k")]
     found.append(Operand("o", "o", written=True))
-    if config["lse"]:
+    if stores_lse(config):
         found.append(Operand("lse", "lse", written=True))
     return tuple(found)

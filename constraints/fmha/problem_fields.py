@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ckrules.constraints.fmha import vocabulary as kernels
 from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, any_of
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, any_of
 from ckrules.engine.expr.variables import Int
 
 if TYPE_CHECKING:
@@ -49,9 +49,10 @@ def values(problem: AttentionProblem) -> dict[str, Value]:
     return {f"p_{name}": value for name, value in problem.sizes().items()}
 
 
-class AttentionFit(AttentionQuantities):
-    """An attention kernel and a problem."""
+class ProblemSizes:
+    """The sizes of a problem beside the fields of a kernel, which has `mode`."""
 
+    mode: EnumExpr
     p_batch: IntExpr
     p_heads: IntExpr
     p_heads_k: IntExpr
@@ -81,6 +82,10 @@ class AttentionFit(AttentionQuantities):
         """Whether kernel and problem have the same word of a field."""
         kernel = getattr(self, name)
         return any_of(*((kernel == word) & self.asks(name, word) for word in words))
+
+
+class AttentionFit(ProblemSizes, AttentionQuantities):
+    """An attention kernel and a problem."""
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionFit:

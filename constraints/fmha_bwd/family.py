@@ -26,6 +26,7 @@ class FmhaBackward(Family):
     rank = 51
     topics = {  # noqa: RUF012
         "FBWD": "attention backward: shapes and pipelines",
+        "BPROB": "problems whose gradients attention kernels compute right (`ckrules check --problem`)",
         "BGEN": "which kernels of attention backward upstream's generator lists (profiles receipt_...)",
     }
     profiles = PROFILES
@@ -33,6 +34,8 @@ class FmhaBackward(Family):
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha_bwd.names:NAMING",
         "styles": "ckrules.constraints.fmha_bwd.names:STYLES",
+        "problems": "ckrules.constraints.fmha_bwd.problems:BackwardProblems",
+        "generation": "ckrules.codegen.fmha_bwd.generation:GENERATION",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

@@ -26,6 +26,7 @@ class FmhaSteps(Family):
     rank = 52
     topics = {  # noqa: RUF012
         "FSTP": "kernels before and after attention",
+        "KPROB": "problems that these kernels compute right (`ckrules check --problem`)",
         "SGEN": "which of these kernels upstream's generator lists (profiles receipt_...)",
     }
     profiles = PROFILES
@@ -33,6 +34,8 @@ class FmhaSteps(Family):
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha_steps.names:NAMING",
         "styles": "ckrules.constraints.fmha_steps.names:STYLES",
+        "problems": "ckrules.constraints.fmha_steps.problems:StepProblems",
+        "generation": "ckrules.codegen.fmha_steps.generation:GENERATION",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

@@ -32,26 +32,33 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         (2, 2, 1, m, 2 * n, head - 8, value - 8),
         (1, 1, 1, m, 2 * n, head - 3, value - 5),
     ]
-    found = [_problem(config, size) for size in sizes]
+    found = [problem_of(config, size) for size in sizes]
     if str(config["mask"]) in ("mask", "generic"):
         found += [
-            _problem(config, (1, 2, 2, m + 9, 3 * n, head, value), mask="window", left=n, right=0),
-            _problem(config, (1, 1, 1, 2 * m, 2 * n, head, value), mask="window", left=3, right=n),
+            problem_of(
+                config, (1, 2, 2, m + 9, 3 * n, head, value), mask="window", left=n, right=0
+            ),
+            problem_of(
+                config, (1, 1, 1, 2 * m, 2 * n, head, value), mask="window", left=3, right=n
+            ),
         ]
     if config.get("variant") == "fmha_fwd_splitkv":
         found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
     if config.get("mode") == "group":
-        found.append(_problem(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
+        found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
     return found
 
 
-def _problem(
+def problem_of(
     config: Mapping[str, Any], size: tuple[int, ...], **further: Any
 ) -> AttentionProblem:
     """A problem of the kernel's functions."""
     words: dict[str, Any] = {}
     for name, known in WORDS.items():
         value = config.get(name, known[0])
-        words[name] = value if value in known else known[1] if value is True else known[0]
-    words["mask"] = "no" if config["mask"] == "no" else "causal"
+        has = known[1] if name == "dropout" and value is not False else known[value is True]
+        words[name] = value if value in known else has
+    words["mask"] = "no" if config.get("mask", "no") == "no" else "causal"
+    if config.get("variant") == "fmha_fwd_splitkv":
+        words["lse"] = "no"
     return AttentionProblem(*size, **{**words, **further})

@@ -7,7 +7,7 @@ in group mode the batch is missing, and rows are those of all sequences, one beh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
-from ckrules.constraints.fmha.operands import operands
+from ckrules.constraints.fmha.operands import Operand, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
     P_DROP,
@@ -35,7 +35,7 @@ SPREAD = 4.0
 """Q lies between -4 and 4, so that a softmax has large and small weights."""
 
 #: Relative error of a value that is rounded to a type, and half of its smallest magnitude.
-_ROUNDING: Mapping[str, tuple[float, float]] = {
+ROUNDING: Mapping[str, tuple[float, float]] = {
     "fp32": (2.0**-24, 0.0), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 0.0),
     "fp8": (2.0**-4, 2.0**-10),
 }  # fmt: skip
@@ -63,7 +63,12 @@ class AttentionTensors:
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
         """Every tensor, in the order in which the host library takes their addresses."""
-        return tuple(self._tensor(o.name, "out" if o.written else "in") for o in operands(self.config))
+        return tuple(self._tensor(o.name, "out" if o.written else "in") for o in self._operands)
+
+    @property
+    def _operands(self) -> Sequence[Operand]:
+        """The operands of the kernel."""
+        return operands(self.config)
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, rows = self.problem, self._rows
@@ -132,35 +137,63 @@ class AttentionTensors:
         return sum(p.rows_of(name)) if self._grouped else longest
 
     def key(self) -> str:
-        """Types, layout and problem."""
-        words = (self.config[n] for n in ("dtype", "v_layout", "mode", "bias", "mask", "lse"))
-        return f"{self.problem} in {' '.join(map(str, words))} on {self._element('fp8')}"
+        """What tells kernels apart, types, and problem."""
+        words = (str(v) for k, v in self.config.items() if k in self._telling)
+        return f"{self.problem} in {' '.join(words)} on {self._element('fp8')}"
 
-    def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:
-        """Softmax, V, number and rows of Q of each sequence."""
+    @property
+    def _telling(self) -> Sequence[str]:
+        """The fields on which tensors and references depend."""
+        return ("dtype", "v_layout", "mode", "bias", "mask", "lse")
+
+    def _spans(self) -> Iterator[tuple[int, slice, slice]]:
+        """Number, rows of Q and rows of K of each sequence, in its tensors."""
         first_q = first_k = 0
         lengths = zip(self.problem.rows_of("q"), self.problem.rows_of("k"), strict=True)
         for number, (rows_q, rows_k) in enumerate(lengths):
-            at_q, at_k = slice(first_q, first_q + rows_q), slice(first_k, first_k + rows_k)
-            if not self._grouped:
-                at_q, at_k = slice(rows_q), slice(rows_k)
-
-            def part(name: str, rows: slice, number: int = number) -> NDArray[np.float64]:
-                found = data[name] if self._grouped else data[name][number]
-                return found[:, rows].astype(np.float64)
-
-            repeat = self.problem.heads // self.problem.heads_k
-            k, v = (np.repeat(part(n, at_k), repeat, axis=0) for n in "kv")
-            bias = part("bias", at_q)[..., :rows_k] if "bias" in data else None
-            slopes = data["slopes"][number] if "slopes" in data else None
-            found = self._softmax(part("q", at_q), k, bias, slopes)
-            yield self._dropped(found, number), v, number, at_q
+            if self._grouped:
+                yield number, slice(first_q, first_q + rows_q), slice(first_k, first_k + rows_k)
+            else:
+                yield number, slice(0, rows_q), slice(0, rows_k)
             first_q, first_k = first_q + rows_q, first_k + rows_k
 
-    def _softmax(
-        self, q: NDArray[np.float64], k: NDArray[np.float64], bias: Any, slopes: Any
-    ) -> Softmax:
-        """The softmax of a sequence."""
+    def _part(self, values: NDArray[Any], number: int, rows: slice) -> NDArray[np.float64]:
+        """A sequence's part of a tensor of heads and rows."""
+        found = values if self._grouped else values[number]
+        return found[:, rows].astype(np.float64)
+
+    def _shared(self, values: NDArray[Any], number: int, rows: slice) -> NDArray[np.float64]:
+        """`_part` of K or V, once for each head of Q."""
+        repeat = self.problem.heads // self.problem.heads_k
+        return np.repeat(self._part(values, number, rows), repeat, axis=0)
+
+    def _place(self, number: int, rows: slice) -> tuple[Any, ...]:
+        """Where a sequence's part of a tensor of heads and rows is."""
+        return (slice(None), rows) if self._grouped else (number, slice(None), rows)
+
+    def _added(
+        self, data: Arrays, number: int, at_q: slice, columns: int
+    ) -> NDArray[np.float64] | float:
+        """What is added to the scores of a sequence."""
+        if "bias" in data:
+            return self._part(data["bias"], number, at_q)[..., :columns]
+        if "slopes" in data:
+            slopes = data["slopes"][number].astype(np.float64)
+            return slopes[:, None, None] * self._distances(at_q.stop - at_q.start, columns)
+        return 0.0
+
+    def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:
+        """Softmax, V, number and rows of Q of each sequence."""
+        for number, at_q, at_k in self._spans():
+            k, v = (self._shared(data[n], number, at_k) for n in "kv")
+            added = self._added(data, number, at_q, k.shape[1])
+            found = self._softmax(self._part(data["q"], number, at_q), k, added)
+            yield self._dropped(found, number), v, number, at_q
+
+    def _scores(
+        self, q: NDArray[np.float64], k: NDArray[np.float64], added: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The scores of a sequence, and how far each may be off in fp32."""
         scale = 1.0 / math.sqrt(self.problem.hdim)
         turned = k.transpose(0, 2, 1)
         scores = scale * np.matmul(q, turned)
@@ -169,11 +202,13 @@ class AttentionTensors:
         if self.problem.logits == "yes":
             scores = SOFT_CAP * np.tanh(scores / SOFT_CAP)
             doubt += SOFT_CAP * 2.0**-21
-        if bias is not None:
-            scores += bias
-        if slopes is not None:
-            scores += slopes[:, None, None] * self._distances(*scores.shape[1:])
+        scores += added
         doubt += abs(scores) * 2.0**-22
+        return scores, doubt
+
+    def _softmax(self, q: NDArray[np.float64], k: NDArray[np.float64], added: Any) -> Softmax:
+        """The softmax of a sequence."""
+        scores, doubt = self._scores(q, k, added)
         shown = self.shown(*scores.shape[1:])
         scores = np.where(shown, scores, -np.inf)
         most = scores.max(axis=-1, initial=-np.inf, keepdims=True)
@@ -187,9 +222,15 @@ class AttentionTensors:
         """The softmax of a sequence, some of whose weights are dropped; the sums have them all."""
         if self.problem.dropout != "yes":
             return softmax
-        heads, rows, columns = softmax.weights.shape
+        return softmax._replace(weights=softmax.weights * self._kept(number, softmax.weights.shape))
+
+    def _kept(self, number: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """What dropout multiplies the weights of a sequence by."""
+        if self.problem.dropout != "yes":
+            return np.ones(shape)
+        heads, rows, columns = shape
         kept = random_bytes(number, heads, rows, columns, SEED, OFFSET) <= int(255 * (1 - P_DROP))
-        return softmax._replace(weights=np.where(kept, softmax.weights / (1 - P_DROP), 0.0))
+        return kept / (1 - P_DROP)
 
     def _distances(self, rows: int, columns: int) -> NDArray[np.float64]:
         """What alibi's slopes are multiplied by (block_position_encoding.hpp: Alibi).
@@ -217,7 +258,7 @@ class AttentionTensors:
         shapes = {t.name: t.shape for t in self.all if t.direction == "out"}
         found = {name: np.zeros(shape, np.float64) for name, shape in shapes.items()}
         for softmax, v, number, rows in self._sequences(data):
-            at = (slice(None), rows) if self._grouped else (number,)
+            at = self._place(number, rows)
             found["o"][at] = np.matmul(softmax.weights, v) / _nonzero(softmax.sums)
             if "lse" in found:
                 found["lse"][at] = softmax.lse
@@ -231,7 +272,7 @@ class AttentionTensors:
         and of what rounding to nothing takes from each, over the sum of w; then O is rounded.
         """
         small, wide = self._types
-        step, least = _ROUNDING[small]
+        step, least = ROUNDING[small]
         least /= P_SCALE if self.problem.squant == "yes" else 1.0
         off = 0.0
         for softmax, v, *_ in self._sequences(data):
@@ -243,7 +284,7 @@ class AttentionTensors:
             found = np.matmul(relative, size) / sums
             value = np.matmul(softmax.weights, size) / sums
             terms = softmax.weights.shape[-1]
-            found += value * terms * 2.0**-24 + value * _ROUNDING[wide][0] + _ROUNDING[wide][1]
+            found += value * terms * 2.0**-24 + value * ROUNDING[wide][0] + ROUNDING[wide][1]
             off = max(off, float(found.max(initial=0.0)))
         return off
 
@@ -286,9 +327,7 @@ class AttentionTensors:
         """None: what is missing in a softmax changes all of it."""
         yield from ()
 
-    def products(
-        self, name: str, data: Arrays, at: tuple[int, ...]
-    ) -> NDArray[np.float64]:
+    def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
         """Not asked for: there are no slices."""
         raise NotImplementedError
 

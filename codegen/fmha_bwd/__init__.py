@@ -1,0 +1,1 @@
+"""C++ of attention backward."""

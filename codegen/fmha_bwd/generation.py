@@ -1,0 +1,74 @@
+"""How attention backward becomes C++: as forward, with types and arguments of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
+from ckrules.codegen.fmha.generation import AttentionGeneration
+from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
+from ckrules.codegen.fmha_bwd import probe
+from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha_bwd.operands import operands
+from ckrules.engine.expr import Value
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+class BackwardModel(AttentionModel):
+    """A kernel of attention backward."""
+
+    __slots__ = ()
+
+    @property
+    def tensors(self) -> tuple[Operand, ...]:
+        """The tensors in the order in which the host library takes their addresses."""
+        return operands(self.point)
+
+    @property
+    def joins(self) -> bool:
+        """It has no splits."""
+        return False
+
+    @property
+    def zeroed(self) -> Operand | None:
+        """What dQ is summed in."""
+        return next((t for t in self.tensors if t.name == "dq_acc"), None)
+
+    @property
+    def arguments(self) -> str:
+        """The template of what it is handed."""
+        return "fmha_bwd_args.hpp.j2"
+
+    @property
+    def functions(self) -> tuple[OwnFunction, ...]:
+        """What tells kernels apart that compute different things."""
+        return (
+            OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
+            OwnFunction(self.masked, "mask", "mask"),
+            OwnFunction(self.point["dropout"] != "no", "dropout", "dropout"),
+        )
+
+
+class BackwardGeneration(AttentionGeneration):
+    """Kernels of dQ, dK and dV."""
+
+    templates = (TEMPLATES, FORWARD)
+    model = BackwardModel
+
+    def why_not(self, point: Mapping[str, Value]) -> str:
+        """Why a kernel cannot be built; empty: it can."""
+        if str(point["dropout"]).endswith("storerandval"):
+            return "random numbers are stored"
+        if point["dbias"] and point["mode"] == "group":
+            return "the gradient of a group's bias"
+        return ""
+
+    def words(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """The C++ words of a point."""
+        return probe.words_of(point)
+
+
+GENERATION = BackwardGeneration()

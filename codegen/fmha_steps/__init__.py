@@ -1,0 +1,1 @@
+"""C++ of the kernels before and after attention."""

@@ -1,0 +1,1 @@
+"""Data of attention backward on a device."""

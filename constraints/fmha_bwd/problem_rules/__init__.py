@@ -1,0 +1,1 @@
+"""BPROB: the problems whose gradients attention kernels compute right."""

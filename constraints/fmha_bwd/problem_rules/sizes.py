@@ -1,0 +1,135 @@
+"""BPROB: lengths, head dimensions and functions that a kernel of attention backward is made for.
+
+No kernel tests its arguments: the tests are conditions in upstream's generator
+(example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait, CK 2025.11). The lengths of Q
+and K are always padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
+from ckrules.engine.rules import rule
+
+_API = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait {} (CK 2025.11)"
+_KERNEL = "ops/fmha/kernel/fmha_bwd_kernel.hpp: {}"
+_SHORT: Mapping[str, Any] = {
+    "arch": "gfx950", "trload": True, "tile_m0": 32, "max_seqlen_q": 32, "p_seqlen_q": 32,
+}  # fmt: skip
+
+
+@rule(
+    "BPROB001", "gradient-head-not-padded", kind="wrong-result",
+    says=["the kernel pads the head dimension of Q and K to {pad_d}: hdim = {p_hdim}, tile_hdq = {tile_hdq}",
+          "the kernel pads the head dimension of V to {pad_dv}: hdim_v = {p_hdim_v}, tile_hdv = {tile_hdv}"],
+    source=[_API.format("dcheck, dvcheck"), _KERNEL.format("pad_tensor_view by kPadHeadDimQ, kPadHeadDimV")],
+    accepts=[{}, {"pad_d": 8, "p_hdim": 80}, {"pad_d": 1, "p_hdim": 81}],
+    rejects=[{"p_hdim": 80}, {"pad_dv": 8, "p_hdim_v": 81}],
+)  # fmt: skip
+def heads_are_padded(c: BackwardFit) -> BoolExpr:
+    """Head dimensions are what a block holds, or multiples of 8 or 1 as the kernel pads them.
+
+    Why: columns behind the head are those of the next one.
+
+    Fix: use a kernel with pad_d and pad_dv of 8, or of 1 for other than multiples of 8.
+    """
+    q, v = ite(c.pad_d == 0, c.tile_hdq, c.pad_d), ite(c.pad_dv == 0, c.tile_hdv, c.pad_dv)
+    return all_of(c.p_hdim % q == 0, c.p_hdim_v % v == 0)
+
+
+@rule(
+    "BPROB002", "gradient-head-beyond-kernel", kind="wrong-result",
+    says=["the kernel holds tile_hdq = {tile_hdq} of the head dimension: hdim = {p_hdim}",
+          "the kernel holds tile_hdv = {tile_hdv} of the head dimension of V: hdim_v = {p_hdim_v}"],
+    source=_KERNEL.format("windows of kQKHeaddim and kVHeaddim columns"),
+    accepts=[{}, {"pad_d": 8, "p_hdim": 64}], rejects=[{"p_hdim": 256}, {"p_hdim_v": 256}],
+)  # fmt: skip
+def heads_fit(c: BackwardFit) -> BoolExpr:
+    """Head dimensions are not larger than what a block holds of them.
+
+    Why: the rest is never read; other than forward, blocks do not share the columns of V.
+
+    Fix: use a kernel with a larger tile_hdq and tile_hdv.
+    """
+    return all_of(c.p_hdim <= c.tile_hdq, c.p_hdim_v <= c.tile_hdv)
+
+
+@rule(
+    "BPROB003", "queries-beyond-one-tile", kind="wrong-result",
+    applies=lambda c: c.max_seqlen_q != 0,
+    says="the kernel is made for max_seqlen_q = {max_seqlen_q} rows of Q: seqlen_q = {p_seqlen_q}",
+    source=[_API.format("max_seq_q_cond"), _KERNEL.format("kUseQrQtrDorPipeline, one tile of Q")],
+    accepts=[_SHORT], rejects=[{**_SHORT, "p_seqlen_q": 33}],
+)  # fmt: skip
+def queries_are_one_tile(c: BackwardFit) -> BoolExpr:
+    """Q is not longer than the kernel is made for.
+
+    Why: the pipeline holds one tile of Q in registers and goes through K.
+
+    Fix: use a kernel with max_seqlen_q of 0.
+    """
+    return c.p_seqlen_q <= c.max_seqlen_q
+
+
+@rule(
+    "BPROB009", "gradients-of-several-heads", kind="launch",
+    says="heads = {p_heads} is not a multiple of heads_k = {p_heads_k}",
+    source=_KERNEL.format("nhead_ratio_qk"),
+    accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
+)  # fmt: skip
+def heads_are_shared_evenly(c: BackwardFit) -> BoolExpr:
+    """The heads of Q are a multiple of those of K and V.
+
+    Why: the ratio is a truncating division.
+
+    Fix: none; repeat K and V.
+    """
+    return c.p_heads % c.p_heads_k == 0
+
+
+@rule(
+    "BPROB021", "gradient-mode-of-other-problems", kind="launch",
+    says="the kernel is made for mode {mode}, the problem asks for another one ({p_mode})",
+    source=_API.format("mode"), accepts=[{}], rejects=[{"p_mode": 1}],
+)  # fmt: skip
+def mode_is_the_problems(c: BackwardFit) -> BoolExpr:
+    """Kernel and problem have the same mode.
+
+    Why: it is a template parameter, and so are the arguments.
+
+    Fix: use a kernel of the other mode.
+    """
+    return c.same("mode", "batch", "group")
+
+
+@rule(
+    "BPROB022", "gradient-functions-of-other-problems", kind="wrong-result",
+    says=["the kernel has mask {mask}, the problem asks for another one ({p_mask})",
+          "the kernel has bias {bias}, the problem asks for another one ({p_bias})",
+          "the kernel has dropout = {dropout}, the problem asks for {p_dropout}",
+          "backward has no soft cap and no static quantisation: {p_logits=}, {p_squant=}"],
+    source=_API.format("mask, bias, dropout"),
+    accepts=[{}, {"mask": "mask", "p_mask": 2}, {"mask": "causal", "p_mask": 1}],
+    rejects=[{"p_mask": 1}, {"p_bias": 1}, {"p_dropout": 1}, {"p_logits": 1}],
+)  # fmt: skip
+def functions_are_the_problems(c: BackwardFit) -> BoolExpr:
+    """Kernel and problem have the same mask, bias and dropout.
+
+    Why: they are template parameters; LSE is always read.
+
+    Fix: use a kernel with the functions.
+    """
+    masks = any_of(
+        (c.mask == "no") & c.asks("mask", "no"),
+        c.mask.isin("mask", "generic") & ~c.asks("mask", "no"),
+        (c.mask == "causal") & c.asks("mask", "causal"),
+    )
+    return all_of(
+        masks,
+        c.same("bias", "no", "bias", "alibi"),
+        (c.dropout != "no") == c.asks("dropout", "yes"),
+        c.asks("logits", "no") & c.asks("squant", "no"),
+    )

@@ -1,0 +1,1 @@
+"""Data of the kernels before and after attention on a device."""

@@ -1,0 +1,32 @@
+"""The problems on which the kernels before and after attention are validated: a built-in set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ckrules.constraints.fmha.device.smoke import problem_of
+from ckrules.constraints.fmha.problem import AttentionProblem
+from ckrules.constraints.fmha_steps.words import COMBINE
+
+
+def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
+    """Whole blocks and parts of them, heads that are not whole vectors, and several parts.
+
+    >>> point = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "hdim": 64, "tile_sk": 0, "mode": "batch"}
+    >>> str(smoke(point)[0])
+    'batch=1,heads=2,heads_k=2,seqlen_q=128,seqlen_k=128,hdim=64'
+    """
+    rows, deep, head = int(config["tile_s"]) or 8, int(config["tile_sk"]) or 64, int(config["hdim"])
+    sizes = [
+        (1, 2, 2, 2 * rows, 2 * deep, head, head),
+        (2, 1, 1, rows + 3, deep + 5, head, head),
+        (2, 2, 2, 1, 3 * deep, head, head),
+        (1, 2, 2, rows, deep, head - 8, head - 8),
+        (1, 1, 1, 3 * rows, deep, head - 3, head - 3),
+    ]
+    found = [problem_of(config, size) for size in sizes]
+    if config["variant"] == COMBINE:
+        found += [replace(found[0], splits=n) for n in (1, 3, 8)]
+    return found

@@ -1,0 +1,25 @@
+"""Fields of a kernel before or after attention and of a problem together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ckrules.constraints.fmha.problem_fields import BASELINE, ProblemSizes, fields
+from ckrules.constraints.fmha_steps import vocabulary as kernels
+from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
+
+if TYPE_CHECKING:
+    from ckrules.arch import Gpu
+
+
+class StepFit(ProblemSizes, StepQuantities):
+    """A kernel before or after attention and a problem."""
+
+
+def vocabulary(ck: str, gpus: Sequence[Gpu]) -> StepFit:
+    """Fields of kernel and problem, with what follows from them."""
+    own = kernels.vocabulary(ck, gpus)
+    words = StepFit([*own.variables.values(), *fields()], own.facts, ck)
+    words.baseline = {**kernels.BASELINE, **BASELINE}
+    return words

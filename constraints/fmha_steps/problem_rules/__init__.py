@@ -1,0 +1,1 @@
+"""KPROB: the problems that the kernels before and after attention compute right."""
