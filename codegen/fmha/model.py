@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ckrules.codegen.model import KernelModel
-from ckrules.constraints.fmha.operands import Operand, operands
+from ckrules.constraints.fmha.operands import KernelOperand, operands
 from ckrules.constraints.fmha.problem import WORDS
 
 
@@ -37,7 +37,7 @@ class AttentionModel(KernelModel):
     """The C++ words of its configuration (`ckrules.codegen.fmha.probe.words_of`)."""
 
     @property
-    def tensors(self) -> tuple[Operand, ...]:
+    def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
         return operands(self.point)
 
@@ -52,7 +52,7 @@ class AttentionModel(KernelModel):
         return self.joins
 
     @property
-    def zeroed(self) -> Operand | None:
+    def zeroed(self) -> KernelOperand | None:
         """The tensor that is zero before the launch, if there is one."""
         return None
 

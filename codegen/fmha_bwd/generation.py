@@ -10,7 +10,7 @@ from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
 from ckrules.codegen.fmha_bwd import probe
-from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_bwd.operands import operands
 from ckrules.engine.expr import Value
 
@@ -23,7 +23,7 @@ class BackwardModel(AttentionModel):
     __slots__ = ()
 
     @property
-    def tensors(self) -> tuple[Operand, ...]:
+    def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
         return operands(self.point)
 
@@ -33,7 +33,7 @@ class BackwardModel(AttentionModel):
         return False
 
     @property
-    def zeroed(self) -> Operand | None:
+    def zeroed(self) -> KernelOperand | None:
         """What dQ is summed in."""
         return next((t for t in self.tensors if t.name == "dq_acc"), None)
 

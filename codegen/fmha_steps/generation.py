@@ -10,7 +10,7 @@ from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
 from ckrules.codegen.fmha_steps import probe
-from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_steps.operands import operands
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE
 from ckrules.engine.expr import Value
@@ -24,7 +24,7 @@ class StepModel(AttentionModel):
     __slots__ = ()
 
     @property
-    def tensors(self) -> tuple[Operand, ...]:
+    def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
         return operands(self.point)
 

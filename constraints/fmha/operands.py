@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Operand(NamedTuple):
+class KernelOperand(NamedTuple):
     """A tensor of a kernel."""
 
     name: str
@@ -20,18 +20,18 @@ def stores_lse(config: Mapping[str, Any]) -> bool:
     return bool(config["lse"]) and config.get("variant") != "fmha_fwd_splitkv"
 
 
-def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
+def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     """The tensors of a kernel.
 
     >>> [o.name for o in operands({"bias": "alibi", "mode": "group", "lse": True})]
     ['q', 'k', 'v', 'slopes', 'start_q', 'start_k', 'o', 'lse']
     """
-    found = [Operand(n, n) for n in "qkv"]
+    found = [KernelOperand(n, n) for n in "qkv"]
     if config["bias"] != "no":
-        found.append(Operand("bias" if config["bias"] == "bias" else "slopes", "bias"))
+        found.append(KernelOperand("bias" if config["bias"] == "bias" else "slopes", "bias"))
     if config["mode"] == "group":
-        found += [Operand(n, n) for n in ("start_q", "start_k")]
-    found.append(Operand("o", "o", written=True))
+        found += [KernelOperand(n, n) for n in ("start_q", "start_k")]
+    found.append(KernelOperand("o", "o", written=True))
     if stores_lse(config):
-        found.append(Operand("lse", "lse", written=True))
+        found.append(KernelOperand("lse", "lse", written=True))
     return tuple(found)

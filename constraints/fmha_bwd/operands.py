@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha import operands as forward
-from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha.operands import KernelOperand
 
 
-def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
+def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     """The tensors of a kernel; dQ is summed in ``dq_acc`` but where Q is one tile.
 
     >>> point = {"bias": "bias", "mode": "batch", "dbias": True, "max_seqlen_q": 0}
@@ -17,7 +17,7 @@ def operands(config: Mapping[str, Any]) -> tuple[Operand, ...]:
     ['q', 'k', 'v', 'bias', 'lse', 'do', 'd', 'dq_acc', 'dk', 'dv', 'dbias']
     """
     read = [o for o in forward.operands({**config, "lse": False}) if not o.written]
-    read += [Operand("lse", "lse"), Operand("do", "d_o"), Operand("d", "d")]
+    read += [KernelOperand("lse", "lse"), KernelOperand("do", "d_o"), KernelOperand("d", "d")]
     summed = "dq" if config["max_seqlen_q"] else "dq_acc"
     written = [summed, "dk", "dv", *(["dbias"] if config["dbias"] else [])]
-    return (*read, *(Operand(n, n, written=True) for n in written))
+    return (*read, *(KernelOperand(n, n, written=True) for n in written))

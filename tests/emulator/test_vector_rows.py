@@ -166,6 +166,8 @@ SPEC: dict[str, Spec] = {
     "v_lshl_add_u64": ("u64", "u64 u32 u64", lambda a, b, c: (a << (b & 7)) + c),
     "v_xad_u32": ("u32", "u32 u32 u32", lambda a, b, c: (a ^ b) + c),
     "v_sad_u32": ("u32", "u32 u32 u32", lambda a, b, c: abs(a - b) + c),
+    "v_sad_u16": ("u32", "u32 u32 u32", lambda a, b, c: abs((a & 65535) - (b & 65535))
+                  + abs((a >> 16) - (b >> 16)) + c),
     "v_add_nc_u64": ("u64", "u64 u64", lambda a, b: a + b),
     "v_and_b32": ("u32", "u32 u32", lambda a, b: a & b),
     "v_or_b32": ("u32", "u32 u32", lambda a, b: a | b),

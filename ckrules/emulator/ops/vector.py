@@ -47,6 +47,15 @@ def shift_right(a: Values, count: Values) -> Values:
     return found
 
 
+def _sad_halves(a: Values, b: Values, c: Values) -> Values:
+    """Differences of both halves of dwords, and a dword, added."""
+    low, shift = np.uint32(0xFFFF), np.uint32(16)
+    halves = ((a & low, b & low), (a >> shift, b >> shift))
+    first, second = (np.maximum(x, y) - np.minimum(x, y) for x, y in halves)
+    found: Values = first + second + c
+    return found
+
+
 def bitfield(a: Values, offset: Values, width: Values) -> Values:
     """Bits of a dword, the sign kept for signed types."""
     offset, width = offset & np.uint32(31), width & np.uint32(31)
@@ -253,6 +262,7 @@ ROWS: dict[str, OpcodeRow] = {
     "v_sad_u32": OpcodeRow(
         U32, (U32, U32, U32), lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c
     ),
+    "v_sad_u16": OpcodeRow(U32, (U32, U32, U32), _sad_halves),
     **REALS,
 }
 """The instructions whose results are functions of their operands, lane by lane."""

@@ -52,7 +52,7 @@ def random_bytes(
     """
     down, across = -(-rows // _SIDE), -(-columns // _SIDE)
     shape = (heads, down, across, _PLACES)
-    head, row, column, lane = (np.uint64(axis) for axis in np.indices(shape))
+    head, row, column, lane = np.indices(shape).astype(np.uint64)
     place = np.uint64(offset + sequence * heads * _PLACES) + head * np.uint64(_PLACES) + lane
     made = philox((place & _LOW, place >> np.uint64(32), row, column), seed)
     words = np.stack(made, axis=-1).astype("<u4").view(np.uint8)  # 16 bytes of a lane

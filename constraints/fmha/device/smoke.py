@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ckrules.constraints.fmha.problem import WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
 
 
 def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
@@ -61,4 +61,5 @@ def problem_of(
     words["mask"] = "no" if config.get("mask", "no") == "no" else "causal"
     if config.get("variant") == "fmha_fwd_splitkv":
         words["lse"] = "no"
-    return AttentionProblem(*size, **{**words, **further})
+    everything: dict[str, Any] = {**dict(zip(SIZES, size, strict=True)), **words, **further}
+    return AttentionProblem(**everything)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
-from ckrules.constraints.fmha.operands import Operand, operands
+from ckrules.constraints.fmha.operands import KernelOperand, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
     P_DROP,
@@ -66,7 +66,7 @@ class AttentionTensors:
         return tuple(self._tensor(o.name, "out" if o.written else "in") for o in self._operands)
 
     @property
-    def _operands(self) -> Sequence[Operand]:
+    def _operands(self) -> Sequence[KernelOperand]:
         """The operands of the kernel."""
         return operands(self.config)
 
@@ -179,7 +179,9 @@ class AttentionTensors:
             return self._part(data["bias"], number, at_q)[..., :columns]
         if "slopes" in data:
             slopes = data["slopes"][number].astype(np.float64)
-            return slopes[:, None, None] * self._distances(at_q.stop - at_q.start, columns)
+            far = self._distances(at_q.stop - at_q.start, columns)
+            added: NDArray[np.float64] = slopes[:, None, None] * far
+            return added
         return 0.0
 
     def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:

@@ -20,7 +20,10 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     m, n = int(config["tile_m0"]), int(config["tile_n0"])
     head, value = int(config["hdim"]), min(int(config["hdim"]), int(config["tile_hdv"]))
     most = int(config["max_seqlen_q"])
-    rows = (lambda count: min(count, most)) if most else (lambda count: count)
+
+    def rows(count: int) -> int:
+        return min(count, most) if most else count
+
     sizes = [
         (1, 2, 1, rows(2 * m), n, head, value),
         (2, 1, 1, rows(3 * m), 2 * n, head, value),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.constraints.fmha.device.tensors import ROUNDING, Arrays, AttentionTensors
-from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_bwd.operands import operands
 from ckrules.kernels.parts import Division, Tensor
 
@@ -32,7 +32,7 @@ class BackwardTensors(AttentionTensors):
     """What a kernel of attention backward reads and writes."""
 
     @property
-    def _operands(self) -> Sequence[Operand]:
+    def _operands(self) -> Sequence[KernelOperand]:
         return operands(self.config)
 
     @property

@@ -110,7 +110,7 @@ def mode_is_the_problems(c: BackwardFit) -> BoolExpr:
     says=["the kernel has mask {mask}, the problem asks for another one ({p_mask})",
           "the kernel has bias {bias}, the problem asks for another one ({p_bias})",
           "the kernel has dropout = {dropout}, the problem asks for {p_dropout}",
-          "backward has no soft cap and no static quantisation: {p_logits=}, {p_squant=}"],
+          "backward has no soft cap: {p_logits=}", "backward has no static quantisation: {p_squant=}"],
     source=_API.format("mask, bias, dropout"),
     accepts=[{}, {"mask": "mask", "p_mask": 2}, {"mask": "causal", "p_mask": 1}],
     rejects=[{"p_mask": 1}, {"p_bias": 1}, {"p_dropout": 1}, {"p_logits": 1}],
@@ -131,5 +131,6 @@ def functions_are_the_problems(c: BackwardFit) -> BoolExpr:
         masks,
         c.same("bias", "no", "bias", "alibi"),
         (c.dropout != "no") == c.asks("dropout", "yes"),
-        c.asks("logits", "no") & c.asks("squant", "no"),
+        c.asks("logits", "no"),
+        c.asks("squant", "no"),
     )

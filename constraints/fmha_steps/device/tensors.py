@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ckrules.constraints.fmha.device.tensors import ROUNDING, Arrays, AttentionTensors
-from ckrules.constraints.fmha.operands import Operand
+from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha.problem import P_DROP, P_SCALE
 from ckrules.constraints.fmha_steps.operands import operands
 from ckrules.constraints.fmha_steps.words import COMBINE, CONVERT
@@ -26,7 +26,7 @@ class StepTensors(AttentionTensors):
     """What one of these kernels reads and writes."""
 
     @property
-    def _operands(self) -> Sequence[Operand]:
+    def _operands(self) -> Sequence[KernelOperand]:
         return operands(self.config)
 
     @property

@@ -1,0 +1,148 @@
+"""Tensors of attention backward and of the kernels beside it: references against definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.constraints.fmha.device.dropout import random_bytes
+from ckrules.constraints.fmha.problem import OFFSET, P_DROP, SEED, parse
+from ckrules.constraints.fmha_bwd.device.tensors import BackwardTensors
+from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
+from ckrules.constraints.fmha_steps.device.tensors import StepTensors
+from ckrules.constraints.fmha_steps.vocabulary import BASELINE as STEP
+from ckrules.device.tensors import samples
+from ckrules.kernels import problem_books
+from ckrules.kernels.families import problems_of
+
+SIZES = "batch=2,heads=2,heads_k=1,seqlen_q=5,seqlen_k=7,hdim=16,hdim_v=8"
+DOT, CONVERT = "fmha_bwd_dot_do_o", "fmha_bwd_convert_dq"
+
+
+def _loss(data: Any, head: int, lse: Any, do: Any, d: Any, hidden: Any, scale: float) -> Any:
+    """A function of Q, K and V whose gradients are dQ, dK and dV where P = exp(S - LSE)."""
+
+    def loss(q: Any, k: Any, v: Any) -> float:
+        scores = scale * q @ k.T
+        weights = np.where(hidden, 0.0, np.exp(scores - lse[:, None]))
+        return float((weights @ v * do).sum() - (weights * d[:, None]).sum())
+
+    return loss
+
+
+def _slope(function: Any, arguments: list[Any], which: int) -> Any:
+    """The gradient by differences."""
+    found = np.zeros(arguments[which].shape)
+    for at in np.ndindex(found.shape):
+        pair = []
+        for sign in (1, -1):
+            moved = [a.copy() for a in arguments]
+            moved[which][at] += sign * 1e-5
+            pair.append(function(*moved))
+        found[at] = (pair[0] - pair[1]) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize(("changed", "more"), [({}, ""), ({"mask": "mask"}, ",mask=causal")])
+def test_gradients_are_those_of_differences(changed: dict[str, Any], more: str) -> None:
+    problem = parse(SIZES + more)
+    tensors = BackwardTensors(problem, {**BACKWARD, **changed})
+    data = {n: v.astype(np.float64) for n, v in samples(tensors).items()}
+    found = tensors.reference(data)
+    hidden = ~tensors.shown(5, 7)
+    for batch, head in ((0, 0), (1, 1)):
+        q, do = data["q"][batch, head], data["do"][batch, head]
+        k, v = data["k"][batch, 0], data["v"][batch, 0]
+        lse, d = data["lse"][batch, head], data["d"][batch, head]
+        function = _loss(data, head, lse, do, d, hidden, 0.25)
+        for which, name in enumerate(("dq_acc", "dk", "dv")):
+            expected = _slope(function, [q, k, v], which)
+            assert np.allclose(found[name][batch, head], expected, atol=1e-6), name
+
+
+def test_parts_of_dq_add_up() -> None:
+    problem = parse(SIZES + ",mode=group")
+    config = {**BACKWARD, "mode": "group", "tile_n0": 4}
+    whole, parts = (
+        BackwardTensors(problem, {**config, "deterministic": by}) for by in (False, True)
+    )
+    data = samples(whole)
+    assert {n: v.tolist() for n, v in samples(parts).items()}.keys() == data.keys()
+    sums = parts.reference(data)["dq_acc"]
+    assert len(sums) == 2
+    assert np.allclose(sums.sum(axis=0), whole.reference(data)["dq_acc"])
+    rows = problem.rows_of("q")
+    assert problem.rows_of("k") == (7, 4)
+    assert not sums[1][:, rows[0] :].any()  # the second sequence has one block of K
+
+
+def test_random_bytes_are_those_of_upstreams_loops() -> None:
+    """reference_batched_dropout_randval.hpp: row and column of a lane's byte."""
+    from ckrules.constraints.fmha.device.dropout import philox
+
+    found = random_bytes(1, 3, 40, 50, SEED, OFFSET)
+    for head, row, column in ((0, 0, 0), (2, 39, 49), (1, 17, 33), (0, 8, 5)):
+        lane = 32 * (row % 32 // 8 % 2) + column % 32
+        byte = 8 * (row % 32 // 16) + row % 8
+        place = OFFSET + (3 + head) * 64 + lane
+        counter = [place & 0xFFFFFFFF, place >> 32, row // 32, column // 32]
+        x, y, z, w = (np.array([n], np.uint64) for n in counter)
+        words = philox((x, y, z, w), SEED)
+        value = int(words[byte // 4][0]) >> 8 * (byte % 4) & 0xFF
+        assert found[head, row, column] == value
+
+
+def test_dropout_keeps_as_many_as_it_should() -> None:
+    kept = random_bytes(0, 4, 256, 256, SEED, OFFSET) <= int(255 * (1 - P_DROP))
+    assert kept.mean() == pytest.approx(192 / 256, abs=0.01)
+
+
+def test_splits_are_joined_by_their_logarithms() -> None:
+    problem = parse("batch=1,heads=1,seqlen_q=3,hdim=32,splits=2")
+    tensors = StepTensors(problem, {**STEP, "hdim": 32, "lse": True})
+    assert [t.name for t in tensors.all] == ["o_acc", "lse_acc", "o", "lse"]
+    data = samples(tensors)
+    parts, logs = data["o_acc"].astype(float), data["lse_acc"].astype(float)
+    found = tensors.reference(data)
+    for row in range(3):
+        weights = np.exp(logs[:, 0, 0, row])
+        expected = (weights[:, None] * parts[:, 0, 0, row]).sum(axis=0) / weights.sum()
+        assert np.allclose(found["o"][0, 0, row], expected)
+        assert found["lse"][0, 0, row] == pytest.approx(np.log(weights.sum()))
+    assert 2**-12 < tensors.error("o", data) < 2**-9
+
+
+def test_products_and_conversions() -> None:
+    config = {**STEP, "variant": DOT, "tile_s": 64, "tile_dv": 0, "block_per_cu": 2}
+    tensors = StepTensors(parse(SIZES), config)
+    data = samples(tensors)
+    d = tensors.reference(data)["d"]
+    expected = (data["o"][1, 1, 4].astype(float) * data["do"][1, 1, 4]).sum()
+    assert d[1, 1, 4] == pytest.approx(expected)
+    more = {**config, "variant": CONVERT, "deterministic": True, "tile_sk": 4}
+    tensors = StepTensors(parse(SIZES), more)
+    data = samples(tensors)
+    assert data["dq_acc"].shape == (2, 2, 2, 5, 16)
+    assert np.allclose(tensors.reference(data)["dq"], data["dq_acc"].astype(float).sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("point", "text", "codes"),
+    [
+        (BACKWARD, "batch=1,heads=2,seqlen_q=100,hdim=128", set()),
+        (BACKWARD, "batch=1,heads=2,seqlen_q=100,hdim=80", {"BPROB001"}),
+        ({**BACKWARD, "pad_d": 8, "pad_dv": 1}, "batch=1,heads=2,seqlen_q=9,hdim=80,hdim_v=79",
+         set()),
+        ({**STEP, "variant": DOT, "tile_s": 64, "tile_dv": 0},
+         "batch=1,heads=2,seqlen_q=100,hdim=128", {"KPROB001"}),
+        (STEP, "batch=1,heads=2,seqlen_q=104,hdim=128", set()),
+        (STEP, "batch=1,heads=2,seqlen_q=100,hdim=128", {"KPROB001"}),
+    ],
+)  # fmt: skip
+def test_problems_of_backward(point: Any, text: str, codes: set[str]) -> None:
+    problems = problems_of(str(point["variant"]))
+    rules = problem_books.book(str(point["variant"]), ck="2025.11")
+    values = problems.values(problems.parse(text))
+    assert {v.rule.code for v in rules.violations({**point, **values})} == codes
