@@ -6,9 +6,10 @@ Kernels that cannot be compared, such as those of two dtypes, come in turn.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, product, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ckrules.engine.space import Space
     from ckrules.kernels.books import Books
     from ckrules.kernels.parts import Point
+
+HEARD = 0.5
+"""Seconds between what a search says of itself, which takes some hundredths."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ def best(
     sample: int = SAMPLE,
     seed: int = 1,
     told: Callable[[int], None] | None = None,
+    heard: Callable[[Best], None] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Best:
     """The fastest kernels of a region: all are looked at where they are few, else searched.
 
@@ -106,6 +112,9 @@ def best(
         sample: How many kernels a search begins with.
         seed: Of the sample.
         told: Called with 1 after each of the `comparable` parts, which may take seconds.
+        heard: Called with what has been found until now, at first as soon as there is something
+            and then at most every `HEARD` seconds.
+        stopped: Asked now and then whether to end with what has been found.
 
     Raises:
         UsageError: If nothing is known of the times of such kernels, or no kernel is left.
@@ -120,18 +129,51 @@ def best(
     (2, 8)
     """
     ranker = Ranker() if ranker is None else ranker
-
-    found, problems, accepting = [], dict[str, Any](), 0
+    finding = _Finding(n, heard)
+    wholes: dict[tuple[str, ...], Together] = {}
+    good: list[Point] = []
     for part in comparable(region):
-        asked = _problems(part, problem)
-        problems |= {str(p): p for p in asked}
-        candidates = Together(part, books, tuple(asked))
+        asked = tuple(_problems(part, problem))
+        # one space is compiled for all parts that are asked about the same problems
+        whole = wholes.setdefault(tuple(map(str, asked)), Together(region, books, asked))
+        candidates = Together(part, books, asked, whole.space)
         search = Search(candidates, Means(ranker), seed=seed, limit=n)
-        found.append(search.run(sample).ranking)
-        accepting += candidates.space.count()
+        search.stopped, search.improved = stopped, partial(finding.improved, search)
+        finding.begins(asked, candidates.space.count())
+        own = {n: v[0] for n, v in part.fixed.items() if len(v) == 1}
+        finding.rankings.append(search.run(sample, start=[{**p, **own} for p in good]).ranking)
+        good = good or search.followed
         if told is not None:
             told(1)
-    return _in_turn(found, n, list(problems.values()), accepting)
+        if stopped():
+            break
+    return finding.best()
+
+
+class _Finding:
+    """What has been found of some parts until now, and who hears of it."""
+
+    def __init__(self, n: int, heard: Callable[[Best], None] | None) -> None:
+        self.n, self.heard, self.last = n, heard, float("-inf")
+        self.rankings: list[Ranking] = []
+        self.problems: dict[str, Any] = {}
+        self.accepting = 0
+
+    def begins(self, problems: Sequence[Any], accepting: int) -> None:
+        """Another part is searched."""
+        self.problems |= {str(p): p for p in problems}
+        self.accepting += accepting
+
+    def improved(self, search: Search) -> None:
+        """The search of the last part may have found better kernels."""
+        if self.heard is not None and time.monotonic() - self.last > HEARD:
+            self.heard(self.best(search.ranking))
+            self.last = time.monotonic()
+
+    def best(self, *more: Ranking) -> Best:
+        """The fastest kernels of all parts."""
+        found = [*self.rankings, *more]
+        return _in_turn(found, self.n, list(self.problems.values()), self.accepting)
 
 
 def best_of(
@@ -216,11 +258,19 @@ def _in_turn(found: Sequence[Ranking], n: int, problems: Sequence[Any], acceptin
 
 @dataclass(frozen=True)
 class Together(Candidates):
-    """The kernels of a region that accept every one of several problems, a tuple."""
+    """The kernels of a region that accept every one of several problems, a tuple.
+
+    Args:
+        within: Such kernels of a region that this one is part of, by the values of fields.
+    """
+
+    within: Space | None = None
 
     @cached_property
     def space(self) -> Space:
         """What each problem leaves, taken together."""
+        if self.within is not None:
+            return self.within.bind(**self.region.fixed)
         space = self.region.space
         for problem in self.problem:
             space = space.where(*self.conditions(problem))
@@ -233,14 +283,21 @@ class Means(Ranker):
     def __init__(self, ranker: Ranker) -> None:
         super().__init__(ranker.model)
 
+    def ordered(self, table: KernelTable, problem: Any) -> tuple[Any, Mapping[str, str]]:
+        """See `Ranker.ordered`."""
+        if len(problem) == 1:
+            return super().ordered(table, problem[0])
+        found = [super(Means, self).ordered(table, p) for p in problem]
+        logs = np.mean([np.log(times) for times, _ in found], axis=0)
+        return np.exp(logs), {k: v for _, assumed in found for k, v in assumed.items()}
+
     def _some(
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int
     ) -> tuple[list[Ranked], Mapping[str, str]]:
         if len(problem) == 1:
             return super()._some(table, points, problem[0], limit)
-        logs = np.mean([np.log(self.ordered_times(table, p)) for p in problem], axis=0)
-        first = np.argsort(logs, kind="stable")[:limit]
-        few = [points[int(i)] for i in first]
+        times, assumed = self.ordered(table, problem)
+        few = [points[int(i)] for i in np.argsort(times, kind="stable")[:limit]]
         if not few:
             return [], {}
         rows = KernelTable.of_points(few, table.books, table.product.name)
@@ -248,8 +305,7 @@ class Means(Ranker):
             {id(r.point): r for r in super(Means, self)._some(rows, few, p, len(few))[0]}
             for p in problem
         ]
-        found = [_mean([by[id(point)] for by in each]) for point in few]
-        return found, rows.estimate(problem[0]).assumed
+        return [_mean([by[id(point)] for by in each]) for point in few], assumed
 
 
 def _mean(ranked: Sequence[Ranked]) -> Ranked:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from ckrules.engine.rewrite.simplify import Simplifier
+from ckrules.engine.sampling import Permutation
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
 from ckrules.output.columns import Column, Columns
@@ -15,14 +18,17 @@ from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ckrules.engine.expr import BoolExpr
     from ckrules.engine.rules.region import Region
     from ckrules.engine.space import Space
     from ckrules.kernels.books import Books
     from ckrules.kernels.parts import Point
 
+    Codes = NDArray[np.int32]
 
-_CHUNK = 1 << 14
+CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,45 @@ class Candidates:
         """All kernels if there are no more than ``limit``, else so many drawn uniformly."""
         space = self.space if part is None else part
         if space.count() <= limit:
-            yield from (table for table, _ in space.tables(_CHUNK))
+            yield from (table for table, _ in space.tables(CHUNK))
         else:
-            yield from (table for table, _ in space.sample_tables(limit, seed, _CHUNK))
+            yield from (table for table, _ in space.sample_tables(limit, seed, CHUNK))
+
+    def codes(self, limit: int, seed: int, part: Space | None = None) -> Iterator[Codes]:
+        """The kernels of `tables`, a matrix at a time.
+
+        A row is a kernel: of each field of `space` the place of its value among the candidates.
+        """
+        known = self.space.codec.domains
+        space = self.space if part is None else part
+        places: list[Any] = []
+        for name in self.space.names:
+            values = space.codec.domains[name]
+            at = {v: i for i, v in enumerate(known[name])}
+            places.append(None if values == known[name] else np.asarray([at[v] for v in values]))
+        if space.count() <= limit:
+            tables: Iterator[Mapping[str, Any]] = (t for t, _ in space.tables(CHUNK))
+        else:
+            order = Permutation(space.count(), seed)
+            starts = range(0, limit, CHUNK)
+            numbers = (order.of(i, min(i + CHUNK, limit)) for i in starts)
+            tables = (space.compile().unrank_many(n) for n in numbers)
+        for table in tables:
+            columns = zip(self.space.names, places, strict=True)
+            taken = [table[n] if at is None else at[table[n]] for n, at in columns]
+            yield np.stack(taken, axis=1).astype(np.int32)
+
+    def table(self, codes: Codes, product: str | None = None) -> KernelTable:
+        """The table of kernels that rows of `codes` say."""
+        names = self.space.names
+        rows = dict(zip(names, np.ascontiguousarray(codes.T), strict=True))
+        (chunk,) = self._columns.chunks([rows], self.space.codec.domains)
+        return KernelTable.of_columns(chunk, self.books, self.variant, self.arch, product)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        wanted = dict.fromkeys([*self.region.book.fields, *timing(self.variant).quantities])
+        return Columns(self.region.book, tuple(wanted))
 
     def kernels(
         self, limit: int, seed: int, product: str | None = None, part: Space | None = None
@@ -94,10 +136,8 @@ class Candidates:
             product: The product of the GPU.
             part: The part of `space` that they are of; None: all of it.
         """
-        wanted = dict.fromkeys([*self.region.book.fields, *timing(self.variant).quantities])
-        columns = Columns(self.region.book, tuple(wanted))
         domains = (self.space if part is None else part).domains
-        for chunk in columns.chunks(self.tables(limit, seed, part), domains):
+        for chunk in self._columns.chunks(self.tables(limit, seed, part), domains):
             made = KernelTable.of_columns(chunk, self.books, self.variant, self.arch, product)
             yield made, PointRows(chunk, tuple(self.region.book.fields))
 

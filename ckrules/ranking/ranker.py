@@ -119,12 +119,17 @@ class Ranker:
             return estimate.microseconds, np.zeros(len(table), dtype=np.bool_)
         return model.predict(table, problem, estimate).microseconds, model.measured(table)
 
-    def ordered_times(self, table: KernelTable, problem: Any) -> Any:
-        """The predicted microseconds by which kernels are ordered, with `CAUTION`."""
-        times, learned = self.learned_times(table, problem)
-        if self.model_of(table) is None:
-            return times
-        return np.where(learned, times, times * CAUTION)
+    def ordered(self, table: KernelTable, problem: Any) -> tuple[Any, Mapping[str, str]]:
+        """The predicted microseconds by which kernels are ordered, and what estimates assume.
+
+        With `CAUTION`: kernels that are unlike measured ones have to be so much faster.
+        """
+        estimate = table.estimate(problem)
+        model = self.model_of(table)
+        if model is None:
+            return estimate.microseconds, estimate.assumed
+        times = model.predict(table, problem, estimate).microseconds
+        return np.where(model.measured(table), times, times * CAUTION), estimate.assumed
 
     def _some(
         self, table: KernelTable, points: Sequence[Point], problem: Any, limit: int

@@ -10,30 +10,36 @@ itself before, by freeing all sizes together and then all features.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ckrules.engine.expr.variables import Role, domain_of
-from ckrules.ranking.candidates import PointRows
-from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.candidates import CHUNK
 from ckrules.ranking.ranker import Ranked, Ranker, Ranking
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ckrules.engine.space import Space
     from ckrules.kernels.parts import Point
     from ckrules.ranking.candidates import Candidates
 
+    Floats = NDArray[np.float64]
+    Codes = NDArray[np.int32]
+    """Kernels, one a row: of each field the place of its value among the search's candidates."""
+
 SAMPLE = 20_000
 KEPT = 16
-_FROM_EACH = 4096
 _WIDE = 8192
 #: Methods that are followed, of those whose sample holds the fastest kernels.
 _METHODS = 12
 _LEAST = 500
+#: How much less is looked at from kernels that are good elsewhere.
+_FEWER = 4
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,8 @@ class SearchResult:
     rounds: int
     seconds: float
     ended: str
-    """Why it ended: ``no neighbour is faster``, ``all were looked at``, ``time`` or ``kernels``."""
+    """Why it ended: ``no neighbour is faster``, ``all were looked at``, ``time``, ``kernels`` or
+    ``stopped``."""
 
 
 class Search:
@@ -71,22 +78,55 @@ class Search:
         self.seed, self.limit = seed, limit
         self.told: Callable[[int], None] = lambda _: None
         """Called with how many more kernels have been looked at."""
-        self._looked: set[tuple[Any, ...]] = set()
-        self.leaders: list[Ranked] = []
-        """The best kernel found of each method, fastest first."""
-        self._seen: set[tuple[Any, ...]] = set()
+        self.improved: Callable[[], None] = lambda: None
+        """Called when `ranking` may have become better."""
+        self.stopped: Callable[[], bool] = lambda: False
+        """Asked whether to end with what has been found."""
+        self._space = candidates.space
+        self._values = [self._space.codec.domains[n] for n in self._space.names]
+        self._weights = np.random.default_rng(0).integers(
+            0, 1 << 63, len(self._values), dtype=np.uint64, endpoint=True
+        )
+        self._found = self._leading = Few.none(len(self._values))
+        self._followed = _METHODS
+        self._looked: set[int] = set()
         self._assumed: dict[str, str] = {}
-        self._source = ""
 
     @property
     def looked_at(self) -> int:
         """How many kernels times were predicted of, each counted once."""
         return len(self._looked)
 
+    @property
+    def ranking(self) -> Ranking:
+        """The fastest kernels that were found until now."""
+        kernels, source = self._ranked(self._found.codes[: self.limit])
+        return Ranking(kernels, self.looked_at, source, self._assumed)
+
+    @property
+    def leaders(self) -> list[Ranked]:
+        """The best kernel found of each method, fastest first."""
+        return self._ranked(self._leading.codes)[0]
+
+    @property
+    def followed(self) -> list[Point]:
+        """The configurations of `leaders` and of the fastest kernels."""
+        return [self._point(row) for row in (*self._leading.codes, *self._found.codes[:KEPT])]
+
     def run(
-        self, sample: int = SAMPLE, kernels: int | None = None, seconds: float | None = None
+        self,
+        sample: int = SAMPLE,
+        kernels: int | None = None,
+        seconds: float | None = None,
+        start: Sequence[Point] = (),
     ) -> SearchResult:
         """Searches until no neighbour is faster, or a budget is used up.
+
+        Args:
+            sample: How many kernels are drawn.
+            kernels: No round begins when so many were looked at.
+            seconds: No round begins later than this.
+            start: Kernels that are good elsewhere; those of this space are looked at first.
 
         Raises:
             UsageError: If nothing is known of the kernels' times.
@@ -94,112 +134,206 @@ class Search:
         began = time.monotonic()
 
         def budget() -> str:
+            if self.stopped():
+                return "stopped"
             if seconds is not None and time.monotonic() - began > seconds:
                 return "time"
             return "kernels" if kernels is not None and self.looked_at >= kernels else ""
 
-        best = self._rank(self.candidates.kernels(sample, self.seed, self.product))
-        rounds, ended = 0, "no neighbour is faster"
-        if self.candidates.space.count() <= sample:
-            ended = "all were looked at"
-        elif best:
-            best = self._merged(best, self._by_method(sample, budget))
-        while best and ended != "all were looked at":
+        whole = self._space.count() <= sample
+        if start:  # where good kernels are is known: less has to be looked at
+            sample, self._followed = max(sample // _FEWER, 1), _METHODS // _FEWER
+        self._found = self._judged(chain(self._own(start), self._drawn(sample)))
+        self.improved()
+        rounds, ended = 0, "all were looked at" if whole else "no neighbour is faster"
+        if not whole and len(self._found.times):
+            self._merge(self._by_method(sample, budget))
+        while len(self._found.times) and not whole:
             if over := budget():
                 ended = over
                 break
-            found = self._rank(self._table(self._around(best[:KEPT])))
+            before = self._found.codes[:KEPT].tolist()
+            self._merge(self._judged(self._around(self._found.codes[:KEPT])))
             rounds += 1
-            best = self._merged(best, found)
-            if not any(f is b for f in found for b in best[:KEPT]):
+            if self._found.codes[:KEPT].tolist() == before:
                 break
-        ranking = Ranking(best[: self.limit], self.looked_at, self._source, self._assumed)
-        return SearchResult(ranking, rounds, time.monotonic() - began, ended)
+        return SearchResult(self.ranking, rounds, time.monotonic() - began, ended)
 
-    def _around(self, best: Sequence[Ranked]) -> list[Point]:
-        """Kernels that differ from one of the best in one field and were not looked at."""
-        space = self.candidates.space
-        found: list[Point] = []
-        for ranked in best:
-            near = space.neighbors(dict(ranked.point), "Hamming")
-            found += [p for p in islice(near, _FROM_EACH) if self._new(p)]
-        return found
+    def _merge(self, more: Few) -> None:
+        """The fastest of both, with as many different times as can be: equal ones are alike."""
+        both = self._found.merged(more).sorted()
+        _, first = np.unique(np.round(np.log2(both.times), 3), return_index=True)
+        alike = np.setdiff1d(np.arange(len(both.times)), first)
+        self._found = both.rows(np.concatenate([first, alike])[: self._kept])
+        self.improved()
 
-    def _by_method(self, sample: int, budget: Callable[[], str]) -> list[Ranked]:
+    @property
+    def _kept(self) -> int:
+        return max(KEPT, self.limit) * 4
+
+    def _by_method(self, sample: int, budget: Callable[[], str]) -> Few:
         """The best kernel of each method whose sample is among the fastest, improved for itself."""
-        space = self.candidates.space
-        methods = [n for n in space.names if self._role(n) is Role.METHOD]
+        methods = [n for n in self._space.names if self._role(n) is Role.METHOD]
         if not methods:
-            return []
-        leaders = []
-        shares = space.counts_by(*methods)
+            return self._leading
+        shares = self._space.counts_by(*methods)
+        each = max(_LEAST, sample // max(len(shares), 1))
+        at = [self._space.names.index(n) for n in methods]
+        parts: dict[tuple[Any, ...], Space] = {}
+        drawn = []
         for values in shares:
             if budget():
                 break
             words = values if len(methods) > 1 else (values,)
-            part = space.bind(**dict(zip(methods, words, strict=True)))
-            leaders += self._part(part, max(_LEAST, sample // len(shares)))[:1]
-        leaders.sort(key=self.ranker.order)
-        leaders[:_METHODS] = [self._improved(each, budget) for each in leaders[:_METHODS]]
-        self.leaders = sorted(leaders, key=self.ranker.order)
-        return self.leaders
+            key = tuple(self._values[i].index(w) for i, w in zip(at, words, strict=True))
+            parts[key] = part = self._space.bind(**dict(zip(methods, words, strict=True)))
+            alike = self._found.codes[(self._found.codes[:, at] == key).all(axis=1)]
+            drawn.append(chain([alike], self._drawn(each, part)))
+        self._leading = self._best_of(drawn).sorted()
+        self._improve(parts, at, budget)
+        return self._leading
 
-    def _improved(self, leader: Ranked, budget: Callable[[], str]) -> Ranked:
-        """The best kernel of a method that is found by freeing its sizes and features in turn."""
-        while not budget():
-            before = leader
+    def _improve(
+        self,
+        parts: Mapping[tuple[Any, ...], Space],
+        methods: Sequence[int],
+        budget: Callable[[], str],
+    ) -> None:
+        """Replaces leaders by the best that freeing their sizes and features in turn finds.
+
+        Args:
+            parts: The space of each method, by the codes of its fields.
+            methods: The places of these fields.
+            budget: What ends it early.
+        """
+        names, leading = self._space.names, self._leading
+        going = list(range(min(self._followed, len(leading.times))))
+        known: set[tuple[Any, ...]] = set()
+        while going and not budget():
+            before = leading.times.copy()
             for free in (Role.GEOMETRY, Role.FEATURE):
-                held = {n: leader.point[n] for n in leader.point if self._role(n) is not free}
-                found = self._part(self.candidates.space.bind(**held), _WIDE)
-                leader = min([leader, *found[:1]], key=self.ranker.order)
-            if self.ranker.order(leader) >= self.ranker.order(before):
-                break
-        return leader
+                held = [i for i, n in enumerate(names) if self._role(n) is not free]
+                keys = {i: (free, *leading.codes[i, held].tolist()) for i in going}
+                asked = [i for i in going if keys[i] not in known]
+                known.update(keys.values())
+                drawn = []
+                for i in asked:
+                    given = {names[k]: self._values[k][leading.codes[i, k]] for k in held}
+                    of_method = parts[tuple(leading.codes[i, methods].tolist())]
+                    drawn.append(self._drawn(_WIDE, of_method.bind(**given)))
+                found = self._best_of(drawn)
+                for i, time_of, row in zip(asked, found.times, found.codes, strict=True):
+                    if time_of < leading.times[i]:
+                        leading.times[i], leading.codes[i] = time_of, row
+            going = [i for i in going if leading.times[i] < before[i]]
+        self._leading = leading.sorted()
+
+    def _best_of(self, parts: Sequence[Iterator[Codes]]) -> Few:
+        """The fastest kernel of each part, none of which is empty."""
+        rows = [np.concatenate([*part]) for part in parts]
+        if not rows:
+            return Few.none(len(self._space.names))
+        codes = np.concatenate(rows)
+        times = np.concatenate([*(self._times(c) for c in _chunks(codes))])
+        ends = np.cumsum([len(r) for r in rows])
+        first = [a + int(np.argmin(times[a:b])) for a, b in pairwise([0, *ends.tolist()])]
+        return Few(times[first], codes[first])
+
+    def _judged(self, chunks: Iterable[Codes]) -> Few:
+        """The fastest of some kernels."""
+        best = Few.none(len(self._space.names))
+        for codes in chunks:
+            best = best.merged(Few(self._times(codes), codes)).sorted().rows(slice(self._kept))
+        return best
+
+    def _times(self, codes: Codes) -> Floats:
+        """The times of kernels, in which they are ordered; each is counted once."""
+        if not len(codes):
+            return np.zeros(0)
+        before = len(self._looked)
+        self._looked.update(self._keys(codes).tolist())
+        self.told(len(self._looked) - before)
+        table = self.candidates.table(codes, self.product)
+        times: Floats
+        times, assumed = self.ranker.ordered(table, self.candidates.problem)
+        self._assumed |= assumed
+        return times
+
+    def _keys(self, codes: Codes) -> NDArray[np.uint64]:
+        """A number for each kernel; two have the same one in 64 bits by chance only."""
+        found: NDArray[np.uint64] = codes.astype(np.uint64) @ self._weights
+        return found
+
+    def _drawn(self, limit: int, part: Space | None = None) -> Iterator[Codes]:
+        return self.candidates.codes(limit, self.seed, part)
+
+    def _own(self, points: Sequence[Point]) -> Iterator[Codes]:
+        """Those of some kernels that are in the space."""
+        rows = [self._space.codec.codes(p) for p in points]
+        found = [[row[n] for n in self._space.names] for row in rows if row is not None]
+        if found:
+            yield self._legal(np.asarray(found, dtype=np.int32))
+
+    def _legal(self, codes: Codes) -> Codes:
+        columns = dict(zip(self._space.names, np.ascontiguousarray(codes.T), strict=True))
+        return codes[self._space.compile().contains(columns)]
+
+    def _around(self, best: Codes) -> Iterator[Codes]:
+        """Kernels that differ from one of the best in one field and were not looked at."""
+        near = []
+        for i, values in enumerate(self._values):
+            for code in range(len(values)):
+                rows = best[best[:, i] != code]
+                rows[:, i] = code
+                near.append(rows)
+        every = np.concatenate(near)
+        keys, first = np.unique(self._keys(every), return_index=True)
+        new = [i for i, key in zip(first, keys.tolist(), strict=True) if key not in self._looked]
+        if new:
+            yield from _chunks(self._legal(every[np.sort(new)]))
 
     def _role(self, name: str) -> Role:
         return domain_of(self.candidates.region.book.fields[name]).role
 
-    def _part(self, part: Space, limit: int) -> list[Ranked]:
-        return self._rank(self.candidates.kernels(limit, self.seed, self.product, part))
+    def _ranked(self, codes: Codes) -> tuple[list[Ranked], str]:
+        """Kernels with all that is predicted of them, in this order, and where that is from."""
+        if not len(codes):
+            return [], ""
+        points = [self._point(row) for row in codes]
+        table = self.candidates.table(codes, self.product)
+        found = self.ranker.rank([(table, points)], self.candidates.problem, len(points))
+        place = {id(point): i for i, point in enumerate(points)}
+        return sorted(found.kernels, key=lambda r: place[id(r.point)]), found.source
 
-    def _new(self, point: Mapping[str, Any]) -> bool:
-        key = tuple(point[n] for n in self.candidates.space.names)
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+    def _point(self, row: NDArray[np.int32]) -> Point:
+        pairs = zip(self._space.names, self._values, row.tolist(), strict=True)
+        return {name: values[code] for name, values, code in pairs}
 
-    def _table(self, points: list[Point]) -> Iterable[tuple[KernelTable, Sequence[Point]]]:
-        if points:
-            books = self.candidates.books
-            yield KernelTable.of_points(points, books, self.product), points
 
-    def _rank(self, tables: Iterable[tuple[KernelTable, Sequence[Point]]]) -> list[Ranked]:
-        ranking = self.ranker.rank(
-            map(self._noted, tables), self.candidates.problem, max(KEPT, self.limit) * 4
-        )
-        self._assumed |= ranking.assumed
-        self._source = ranking.source or self._source
-        return list(ranking.kernels)
+class Few(NamedTuple):
+    """Some kernels with the times by which they are ordered."""
 
-    def _noted(
-        self, looked: tuple[KernelTable, Sequence[Point]]
-    ) -> tuple[KernelTable, Sequence[Point]]:
-        """A table, its kernels being counted unless they were before."""
-        names, points = self.candidates.space.names, looked[1]
-        before = len(self._looked)
-        if isinstance(points, PointRows):
-            self._looked.update(zip(*(points.columns[n].rows() for n in names), strict=True))
-        else:
-            self._looked.update(tuple(p[n] for n in names) for p in points)
-        self.told(len(self._looked) - before)
-        return looked
+    times: Floats
+    codes: Codes
 
-    def _merged(self, old: Sequence[Ranked], new: Sequence[Ranked]) -> list[Ranked]:
-        """The fastest of both, with as many different times as can be: equal ones are alike."""
-        every = sorted([*old, *new], key=self.ranker.order)
-        times = np.round(np.log2([r.microseconds for r in every]), 3)
-        first = {t: i for i, t in reversed(list(enumerate(times.tolist())))}
-        leading = [every[i] for i in sorted(first.values())]
-        rest = [r for i, r in enumerate(every) if i not in set(first.values())]
-        return [*leading, *rest][: max(KEPT, self.limit) * 4]
+    @classmethod
+    def none(cls, fields: int) -> Few:
+        """No kernels of so many fields."""
+        return cls(np.zeros(0), np.zeros((0, fields), dtype=np.int32))
+
+    def merged(self, other: Few) -> Few:
+        """Both, in this order."""
+        times, codes = (self.times, other.times), (self.codes, other.codes)
+        return Few(np.concatenate(times), np.concatenate(codes))
+
+    def rows(self, at: Any) -> Few:
+        """Some of them."""
+        return Few(self.times[at], self.codes[at])
+
+    def sorted(self) -> Few:
+        """All of them, the fastest first."""
+        return self.rows(np.argsort(self.times, kind="stable"))
+
+
+def _chunks(codes: Codes) -> Iterator[Codes]:
+    yield from (codes[i : i + CHUNK] for i in range(0, len(codes), CHUNK))

@@ -181,18 +181,24 @@ def _objects(values: tuple[Any, ...]) -> Array:
     return _objects_of(tuple(map(type, values)), values)  # 1, 1.0 and True are equal as keys
 
 
-def evaluated(node: Expr, column: Callable[[str], Array], size: int) -> tuple[Array, Array | None]:
-    """A quantity for each of some rows, and where it is defined (None: everywhere).
+def evaluated(
+    nodes: Sequence[Expr], column: Callable[[str], Array], size: int
+) -> list[tuple[Array, Array | None]]:
+    """Quantities for each of some rows, and where each is defined (None: everywhere).
 
     Args:
-        node: The quantity; words are numbers of `word_code`.
+        nodes: The quantities, what they share is computed once; words are numbers of `word_code`.
         column: The encoded column of each variable.
         size: The number of rows.
     """
+    lowering = Lowering[Any](Vectors(column))
     with np.errstate(all="ignore"):
-        value, defined = Lowering[Any](Vectors(column)).pair(node)
-    known = None if defined is None else np.broadcast_to(defined, (size,))
-    return np.broadcast_to(np.asarray(value), (size,)), known
+        pairs = [lowering.pair(node) for node in nodes]
+    shape = (size,)
+    return [
+        (np.broadcast_to(np.asarray(v), shape), None if d is None else np.broadcast_to(d, shape))
+        for v, d in pairs
+    ]
 
 
 def derived(
@@ -209,8 +215,8 @@ def derived(
         return found
 
     out: dict[str, Array] = {}
-    for name, node in nodes.items():
-        values, known = evaluated(node, column, size)
+    found = evaluated(list(nodes.values()), column, size)
+    for (name, node), (values, known) in zip(nodes.items(), found, strict=True):
         if node.sort == ENUM:
             values = np.asarray(decoded(values.tolist()), dtype=object)
         out[name] = values if known is None else np.ma.masked_array(values, ~known)

@@ -335,10 +335,11 @@ class KernelTerms:
     def rates(self, speeds: Performance) -> Floats:
         """Matrix operations of a compute unit in a clock."""
         names = ("dtype", "warp_tile_m", "warp_tile_n", "warp_tile_k")
-        codes = np.stack([self._columns[n].codes for n in names])
-        found, places = np.unique(codes, axis=1, return_inverse=True)
+        sizes = tuple(len(self._columns[n].values) for n in names)
+        together = np.ravel_multi_index([self._columns[n].codes for n in names], sizes)
+        found, places = np.unique(together, return_inverse=True)
         rates = []
-        for column in found.T:
-            dtype, *tile = (self._columns[n].values[c] for n, c in zip(names, column, strict=True))
+        for row in zip(*np.unravel_index(found, sizes), strict=True):
+            dtype, *tile = (self._columns[n].values[c] for n, c in zip(names, row, strict=True))
             rates.append(speeds.rate(dtype, (tile[0], tile[1], tile[2])))
-        return np.asarray(rates, dtype=np.float64)[places.ravel()]
+        return np.asarray(rates, dtype=np.float64)[places]
