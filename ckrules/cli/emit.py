@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
@@ -13,13 +13,10 @@ from ckrules.cli.once import option
 from ckrules.cli.options import OneOf, Words, gathered, known_columns
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, progress
-from ckrules.kernels import library, names
+from ckrules.kernels import names
 from ckrules.kernels.families import family_of
 from ckrules.output import points as forms
 from ckrules.support.errors import UsageError
-
-if TYPE_CHECKING:
-    from ckrules.output.terminal_table import Brief
 
 NO_COLUMNS = "--fields needs a format with columns: table, json, jsonl, csv or parquet"
 #: Rows of the table that a terminal gets.
@@ -153,19 +150,9 @@ def show_table(
     chunk: Mapping[str, Any], listing: ListingOptions, title: str, variant: str | None
 ) -> None:
     """Shows one chunk on the terminal, shortened if a variant's fields are shown unasked."""
+    from ckrules.output.brief import brief_of
     from ckrules.output.terminal_table import show
 
-    brief = _brief(variant) if variant is not None and listing.fields is None else None
+    brief = brief_of(variant) if variant is not None and listing.fields is None else None
     color = colored(session().color, sys.stdout)
     show(chunk, title, color=color, brief=brief, wide=listing.wide)
-
-
-def _brief(variant: str) -> Brief:
-    from ckrules.engine.expr.variables import domain_of
-    from ckrules.output.terminal_table import Brief
-
-    fields = library.book(variant).fields
-    return Brief(
-        lambda row: library.defaults(variant, row.get("ndim")),
-        {name: domain_of(field).group for name, field in fields.items()},
-    )

@@ -163,6 +163,27 @@ class Request:
             _stage=self._stage if stage is None else stage,
         )
 
+    def scope(self) -> dict[str, str]:
+        """Which kernels are meant, apart from their fields: what `within` may change.
+
+        Nothing of catalogs, files and GPUs of one's own, which have kernels of their own.
+        """
+        if self._file or self._catalog or self._distinct or self.books.arch_files:
+            return {}
+        fixed = self.region.fixed
+        found = {n: str(fixed[n][0]) for n in ("variant", "arch", "dtype")
+                 if len(fixed.get(n, ())) == 1}  # fmt: skip
+        whole = {} if "variant" in found else {"family": self.family.name}
+        return {**whole, **found, "ck": self.books.ck}
+
+    def within(self, scope: Mapping[str, str]) -> Request:
+        """The request for the kernels of another scope."""
+        books = self.books
+        if scope["ck"] != books.ck:
+            books = Books(scope["ck"], books.profile)
+        given = {n: (scope[n],) for n in ("variant", "arch", "dtype") if n in scope}
+        return replace(self.changed(books=books, given=given), _family=scope.get("family"))
+
     def of_file(self, file: str) -> Request:
         """The request for the space that a file describes, with the conditions of this one.
 

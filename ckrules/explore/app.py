@@ -11,19 +11,25 @@ from urllib.parse import parse_qsl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Role
 from ckrules.explore import exports, figures, kernel_address, lists, reasons
-from ckrules.explore.choice import OWN, WHERE, FieldChoice, read, word
-from ckrules.explore.conditions import ConditionFault, fault, proposals
+from ckrules.explore.choice import OWN, WHERE, read, word
+from ckrules.explore.conditions import ConditionFault, example, fault, proposals
 from ckrules.explore.guard import Guard
-from ckrules.explore.kernel_page import KernelPage, beside, differing
+from ckrules.explore.kernel_page import MOST, KernelPage, beside, differing
 from ckrules.explore.rows import at, sections
-from ckrules.explore.solving import Solver
-from ckrules.explore.subject import Subject
+from ckrules.explore.site import Site
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 _HOME = Path(__file__).resolve().parent
@@ -32,6 +38,9 @@ TABS = {"/": "Choose", "/kernels": "Kernels", "/pictures": "Pictures", "/export"
 #: A picture's own styles are in it; it runs nothing and loads nothing.
 _DRAWN = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 
+#: Seconds that a list waits for a search that has found nothing yet, and for more of it.
+_FIRST, _WAITED = 5.0, 10.0
+
 Page = Callable[["PageRequest"], Response]
 
 
@@ -39,14 +48,23 @@ class PageRequest:
     """One request: the choice in its address, and what is wrong with it."""
 
     def __init__(self, pages: Pages, request: Request) -> None:
-        self.pages, self.subject = pages, pages.subject
-        self.path = request.url.path
+        self.pages, self.path = pages, request.url.path
         query = request.scope["query_string"].decode("latin-1")
+        self.faults: list[str] = []
         try:
             pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=1000)
-            self.choice, self.faults = read(pairs, self.subject.domains)
         except ValueError:
-            pairs, self.choice, self.faults = [], FieldChoice(), ["the address has too many parts"]
+            pairs, self.faults = [], ["the address has too many parts"]
+        scope, pairs, wrong = pages.site.read(pairs)
+        self.faults += wrong
+        try:
+            self.subject = pages.site.subject(scope)
+        except CkrulesError as error:  # there are no such kernels
+            self.subject, scope = pages.site.subject({}), {}
+            self.faults.append(str(error))
+        self.solver = pages.site.solver(scope)
+        choice, wrong = read(pairs, self.subject.domains)
+        self.choice, self.faults = choice.within(scope), [*self.faults, *wrong]
         self.given = dict(pairs)
         self.lists: dict[str, list[str]] = {}
         for key, text in pairs:
@@ -60,6 +78,11 @@ class PageRequest:
     def wrong(self) -> bool:
         """Whether something in the address means nothing."""
         return bool(self.faults or self.fault)
+
+    @property
+    def example(self) -> str:
+        """A condition such as one might ask of these kernels."""
+        return example(self.subject)
 
     def number(self, key: str, usual: int) -> int:
         """A number of the query.
@@ -75,19 +98,22 @@ class PageRequest:
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page, with what all of them have."""
         status = 400 if self.wrong and status == 200 else status
-        return self.pages.show(template, status, asked=self, **values)
+        subject = self.subject
+        named = partial(kernel_address.address, books=subject.books) if subject.kernels else None
+        return self.pages.show(
+            template, status, asked=self, subject=subject, address=named, **values
+        )
 
 
 class Pages:
-    """The pages about one subject.
+    """The pages of a server.
 
     Args:
-        subject: What is explored.
-        solver: Who answers why there is no kernel.
+        site: What they are about.
     """
 
-    def __init__(self, subject: Subject, solver: Solver) -> None:
-        self.subject, self.solver = subject, solver
+    def __init__(self, site: Site) -> None:
+        self.site = site
         self._environment = Environment(
             loader=FileSystemLoader(_HOME / "templates"),
             undefined=StrictUndefined,
@@ -99,12 +125,9 @@ class Pages:
             at=at,
             tabs=TABS,
             own=[name for name in OWN if name != WHERE],
-            subject=subject,
-            address=partial(kernel_address.address, books=subject.books)
-            if subject.kernels
-            else None,
+            single=[WHERE, *site.scope],
         )
-        self._environment.filters.update(count=lambda n: f"{n:,}", word=word)
+        self._environment.filters.update(count=lambda n: f"{n:,}", word=word, number=_is_number)
 
     def show(self, template: str, status: int, **values: Any) -> HTMLResponse:
         """A rendered page."""
@@ -125,13 +148,17 @@ class Pages:
         return Route(path, endpoint)
 
 
-def application(subject: Subject, solver: Solver) -> Starlette:
-    """The pages about a subject, not guarded."""
-    pages = Pages(subject, solver)
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").replace(".", "", 1).isdigit()
+
+
+def application(site: Site) -> Starlette:
+    """The pages of a site, not guarded."""
+    pages = Pages(site)
     views: Mapping[str, Page] = {
-        "/": choose, "/why": why, "/complete": complete, "/kernels": kernels, "/kernel": kernel,
-        "/kernel.svg": kernel_picture, "/pictures": pictures, "/picture.svg": picture,
-        "/export": export, "/file": file,
+        "/": choose, "/why": why, "/never": never, "/complete": complete, "/kernels": kernels,
+        "/kernel": kernel, "/kernel.svg": kernel_picture, "/pictures": pictures,
+        "/picture.svg": picture, "/export": export, "/file": file,
     }  # fmt: skip
     routes: list[Any] = [pages.route(path, page) for path, page in views.items()]
     routes.append(Mount("/assets", StaticFiles(directory=_HOME / "assets")))
@@ -144,49 +171,73 @@ def application(subject: Subject, solver: Solver) -> Starlette:
     return Starlette(routes=routes, exception_handlers={404: lost})
 
 
-def guarded(subject: Subject, solver: Solver, port: int, token: str) -> Guard:
+def guarded(site: Site, port: int, token: str) -> Guard:
     """What is served: the pages for who has the token."""
-    return Guard(application(subject, solver), port, token)
+    return Guard(application(site), port, token)
 
 
 def choose(asked: PageRequest) -> Response:
     """Every field with its values and counts."""
     counted = asked.subject.counted(asked.choice)
     rows = list(sections(asked.subject, asked.choice, counted))
-    return asked.show("choose.html.j2", counted=counted, sections=rows)
+    site = asked.pages.site
+    held = {n: v for n, v in asked.subject.fixed.items() if n not in site.scope}
+    return asked.show(
+        "choose.html.j2", counted=counted, sections=rows, scope=site.rows(asked.choice), held=held
+    )
 
 
 def why(asked: PageRequest) -> Response:
     """Why a value has no kernel, and what is near."""
+    name, value = _value(asked)
+    found = reasons.reason(asked.subject, asked.solver, asked.choice, name, value)
+    return asked.show("why.html.j2", reason=found)
+
+
+def never(asked: PageRequest) -> Response:
+    """By which rules a value that no kernel has is excluded, as plain text."""
+    name, value = _value(asked)
+    return PlainTextResponse(reasons.never(asked.subject, asked.solver, name, value))
+
+
+def _value(asked: PageRequest) -> tuple[str, Value]:
+    """The value of a field that is asked about."""
     name, text = asked.given.get("field", ""), asked.given.get("value", "")
     if name not in asked.subject.domains:
         raise unknown("field", name[:80], asked.subject.domains)
     values = {word(v): v for v in asked.subject.domains[name][1]}
     if text not in values:
         raise unknown(name, text[:80], values)
-    found = reasons.reason(asked.subject, asked.pages.solver, asked.choice, name, values[text])
-    return asked.show("why.html.j2", reason=found)
+    return name, values[text]
 
 
 def kernels(asked: PageRequest) -> Response:
     """Some kernels under the choice."""
-    n, seed = asked.number("n", 20), asked.number("seed", 1)
-    kind = asked.given.get("list", "first")
-    found = lists.kernels(asked.subject, asked.choice, kind, n, seed)
+    n, seed = asked.number("n", lists.USUAL), asked.number("seed", 1)
+    kind = asked.given.get("list") or lists.usual_kind(asked.subject, asked.choice)
+    search = None
+    if kind == "best" and not lists.unpredicted(asked.subject, asked.choice):
+        wanted = lists.FEW if n <= lists.FEW else lists.MOST
+        search = asked.pages.site.searches.of(asked.subject, asked.choice, wanted)
+        if asked.given.get("stop"):
+            search.stop()
+        seen = asked.number("seen", 0)
+        search.newer(seen, _WAITED if seen else _FIRST)
+    found = lists.kernels(asked.subject, asked.choice, kind, n, seed, search)
     kinds = {k: t for k, t in lists.LISTS.items() if asked.subject.kernels or k != "best"}
-    return asked.show("kernels.html.j2", found=found, kinds=kinds, n=n, seed=seed)
+    return asked.show("kernels.html.j2", found=found, kinds=kinds, n=n, seed=seed,
+                      next=min(2 * n, lists.MOST))  # fmt: skip
 
 
 def kernel(asked: PageRequest) -> Response:
-    """One kernel, or two side by side."""
+    """One kernel, or some side by side."""
     pages = _named(asked)
     beside(pages)
-    first, last = pages[0], pages[-1]
-    fields = differing(first.fields, last.fields)
-    quantities = differing(first.quantities, last.quantities)
+    fields = differing([page.fields for page in pages])
+    quantities = differing([page.quantities for page in pages])
     return asked.show(
         "kernel.html.j2", kernels=pages, fields=fields, quantities=quantities,
-        figures=figures.OF_KERNELS,
+        figures=figures.OF_KERNELS, elsewhere=asked.pages.site.generated(asked.choice),
     )  # fmt: skip
 
 
@@ -196,7 +247,7 @@ def _named(asked: PageRequest) -> list[KernelPage]:
     named = [text for text in asked.lists.get("k", []) if text.strip()]
     return [
         KernelPage(asked.subject, kernel_address.read(text, asked.subject.books, usual))
-        for text in named[:3]
+        for text in named[: MOST + 1]
     ]
 
 
@@ -210,7 +261,7 @@ def kernel_picture(asked: PageRequest) -> Response:
 
 def pictures(asked: PageRequest) -> Response:
     """The pictures of the current set, each an address of its own."""
-    names = figures.varying(asked.subject)
+    names = figures.varying(asked.subject, asked.choice)
     found = figures.figures_of(asked.subject)
     given = [asked.given.get("field", ""), asked.given.get("of", "")]
     sizes = [n for n in names if asked.subject.domains[n][0].role is Role.GEOMETRY]
@@ -225,8 +276,16 @@ def pictures(asked: PageRequest) -> Response:
             wrong = str(error)
     return asked.show(
         "pictures.html.j2", 400 if wrong else 200, names=names, chosen=chosen, figures=found,
-        problem=line, wrong=wrong,
+        problem=line, wrong=wrong, usual=_usual(asked),
     )  # fmt: skip
+
+
+def _usual(asked: PageRequest) -> str:
+    """A problem that is usual for the kernels, as it is typed; "" where none is."""
+    try:
+        return str(figures.problem_of(asked.subject, asked.choice, ""))
+    except CkrulesError:
+        return ""
 
 
 def picture(asked: PageRequest) -> Response:

@@ -22,6 +22,8 @@ OWN = (
     "list",
     "n",
     "seed",
+    "seen",
+    "stop",
     "k",
     "form",
     "of",
@@ -43,7 +45,12 @@ def word(value: Value) -> str:
 
 @dataclass(frozen=True)
 class FieldChoice:
-    """Values that fields are held to, and a condition.
+    """Values that fields are held to, a condition, and which kernels are meant at all.
+
+    Args:
+        chosen: The values of each field that is held.
+        where: The condition.
+        scope: What is another than at the start: see `ckrules.explore.site`.
 
     >>> choice = FieldChoice({"pipeline": ("mem",)}, "tile_m >= 64")
     >>> choice.toggled("pipeline", "compv3").query()
@@ -54,6 +61,7 @@ class FieldChoice:
 
     chosen: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: MappingProxyType({}))
     where: str = ""
+    scope: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def toggled(self, name: str, value: Value) -> FieldChoice:
         """With the value chosen too, or no longer where it was."""
@@ -73,9 +81,18 @@ class FieldChoice:
         """With another condition."""
         return replace(self, where=where)
 
+    def within(self, scope: Mapping[str, str]) -> FieldChoice:
+        """The same choice of other kernels."""
+        return replace(self, scope=scope)
+
+    def cleared(self) -> FieldChoice:
+        """With nothing chosen of the same kernels."""
+        return FieldChoice(scope=self.scope)
+
     def pairs(self) -> list[tuple[str, str]]:
         """The keys and values of the query."""
-        found = [(_key(name), word(v)) for name, values in self.chosen.items() for v in values]
+        found = list(self.scope.items())
+        found += [(_key(name), word(v)) for name, values in self.chosen.items() for v in values]
         return [*found, (WHERE, self.where)] if self.where else found
 
     def query(self, **more: str) -> str:
@@ -84,7 +101,7 @@ class FieldChoice:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is chosen."""
+        """Whether nothing is chosen, of whichever kernels."""
         return not self.chosen and not self.where
 
 

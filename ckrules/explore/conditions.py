@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ckrules.engine.expr import ENUM
+from ckrules.engine.expr import BOOL, ENUM
+from ckrules.engine.expr.variables import Role
 from ckrules.engine.lang.reader import ExpressionError
 from ckrules.engine.lang.where import parse_condition
 from ckrules.explore.choice import word
@@ -59,6 +60,24 @@ def fault(subject: Subject, text: str) -> ConditionFault | None:
     except ExpressionError as error:
         return ConditionFault(error.problem, min(error.column, len(text) + 1), text)
     return None
+
+
+def example(subject: Subject) -> str:
+    """A condition over fields and quantities that the kernels of a subject have."""
+    free = {n: (d, v) for n, (d, v) in subject.domains.items() if len(v) > 1}
+    free = free or dict(subject.domains)
+    methods = [n for n, (d, _) in free.items() if d.role is Role.METHOD]
+    sizes = [n for n, (d, _) in free.items() if d.role is Role.GEOMETRY and n not in methods]
+    parts = []
+    for name in [*methods[:1], *sizes[:1]] or [*free][:1]:
+        domain, values = free[name]
+        value = word(values[len(values) // 2])
+        same = domain.sort == ENUM or domain.sort == BOOL
+        shown = f"'{value}'" if domain.sort == ENUM else value
+        parts.append(f"{name} {'==' if same else '>='} {shown}")
+    if "lds_bytes" in subject.region.book.vocabulary.quantities:
+        parts[1:] = ["lds_bytes <= 32768"]
+    return " & ".join(parts)
 
 
 def proposals(subject: Subject, text: str, cursor: int) -> list[ConditionProposal]:

@@ -43,7 +43,7 @@ def _pairs(subject: Subject, choice: FieldChoice, names: Sequence[str], line: st
 
 def _parallel(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     points = subject.space_of(choice).sample(_DRAWN, seed=1)
-    return sampled.parallel(points, varying(subject))
+    return sampled.parallel(points, varying(subject, choice))
 
 
 def _occupancy(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
@@ -102,7 +102,8 @@ def _measured(subject: Subject, choice: FieldChoice, names: Sequence[str], line:
 
     if subject.results is None:
         return Nothing(
-            "predicted against measured times", "no results database is given: --results"
+            "predicted against measured times",
+            "measured times are shown where the page was started with results of builds",
         )
     with Runs(subject.results, reading=True) as table:
         return measured.of_results(table.records(), subject.books, Ranker())
@@ -164,10 +165,14 @@ def of_kernel(kernel: KernelPage, kind: str) -> bytes:
     return drawing.drawn(picture, "svg")
 
 
-def varying(subject: Subject) -> Sequence[str]:
-    """The fields of several values, ways of computing first."""
+def varying(subject: Subject, choice: FieldChoice) -> Sequence[str]:
+    """The fields of which kernels under a choice have several values, ways of computing first."""
     order = (Role.METHOD, Role.GEOMETRY, Role.FEATURE, Role.PURPOSE)
-    found = [n for n, (_, values) in subject.domains.items() if len(values) > 1]
+    counted, chosen = subject.counted(choice).by, choice.chosen
+    found = [
+        n for n, counts in counted.items()
+        if sum(1 for v, c in counts.items() if c and v in chosen.get(n, counts)) > 1
+    ]  # fmt: skip
     return sorted(found, key=lambda n: order.index(subject.domains[n][0].role))
 
 
@@ -191,7 +196,7 @@ def svg(
     if kind not in FIGURES:
         raise unknown("picture", kind[:40], FIGURES)
     figure = FIGURES[kind]
-    known = varying(subject)
+    known = varying(subject, choice)
     for name in names:
         if name not in subject.space.vocabulary:
             raise unknown("field", name[:80], subject.space.vocabulary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckrules.arch import Gpu
 from ckrules.codegen.generate import files_of
@@ -22,7 +22,12 @@ from ckrules.kernels.config import Config
 from ckrules.kernels.lds_map import LdsMap
 from ckrules.support.errors import CkrulesError, UsageError
 
+if TYPE_CHECKING:
+    from ckrules.explore.built import BuiltKernel
+
 _ROWS = 50
+MOST = 3
+"""Kernels that are shown side by side at most."""
 _BUILD = (
     *("artifact", "ck", "status", "error_class", "lds_bytes", "vgprs", "agprs", "sgprs"),
     *("vgpr_spills", "scratch_bytes", "seconds", "tool_version"),
@@ -195,6 +200,22 @@ class KernelPage:
 
         return self._records(Runs, _RUN)
 
+    @cached_property
+    def built(self) -> BuiltKernel | None:
+        """What the compiler made of it; None where it was not built or the file is gone."""
+        from ckrules.compiling.results import Results
+        from ckrules.explore.built import built
+
+        if self.subject.results is None:
+            return None
+        name, arch = self.config.name or self.title, str(self.point["arch"])
+        with Results(self.subject.results, reading=True) as table:
+            asked = "name = ? AND arch = ? AND artifact = 'device' AND status = 'ok'"
+            rows = list(table.records(where=asked, values=(name, arch), limit=1))
+        if not rows:
+            return None
+        return built(self.subject.results, name, arch, rows[0]["artifact_digest"])
+
     def _records(self, kind: Any, columns: Sequence[str]) -> ResultRows | None:
         if self.subject.results is None:
             return None
@@ -224,16 +245,17 @@ def beside(pages: Sequence[KernelPage]) -> None:
     """Refuses kernels that cannot be shown side by side.
 
     Raises:
-        UsageError: For none, or more than two.
+        UsageError: For none, or more than `MOST`.
     """
-    if not 1 <= len(pages) <= 2:
-        raise UsageError("one kernel is shown, or two side by side")
+    if not 1 <= len(pages) <= MOST:
+        raise UsageError("one kernel is shown, or two or three side by side")
 
 
-def differing(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
-    """What two kernels have under each name that either has.
+def differing(parts: Sequence[Mapping[str, str]]) -> Sequence[tuple[str, Sequence[str]]]:
+    """What kernels have under each name that one of them has.
 
-    >>> differing({"m": "1", "n": "2"}, {"m": "1", "n": "3"})
-    [('m', '1', '1'), ('n', '2', '3')]
+    >>> differing([{"m": "1", "n": "2"}, {"m": "1", "n": "3"}])
+    [('m', ['1', '1']), ('n', ['2', '3'])]
     """
-    return [(name, a.get(name, ""), b.get(name, "")) for name in {**a, **b}]
+    names = dict.fromkeys(name for part in parts for name in part)
+    return [(name, [part.get(name, "") for part in parts]) for name in names]

@@ -46,7 +46,7 @@ def reason(
     """
     asked = choice.held(name, (value,))
     count = subject.counted(asked).total
-    elsewhere = subject.counted(FieldChoice().held(name, (value,))).total
+    elsewhere = subject.counted(choice.cleared().held(name, (value,))).total
     start = _start(subject, choice, name, value) if elsewhere and not count else None
     purpose = [n for n, (domain, _) in subject.domains.items() if domain.role is Role.PURPOSE]
     keep = tuple(dict.fromkeys([name, *purpose, *subject.fixed]))
@@ -54,6 +54,15 @@ def reason(
     answer = SolverAnswer() if count else solver.ask(question)
     ways = () if count else _ways(subject, choice, asked, name)
     return Reason(name, value, count, elsewhere, ways, answer)
+
+
+def never(subject: Subject, solver: Solver, name: str, value: Value) -> str:
+    """By which rules no kernel of the whole space has a value of a field, in a line."""
+    answer = solver.ask(SolverQuestion({name: (value,)}, "", True, None, ()))
+    if answer.excluding is None:
+        return "; ".join(answer.undecided) or "not decided"
+    rules = [f"{code}: {summary}" for code, summary, _ in answer.excluding.rules]
+    return "\n".join(rules) or answer.excluding.sentence
 
 
 def _ways(subject: Subject, choice: FieldChoice, asked: FieldChoice, name: str) -> tuple[Way, ...]:
@@ -65,7 +74,7 @@ def _ways(subject: Subject, choice: FieldChoice, asked: FieldChoice, name: str) 
     ]
     if choice.where:
         tried.append((f"the condition {choice.where}", asked.asking("")))
-    alone = FieldChoice().held(name, asked.chosen[name])
+    alone = choice.cleared().held(name, asked.chosen[name])
     for few in (tried, [("everything else", alone)] if len(tried) > 1 else []):
         if found := [Way(t, c, n) for t, c in few if (n := subject.counted(c).total)]:
             return tuple(found)
@@ -76,7 +85,7 @@ def _start(
     subject: Subject, choice: FieldChoice, name: str, value: Value
 ) -> Mapping[str, Value] | None:
     """A kernel of the current set with the value put in; None where the space has no kernel."""
-    for near in (choice, choice.asking(""), FieldChoice()):
+    for near in (choice, choice.asking(""), choice.cleared()):
         space = subject.space_of(near.held(name, ()))
         if total := space.count():
             return {**space[total // 2], name: value}

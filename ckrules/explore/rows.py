@@ -22,14 +22,16 @@ SECTIONS = {
 class Chip:
     """One value of a field.
 
-    ``link`` leads to the choice with it toggled; of one that no kernel has, to the reason.
+    ``count`` is None where it is not known, ``share`` the count as a part of the largest of the
+    field. ``link`` leads to the choice with it toggled; of one that no kernel has, to the reason.
     """
 
     id: str
     word: str
-    count: int
+    count: int | None
     chosen: bool
     link: str
+    share: float = 0.0
 
     @property
     def none(self) -> bool:
@@ -53,6 +55,8 @@ class FieldRow:
     """The values that no kernel of the space has, whatever is chosen."""
     clear: str | None
     """Where the field is let go; None where nothing of it is chosen."""
+    others: tuple[Chip, ...] = ()
+    """Values that are shown when asked for."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +84,23 @@ def _row(
     domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: FieldChoice
 ) -> FieldRow:
     chosen = choice.chosen.get(domain.name, ())
-    chips = {v: _chip(domain.name, v, n, v in chosen, choice) for v, n in counts.items()}
+    most = max(counts.values(), default=0) or 1
+    chips = {v: _chip(domain.name, v, n, v in chosen, choice, n / most) for v, n in counts.items()}
     some = tuple(chip for v, chip in chips.items() if whole[v] or chip.chosen)
     never = tuple(chip for v, chip in chips.items() if not (whole[v] or chip.chosen))
     clear = at("/", choice.held(domain.name, ())) if chosen else None
     return FieldRow(domain.name, domain.doc, some, never, clear)
 
 
-def _chip(name: str, value: Value, count: int, chosen: bool, choice: FieldChoice) -> Chip:
+def _chip(
+    name: str, value: Value, count: int, chosen: bool, choice: FieldChoice, share: float
+) -> Chip:
     shown = word(value)
     if count or chosen:
         link = at("/", choice.toggled(name, value))
     else:
         link = at("/why", choice, field=name, value=shown)
-    return Chip(f"{name}-{shown}", shown, count, chosen, link)
+    return Chip(f"{name}-{shown}", shown, count, chosen, link, round(share, 4))
 
 
 def at(path: str, choice: FieldChoice, **more: str) -> str:

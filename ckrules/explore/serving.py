@@ -10,8 +10,7 @@ from collections.abc import Callable
 import uvicorn
 
 from ckrules.explore.app import guarded
-from ckrules.explore.solving import Solver
-from ckrules.explore.subject import Subject
+from ckrules.explore.site import Site
 from ckrules.support.errors import UsageError
 
 HOST = "127.0.0.1"
@@ -46,17 +45,16 @@ def address(port: int, token: str) -> str:
     return f"http://{HOST}:{port}/?token={token}"
 
 
-def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[], None]) -> None:
+def serve(site: Site, place: socket.socket, token: str, ready: Callable[[], None]) -> None:
     """Serves the pages until a signal ends it.
 
     Args:
-        subject: What is explored.
+        site: What is shown.
         place: Where it listens.
         token: What the first address must have.
         ready: Called when requests are answered.
     """
-    solver = Solver(subject.region)
-    later = threading.Timer(_LATER, solver.start)
+    later = threading.Timer(_LATER, site.solver({}).start)
     later.daemon = True
 
     class Server(uvicorn.Server):
@@ -66,7 +64,7 @@ def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[]
             later.start()
 
     config = uvicorn.Config(
-        guarded(subject, solver, place.getsockname()[1], token),
+        guarded(site, place.getsockname()[1], token),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -81,4 +79,4 @@ def serve(subject: Subject, place: socket.socket, token: str, ready: Callable[[]
         later.cancel()
         if later.ident is not None:  # it has been started
             later.join()
-        solver.close()
+        site.close()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     """Kernels, one a row: of each field the place of its value among the search's candidates."""
 
 SAMPLE = 20_000
-KEPT = 16
+KEPT = 32
 _WIDE = 8192
 #: Methods that are followed, of those whose sample holds the fastest kernels.
 _METHODS = 12

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from ckrules.explore.app import guarded
-from ckrules.explore.solving import Solver
+from ckrules.explore.site import Site
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
@@ -37,14 +37,13 @@ def subject() -> Subject:
 @contextmanager
 def client(about: Subject | None = None, *, entered: bool = True) -> Iterator[TestClient]:
     """A client of the pages, with the cookie where it has entered."""
-    about = about or subject()
-    solver = Solver(about.region)
-    app: Any = guarded(about, solver, PORT, TOKEN)
+    site = Site(about or subject())
+    app: Any = guarded(site, PORT, TOKEN)
     with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as found:
         if entered:
             assert found.get(f"/?token={TOKEN}").status_code == 200
         yield found
-    solver.close()
+    site.close()
 
 
 def total(page: str) -> int:

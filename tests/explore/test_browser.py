@@ -30,19 +30,19 @@ def serving_of(about: Subject) -> Iterator[str]:
     import uvicorn
 
     from ckrules.explore.app import guarded
-    from ckrules.explore.solving import Solver
+    from ckrules.explore.site import Site
 
     place: socket.socket = serving.listening(0)
     port = place.getsockname()[1]
-    solver = Solver(about.region)
-    app: Any = guarded(about, solver, port, TOKEN)
+    site = Site(about)
+    app: Any = guarded(site, port, TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     yield serving.address(port, TOKEN)
     server.should_exit = True
     thread.join()
-    solver.close()
+    site.close()
     place.close()
 
 

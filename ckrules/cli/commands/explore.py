@@ -14,10 +14,13 @@ from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 
 GROUP = "explore"
+#: What is shown first where nothing is asked for.
+_FIRST = {"variant": ("forward",), "arch": ("gfx942",), "dtype": ("fp16",)}
 
 EPILOG = """\b
 FILE is a file that describes a space, as for ckrules count; without it, the options
-that select say which kernels are meant.
+that select say which kernels are shown first: the page can change their variant, GPU,
+type and CK release.
 
 \b
 The page has a row for each field with all its values and how many kernels each
@@ -61,6 +64,7 @@ def command(
         raise UsageError("--token takes 16 to 200 letters, digits, - and _")
     try:
         from ckrules.explore import serving
+        from ckrules.explore.site import Site
         from ckrules.explore.subject import Subject
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
@@ -75,10 +79,16 @@ def command(
 
         database = find(results)
         Results(database, reading=True).__exit__()  # what is wrong with it is said at once
-    books = None if request.by_file else request.books
-    title, options = request.title(), request.command_line()
-    with progress("counting the kernels" if books else "counting the configurations"):
-        subject = Subject(request.region, books, title, options, database)
+    if request.whole:
+        request = request.changed(given=_FIRST)
+
+    def made(asked: Request) -> Subject:
+        books = None if asked.by_file else asked.books
+        return Subject(asked.region, books, asked.title(), asked.command_line(), database)
+
+    with progress("counting the configurations" if request.by_file else "counting the kernels"):
+        first = made(request)
+    site = Site(first, request.scope(), lambda scope: made(request.within(scope)))
     token = token or serving.new_token()
     with serving.listening(port) as place:
         address = serving.address(place.getsockname()[1], token)
@@ -93,5 +103,5 @@ def command(
                 webbrowser.open(address)
 
         with suppress(KeyboardInterrupt):  # how it is meant to end
-            serving.serve(subject, place, token, ready)
+            serving.serve(site, place, token, ready)
     return 0

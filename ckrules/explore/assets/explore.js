@@ -32,8 +32,9 @@ const without = (list, [name, value]) => list.filter(([n, v]) => n !== name || v
 function present(address, toggles) {
   const url = new URL(address, location.href);
   if (!going) return url.href;
-  const nav = document.querySelector("nav");
+  const nav = byId("pages");
   const own = nav.dataset.own.split(" ");
+  const single = nav.dataset.single.split(" ");
   const shown = pairs(new URL(nav.querySelector("a").href), own);
   const asked = pairs(url, own);
   let wanted = pairs(new URL(location.href), own);
@@ -41,7 +42,7 @@ function present(address, toggles) {
     wanted = toggles && !has(wanted, pair) ? [...wanted, pair] : without(wanted, pair);
   }
   for (const pair of asked.filter((p) => !has(shown, p))) {
-    if (pair[0] === "where") wanted = [...wanted.filter(([name]) => name !== "where"), pair];
+    if (single.includes(pair[0])) wanted = [...wanted.filter(([name]) => name !== pair[0]), pair];
     else if (!has(wanted, pair)) wanted = [...wanted, pair];
     else if (toggles) wanted = without(wanted, pair);
   }
@@ -90,8 +91,9 @@ async function arrive(url) {
     swap(page, "main");
     answered = location.href;
     if (typed) typed();
-    const nav = page.querySelector("nav");
-    if (nav) document.querySelector("nav").replaceWith(document.adoptNode(nav));
+    watch();
+    const nav = page.getElementById("pages");
+    if (nav) byId("pages").replaceWith(document.adoptNode(nav));
     document.title = page.title;
     const again = focused && byId(focused);
     (again || byId("main")).focus({ preventScroll: Boolean(again) });
@@ -181,6 +183,7 @@ document.addEventListener("click", (event) => {
   const chip = link.matches("[role=button][aria-pressed]");
   const address = link.hasAttribute("data-all") ? link.href : present(link.href, chip);
   if (link.hasAttribute("data-why")) ask(address);
+  else if (link.hasAttribute("data-part")) part(link.href);
   else if (link.classList.contains("close") && byId("total")) byId("answer").replaceChildren(), byId("answer").className = "";
   else {
     if (chip) {
@@ -236,6 +239,86 @@ if (!history.state) {
   sessionStorage.setItem("deepest", "0");
 }
 showHistory();
+
+// ---- the list of kernels: a search goes on, more rows are shown, some are ticked ---------------
+
+let seeing = null; // the part of the list that is waited for
+
+const nearEnd = new IntersectionObserver((entries) => {
+  for (const entry of entries) if (entry.isIntersecting) part(entry.target.href);
+}, { rootMargin: "200px" });
+
+async function part(url) {
+  if (seeing) seeing.abort();
+  const control = seeing = new AbortController();
+  try {
+    const page = await fetched(url, control);
+    const ticks = ticked().map((box) => box.value);
+    const focused = document.activeElement && document.activeElement.closest("tr") && document.activeElement.value;
+    swap(page, "listing");
+    for (const box of boxes()) {
+      box.checked = ticks.includes(box.value);
+      if (focused && box.value === focused) box.focus({ preventScroll: true });
+    }
+    watch();
+  } catch (error) {
+    if (error.name !== "AbortError") failed(error);
+  }
+}
+
+const boxes = () => [...document.querySelectorAll("#listing input[name=k]")];
+const ticked = () => boxes().filter((box) => box.checked);
+
+function watch() {
+  nearEnd.disconnect();
+  const list = byId("listing");
+  if (!list) return seeing && seeing.abort();
+  showTicked();
+  if (list.dataset.again) part(list.dataset.again);
+  else if (byId("more")) nearEnd.observe(byId("more"));
+}
+
+function showTicked() {
+  const button = byId("compare");
+  if (!button) return;
+  const n = ticked().length;
+  button.disabled = n < 2 || n > 3;
+  byId("ticked").textContent = n ? `${n} ticked${n > 3 ? ": three at most" : n < 2 ? ": tick another one" : ""}` : "tick two or three kernels";
+}
+
+document.addEventListener("change", (event) => { if (event.target.name === "k") showTicked(); });
+watch();
+
+// ---- values that no kernel has: by which rules ------------------------------------------------
+
+async function tell(chip) {
+  const tip = byId("tip") || document.body.appendChild(Object.assign(document.createElement("div"), { id: "tip" }));
+  tip.setAttribute("role", "tooltip");
+  const place = chip.getBoundingClientRect();
+  Object.assign(tip.style, { left: `${scrollX + Math.max(8, Math.min(place.left, innerWidth - 320))}px`, top: `${scrollY + place.bottom + 4}px` });
+  tip.textContent = chip.dataset.rules || "Asking which rules exclude it …";
+  tip.hidden = false;
+  chip.setAttribute("aria-describedby", "tip");
+  if (chip.dataset.rules) return;
+  const answer = await fetch(chip.href.replace("/why?", "/never?"), { credentials: "same-origin" });
+  if (answer.ok) chip.dataset.rules = await answer.text();
+  if (chip.matches(":hover, :focus") && !tip.hidden) tip.textContent = chip.dataset.rules || "";
+}
+
+function untell(event) {
+  const chip = event.target.closest && event.target.closest(".never .chip");
+  if (!chip || !byId("tip")) return;
+  chip.removeAttribute("aria-describedby");
+  byId("tip").hidden = true;
+}
+
+for (const type of ["mouseover", "focusin"]) {
+  document.addEventListener(type, (event) => {
+    const chip = event.target.closest && event.target.closest(".never .chip");
+    if (chip) tell(chip).catch(() => {});
+  });
+}
+for (const type of ["mouseout", "focusout"]) document.addEventListener(type, untell);
 
 // ---- the line for a condition -----------------------------------------------------------------
 
