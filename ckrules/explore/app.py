@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import (
@@ -30,6 +31,7 @@ from ckrules.explore.guard import Guard
 from ckrules.explore.kernel_page import MOST, KernelPage, beside, differing
 from ckrules.explore.rows import at, sections
 from ckrules.explore.site import Site
+from ckrules.pictures.lds import KINDS
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
 _HOME = Path(__file__).resolve().parent
@@ -127,7 +129,7 @@ class Pages:
             own=[name for name in OWN if name != WHERE],
             single=[WHERE, *site.scope],
         )
-        self._environment.filters.update(count=lambda n: f"{n:,}", word=word, number=_is_number)
+        self._environment.filters.update(count=lambda n: f"{n:,}", word=word, breakable=_breakable)
 
     def show(self, template: str, status: int, **values: Any) -> HTMLResponse:
         """A rendered page."""
@@ -148,8 +150,9 @@ class Pages:
         return Route(path, endpoint)
 
 
-def _is_number(text: str) -> bool:
-    return text.replace(",", "").replace(".", "", 1).isdigit()
+def _breakable(text: str) -> Markup:
+    """A name that lines may break behind its underscores, and nowhere inside words."""
+    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
 
 
 def application(site: Site) -> Starlette:
@@ -237,7 +240,7 @@ def kernel(asked: PageRequest) -> Response:
     quantities = differing([page.quantities for page in pages])
     return asked.show(
         "kernel.html.j2", kernels=pages, fields=fields, quantities=quantities,
-        figures=figures.OF_KERNELS, elsewhere=asked.pages.site.generated(asked.choice),
+        figures=KINDS, elsewhere=asked.pages.site.generated(asked.choice),
     )  # fmt: skip
 
 
@@ -282,6 +285,8 @@ def pictures(asked: PageRequest) -> Response:
 
 def _usual(asked: PageRequest) -> str:
     """A problem that is usual for the kernels, as it is typed; "" where none is."""
+    if not asked.subject.kernels:
+        return ""
     try:
         return str(figures.problem_of(asked.subject, asked.choice, ""))
     except CkrulesError:

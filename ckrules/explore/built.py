@@ -37,6 +37,7 @@ KINDS: Mapping[str, str] = {
     "other": r"",
 }
 _KINDS = {kind: re.compile(pattern) for kind, pattern in KINDS.items()}
+_LONG = 36  # letters of a place
 MOST = 20_000
 """Instructions that a page shows at most."""
 
@@ -125,7 +126,8 @@ class BuiltKernel:
         for line in self._lines[:MOST]:
             place = "" if line.source == last else line.source
             last = line.source
-            short = "/".join(place.split("/")[-2:]) if place else ""
+            short = place.rpartition("/")[2]
+            short = short if len(short) <= _LONG else f"…{short[-_LONG:]}"
             text = f"{line.mnemonic} {line.operands}".strip()
             kind = kind_of(line.mnemonic)
             code = texts.line(place) if place else ""

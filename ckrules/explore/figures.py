@@ -133,36 +133,20 @@ def figures_of(subject: Subject) -> Mapping[str, Figure]:
     return {k: f for k, f in FIGURES.items() if subject.kernels or not f.kernels}
 
 
-#: Pictures of one kernel's way through LDS: what they show, and of which operand.
-OF_KERNELS: Mapping[str, str] = {
-    "loads-a": "Lanes that load A",
-    "loads-b": "Lanes that load B",
-    "lds-a": "A in LDS",
-    "lds-b": "B in LDS",
-}
-
-
 def of_kernel(kernel: KernelPage, kind: str) -> bytes:
     """A picture of one kernel as a file.
 
     Args:
         kernel: The kernel.
-        kind: A key of `OF_KERNELS`.
+        kind: A key of `ckrules.pictures.lds.KINDS`.
 
     Raises:
         UnknownNameError: For a picture that does not exist.
         NoMatplotlibError: Without matplotlib.
     """
-    if kind not in OF_KERNELS:
-        raise unknown("picture of a kernel", kind[:40], OF_KERNELS)
-    drawing.require()
-    found = kernel.lds
-    if isinstance(found, str):
-        return drawing.drawn(Nothing(OF_KERNELS[kind], found), "svg")
-    what, name = kind.split("-")
-    operand = found.operands["ab".index(name)]
-    picture = lds.loads(operand) if what == "loads" else lds.layout(found, operand)
-    return drawing.drawn(picture, "svg")
+    if kind not in lds.KINDS:
+        raise unknown("picture of a kernel", kind[:40], lds.KINDS)
+    return drawing.drawn(lds.picture(kernel.lds, kind), "svg")
 
 
 def varying(subject: Subject, choice: FieldChoice) -> Sequence[str]:

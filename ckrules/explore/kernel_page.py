@@ -17,9 +17,9 @@ from ckrules.explore.choice import word
 from ckrules.explore.kernel_address import address
 from ckrules.explore.lists import title
 from ckrules.explore.subject import Subject
-from ckrules.explore.tile_map import Drawing, drawing
 from ckrules.kernels.config import Config
 from ckrules.kernels.lds_map import LdsMap
+from ckrules.pictures.tile_map import inline
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class KernelPage:
         return self.book.resources(self.point)
 
     @cached_property
-    def drawing(self) -> Drawing | None:
-        """How its block tile is divided."""
+    def drawing(self) -> str | None:
+        """How its block tile is divided, as a picture for a page."""
         found = self.config.family.block_map(self.point)
-        return drawing(found) if found is not None else None
+        return inline(found) if found is not None else None
 
     @cached_property
     def lines(self) -> Sequence[str]:

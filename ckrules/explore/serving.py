@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -62,6 +63,11 @@ def serve(site: Site, place: socket.socket, token: str, ready: Callable[[], None
             await super().startup(sockets)
             ready()
             later.start()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            site.searches.close()  # requests may wait for them
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # some are cut off
+            await super().shutdown(sockets)
 
     config = uvicorn.Config(
         guarded(site, place.getsockname()[1], token),

@@ -263,23 +263,25 @@ def _parallel(figure: Any, picture: Parallel) -> None:
     import numpy as np
     from matplotlib.collections import LineCollection
 
-    # Lines over the same values are moved apart a little, the same way each time.
-    moved = np.random.default_rng(1).uniform(-0.012, 0.012, size=len(picture.rows))
+    # A line keeps its place among those over the same value, so that it can be followed.
     ends = np.asarray([max(len(a.labels) - 1, 1) for a in picture.axes], dtype=np.float64)
-    heights = np.asarray(picture.rows, dtype=np.float64) / ends + moved[:, None]
+    apart = np.random.default_rng(1).uniform(-0.5, 0.5, size=len(picture.rows))
+    moved = np.outer(apart, np.minimum(0.07, 0.6 / ends))
+    heights = np.asarray(picture.rows, dtype=np.float64) / ends + moved
     left, right = (np.asarray(edge) for edge in _columns(picture.axes))
     names = list(dict.fromkeys(sorted(picture.groups)))
     axes = figure.add_subplot()
     for color, name in zip(_colors(len(names)), names, strict=True):
-        # The values stand between the edges of their column, where no line crosses them.
-        lines = [
-            [(right[i], h[i]), (left[i + 1], h[i + 1])]
-            for h, g in zip(heights, picture.groups, strict=True) if g == name
-            for i in range(len(left) - 1)
-        ]  # fmt: skip
+        mine = heights[[g == name for g in picture.groups]]
+        between = [
+            [(right[i], h[i]), (left[i + 1], h[i + 1])] for h in mine for i in range(len(left) - 1)
+        ]
+        # Behind the values, which stand between the edges of their column, lines are faint.
+        behind = [[(left[i], h[i]), (right[i], h[i])] for h in mine for i in range(len(left))]
         axes.add_collection(
-            LineCollection(lines, colors=color, linewidths=0.7, alpha=0.45, label=_plain(name))
+            LineCollection(between, colors=color, linewidths=0.7, alpha=0.5, label=_plain(name))
         )
+        axes.add_collection(LineCollection(behind, colors=color, linewidths=0.7, alpha=0.13))
     for start, end, axis in zip(left, right, picture.axes, strict=True):
         for edge in (start, end):
             axes.axvline(edge, color=INK, linewidth=0.6, alpha=0.7)

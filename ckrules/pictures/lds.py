@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.kernels.lds_map import LdsMap, OperandMap
-from ckrules.pictures.shapes import Cells
+from ckrules.pictures.shapes import Cells, Nothing
 
 #: Rows and columns that are drawn; of larger tiles the first.
 _ROWS, _COLUMNS, _LINES = 32, 32, 16
+
+
+#: Pictures of one kernel's way through LDS: what they show, and of which operand.
+KINDS: Mapping[str, str] = {
+    "loads-a": "Lanes that load A",
+    "loads-b": "Lanes that load B",
+    "lds-a": "A in LDS",
+    "lds-b": "B in LDS",
+}
+
+
+def picture(found: LdsMap | str, kind: str) -> Cells | Nothing:
+    """A picture of a kernel's way through LDS; of one without a model it says why.
+
+    Args:
+        found: The way, or why there is none.
+        kind: A key of `KINDS`.
+    """
+    if isinstance(found, str):
+        return Nothing(KINDS[kind], found)
+    what, name = kind.split("-")
+    operand = found.operands["ab".index(name)]
+    return loads(operand) if what == "loads" else layout(found, operand)
 
 
 def loads(operand: OperandMap) -> Cells:

@@ -37,7 +37,7 @@ def page(picture: str, title: str) -> str:
     """A page with one picture."""
     from markupsafe import Markup
 
-    text: str = _template("page.html.j2").render(picture=Markup(picture), title=visible(title))
+    text: str = template("page.html.j2").render(picture=Markup(picture), title=visible(title))
     return text + "\n"
 
 
@@ -51,7 +51,7 @@ def _rendered(name: str, svg: str, title: str, about: str, ink: str, key: str) -
     body = _LINK.sub(lambda m: f"{m[1]}{key}-", body)
     body = body.replace(ink, "currentColor")
     attributes = " ".join(f'{k}="{v}"' for k, v in _attributes(head[1]).items())
-    text: str = _template(name).render(
+    text: str = template(name).render(
         attributes=Markup(attributes),
         body=Markup(body),
         title=visible(title),
@@ -70,7 +70,8 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 @cache
-def _template(name: str) -> Any:
+def template(name: str) -> Any:
+    """A template of this room."""
     from jinja2 import Environment, StrictUndefined
 
     text = (files(__package__) / "templates" / name).read_text(encoding="utf-8")

@@ -343,8 +343,8 @@ def test_a_space_of_a_file_is_looked_around_in(browser: Browser) -> None:
 def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) -> None:
     """The pictures of a kernel's page are loaded when they are opened."""
     from ckrules.explore import kernel_address
-    from ckrules.explore.figures import OF_KERNELS
     from ckrules.explore.rows import at
+    from ckrules.pictures.lds import KINDS
 
     books = Books("2025.11")
     given = {**GIVEN, "tile_m": 64, "tile_n": 64, "tile_k": 64, "pipeline": "compv3"}
@@ -362,7 +362,7 @@ def test_a_kernels_way_through_lds_is_drawn(browser: Browser, tmp_path: Path) ->
         page.wait_for_function(
             "n => [...document.querySelectorAll('.of-kernel img')].filter("
             "i => i.complete && i.naturalWidth > 100).length === n",
-            arg=len(OF_KERNELS),
+            arg=len(KINDS),
         )
         page.screenshot(path=tmp_path / "kernel.png")
         assert page.locator("table.lds tbody tr").count() >= 4

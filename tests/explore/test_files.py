@@ -79,7 +79,7 @@ def test_the_command_selects_the_same(page: TestClient) -> None:
     [
         ("/file?form=names", "the points of this space have no names"),
         ("/kernel?k={}", "the points of this space are not kernels"),
-        ("/kernels?list=best", "the points of this space are not kernels"),
+        ("/kernels?list=best", "Times are predicted of kernels only."),
     ],
 )
 def test_what_only_kernels_have_is_refused(page: TestClient, path: str, said: str) -> None:
@@ -90,7 +90,7 @@ def test_what_only_kernels_have_is_refused(page: TestClient, path: str, said: st
 
 def test_lists_and_pictures(page: TestClient) -> None:
     listed = page.get("/kernels", params={"n": 3}).text
-    assert listed.count("MWG=") == 3
+    assert listed.count('data-label="MWG"') == 3
     assert 'href="/kernel?' not in listed
     drawn = page.get("/pictures").text
     for kind, figure in FIGURES.items():

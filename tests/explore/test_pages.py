@@ -17,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ckrules.compiling.results import COLUMNS, Results
-from ckrules.explore import figures, kernel_address
+from ckrules.explore import kernel_address
 from ckrules.explore.choice import FieldChoice
 from ckrules.explore.figures import FIGURES
 from ckrules.explore.kernel_address import read
@@ -27,6 +27,7 @@ from ckrules.explore.solving import Solver
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
+from ckrules.pictures.lds import KINDS
 from tests.cli.run import run
 from tests.explore.client import GIVEN, NAME, chips, client, subject, text, total
 
@@ -172,23 +173,6 @@ def test_nothing_is_proposed_where_nothing_is_typed(page: TestClient) -> None:
     assert wrong == {"problem": "compare with ==, not =", "column": 8}
 
 
-def test_lists_of_kernels(page: TestClient) -> None:
-    answer = page.get("/kernels?tile_m=64&wave_m=2&pipeline=compv3&n=3")
-    assert answer.status_code == 200
-    assert answer.text.count("<code>grouped_conv_bwd_weight_fp16") == 3
-    drawn = [page.get(f"/kernels?list=sample&n=5&seed={s}").text for s in (1, 1, 2)]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert "no kernel is left" in page.get("/kernels?where=tile_m+%3D%3D+63").text
-
-
-def test_kernels_that_are_predicted_fastest(page: TestClient) -> None:
-    query = "pipeline=compv3&tile_m=64&tile_n=64&tile_k=64&wave_m=2&list=best&n=4"
-    answer = page.get(f"/kernels?{query}")
-    assert answer.status_code == 200
-    assert "fastest first on" in answer.text
-    assert "predicted µs" in answer.text
-
-
 def test_a_kernel_has_a_page(page: TestClient) -> None:
     answer = page.get("/kernel", params={"k": NAME})
     assert answer.status_code == 200
@@ -218,7 +202,7 @@ def test_a_kernels_way_through_lds() -> None:
             assert f"{row.what} {row.size} {row.accesses} {row.turns}" in said
         assert "bank cycles" in said
         assert "accumulator_vgprs = " in said
-        for kind in figures.OF_KERNELS:
+        for kind in KINDS:
             drawn = page.get("/kernel.svg", params={**query, "of": kind})
             assert drawn.headers["content-type"] == "image/svg+xml"
             assert "packs" in drawn.text or "lanes" in drawn.text

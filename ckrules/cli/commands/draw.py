@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 import click
 
-from ckrules.cli.answers import (
-    Writer,
-    answer_options,
-    configurations,
-    title_of,
-)
-from ckrules.cli.options import arch_option, rule_options
+from ckrules.arch import Gpu
+from ckrules.cli.answers import Writer, configurations, title_of
+from ckrules.cli.formats import TEXT, output_options
+from ckrules.cli.once import option
+from ckrules.cli.options import OneOf, arch_option, rule_options
+from ckrules.cli.output import text_output
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
+from ckrules.pictures import tile_map
+from ckrules.pictures.lds import KINDS
 from ckrules.support.errors import UsageError
 
 GROUP = "explore"
@@ -24,17 +25,41 @@ EPILOG = """\b
 Examples:
   ckrules draw --arch gfx942 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
   ckrules draw kernels.ck.json#/kernels/3
+  ckrules draw -o tile.svg --arch gfx942 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
+  ckrules draw -o lds.svg --of lds-a --ck 2025.11 kernels.ck.json#/kernels/3
 """
+_TILE = "tile"
 
 
 @click.command(epilog=EPILOG)
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 @arch_option
-@answer_options
+@output_options({**TEXT, "svg": (".svg",)})
+@option(
+    "--of",
+    "kind",
+    type=OneOf([_TILE, *KINDS]),
+    help="What an SVG shows: the block tile, lanes that load A or B, or A or B in LDS [tile].",
+)
 @rule_options
-def command(configs: tuple[str, ...], books: Books, archs: tuple[str, ...], write: Writer) -> int:
+def command(
+    configs: tuple[str, ...],
+    books: Books,
+    archs: tuple[str, ...],
+    form: str,
+    output: str | None,
+    kind: str | None,
+) -> int:
     """Draw which wave computes what of a block tile, and what lanes load."""
     items = configurations(configs, books, archs)
+    if form == "svg":
+        if len(items) != 1:
+            raise UsageError(f"an SVG shows one kernel, not {len(items)}")
+        with text_output(output) as stream:
+            stream.write(_drawn(items[0], books.at(items[0].ck), kind or _TILE))
+        return 0
+    if kind is not None:
+        raise UsageError("--of is for pictures: give -o FILE.svg or --format svg")
     drawn = [(item, _picture(item, books.at(item.ck))) for item in items]
 
     def lines() -> Iterator[str]:
@@ -44,14 +69,35 @@ def command(configs: tuple[str, ...], books: Books, archs: tuple[str, ...], writ
             yield title_of(item)
             yield from picture
 
-    write([{"name": i.name, "arch": i.point["arch"], "picture": p} for i, p in drawn], lines())
+    answer = [{"name": i.name, "arch": i.point["arch"], "picture": p} for i, p in drawn]
+    Writer(form, output)(answer, lines())
     return 0
+
+
+def _drawn(item: Config, books: Books, kind: str) -> str:
+    """The picture that the page of a kernel has, as the text of an SVG file."""
+    family, gpu = family_of(item.variant), _gpu(item, books)
+    if kind == _TILE:
+        found = family.block_map(item.point)
+        if found is None:
+            raise UsageError(f"there are no pictures of {family.name} kernels")
+        return tile_map.standalone(found, title_of(item))
+    from ckrules.pictures import drawing, lds
+
+    drawing.require()
+    way = family.lds_map(item.point, books.of(item.variant).vocabulary, gpu)
+    if isinstance(way, str):
+        raise UsageError(f"{kind} cannot be drawn: {way}")
+    return drawing.drawn(lds.picture(way, kind), "svg").decode()
+
+
+def _gpu(item: Config, books: Books) -> Gpu:
+    return next(g for g in books.gpus if g.name == item.point["arch"])
 
 
 def _picture(item: Config, books: Books) -> list[str]:
     book, family = books.of(item.variant), family_of(item.variant)
-    gpu = next(g for g in books.gpus if g.name == item.point["arch"])
-    found = family.picture(item.point, book.resources(item.point), gpu)
+    found = family.picture(item.point, book.resources(item.point), _gpu(item, books))
     if found is None:
         raise UsageError(f"there are no pictures of {family.name} kernels")
     return found

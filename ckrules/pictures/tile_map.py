@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 
 from ckrules.kernels.block_map import BlockMap
+from ckrules.pictures.marks import template
+from ckrules.support.visible import visible
 
 _SIDE = 380.0  # of the larger of M and N
 _GAP = 26.0
@@ -73,6 +76,30 @@ def drawing(tile: BlockMap) -> Drawing:
         MapLabel(_LEFT - 6, top + high / 2, f"M {m}", "end"),
     )
     return Drawing(left + wide + 12, top + high + 28, cells, labels, _words(tile))
+
+
+def inline(tile: BlockMap) -> str:
+    """The drawing as an ``<svg>`` for a page, whose styles colour waves and text.
+
+    >>> inline(BlockMap((64, 64, 32), (2, 2, 1), (16, 16, 16)))[:36]
+    '<svg class="tile" viewBox="0 0 704.0 '
+    """
+    return _rendered(tile, "", alone=False)
+
+
+def standalone(tile: BlockMap, title: str) -> str:
+    """The drawing as a file of its own, light or dark as the reader's system is."""
+    return _rendered(tile, visible(title), alone=True)
+
+
+def _rendered(tile: BlockMap, title: str, *, alone: bool) -> str:
+    from markupsafe import Markup
+
+    style = (files(__package__) / "templates" / "tile.css").read_text(encoding="utf-8")
+    found = template("tile.svg.j2").render(
+        d=drawing(tile), title=title, alone=alone, style=Markup(style.strip())
+    )
+    return str(found)
 
 
 def _side(
