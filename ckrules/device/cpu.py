@@ -254,7 +254,7 @@ def disassembler(code: bytes | None = None) -> Path:
     except CodeObjectError:
         return found[0]  # whose complaint says what is wrong with it
     for program in found:
-        if knows(program, code, gpu):
+        if not gpu or knows(program, code, gpu):  # of one that does not say, the newest may try
             return program
     names = ", ".join(program.name for program in found)
     raise DeviceError(f"{names} does not know {gpu}: apt-get install llvm-22")

@@ -100,7 +100,7 @@ class Search:
     @property
     def ranking(self) -> Ranking:
         """The fastest kernels that were found until now."""
-        kernels, source = self._ranked(self._found.codes[: self.limit])
+        kernels, source = self._ranked(self._found.rows(slice(self.limit)).sorted().codes)
         return Ranking(kernels, self.looked_at, source, self._assumed)
 
     @property
@@ -141,13 +141,13 @@ class Search:
             return "kernels" if kernels is not None and self.looked_at >= kernels else ""
 
         whole = self._space.count() <= sample
-        if start:  # where good kernels are is known: less has to be looked at
+        if start and not whole:  # where good kernels are is known: less has to be looked at
             sample, self._followed = max(sample // _FEWER, 1), _METHODS // _FEWER
         self._found = self._judged(chain(self._own(start), self._drawn(sample)))
         self.improved()
         rounds, ended = 0, "all were looked at" if whole else "no neighbour is faster"
         if not whole and len(self._found.times):
-            self._merge(self._by_method(sample, budget))
+            self._by_method(sample, budget)
         while len(self._found.times) and not whole:
             if over := budget():
                 ended = over
@@ -161,7 +161,9 @@ class Search:
 
     def _merge(self, more: Few) -> None:
         """The fastest of both, with as many different times as can be: equal ones are alike."""
-        both = self._found.merged(more).sorted()
+        both = self._found.merged(more)
+        _, once = np.unique(self._keys(both.codes), return_index=True)
+        both = both.rows(np.sort(once)).sorted()
         _, first = np.unique(np.round(np.log2(both.times), 3), return_index=True)
         alike = np.setdiff1d(np.arange(len(both.times)), first)
         self._found = both.rows(np.concatenate([first, alike])[: self._kept])
@@ -171,11 +173,11 @@ class Search:
     def _kept(self) -> int:
         return max(KEPT, self.limit) * 4
 
-    def _by_method(self, sample: int, budget: Callable[[], str]) -> Few:
-        """The best kernel of each method whose sample is among the fastest, improved for itself."""
+    def _by_method(self, sample: int, budget: Callable[[], str]) -> None:
+        """Looks for the best kernel of each method, and improves the fastest for themselves."""
         methods = [n for n in self._space.names if self._role(n) is Role.METHOD]
         if not methods:
-            return self._leading
+            return
         shares = self._space.counts_by(*methods)
         each = max(_LEAST, sample // max(len(shares), 1))
         at = [self._space.names.index(n) for n in methods]
@@ -191,7 +193,6 @@ class Search:
             drawn.append(chain([alike], self._drawn(each, part)))
         self._leading = self._best_of(drawn).sorted()
         self._improve(parts, at, budget)
-        return self._leading
 
     def _improve(
         self,
@@ -235,6 +236,8 @@ class Search:
             return Few.none(len(self._space.names))
         codes = np.concatenate(rows)
         times = np.concatenate([*(self._times(c) for c in _chunks(codes))])
+        best = np.argsort(times, kind="stable")[: self._kept]
+        self._merge(Few(times[best], codes[best]))
         ends = np.cumsum([len(r) for r in rows])
         first = [a + int(np.argmin(times[a:b])) for a, b in pairwise([0, *ends.tolist()])]
         return Few(times[first], codes[first])

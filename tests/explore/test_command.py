@@ -17,6 +17,7 @@ import pytest
 
 from ckrules.explore import serving
 from ckrules.explore.choice import FieldChoice
+from ckrules.explore.site import Site
 from ckrules.explore.subject import Subject
 from tests.cli.run import run
 from tests.cli.test_selection import BASE, CHANGES
@@ -97,7 +98,7 @@ def test_results_that_are_not_there_are_said() -> None:
 def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page has as many kernels as ``count`` with the same words, or both refuse them."""
     seen: list[Subject] = []
-    monkeypatch.setattr(serving, "serve", lambda subject, *_: seen.append(subject))
+    monkeypatch.setattr(serving, "serve", lambda site, *_: seen.append(site.subject({})))
     words = []
     for name, value in {**BASE, **CHANGES.get(option, {})}.items():
         words += [
@@ -114,7 +115,7 @@ def test_every_option_that_selects_counts(option: str, monkeypatch: pytest.Monke
 def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its kernels are listed: a relation over all fields does not compile as a whole."""
     seen: list[Subject] = []
-    monkeypatch.setattr(serving, "serve", lambda subject, *_: seen.append(subject))
+    monkeypatch.setattr(serving, "serve", lambda site, *_: seen.append(site.subject({})))
     words = ("--catalog", "recommended", "--arch", "gfx942", "--variant", "bwd_weight")
     result = run("explore", *words)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -124,6 +125,23 @@ def test_a_catalog_is_counted_by_every_field(monkeypatch: pytest.MonkeyPatch) ->
     assert counted.total == sum(p["pipeline"] == "compv3" for p in points) > 0
     tiles = {m: n for m, n in counted.by["tile_m"].items() if n}
     assert tiles == Counter(p["tile_m"] for p in points if p["pipeline"] == "compv3")
+
+
+def test_what_was_asked_for_is_where_the_page_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other GPUs, types, releases and families are made as the same options would."""
+    seen: list[Site] = []
+    monkeypatch.setattr(serving, "serve", lambda site, *_: seen.append(site))
+    assert run("explore", *SMALL, "--where", "stride_h == 1").exit_code == 0
+    (site,) = seen
+    assert site.scope == {
+        "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.06",
+    }  # fmt: skip
+    other = site.subject({"arch": "gfx90a", "dtype": "bf16"})
+    words = ("--variant", "forward_depthwise", "--arch", "gfx90a", "--dtype", "bf16")
+    counted = run("count", *words, "--where", "stride_h == 1")
+    assert other.space.count() == int(counted.stdout)
+    assert other.title == "forward_depthwise on gfx90a, bf16, stride_h == 1"
+    site.close()
 
 
 def test_without_a_web_server_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.families import problems_of
 from ckrules.kernels.names import format_name
 from ckrules.kernels.selection import select
-from ckrules.ranking.best import best, best_of
+from ckrules.ranking.best import Best, best, best_of
 from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.ranking.ranker import Ranker
 from ckrules.support.errors import UsageError
@@ -124,3 +124,32 @@ def test_streams_stay_in_the_order_of_the_space() -> None:
     given = {k: v for k, v in GIVEN.items() if k != "dtype"}
     region = select(BOOKS, given, FEW)
     assert found.stdout.split() == [format_name(region.space[i]) for i in range(3)]
+
+
+def test_kinds_that_are_compared_apart_have_the_best_of_all_each() -> None:
+    """The search of one kind begins with what was good in another: it finds no less for that."""
+    given = {"variant": ("standard",), "arch": ("gfx942",), "dtype": ("fp16",)}
+    where = "tile_n == 64 & tile_k == 64 & layout == 'rcr' & epilogue == 'default'"
+    region = select(BOOKS, given, [f"{where} & tile_m <= 128 & num_wave_groups == 1"])
+    total = region.space.count()
+    some = best(region, BOOKS, 12, ranker=Ranker(False), sample=200)
+    every = best(region, BOOKS, 12, ranker=Ranker(False), sample=10**9)
+    assert some.looked_at < every.looked_at / 2 < total
+    assert len({p["dtype_c"] for p in every.points}) > 3
+    fastest = {str(r.point["dtype_c"]): r.microseconds for r in reversed(every.kernels)}
+    found = {str(r.point["dtype_c"]): r.microseconds for r in reversed(some.kernels)}
+    assert found == pytest.approx(fastest)
+
+
+def test_a_search_says_what_it_has_found_and_is_stopped() -> None:
+    region = select(BOOKS, GIVEN)
+    heard: list[Best] = []
+    found = best(
+        region, BOOKS, 5, ranker=Ranker(False), sample=500, heard=heard.append,
+        stopped=lambda: bool(heard),
+    )  # fmt: skip
+    assert len(heard) == 1
+    assert len(heard[0].kernels) == len(found.kernels) == 5
+    assert heard[0].looked_at == 500
+    assert found.looked_at < 10_000
+    assert found.kernels[0].microseconds <= heard[0].kernels[0].microseconds

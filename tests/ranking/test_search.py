@@ -73,6 +73,17 @@ def test_a_kernel_is_counted_once() -> None:
     assert search.ranking.looked_at <= total
 
 
+def test_each_kernel_is_listed_once_and_the_fastest_first() -> None:
+    """Also where there are fewer different times than kernels are wanted."""
+    found = candidates("tile_m == 64 & tile_n == 64 & pipeline == 'compv4' & vector_a == 8")
+    search = Search(found, Ranker(False), limit=60).run(sample=100)
+    times = [r.microseconds for r in search.ranking.kernels]
+    assert len(times) == 60
+    assert len(set(map(round, times))) < 50
+    assert times == sorted(times)
+    assert len({str(r.point) for r in search.ranking.kernels}) == 60
+
+
 def test_the_same_seed_finds_the_same_kernels() -> None:
     found = candidates("tile_m == 64")
     one, two = (Search(found, Ranker(False), seed=1).run(sample=300) for _ in range(2))
@@ -142,3 +153,15 @@ def test_what_cannot_be_ranked(words: tuple[str, ...], code: int, what: str) -> 
     for command in ("rank", "search"):
         found = run(command, *words)
         assert (found.exit_code, what in found.stderr) == (code, True), found.stderr
+
+
+def test_neighbours_are_those_of_the_space() -> None:
+    """What a search goes to from a kernel is what `Space.neighbors` says, each once."""
+    found = candidates("tile_m == 64 & tile_n == 64")
+    search = Search(found, Ranker(False))
+    point = found.space.sample(1, seed=4)[0]
+    (code,) = next(search._own([point]))
+    near = [search._point(row) for rows in search._around(code[None, :]) for row in rows]
+    expected = [*found.space.neighbors(point, "Hamming")]
+    assert len(near) == len(expected) > 5
+    assert sorted(near, key=str) == sorted(expected, key=str)
