@@ -23,7 +23,7 @@ from ckrules.pictures.tile_map import inline
 from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
-    from ckrules.explore.built import BuiltKernel
+    from ckrules.explore.assembly import AssembledKernel
 
 _ROWS = 50
 MOST = 3
@@ -201,10 +201,10 @@ class KernelPage:
         return self._records(Runs, _RUN)
 
     @cached_property
-    def built(self) -> BuiltKernel | None:
+    def built(self) -> AssembledKernel | None:
         """What the compiler made of it; None where it was not built or the file is gone."""
         from ckrules.compiling.results import Results
-        from ckrules.explore.built import built
+        from ckrules.explore.assembly import built
 
         if self.subject.results is None:
             return None

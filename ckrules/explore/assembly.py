@@ -62,7 +62,7 @@ class AssemblyLine:
     code: str
 
 
-class BuiltKernel:
+class AssembledKernel:
     """A code object.
 
     Args:
@@ -168,7 +168,7 @@ class _Sources:
         return []
 
 
-def built(results: Path, name: str, arch: str, digest: str | None) -> BuiltKernel | None:
+def built(results: Path, name: str, arch: str, digest: str | None) -> AssembledKernel | None:
     """The code object that a row of results is about; None where it is gone or another by now.
 
     Args:
@@ -182,7 +182,7 @@ def built(results: Path, name: str, arch: str, digest: str | None) -> BuiltKerne
         try:
             data = opening.read(path, LARGEST)
             if digest is None or digest_of(data) == digest:
-                return BuiltKernel(data, path.parent)
+                return AssembledKernel(data, path.parent)
         except (CkrulesError, OSError):
             continue
     return None
