@@ -59,6 +59,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "pipelines with Async=true have a kernel body: "
             "grouped_convolution_backward_weight_kernel.hpp IsSupportedArgument (CK 2026.06)"
         ),
+        "buffer_flags": (
+            "blocks of stream-K tell each other by buffer stores that a part of a sum is there: "
+            "streamk_gemm_coherency.hpp StreamKCoherency of GFX11 and GFX1200, "
+            "ROCm/rocm-libraries#7836 (CK 2026.09)"
+        ),
         "direct_to_lds": (
             "global loads can write LDS without passing registers: "
             "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
@@ -106,6 +111,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "scalar_stores": (
             "waves store scalars by s_store_dword: streamk_gemm_kernel.hpp SignalStorePartialDone "
             "(CK 2026.06); llvm/lib/Target/AMDGPU/SMInstructions.td S_STORE_DWORD"
+        ),
+        "store_counter": (
+            "stores have a counter of their own, which CK's wait for loads does not look at: "
+            "core/arch/arch.hpp s_waitcnt of __gfx12__ (ROCm/rocm-libraries#12341); "
+            "LLVM AMDGPUUsage, memory model gfx12"
         ),
         "streamk": (
             "stream-K kernels have coherent partial sums and a body: "

@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
+        os.environ["CKRULES_DATA_DIR"] = config.stash[_SPACES]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

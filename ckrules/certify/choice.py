@@ -67,6 +67,11 @@ class CertifyChoice:
         return self.variants or tuple(v for v in known if family_of(v).name == name)
 
     @property
+    def family_name(self) -> str:
+        """The name of the family that the variants are of."""
+        return family_of(self.every_variant[0]).name
+
+    @property
     def book(self) -> RuleBook:
         """The rules of the family."""
         return self.books.of(self.every_variant[0])

@@ -80,6 +80,7 @@ def add(path: Path, run: CertifyRun) -> None:
         UsageError: If the file cannot be written, or is something else.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         files.replace(path, evidence.text(evidence.merged(evidence.read(path), run)))
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None

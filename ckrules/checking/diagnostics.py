@@ -14,6 +14,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.rules import KINDS, Violation
 from ckrules.engine.rules.derivation import shown
 from ckrules.engine.rules.repairs import Repairs, advice
+from ckrules.kernels.books import Books
 from ckrules.kernels.standing import Scope, Standing, of_rule
 from ckrules.readers.entries import Edit, Entry, Place
 
@@ -179,7 +180,7 @@ def _where(place: Place) -> dict[str, Any]:
 class _Broken(Diagnostic):
     """The diagnostic of a broken rule; its repair is sought when it is asked for."""
 
-    __slots__ = ("_ck", "_main", "_repairs", "_together", "_violation")
+    __slots__ = ("_books", "_main", "_repairs", "_together", "_violation")
 
     def __init__(
         self,
@@ -187,7 +188,7 @@ class _Broken(Diagnostic):
         entry: Entry,
         together: frozenset[str],
         repairs: Repairs | None,
-        ck: str,
+        books: Books,
     ) -> None:
         # as the constructor of the class above does, which files with millions of findings notice
         rule = violation.rule
@@ -197,7 +198,7 @@ class _Broken(Diagnostic):
         self.message, self._entry, self._help = violation.message, entry, None
         self.suppressor = self.suppressed = ""
         self._violation, self._together, self._repairs = violation, together, repairs
-        self._ck = ck
+        self._books = books
         self._main, self.place = _main(violation, entry, together, repairs)
 
     @property
@@ -218,7 +219,7 @@ class _Broken(Diagnostic):
     def standing(self) -> Standing:
         assert self._entry is not None
         family = self._entry.config.family.name
-        return of_rule(self._violation.rule, Scope(family, self._ck, (self.arch,)))
+        return of_rule(self._violation.rule, Scope(family, self._books.headers, (self.arch,)))
 
     def _seek(self) -> Help:
         entry, rule = self._entry, self._violation.rule
@@ -252,14 +253,14 @@ def of_violation(
     entry: Entry,
     together: frozenset[str],
     repairs: Repairs | None,
-    ck: str,
+    books: Books,
 ) -> Diagnostic:
     """The diagnostic of a broken rule, ``together`` being the codes of all that the entry breaks.
 
-    ``ck`` is the release that the configuration is judged by. Without ``repairs`` the rule's own
+    ``books`` are those that judge the configuration. Without ``repairs`` the rule's own
     advice is all the help there is.
     """
-    return _Broken(violation, entry, together, repairs, ck)
+    return _Broken(violation, entry, together, repairs, books)
 
 
 def _main(

@@ -20,6 +20,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
 from ckrules.kernels.library import profiles
+from ckrules.kernels.trees import read_tree
 from ckrules.readers import (
     Census,
     Context,
@@ -48,7 +49,11 @@ class CheckContext:
         for key in ("ck", "profile"):
             with settings.blamed(key):
                 Books(**{key: settings[key]})
-        self.books = Books(settings["ck"], settings["profile"], files)
+        ck, include = settings.release()
+        with settings.blamed("ck-include"):
+            #: The tree that is given, whether it is of the version or of another one.
+            self.tree = None if include is None else read_tree(include)
+        self.books = Books(ck, settings["profile"], files, self.tree)
         arch = settings["arch"]
         from ckrules.readers.formats.macros import READINGS
 
@@ -79,7 +84,7 @@ class CheckContext:
         """Every code that exists."""
         books = [self.books.advised(f.variants[0]) for f in self.books.families]
         rules = {r.code for book in books for r in book.rules}
-        everywhere = {r.code for b in Books(self.settings["ck"]).every() for r in b.rules}
+        everywhere = {r.code for b in Books(self.books.ck).every() for r in b.rules}
         found = rules | everywhere | set(FINDINGS)
         return found | self.applicability.codes if self.applicability is not None else found
 
@@ -101,8 +106,8 @@ class CheckContext:
 
     @cached_property
     def _elsewhere(self) -> set[str]:
-        books = [b for name in profiles() for b in Books(self.settings["ck"], name).every()]
-        books += Books(self.settings["ck"]).problems()
+        books = [b for name in profiles() for b in Books(self.books.ck, name).every()]
+        books += Books(self.books.ck).problems()
         return {r.code for book in books for r in book.rules}
 
     def judges(self, config: Config) -> tuple[BatchChecker, Repairs]:
@@ -205,7 +210,7 @@ class FileCheck:
 
     def _judged(self, entry: Entry) -> ItemVerdict:
         context, config = self._context, entry.config
-        point, ck = config.point, config.ck or context.books.ck
+        point, books = config.point, context.books.at(config.ck)
         checker, repairs = context.judges(config)
         violations = checker(point)
         made: list[Diagnostic] = []
@@ -214,7 +219,7 @@ class FileCheck:
             plain = self._is_plain()
             for v in violations:
                 if context.codes.reported[v.rule.code]:
-                    d = of_violation(v, entry, together, repairs, ck)
+                    d = of_violation(v, entry, together, repairs, books)
                     if plain:
                         made.append(d)
                     else:
@@ -225,14 +230,14 @@ class FileCheck:
                 made += self._filtered(d, entry)
         values = None
         if self._resources:
-            values = context.books.at(config.ck).of(config.variant).resources(point)
+            values = books.of(config.variant).resources(point)
         applicability = context.applicability
         refused = applicability(point) if applicability is not None else None
         if applicability is None or refused is None:
             return ItemVerdict(entry, violations, values, made)
         for v in refused:
             if context.codes.selected(v.code):
-                d = of_violation(v, entry, frozenset(), None, ck)
+                d = of_violation(v, entry, frozenset(), None, books)
                 made += self._filtered(d, entry)
         accepted = applicability.to_dict(config.variant, refused)
         return ItemVerdict(entry, violations, values, made, accepted)

@@ -20,6 +20,7 @@ from ckrules.support.toml_path import TomlPath
 
 OWN_FILE, SHARED_FILE = "ckrules.toml", "pyproject.toml"
 ENVIRONMENT = "CKRULES_"
+COMMAND_LINE = "command line"
 INCLUDE = (
     "*.ck.json", "*.ck.jsonl", "*.ck.toml", "*.ck.csv", "*.conf",
     "**/configs/**/*.json", "*.cpp", "*.hpp", "*tuned*.csv", "*_common.py", "*_instance*.py",
@@ -39,6 +40,7 @@ class SettingKey:
 KEYS: Mapping[str, SettingKey] = {
     "arch": SettingKey("text", None, "GPU of configurations that name none"),
     "ck": SettingKey("text", None, "CK headers"),
+    "ck-include": SettingKey("path", None, "CK's include folder, whose version counts without ck"),
     "profile": SettingKey("text", None, "rule set"),
     "select": SettingKey("list", ("ALL",), "codes or families that are checked"),
     "extend-select": SettingKey("list", (), "codes or families that are checked too"),
@@ -94,6 +96,20 @@ class Settings:
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
+
+    def release(self) -> tuple[str | None, Path | None]:
+        """The CK version that is named, and the tree that is given.
+
+        A version is left out where the tree is said nearer: by an option, not by a file.
+        """
+        ck, include = self["ck"], self["ck-include"]
+        if include is not None and self._distance("ck-include") < self._distance("ck"):
+            ck = None
+        return ck, include
+
+    def _distance(self, key: str) -> int:
+        origin = self.origins.get(key, "")
+        return 0 if origin == COMMAND_LINE else 1 if origin.startswith(ENVIRONMENT) else 2
 
     def lines(self) -> Iterable[str]:
         """One line a key: its value and where it came from."""
@@ -174,7 +190,7 @@ class SettingsResolver:
                 values[key] = _from_environment(meta.type, word)
                 origins[key] = name
         for key, value in self._options.items():
-            values[key], origins[key] = value, "command line"
+            values[key], origins[key] = value, COMMAND_LINE
         made = Settings(values, origins, root, document, inside)
         with made.blamed("required-version"):
             _required(values["required-version"])

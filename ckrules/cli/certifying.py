@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import click
 
 from ckrules.cli.answers import Writer, answer_options
 from ckrules.cli.once import option
-from ckrules.cli.options import F, OneOf, Seconds, Words, arch_file_option
+from ckrules.cli.options import F, OneOf, Seconds, Words, arch_file_option, books_of
+from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
 from ckrules.support import folders
 
@@ -65,21 +66,20 @@ class CertifySetup:
         return Path(self.store) if self.store else folders.cache() / name
 
     def keep(self, run: CertifyRun) -> None:
-        """Adds the counts to the file of evidence, if there is one."""
+        """Adds the counts to the file of evidence; those of a given tree to one of the user's."""
+        from ckrules.certify import recording
+        from ckrules.kernels import evidence
+        from ckrules.kernels.trees import read_tree
+
+        if self.include:
+            tree, family = read_tree(Path(self.include)), self.choice.family_name
+            run = replace(run, tree=tree.name, family=family)
         if self.record is not None:
-            from ckrules.certify import recording
-
             recording.add(Path(self.record), run)
-
-
-def _version_of(include: str | None) -> str:
-    """The version of a tree that was given, else of the toolchain's, as where it is not a tree."""
-    from ckrules.compiling.toolchain import MissingToolError, detect_version
-
-    try:
-        return detect_version(Path(include)) if include else "2025.11"
-    except MissingToolError:  # the command says what it lacks
-        return "2025.11"
+        elif self.include and run.rules:
+            place = evidence.own_place(run.tree)
+            recording.add(place, run)
+            note(f"evidence of this tree: {place}")
 
 
 def _variants() -> tuple[str, ...]:
@@ -122,8 +122,16 @@ def certify_options(function: F) -> F:
     @option("--seed", default=0, help="The same seed draws the same configurations. [0]")
     @option("--timeout", default=600.0, type=Seconds(), help="Per configuration. [600]")
     @option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]")
-    @option("--ck-include", metavar="DIR", help="A CK include folder. [make toolchain's]")
-    @option("--record", metavar="FILE", help="Add the counts to a file of evidence.")
+    @option(
+        "--ck-include",
+        metavar="DIR",
+        help="A CK include folder. [CKRULES_CK_INCLUDE, settings, else make toolchain's]",
+    )
+    @option(
+        "--record",
+        metavar="FILE",
+        help="Add the counts to a file of evidence. [of a given tree: one in the user's data]",
+    )
     @option("--store", metavar="FILE", help="Where verdicts are kept. [in the user's cache]")
     @answer_options
     @functools.wraps(function)
@@ -148,7 +156,12 @@ def certify_options(function: F) -> F:
     ) -> Any:
         from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 
-        books = Books(ck or _version_of(ck_include), arch_files=[Path(p) for p in arch_files])
+        extra = [Path(p) for p in arch_files]
+        books = books_of(ck, None, extra, ck_include)
+        if ck is None and books.tree is None:
+            books = Books("2025.11", None, extra)  # that of the toolchain
+        if books.tree is not None:
+            ck_include = str(books.tree.include)
         gpu = gpu_of(books, arch)
         points = points_of(inputs, books, gpu.name)
         choice = CertifyChoice(books, gpu, variant or (), family, points, where, count, seed)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckrules.cli.terminal import note, progress
+from ckrules.kernels import library
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
@@ -166,7 +167,8 @@ def _version(configs: Sequence[Config], books: Books) -> str:
     said = sorted({c.ck for c in configs if c.ck})
     if len(said) > 1:
         raise UsageError(f"rows for CK {' and '.join(said)}: generate one version at a time")
-    if configs and not said and not books.ck_asked:
+    named = books.ck_asked or books.ck != library.DEFAULT_CK or books.tree is not None
+    if configs and not said and not named:
         note(f"note: for CK {books.ck}: neither --ck nor the input says which")
     return said[0] if said else ""
 

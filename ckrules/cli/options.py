@@ -12,9 +12,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from ckrules.cli.once import LIST, option
+from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import targets
 from ckrules.kernels.library import topics
+from ckrules.kernels.trees import Tree, read_tree
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
@@ -255,8 +257,55 @@ def gathered(name: str, make: Callable[..., Any], *options: Callable[[F], F]) ->
     return decorate
 
 
+def books_of(
+    ck: str | None,
+    profile: str | None = None,
+    arch_files: Sequence[Path] = (),
+    include: str | None = None,
+) -> Books:
+    """The books that options ask for, and where they are silent environment and settings.
+
+    Args:
+        ck: What ``--ck`` says.
+        profile: What ``--profile`` says.
+        arch_files: What ``--arch-file`` says.
+        include: The include folder that an option names.
+
+    Raises:
+        UsageError: For faulty settings, or a folder that is not CK's include folder.
+        UnknownNameError: For an unknown version or profile, with near matches.
+    """
+    from ckrules.checking.settings import SettingsResolver
+
+    given = {"ck": ck, "ck-include": Path(include) if include else None}
+    settings = SettingsResolver(given).of(Path())
+    version, folder = settings.release()
+    with settings.blamed("ck-include"):
+        tree = read_tree(folder) if folder is not None else None
+    with settings.blamed("ck"):
+        Books(version)
+    books = Books(version, profile, arch_files, tree)
+    books.ck_asked = ck is not None
+    tell_tree(books, tree)
+    return books
+
+
+def tell_tree(books: Books, tree: Tree | None) -> None:
+    """Says where a tree lies between versions, or that it is judged by another one than its own."""
+    if tree is None:
+        return
+    if books.tree is None:
+        note(f"note: {tree.include}: headers of CK {tree.ck}, judged as {books.ck}")
+    elif tree.note:
+        note(f"note: {tree.note}")
+
+
 def rule_options(function: F) -> F:
-    """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`."""
+    """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`.
+
+    Where ``--ck`` is not said, the environment and the project's settings say which version, or
+    which tree.
+    """
 
     @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
     @option("--profile", metavar="NAME", help="Rule set (default: legal).")
@@ -265,7 +314,7 @@ def rule_options(function: F) -> F:
     def wrapped(
         *args: Any, ck: str | None, profile: str | None, arch_files: tuple[str, ...], **rest: Any
     ) -> Any:
-        books = Books(ck, profile, [Path(p) for p in arch_files])
+        books = books_of(ck, profile, [Path(p) for p in arch_files])
         return function(*args, books=books, **rest)
 
     return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature

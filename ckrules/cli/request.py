@@ -228,7 +228,7 @@ class Request:
         asked = {
             "catalog": bool(self._catalog),
             "stage": bool(self._stage),
-            "ck": self.books.ck != usual.ck,
+            "ck": self.books.ck_asked and self.books.ck != usual.ck,
             "profile": self.books.profile != usual.profile,
         }
         return f"--{name}" if asked.get(name) else ""
@@ -294,7 +294,7 @@ class Request:
             "--family": (self._family,) if self._family else (),
             "--catalog": (self._catalog,) if self._catalog else (),
             "--stage": (self._stage,) if self._stage else (),
-            "--ck": (books.ck,) if books.ck_asked else (),
+            "--ck": (books.ck,) if books.ck_asked or books.ck != library.DEFAULT_CK else (),
             "--profile": (books.profile,) if books.profile != "legal" else (),
             "--arch-file": tuple(map(str, books.arch_files)),
             "--where": self._where,

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ckrules.compiling.compilers import COMPILERS, Compiler, knows
+from ckrules.kernels.trees import read_tree
 from ckrules.support import folders
 from ckrules.support.errors import CkrulesError, unknown
 
@@ -282,42 +283,15 @@ def with_headers(
     """The toolchain with a CK include folder of the user's, whose version is detected.
 
     Raises:
-        MissingToolError: If the folder is not a CK include folder, or a tool is missing.
+        MissingToolError: If a tool is missing.
+        UsageError: If the folder is not a CK include folder.
     """
     folder = Path(include)
-    if not (folder / "ck_tile" / "core.hpp").is_file():
-        raise MissingToolError(f"{folder}: no ck_tile/core.hpp in it; expected CK's include folder")
+    version = read_tree(folder).ck
     cc, rocm = find_compiler(compiler, arch), find_rocm()
     for found in (cc, rocm):
         if isinstance(found, Missing):
             raise MissingToolError(str(found))
     assert not isinstance(cc, Missing)
     assert not isinstance(rocm, Missing)
-    return Toolchain(detect_version(folder), cc[1], cc[0], rocm, folder)
-
-
-def detect_version(include: Path) -> str:
-    """The CK version that an include folder comes closest to, by what its headers have.
-
-    compv3's schedule by GPU came in August 2026, explicit GEMM in the convolution traits after
-    November 2025, backward data kernels of this form before it.
-
-    Raises:
-        MissingToolError: If the headers are older than every version that the rules know.
-    """
-    traits = include / "ck_tile/ops/grouped_convolution/utils/grouped_convolution_utils.hpp"
-    kernel = include / "ck_tile/ops/grouped_convolution/kernel"
-    pipeline = include / "ck_tile/ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp"
-
-    def has(path: Path, word: str) -> bool:
-        return path.is_file() and word in path.read_text(errors="replace")
-
-    if has(pipeline, "Use8WarpSchedule"):
-        return "2026.09"
-    if has(traits, "ExplicitGemm"):
-        return "2026.06"
-    if (kernel / "grouped_convolution_backward_data_kernel.hpp").is_file():
-        return "2025.11"
-    raise MissingToolError(
-        f"{include}: these headers have no backward data kernel; expected CK 2025.11 or newer"
-    )
+    return Toolchain(version, cc[1], cc[0], rocm, folder)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu, TargetGpu
     from ckrules.engine.rules.book import RuleBook
     from ckrules.kernels.family import Family
+    from ckrules.kernels.trees import Tree
 
 
 class Books:
@@ -26,6 +27,7 @@ class Books:
         ck: The CK headers, ``2026.06`` where none are named.
         profile: The rule set, ``legal`` where none is named.
         arch_files: GPU files, or folders of them, that add to the package's own.
+        tree: The tree that kernels are compiled against, whose version counts where none is named.
 
     Raises:
         UnknownNameError: For an unknown version or profile, with near matches.
@@ -39,19 +41,28 @@ class Books:
         ck: str | None = None,
         profile: str | None = None,
         arch_files: Sequence[Path] = (),
+        tree: Tree | None = None,
     ) -> None:
         #: Whether the version was named, and is not only the default.
         self.ck_asked = ck is not None
-        ck, profile = ck or library.DEFAULT_CK, profile or "legal"
+        ck = ck or (library.DEFAULT_CK if tree is None else tree.ck)
+        profile = profile or "legal"
         if ck not in gpu_facts.CK_VERSIONS:
             raise unknown("CK version", ck, gpu_facts.CK_VERSIONS)
         if profile not in library.profiles():
             raise unknown("profile", profile, library.profiles())
         self.ck, self.profile, self.arch_files = ck, profile, tuple(arch_files)
+        #: The tree that is asked about, if the version is its own.
+        self.tree = tree if tree is not None and tree.ck == ck else None
         self.variants: tuple[str, ...] = variants()
         self._books: dict[str, RuleBook] = {}
         self._schemas: dict[str, Schema] = {}
         self._others: dict[str, Books] = {}
+
+    @property
+    def headers(self) -> str:
+        """What evidence about these headers is kept under: the version, or the name of a tree."""
+        return self.ck if self.tree is None else self.tree.name
 
     @cached_property
     def archs(self) -> tuple[str, ...]:

@@ -7,18 +7,19 @@ changed since is told by a fingerprint of its condition, and the run no longer c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ckrules.arch import CK_VERSIONS
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.rules import Rule
 from ckrules.kernels import library, problem_books
 from ckrules.kernels.families import families
 from ckrules.kernels.family import Family
-from ckrules.support import opening
+from ckrules.support import folders, opening
 from ckrules.support.errors import UsageError
 from ckrules.support.toml_text import TomlTextError, parse
 
@@ -74,18 +75,28 @@ class CertifyRun:
     """Configurations that no rule rejects and that did not."""
     rules: Mapping[str, tuple[RejectionTally, str]] = field(default_factory=dict)
     """By code: the tally, and the fingerprint of the condition."""
+    tree: str = ""
+    """The headers' name (`ckrules.kernels.trees.Tree.name`), where they are not a version's own."""
+    family: str = ""
+    """The family, where the file is not one's own."""
+
+    @property
+    def headers(self) -> str:
+        """What the run is about: a tree, else the version."""
+        return self.tree or self.ck
 
     @property
     def identity(self) -> tuple[str, ...]:
         """What a later run replaces."""
-        return self.method, self.arch, self.ck, self.tool, self.drawn
+        return self.method, self.arch, self.ck, self.tool, self.drawn, self.tree, self.family
 
 
 class Ground(NamedTuple):
-    """What a tally is about: the C++ of a family in a CK release, a GPU, a method, a condition."""
+    """What a tally is about: the C++ of a family in some headers, a GPU, a method, a condition."""
 
     family: str
     ck: str
+    """The headers: a CK release, or the name of a tree."""
     arch: str
     method: str
     condition: str
@@ -110,15 +121,35 @@ def fingerprint(rule: Rule) -> str:
 def evidence() -> Mapping[str, Tallies]:
     """What the files of all families say, by code of a rule; codes without any are left out."""
     tallies: dict[str, dict[Ground, RejectionTally]] = {}
+    for family, run in _runs():
+        known = conditions(family, run.ck)
+        for code, (tally, condition) in run.rules.items():
+            if tally and known.get(code) == condition:
+                key = Ground(family, run.headers, run.arch, run.method, condition)
+                own = tallies.setdefault(code, {})
+                own[key] = own.get(key, RejectionTally()) + tally
+    return tallies
+
+
+def _runs() -> Iterator[tuple[str, CertifyRun]]:
+    """Every run with its family: those of the package, then the user's own."""
     for family in families().values():
         for run in read(place(family)):
-            known = conditions(family.name, run.ck)
-            for code, (tally, condition) in run.rules.items():
-                if tally and known.get(code) == condition:
-                    key = Ground(family.name, run.ck, run.arch, run.method, condition)
-                    own = tallies.setdefault(code, {})
-                    own[key] = own.get(key, RejectionTally()) + tally
-    return tallies
+            yield family.name, run
+    for path in sorted(own_folder().glob("*.toml")):
+        for run in read(path):
+            if run.family in families() and run.ck in CK_VERSIONS:
+                yield run.family, run
+
+
+def own_folder() -> Path:
+    """Where the evidence of the user's trees is, a file a tree."""
+    return folders.data() / "evidence"
+
+
+def own_place(tree: str) -> Path:
+    """The file of a tree's evidence, by the tree's name."""
+    return own_folder() / f"{tree.replace(' ', '-')}.toml"
 
 
 def of(code: str) -> Tallies:
@@ -130,13 +161,14 @@ def of(code: str) -> Tallies:
 def kernels_run(family: str) -> Mapping[tuple[str, str], tuple[int, int]]:
     """How many legal kernels of a family were run, and how many of these computed wrong.
 
-    By CK version and GPU; what was run twice, in other orders or on other problems, counts twice.
+    By headers (a CK version, or a tree) and GPU; what was run twice, in other orders or on other
+    problems, counts twice.
     """
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    for run in read(place(families()[family])):
-        if run.method == NUMERICS and run.agreed + run.differed:
-            total, wrong = found.get((run.ck, run.arch), (0, 0))
-            found[run.ck, run.arch] = (total + run.agreed + run.differed, wrong + run.differed)
+    for name, run in _runs():
+        if name == family and run.method == NUMERICS and run.agreed + run.differed:
+            total, wrong = found.get((run.headers, run.arch), (0, 0))
+            found[run.headers, run.arch] = (total + run.agreed + run.differed, wrong + run.differed)
     return found
 
 
@@ -202,11 +234,15 @@ def entries(path: Path, name: str, made: Callable[[Mapping[str, Any]], T], what:
         raise UsageError(f"{path}: not {what}: {error}") from None
 
 
+_MAYBE = ("tree", "family")
+
+
 def _run(table: Mapping[str, Any]) -> CertifyRun:
     words = {name: str(table[name]) for name in ("method", "arch", "ck", "tool", "drawn")}
     rules = {}
     for code, (confirmed, alone, refuted, known) in table["rules"].items():
         rules[str(code)] = (RejectionTally(int(confirmed), int(alone), int(refuted)), str(known))
+    words |= {name: str(table[name]) for name in _MAYBE if name in table}
     return CertifyRun(
         **words, agreed=int(table["agreed"]), differed=int(table["differed"]), rules=rules
     )
@@ -231,6 +267,7 @@ def text(runs: Sequence[CertifyRun]) -> str:
         lines = ["[[run]]"]
         for name in ("method", "arch", "ck", "tool", "drawn"):
             lines.append(f"{name} = {_quoted(getattr(run, name))}")
+        lines += [f"{n} = {_quoted(value)}" for n in _MAYBE if (value := getattr(run, n))]
         lines += [f"agreed = {run.agreed}", f"differed = {run.differed}", "[run.rules]"]
         for code, (t, known) in sorted(run.rules.items()):
             if t:

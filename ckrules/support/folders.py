@@ -1,4 +1,4 @@
-"""The project's folder in the user's cache."""
+"""The project's folders in the user's cache and among the user's data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 _VARIABLE = "CKRULES_CACHE_DIR"
+_DATA = "CKRULES_DATA_DIR"
 
 
 def cache() -> Path:
@@ -16,6 +17,16 @@ def cache() -> Path:
     """
     base = os.environ.get(_VARIABLE) or os.environ.get("XDG_CACHE_HOME")
     return Path(base or os.path.expanduser("~/.cache")) / "ckrules"
+
+
+def data() -> Path:
+    """The folder of what cannot be made again at once: the evidence of the user's trees.
+
+    That is ``ckrules`` in ``$CKRULES_DATA_DIR``, else in ``$XDG_DATA_HOME``, else in
+    ``~/.local/share``.
+    """
+    base = os.environ.get(_DATA) or os.environ.get("XDG_DATA_HOME")
+    return Path(base or os.path.expanduser("~/.local/share")) / "ckrules"
 
 
 def keeps_spaces() -> bool:

@@ -18,6 +18,7 @@ _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _TWO: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _SK: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
+_WMMA: Mapping[str, Any] = {**_SK, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16}
 _TURNED: Mapping[str, Any] = {
     **_SK, "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "warp_tile_m": 16,
     "warp_tile_n": 16, "warp_tile_k": 16,
@@ -352,16 +353,43 @@ def parts_have_their_tails(c: GemmQuantities) -> BoolExpr:
     says=("stream-K with strategy {streamk} hands parts of sums from block to block, which {arch} has no "
           "operations for"),
     source=["ops/gemm/kernel/streamk_gemm/streamk_gemm_coherency.hpp: StreamKCoherency",
-            f"{_SK_LATER}::SignalStorePartialDone (s_store_dword, which gfx11 and gfx12 lack) {LATER}"],
-    accepts=[{**_SK, "streamk": "linear"}],
-    rejects=[{**_SK, "streamk": "tree", "arch": "gfx1201"}],
+            f"{_SK_LATER}::SignalStorePartialDone (s_store_dword, which gfx11 and gfx12 lack) {LATER}",
+            "ops/gemm/kernel/streamk_gemm/streamk_gemm_coherency.hpp: StreamKCoherency of GFX11, GFX1200 and GFX1201 (CK 2026.09 at 3e48cab, read)"],
+    issue="ROCm/rocm-libraries#7836, ROCm/rocm-libraries#12340",
+    accepts=[{**_SK, "streamk": "linear"},
+             {**_WMMA, "streamk": "tree", "arch": "gfx1100", "@ck": "2026.09"}],
+    rejects=[{**_WMMA, "streamk": "tree", "arch": "gfx1201", "@ck": "2026.06"},
+             {**_WMMA, "streamk": "linear", "arch": "gfx1250", "warp_tile_k": 32}],
 )  # fmt: skip
 def parts_are_coherent(c: GemmQuantities) -> BoolExpr:
     """Sums that are handed on run on GPUs for which they are coherent.
 
-    Why: the flag of a part is stored by an instruction that gfx11 and gfx12 lack. (SK003 says it of
-    convolutions, which leave out gfx908, too.)
+    Why: the flag of a part is stored by an instruction that gfx11 and gfx12 lack. Since 2026.09 these
+    store it in another way, but for gfx1250. (SK003 says it of convolutions, which leave out gfx908, too.)
 
     Fix: use the strategy atomic.
     """
+    if c.since("2026.09"):
+        return c.has("scalar_stores") | c.has("buffer_flags")
     return c.has("scalar_stores")
+
+
+@rule(
+    "GEMM079", "parts-stored-after-their-flag", kind="wrong-result", since="2026.09",
+    applies=lambda c: c.streamk.isin("linear", "tree"),
+    says=("{arch} counts stores apart from loads, and stream-K with strategy {streamk} waits for loads "
+          "only before it says that a part is stored"),
+    source="ops/common/streamk_common.hpp: StreamKReductionOps::StorePartial (s_waitcnt<0> of vmcnt; CK 2026.09 at 2e1bd5c, read)",
+    issue="ROCm/rocm-libraries#12341",
+    accepts=[{**_SK, "streamk": "tree"}, {**_WMMA, "streamk": "tree", "arch": "gfx1100"}],
+    rejects=[{**_WMMA, "streamk": "tree", "arch": "gfx1201"}],
+)  # fmt: skip
+def parts_are_stored_before_their_flag(c: GemmQuantities) -> BoolExpr:
+    """Sums are not handed on by GPUs that count stores apart.
+
+    Why: the wait that stands between the stores of a part and its flag is one for loads on gfx12, so
+    that another block may add up what is not there yet. It is a race, found by reading.
+
+    Fix: use the strategy atomic.
+    """
+    return ~c.has("store_counter")

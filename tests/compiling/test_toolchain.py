@@ -179,28 +179,3 @@ def test_a_launcher_starts_every_compiler(
     assert all(f"'{launcher}' --then {compiler}" in row.command for row in fake.rows(folder))
     bad = run("build", str(folder), *words, "'unclosed")
     assert (bad.exit_code, bad.stderr) == (2, "error: --launcher 'unclosed: no closing quotation\n")
-
-
-@pytest.mark.parametrize(
-    ("written", "ck"),
-    [
-        ({}, "2025.11"),
-        ({"traits": "ExplicitGemm"}, "2026.06"),
-        ({"traits": "ExplicitGemm", "compv3": "NumWarps == 8"}, "2026.06"),
-        ({"traits": "ExplicitGemm", "compv3": "Use8WarpSchedule"}, "2026.09"),
-    ],
-)
-def test_a_tree_is_of_the_version_whose_words_it_has(
-    written: dict[str, str], ck: str, tmp_path: Path
-) -> None:
-    conv = "ck_tile/ops/grouped_convolution"
-    places = {
-        "kernel": f"{conv}/kernel/grouped_convolution_backward_data_kernel.hpp",
-        "traits": f"{conv}/utils/grouped_convolution_utils.hpp",
-        "compv3": "ck_tile/ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp",
-    }
-    for name, text in {"kernel": "", **written}.items():
-        path = tmp_path / places[name]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert toolchain.detect_version(tmp_path) == ck

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ckrules.cli.once import option
-from ckrules.cli.options import Seconds, arch_option, quiet_option, rule_options
+from ckrules.cli.options import Seconds, arch_option, books_of, quiet_option, rule_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 
@@ -62,7 +63,8 @@ carried out, 3 there was nothing to build.
 @option("--artifact", "artifacts", multiple=True, metavar="KIND",
               help="device, host or object. Repeatable [device and host].")  # fmt: skip
 @option("--compiler", metavar="NAME", help="A compiler by name [first that knows the GPU].")
-@option("--include", metavar="DIR", help="Include folder of the CK tree (default: fetched).")
+@option("--include", metavar="DIR",
+              help="CK's include folder [CKRULES_CK_INCLUDE, settings, else fetched].")  # fmt: skip
 @option("--launcher", metavar="CMD", help="Run the compiler with this, such as ccache.")
 @option("--optimize", default="-O3", metavar="LEVEL", help="-O0 to -O3 for device code [-O3].")
 @option("--flag", "extra", multiple=True, metavar="FLAG", help="Further compiler flag.")
@@ -99,6 +101,7 @@ def command(
     from ckrules.compiling.artifacts import RUNNABLE, Artifact
     from ckrules.compiling.compile_commands import LEVELS
     from ckrules.compiling.database import FILE
+    from ckrules.compiling.folder import manifests
     from ckrules.compiling.results import Results
     from ckrules.compiling.session import BuildOptions, BuildSession
 
@@ -108,10 +111,14 @@ def command(
     kinds = tuple(dict.fromkeys(map(Artifact.named, artifacts)))
     if optimize not in LEVELS:
         raise unknown("level of optimisation", optimize, LEVELS)
+    if include and not Path(what[0]).is_dir():
+        named = books.ck if books.ck_asked else None
+        books = books_of(named, books.profile, books.arch_files, include)
+    tree = books.tree.include if books.tree is not None else Path(include) if include else None
     options = BuildOptions(
         artifacts=kinds or RUNNABLE,
         compiler=compiler,
-        include=Path(include).resolve() if include else None,
+        include=tree.resolve() if tree is not None else None,
         optimize=optimize,
         flags=extra,
         launcher=_launcher(launcher),
@@ -121,6 +128,8 @@ def command(
     home, code = _generated(what, output, archs, books, quiet)
     if code:
         return code
+    if not include and any(k.ck != books.ck for k in manifests(home)):
+        options = replace(options, include=None)  # a tree of another version than the kernels'
     session = BuildSession(home, options)
     width = jobs or executors.default_jobs()
     with (

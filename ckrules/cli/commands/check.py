@@ -26,6 +26,7 @@ from ckrules.cli.options import (
     input_format,
     known_values,
     quiet_option,
+    tell_tree,
 )
 from ckrules.cli.output import binary_output, text_output
 from ckrules.cli.terminal import colored, is_terminal, note, say
@@ -107,6 +108,7 @@ class CheckArguments:
     output: str | None
     quiet: bool
     ck: str | None
+    ck_include: str | None
     profile: str | None
     arch_files: tuple[str, ...]
 
@@ -137,6 +139,7 @@ class CheckArguments:
             "arch-paths": self.arch_files or None,
             "baseline": self.baseline,
             "ck": self.ck,
+            "ck-include": Path(self.ck_include) if self.ck_include else None,
             "extend-select": self.extend_select,
             "ignore": self.ignore,
             "profile": self.profile,
@@ -229,6 +232,7 @@ class _Only(ParamType):
 @output_option
 @quiet_option
 @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
+@option("--ck-include", metavar="DIR", help="CK's include folder: its version counts.")
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")
 @arch_file_option
 def command(**options: Any) -> int:
@@ -303,7 +307,9 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
     with text_output(asked.output) as stream:
         color = asked.output is None and colored(session().color, sys.stdout)
         inputs = [Input.of(a, checker.stdin_name, checker.stdin) for a in asked.inputs]
-        settings = checker.context(inputs[0].folder).settings
+        context = checker.context(inputs[0].folder)
+        tell_tree(context.books, context.tree)
+        settings = context.settings
         options = checks.ReportOptions(
             verdicts=asked.verdicts,
             color=color,

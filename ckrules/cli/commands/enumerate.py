@@ -260,7 +260,7 @@ def _founded(request: Request) -> str:
     domains = request.region.space.domains
     name = family_of(str(domains["variant"][0])).name
     archs = tuple(str(gpu) for gpu in domains["arch"])
-    return sentence(rules, Scope(name, request.books.ck, archs))
+    return sentence(rules, Scope(name, request.books.headers, archs))
 
 
 def _run(request: Request) -> str:
@@ -273,8 +273,8 @@ def _run(request: Request) -> str:
     name, by_ck = family_of(variant).name, defaultdict[str, list[tuple[str, int, int]]](list)
     for (ck, arch), (total, wrong) in evidence.kernels_run(name).items():
         by_ck[ck].append((arch, total, wrong))
-    own = headers(name, request.books.ck)
-    parts = [] if request.books.ck in by_ck else [f"none of {own}"]
+    own = headers(name, request.books.headers)
+    parts = [] if request.books.headers in by_ck else [f"none of {own}"]
     for ck, rows in sorted(by_ck.items()):
         total, wrong = sum(r[1] for r in rows), sum(r[2] for r in rows)
         gpus = ", ".join(f"{arch} {n}" for arch, n, _ in sorted(rows))
