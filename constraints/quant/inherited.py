@@ -58,6 +58,10 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
         {"stride_b": 520}, {**_SHUFFLED, "stride_b": 520}, {"dtype": "i4_fp8", "stride_a": 520}
     ),
     "GPROB022": _instead(_SHUFFLED, {**_SHUFFLED, "pad_n": True, "N": 520}),
+    "GPROB027": _instead(
+        {"variant": "bquant", "k_batch": 2},
+        {"variant": "bquant", "k_batch": 2, "epilogue": "default"},
+    ),
     "GPROB040": _instead(
         {"dtype": "i4_fp8"},
         {

@@ -10,7 +10,7 @@ from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import QuantQuantities
-from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, minimum
+from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, maximum, minimum
 from ckrules.engine.rules.book import quantity, quantity_in
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     def sum_scales(self) -> IntExpr:
         """Scales of a whole row of A, or of a column of B, along K."""
         return ceil_div(self.K, self.group_k)
+
+    @quantity
+    def part_tiles(self) -> IntExpr:
+        """Block tiles of a part of a split sum, the last part apart."""
+        return ceil_div(self.part_length, self.tile_k)
+
+    @quantity
+    def last_tiles(self) -> IntExpr:
+        """Block tiles of the last part of a split sum."""
+        return ceil_div(maximum(self.last_part, 1), self.tile_k)
 
     @quantity
     def sum_tiles(self) -> IntExpr:

@@ -8,10 +8,12 @@ gemm_instance_builder.py and the builders of block_scale_gemm/, ROCm/rocm-librar
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ckrules.constraints.gemm.tile_engine import (
     NOT_COVERED,
     NOT_WHOLE,
+    WAVES,
     WEIGHT_TILES,
     listed_waves,
     threads_cover,
@@ -20,6 +22,7 @@ from ckrules.constraints.gemm.tile_engine import (
 from ckrules.constraints.quant.kernel import ROWCOL, B
 from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum, minimum, named, rel
+from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import rule
 
 _PROFILE = ("tile_engine",)
@@ -32,8 +35,28 @@ _ROWS = ("rcr", "rrr", "ccr", "crr")
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "aquant": _ROWS, "bquant": _ROWS, "rowcol_quant": ("rcr",), "tensor_quant": ("rcr",),
 }  # fmt: skip
+_MI400: Mapping[str, Any] = {
+    "arch": "gfx1250", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 128,
+}  # fmt: skip
 #: GPUs with a row for 8-bit types; others let every warp tile through.
 _LISTED = ("gfx90a", "gfx942", "gfx950")
+_LATER = "tile_engine/ops/gemm/gemm_validation_utils.py (CK 2026.09 at 029d7b0, read)"
+_GFX1250_WAVES = Table.relation(
+    "tile_engine_waves_gfx1250",
+    WAVES.keys[1:],
+    (
+        (2, 4, 1),
+        (1, 8, 1),
+        (8, 1, 1),
+        (4, 2, 1),
+        (2, 1, 1),
+        (1, 2, 2),
+        (4, 1, 1),
+        (1, 4, 1),
+        (2, 2, 1),
+    ),
+    source=_LATER,
+)
 
 
 @rule(
@@ -123,17 +146,21 @@ tile_is_whole = rule(
 @rule(
     "QTEN005", "quant-waves-not-listed", kind="profile", profiles=_PROFILE, since=_SINCE,
     says="tile_engine does not list waves {wave} on {arch}",
-    source=f"{_CHECKS}: WARP_SUPPORTED_COMBINATIONS",
-    accepts=[{}], rejects=[{"wave_m": 1, "wave_n": 1}],
+    source=[f"{_CHECKS}: WARP_SUPPORTED_COMBINATIONS", f"{_LATER}: the same of gfx1250"],
+    accepts=[{}, {**_MI400, "wave_m": 1, "wave_n": 1, "@ck": "2026.06"}, _MI400],
+    rejects=[{"wave_m": 1, "wave_n": 1}, {**_MI400, "wave_m": 1, "wave_n": 1, "@ck": "2026.09"}],
 )  # fmt: skip
 def waves_are_listed(c: QuantQuantities) -> BoolExpr:
-    """The waves are among three maps of the GPU's table, four on gfx1201.
+    """The waves are among three maps of the GPU's table, four on gfx1201, nine on gfx1250.
 
     Why: the table is short; the C++ takes any number of waves that a block can launch. A GPU
-    without a row passes.
+    without a row passes, and so did gfx1250 before 2026.09.
 
     Fix: use 2x2x1, or 4x2x1 on gfx1201.
     """
+    if c.since("2026.09") and "gfx1250" in c.archs:
+        own = rel(_GFX1250_WAVES, c.wave_m, c.wave_n, c.wave_k)
+        return listed_waves(c) & ((c.arch != "gfx1250") | own)
     return listed_waves(c)
 
 
@@ -221,16 +248,24 @@ def groups_are_whole(c: QuantQuantities) -> BoolExpr:
     applies=lambda c: c.variant != "tensor_quant",
     says=["tile_engine wants square warp tiles: warp_tile_m = {warp_tile_m}, warp_tile_n = {warp_tile_n}",
           "tile_engine wants one depth of {warp_tile_m} rows on {arch}, not warp_tile_k = {warp_tile_k}"],
-    source=f"{_CHECKS}: _validate_fp8_mfma_warp_tile_k",
-    accepts=[{}], rejects=[{"warp_tile_k": 16}, {"warp_tile_n": 16}],
+    source=[f"{_CHECKS}: _validate_fp8_mfma_warp_tile_k", f"{_LATER}: the same of gfx1250"],
+    issue="ROCm/rocm-libraries#11693",
+    accepts=[{}, {**_MI400, "@ck": "2026.09"}],
+    rejects=[{"warp_tile_k": 16}, {"warp_tile_n": 16},
+             {**_MI400, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 32, "@ck": "2026.09"}],
 )  # fmt: skip
 def warp_tile_has_its_depth(c: QuantQuantities) -> BoolExpr:
     """Warp tiles are square, with the K that upstream gives 32 rows, or 16: 32 or 64, twice on gfx950.
 
-    Why: the deepest instructions of each GPU, whatever else it has; tensor_quant is not asked.
+    Why: the deepest instructions of each GPU, whatever else it has; tensor_quant is not asked. Since
+    2026.09 gfx1250 has 16x16x64 and 16x16x128: all kernels that a sweep found wrong had 32x32x32.
 
-    Fix: use 32x32x32, or 32x32x64 on gfx950.
+    Fix: use 32x32x32, 32x32x64 on gfx950, or 16x16x128 on gfx1250.
     """
     depth = ite(c.warp_tile_m == 32, 32, 64)
     deep = ite(c.arch == "gfx950", 2 * depth, depth) if "gfx950" in c.archs else depth
-    return all_of(c.warp_tile_m == c.warp_tile_n, c.warp_tile_k == deep)
+    found = c.warp_tile_k == deep
+    if c.since("2026.09") and "gfx1250" in c.archs:
+        own = (c.warp_tile_m == 16) & c.warp_tile_k.isin(64, 128)
+        found = any_of((c.arch == "gfx1250") & own, (c.arch != "gfx1250") & found)
+    return all_of(c.warp_tile_m == c.warp_tile_n, found)

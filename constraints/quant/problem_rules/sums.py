@@ -7,10 +7,11 @@ from typing import Any
 
 from ckrules.constraints.quant.kernel import ROWCOL, B
 from ckrules.constraints.quant.problems import QuantProblem
-from ckrules.engine.expr import BoolExpr, all_of, any_of
+from ckrules.engine.expr import BoolExpr, all_of, any_of, minimum
 from ckrules.engine.rules import rule
 
 _CHECK = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument"
+_LATER = f"{_CHECK} (CK 2026.09 at 05fca22, read)"
 _MEM = "ops/gemm_quant/pipeline/gemm_aquant_pipeline_ag_bg_cr_mem.hpp"
 _AS = "ops/gemm_quant/block/block_universal_gemm_as_aquant_bs_cr.hpp"
 _MI400: Mapping[str, Any] = {
@@ -24,17 +25,66 @@ _MI400: Mapping[str, Any] = {
     says=["sums with scales are not split: k_batch = {k_batch}",
           "a quantised kernel computes one product: batch = {batch}",
           "a quantised kernel computes one product: {groups} groups"],
-    source=_CHECK, accepts=[{}, ROWCOL], rejects=[{"k_batch": 2}, {"batch": 2}],
+    source=[_CHECK, _LATER], accepts=[{}, ROWCOL, {"@ck": "2026.09", **B, "k_batch": 2}],
+    rejects=[{"k_batch": 2}, {"batch": 2}, {"@ck": "2026.06", **B, "k_batch": 2}],
 )  # fmt: skip
 def sums_are_whole(c: QuantProblem) -> BoolExpr:
     """A quantised kernel computes one product, with its sums in one part.
 
-    Why: the argument check refuses other numbers of parts; batches have no kernel here, and groups
-    one of their own, which is not covered.
+    Why: the argument check refuses other numbers of parts, but since 2026.09 of bquant, unless its
+    scales are shuffled. Batches have no kernel here, and groups one of their own, which is not
+    covered.
 
     Fix: use k_batch = 1.
     """
-    return all_of(c.k_batch == 1, c.batch == 1, c.groups == 1)
+    split = c.k_batch == 1
+    if c.since("2026.09"):
+        split = any_of(split, (c.variant == "bquant") & ~c.preshuffle_quant)
+    return all_of(split, c.batch == 1, c.groups == 1)
+
+
+@rule(
+    "QPROB007", "parts-of-scaled-sums", kind="launch", since="2026.09",
+    applies=lambda c: c.k_batch > 1,
+    says=["the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are left for the last one",
+          "parts of {part_length} products are not a multiple of the {group_k} that share a scale",
+          "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
+          "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
+    source=[_LATER, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
+    accepts=[{**B, "k_batch": 2}],
+    rejects=[{**B, "k_batch": 4}, {**B, "pad_k": True, "K": 576, "k_batch": 2}],
+)  # fmt: skip
+def parts_have_whole_groups(c: QuantProblem) -> BoolExpr:
+    """Parts of a sum with scales have whole groups, two block tiles or more, and like tails.
+
+    Why: the check asks it: scales are shared by a group, loads are a tile ahead, and the host
+    chooses one end of the loop for all parts. (SPROB008 says it of block scales.)
+
+    Fix: use a smaller k_batch.
+    """
+    return all_of(
+        c.last_part >= 1,
+        c.part_length % c.group_k == 0,
+        c.part_tiles >= 2,
+        minimum(c.last_tiles, 3) == minimum(c.part_tiles, 3),
+    )
+
+
+@rule(
+    "QPROB008", "scaled-m-not-whole-tiles", kind="launch", since="2026.09",
+    applies=lambda c: ~c.pad_m & ~c.a_transposed & c.c_row & (c.waves != 8),
+    says="M = {M} is not a multiple of tile_m = {tile_m}, and the kernel does not pad M",
+    source=_LATER, accepts=[{}], rejects=[{"M": 520}],
+)  # fmt: skip
+def m_is_whole(c: QuantProblem) -> BoolExpr:
+    """M is a multiple of tile_m unless it is padded, or the block has eight waves.
+
+    Why: since 2026.09 the check asks it where M is contiguous in neither A nor C, too (GPROB002
+    has the others).
+
+    Fix: use a kernel with pad_m.
+    """
+    return c.M % c.tile_m == 0
 
 
 @rule(

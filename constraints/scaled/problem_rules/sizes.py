@@ -95,6 +95,23 @@ def n_is_whole(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
+    "SPROB024", "scaled-m-not-whole-tiles", kind="launch", since="2026.09",
+    applies=lambda c: ~c.flat & ~c.pad_m & (c.waves != 8),
+    says="M = {M} is not a multiple of tile_m = {tile_m}, and the kernel does not pad M",
+    source=BLOCKS, accepts=[{**_BLOCKS, "pad_m": False, "M": 512}],
+    rejects=[{**_BLOCKS, "pad_m": False, "M": 520}],
+)  # fmt: skip
+def m_is_whole(c: ScaledProblem) -> BoolExpr:
+    """M is a multiple of tile_m with block scales, unless it is padded or the block has eight waves.
+
+    Why: since 2026.09 the check asks it of rows of C that lie apart, too; aiter's kernels pad M.
+
+    Fix: use a kernel with pad_m.
+    """
+    return c.M % c.tile_m == 0
+
+
+@rule(
     "SPROB005", "scaled-k-not-whole-loads", kind="launch",
     says=["K = {K} is not a multiple of A's vector width {checked_vector_a}",
           "K = {K} is not a multiple of B's vector width {checked_vector_b}"],

@@ -1,0 +1,59 @@
+"""Writes docs/readings.md: which rules were read again in newer texts, and which were not.
+
+    python scripts/readings.py            print the page
+    python scripts/readings.py --write    write it
+    python scripts/readings.py --check    exit 1 unless the file is that page
+
+The page holds what the families' files ``readings.toml`` hold, and nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import page_command
+from evidence_runs import table
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ckrules.kernels.families import families
+from ckrules.kernels.readings import Reading, readings
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "readings.md"
+_FIRST = "2026.06"
+
+
+def begun() -> set[str]:
+    """The codes of the rules that begin with CK 2026.06 or later and have not ended."""
+    return {
+        rule.code
+        for family in families().values()
+        for rule in [
+            *family.rules(), *(family.problems.rules() if family.problems is not None else ())
+        ]
+        if rule.template.since >= _FIRST and rule.template.until is None
+    }  # fmt: skip
+
+
+def row(each: Reading) -> tuple[str, ...]:
+    """A line of the page."""
+    return f"`{each.file}`", each.commit, each.symbols, each.date, ", ".join(each.rules)
+
+
+def page() -> str:
+    """The text of the page."""
+    loader = FileSystemLoader(Path(__file__).parent)
+    env = Environment(
+        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True,
+        autoescape=False,
+    )  # fmt: skip
+    env.globals["table"] = table
+    every = {each for found in readings().values() for each in found}
+    rows = [row(each) for each in sorted(every, key=lambda r: (r.file, r.date, r.symbols))]
+    known = begun()
+    left = sorted(known - readings().keys())
+    return env.get_template("readings.md.j2").render(rows=rows, known=len(known), left=left)
+
+
+if __name__ == "__main__":
+    sys.exit(page_command.run(__doc__, PAGE, page))
