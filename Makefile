@@ -59,6 +59,8 @@ docs: $(VENV)/.test
 	@$(PY) -m ckrules docs --out docs/rules
 	@$(PY) scripts/upstream_differences.py --write
 	@$(PY) scripts/evidence_runs.py --write
+	@$(PY) scripts/hardware_reports.py --write
+	@$(PY) scripts/readings.py --write
 	@$(PY) tests/docs/consoles.py README.md docs/*.md
 
 site: $(VENV)/.docs

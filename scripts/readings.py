@@ -17,7 +17,7 @@ from evidence_runs import table
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.kernels.families import families
-from ckrules.kernels.readings import Reading, readings
+from ckrules.kernels.readings import readings
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "readings.md"
 _FIRST = "2026.06"
@@ -35,9 +35,14 @@ def begun() -> set[str]:
     }  # fmt: skip
 
 
-def row(each: Reading) -> tuple[str, ...]:
-    """A line of the page."""
-    return f"`{each.file}`", each.commit, each.symbols, each.date, ", ".join(each.rules)
+def rows() -> list[tuple[str, ...]]:
+    """The lines of the page; what families have in common is in one."""
+    codes: dict[tuple[str, ...], set[str]] = {}
+    for code, found in readings().items():
+        for each in found:
+            told = (f"`{each.file}`", each.commit, each.symbols, each.date)
+            codes.setdefault(told, set()).add(code)
+    return [(*told, ", ".join(sorted(codes[told]))) for told in sorted(codes)]
 
 
 def page() -> str:
@@ -48,11 +53,9 @@ def page() -> str:
         autoescape=False,
     )  # fmt: skip
     env.globals["table"] = table
-    every = {each for found in readings().values() for each in found}
-    rows = [row(each) for each in sorted(every, key=lambda r: (r.file, r.date, r.symbols))]
     known = begun()
     left = sorted(known - readings().keys())
-    return env.get_template("readings.md.j2").render(rows=rows, known=len(known), left=left)
+    return env.get_template("readings.md.j2").render(rows=rows(), known=len(known), left=left)
 
 
 if __name__ == "__main__":

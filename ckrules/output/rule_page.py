@@ -16,6 +16,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.repairs import Repairs
 from ckrules.kernels import evidence
 from ckrules.kernels.families import declared, families
+from ckrules.kernels.readings import readings
 from ckrules.kernels.standing import READ_ONLY, Scope, places, standing
 from ckrules.output.field_docs import unit
 
@@ -37,6 +38,7 @@ def rule_page(book: RuleBook, rule: Rule) -> str:
         _evidence(rule),
         "## Source",
         "\n".join(f"- {s}" for s in rule.sources),
+        *_read_again(rule),
         *([f"Known upstream as {rule.issue}."] if rule.issue else []),
     ]
     return "\n\n".join(parts) + "\n"
@@ -61,6 +63,11 @@ def _evidence(rule: Rule) -> str:
             f"| {t.confirmed} | {t.alone} | {t.refuted} |"
         )
     return "\n".join(lines)
+
+
+def _read_again(rule: Rule) -> list[str]:
+    found = readings().get(rule.code, ())
+    return ["Read again:", "\n".join(f"- {each}" for each in found)] if found else []
 
 
 def _holding(code: str) -> Iterator[tuple[str, str, str]]:
