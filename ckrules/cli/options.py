@@ -16,7 +16,7 @@ from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import targets
 from ckrules.kernels.library import topics
-from ckrules.kernels.trees import Tree, read_tree
+from ckrules.kernels.trees import CkTree, read_tree
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def books_of(
     return books
 
 
-def tell_tree(books: Books, tree: Tree | None) -> None:
+def tell_tree(books: Books, tree: CkTree | None) -> None:
     """Says where a tree lies between versions, or that it is judged by another one than its own."""
     if tree is None:
         return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu, TargetGpu
     from ckrules.engine.rules.book import RuleBook
     from ckrules.kernels.family import Family
-    from ckrules.kernels.trees import Tree
+    from ckrules.kernels.trees import CkTree
 
 
 class Books:
@@ -41,7 +41,7 @@ class Books:
         ck: str | None = None,
         profile: str | None = None,
         arch_files: Sequence[Path] = (),
-        tree: Tree | None = None,
+        tree: CkTree | None = None,
     ) -> None:
         #: Whether the version was named, and is not only the default.
         self.ck_asked = ck is not None

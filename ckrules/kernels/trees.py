@@ -65,7 +65,7 @@ MARKS = (
 
 
 @dataclass(frozen=True)
-class Tree:
+class CkTree:
     """A CK include folder, and the version that judges it.
 
     ``astray`` are the marks that the tree has and the version lacks, or the other way round.
@@ -113,7 +113,7 @@ class Tree:
 
 
 @lru_cache(maxsize=8)
-def read_tree(include: Path) -> Tree:
+def read_tree(include: Path) -> CkTree:
     """The tree of an include folder, with the version that most marks speak for.
 
     Of two versions that as many speak for the newer one is taken. A file that is not there says
@@ -134,7 +134,7 @@ def read_tree(include: Path) -> Tree:
         return [mark for mark, has in found if has != (mark.since <= ck)]
 
     nearest = min(reversed(CK_VERSIONS), key=lambda ck: len(astray(ck)))
-    return Tree(include, nearest, tuple(astray(nearest)))
+    return CkTree(include, nearest, tuple(astray(nearest)))
 
 
 def _has(include: Path, mark: Mark) -> bool | None:
