@@ -76,7 +76,7 @@ class CertifyRun:
     rules: Mapping[str, tuple[RejectionTally, str]] = field(default_factory=dict)
     """By code: the tally, and the fingerprint of the condition."""
     tree: str = ""
-    """The headers' name (`ckrules.kernels.trees.CkTree.name`), where they are not a version's own."""
+    """`ckrules.kernels.trees.CkTree.name` of the headers, where they are not a version's own."""
     family: str = ""
     """The family, where the file is not one's own."""
 
