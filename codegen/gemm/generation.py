@@ -31,7 +31,9 @@ class GemmGeneration:
     """The unit of its launcher."""
     probed = probe.TEMPLATE
     """The question to the compiler."""
-    quantities = (
+    pipelines: Mapping[str, words.GemmPipelineName] = words.PIPELINES
+    """The classes of pipelines by their words."""
+    quantities: Sequence[str] = (
         *("lds_bytes", "wave_size", "threads", "launch_threads", "mem_stages", "splits_k"),
     )
 
@@ -45,7 +47,7 @@ class GemmGeneration:
         """
         if ck != probe.CK:
             raise UsageError(f"there are templates of GEMMs for CK {probe.CK} only, not for {ck}")
-        for key, known in (("pipeline", words.PIPELINES), ("epilogue", words.EPILOGUES)):
+        for key, known in (("pipeline", self.pipelines), ("epilogue", words.EPILOGUES)):
             if point[key] not in known:
                 raise UsageError(f"CK {ck} has no {key} {point[key]} for GEMMs")
         return self.model(point, name, ck, quantities)

@@ -138,6 +138,11 @@ class GemmModel(TileGemmModel):
         return bool(self.point["persistent"])
 
     @property
+    def tile_each(self) -> bool:
+        """Whether every block computes a tile, be there one for it or not."""
+        return False
+
+    @property
     def wave_groups(self) -> int:
         """The wave groups of a block."""
         return int(self.point["num_wave_groups"])

@@ -26,6 +26,7 @@ class Scaled(Family):
     rank = 30
     topics = {  # noqa: RUF012
         "SCAL": "GEMMs with scales: flatmm, experts, block scales",
+        "GEMM": "what GEMM kernels ask beside what all tile GEMMs do: permuted columns of weights",
         **TOPICS,
         "SPROB": "matrix products that kernels with scales accept (`ckrules check --problem`)",
         "AITR": "which kernels aiter can be asked for (profile aiter)",
@@ -40,6 +41,7 @@ class Scaled(Family):
         "naming": "ckrules.constraints.scaled.names:NAMING",
         "styles": "ckrules.constraints.scaled.names:STYLES",
         "problems": "ckrules.constraints.scaled.problems:ScaledProblems",
+        "generation": "ckrules.codegen.scaled.generation:GENERATION",
         "timing": "ckrules.constraints.scaled.device.timing:TIMING",
     }
     follows = ("family",)
@@ -50,11 +52,12 @@ class Scaled(Family):
         return vocabulary.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
-        from ckrules.constraints import scaled, tile_gemm
-        from ckrules.constraints.scaled.inherited import inherited
+        from ckrules.constraints import gemm, scaled, tile_gemm
+        from ckrules.constraints.scaled.inherited import EXAMPLES, inherited
         from ckrules.engine.rules.book import collect
 
-        return [*inherited(collect(tile_gemm)), *collect(scaled)]
+        shared = collect(tile_gemm, gemm, examples=EXAMPLES)
+        return [*inherited(shared), *collect(scaled)]
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.scaled.vocabulary import DEFAULTS

@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.scaled.vocabulary import ScaledQuantities
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr
-from ckrules.engine.rules import RuleDef
+from ckrules.engine.rules import Examples, RuleDef
 
 #: Shared rules that hold for these kernels.
 SHARED = (
     "TILE001", "TILE002", "TILE003", "TILE004", "WARP001", "WARP002", "HW001", "LDS001",
-    "EPI002", "EPI004", "EPI005", "EPI006",
 )  # fmt: skip
+#: Those of the shuffle through LDS, which results of permuted columns do not take.
+SHUFFLES = ("EPI002", "EPI004", "EPI005", "EPI006")
 #: Those of loads through LDS, which block scales have and flatmm has in a pattern of its own.
 LOADS = ("VEC002", "VEC003", "VEC004")
+
+_PERMUTED: Mapping[str, Any] = {"permute_n": True, "scales": "no"}
+
+#: Rules of GEMMs with pre-shuffled weights that hold here.
+WEIGHTS = ("GEMM049", "GEMM050", "GEMM074")
+
+#: Examples of inherited rules.
+EXAMPLES: Mapping[str, Examples] = {
+    "TILE003": Examples([{"scheduler": "interwave"}], [{"scheduler": "interwave", "tile_k": 32}]),
+    "GEMM049": Examples(
+        [_PERMUTED], [{**_PERMUTED, "warp_tile_m": 32, "warp_tile_n": 32}], instead=True
+    ),
+    "GEMM050": Examples(
+        [_PERMUTED],
+        [{**_PERMUTED, "dtype": "bf16", "warp_tile_m": 4, "warp_tile_n": 64, "warp_tile_k": 16}],
+        instead=True,
+    ),
+    "GEMM074": Examples([_PERMUTED], [{**_PERMUTED, "transpose_c": True}], instead=True),
+}
 
 
 def _flat(c: ScaledQuantities) -> BoolExpr:
     return c.flat
 
 
+def _registers(c: ScaledQuantities) -> BoolExpr:
+    return c.from_registers
+
+
 def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     """The shared rules that hold, narrowed where they do."""
-    kept = [r.inherited() for r in rules if r.code in SHARED]
+    kept = [r.inherited() for r in rules if r.code in (*SHARED, *WEIGHTS)]
+    kept += [r.inherited().except_where(_registers) for r in rules if r.code in SHUFFLES]
     return kept + [r.inherited().except_where(_flat) for r in rules if r.code in LOADS]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
-from ckrules.constraints.scaled.vocabulary import ScaledQuantities
+from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
@@ -18,7 +18,7 @@ _PROBLEM = "ops/gemm_quant/pipeline/gemm_quant_pipeline_problem.hpp"
 _EIGHT = "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_eight_waves{,_policy}.hpp (CK 2026.06, read)"
 
 _EXPERTS: Mapping[str, Any] = {
-    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
 }  # fmt: skip
 _BLOCKS: Mapping[str, Any] = {
     "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
@@ -29,7 +29,7 @@ _EIGHTS: Mapping[str, Any] = {
     "wave_m": 4, "wave_n": 2, "warp_tile_k": 128,
 }  # fmt: skip
 _FOUR_BITS: Mapping[str, Any] = {
-    **_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "warp_tile_k": 32,
+    **_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "tile_k": 256, "warp_tile_k": 32,
 }  # fmt: skip
 
 
@@ -209,6 +209,177 @@ def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
     Fix: set num_wave_groups to 1.
     """
     return c.num_wave_groups == 1
+
+
+@rule(
+    "SCAL010", "parameters-of-other-kernels", kind="compile",
+    says=["only abquant reads scales in rows: {variant}, scale_rows = {scale_rows}",
+          "only moe_flatmm multiplies by the experts' weights: {variant}, routed_weight = {routed_weight}",
+          "only moe_flatmm adds a bias: {variant}, bias = {bias}",
+          "only moe_flatmm is instantiated for split sums: {variant}, split_k = {split_k}"],
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernelArgs",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (exp_bias, p_sorted_expert_weights)",
+            "ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: AQLayout"],
+    accepts=[{}, {**_EXPERTS, "bias": True}, {**_BLOCKS, "scale_rows": True}],
+    rejects=[{"scale_rows": True}, {"routed_weight": True}, {"bias": True}, {"split_k": True}],
+)  # fmt: skip
+def parameters_exist(c: ScaledQuantities) -> BoolExpr:
+    """Weights of experts, a bias and split sums as a parameter belong to experts, rows of scales to blocks.
+
+    Why: the other kernels have no such parameter. flatmm takes a split sum as an argument.
+
+    Fix: change the variant or the field.
+    """
+    experts = c.variant == "moe_flatmm"
+    return all_of(
+        ~c.scale_rows | (c.variant == "abquant"),
+        ~c.routed_weight | experts,
+        ~c.bias | experts,
+        ~c.split_k | experts,
+    )
+
+
+@rule(
+    "SCAL011", "scales-of-other-kernel", kind="compile",
+    applies=lambda c: c.variant == "flatmm",
+    says="flatmm has a scale for each row and column, or none, not {scales}",
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)",
+            "ops/flatmm/kernel/flatmm_kernel.hpp: MakeGemmTensorViews (only support per-tensor or per-row scaling)"],
+    accepts=[{}, {"scales": "no"}], rejects=[{"scales": "per_tensor"}, {"scales": "per_1x128"}],
+)  # fmt: skip
+def flat_scales_exist(c: ScaledQuantities) -> BoolExpr:
+    """flatmm multiplies by scales of rows and columns, or by none.
+
+    Why: asserted. The kernel's check allows one scale for a whole tensor, which the type of the
+    scales refuses.
+
+    Fix: use row_column.
+    """
+    return c.scales.isin("row_column", "no")
+
+
+@rule(
+    "SCAL012", "scales-without-cshuffle", kind="compile", applies=_flat,
+    says=["only cshuffle multiplies by scales, not {epilogue}: scales = {scales}",
+          "experts store with cshuffle, not {epilogue}"],
+    source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::operator() (takes no scales)",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: NumMXdlPerWavePerShuffle of the epilogue"],
+    accepts=[{}, {"epilogue": "default", "scales": "no"}, _EXPERTS],
+    rejects=[{"epilogue": "default"}, {**_EXPERTS, "epilogue": "default"}],
+)  # fmt: skip
+def scales_go_through_cshuffle(c: ScaledQuantities) -> BoolExpr:
+    """Kernels with scales of rows and columns store with cshuffle, and experts' always do.
+
+    Why: the kernel hands the scales to the epilogue, and the default one has no such argument.
+    Experts' kernels shuffle themselves, with the sizes that cshuffle computes.
+
+    Fix: use cshuffle.
+    """
+    shuffled = c.epilogue == "cshuffle"
+    experts = c.variant == "moe_flatmm"
+    return all_of(shuffled | experts | (c.scales == "no"), shuffled | ~experts)
+
+
+@rule(
+    "SCAL013", "permuted-rows-share-scales", kind="wrong-result",
+    applies=lambda c: c.from_registers & (c.scales == "row_column"),
+    says="permute_n scales all rows as the first of a wave: a wave has {repeat_m} warp tiles along M, expected 1",
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (scale_m_window is never moved)",
+    accepts=[{"permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}],
+    rejects=[{"permute_n": True}],
+)  # fmt: skip
+def permuted_rows_have_their_scales(c: ScaledQuantities) -> BoolExpr:
+    """With permute_n and scales of rows a wave has one warp tile along M.
+
+    Why: the epilogue goes through a wave's warp tiles along M and moves the window of C, but not
+    that of the rows' scales.
+
+    Fix: turn permute_n off.
+    """
+    return c.repeat_m == 1
+
+
+@rule(
+    "SCAL014", "permuted-columns-not-undone", kind="wrong-result",
+    applies=lambda c: c.permute_n & c.flat,
+    says=["experts undo no permuted columns: a wave has {repeat_n} warp tiles along N",
+          "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N"],
+    source=["example/ck_tile/18_flatmm/flatmm_basic.cpp: shuffle_b_v1",
+            "ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue (has no TiledMMAPermuteN)",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (an epilogue of its own)"],
+    accepts=[{"permute_n": True, "scales": "no"},
+             {"permute_n": True, "scales": "no", "epilogue": "default", "tile_n": 64}],
+    rejects=[{"permute_n": True, "scales": "no", "epilogue": "default"},
+             {**_EXPERTS, "permute_n": True}],
+)  # fmt: skip
+def permuted_columns_are_undone(c: ScaledQuantities) -> BoolExpr:
+    """permute_n goes with flatmm and cshuffle, or with one warp tile along N for each wave.
+
+    Why: the host shuffles the weights in another order then, and the epilogue stores results from
+    registers in the order that undoes it. With one warp tile along N there is nothing to undo.
+
+    Fix: turn permute_n off.
+    """
+    single = c.repeat_n == 1
+    return all_of((c.variant == "flatmm") | single, (c.epilogue == "cshuffle") | single)
+
+
+@rule(
+    "SCAL015", "packs-of-narrow-weights", kind="compile",
+    applies=lambda c: c.narrow_b & (c.dtype != "fp8_fp4"),
+    says=["4-bit weights share scales by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
+          "4-bit weights take eight warp tiles along K at once: {tile_k // warp_tile_k=}"],
+    source="ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: static_assert NIterPerWarp % XDL_PerScaleN, KIterPerWarp % XDL_PerScaleK",
+    accepts=[_FOUR_BITS], rejects=[{**_FOUR_BITS, "tile_n": 64}, {**_FOUR_BITS, "tile_k": 128}],
+)  # fmt: skip
+def packs_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """Beside 16-bit A, 4-bit weights have warp tiles in pairs along N and by eight along K.
+
+    Why: asserted; a lane loads the weights of four warp tiles along K at once, and the scales of
+    two such loads and of two columns of warp tiles.
+
+    Fix: use another tile_n, fewer waves, or a tile_k of 256.
+    """
+    return all_of(c.repeat_n % 2 == 0, c.tile_k // c.warp_tile_k % 8 == 0)
+
+
+@rule(
+    "SCAL016", "scale-of-whole-tensor", kind="compile", until="2026.06",
+    applies=lambda c: c.variant == "moe_flatmm",
+    says="kernels for experts have no scale for a whole tensor: scales = {scales}",
+    source="ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)",
+    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "scales": "per_tensor"}],
+)  # fmt: skip
+def experts_have_no_scale_of_tensors(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts have no scale that belongs to a whole tensor.
+
+    Why: the type of the scales asserts it. aiter's kernels that are called per_tensor compile
+    because its generator looks for another word (per_tenser) and hands them no scales at all.
+
+    Fix: use row_column.
+    """
+    return c.scales != "per_tensor"
+
+
+@rule(
+    "SCAL017", "scales-experts-do-not-read", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "moe_flatmm") & (c.scales != "per_tensor"),
+    says=["kernels for experts with {dtype} read scales of rows and columns, or none, not {scales}",
+          "4-bit weights have a scale for every 32 of a column, not {scales}"],
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m, scale_n; MXFP4_Pipeline; read, not run)",
+    accepts=[_EXPERTS, {**_FOUR_BITS, "scales": "per_1x32"}],
+    rejects=[{**_EXPERTS, "scales": "per_1x128"}, _FOUR_BITS],
+)  # fmt: skip
+def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts read scales of rows and columns, and of 32 along K with 4-bit weights.
+
+    Why: the kernel compiles with others, and reads them as these, or not at all.
+
+    Fix: use row_column, or per_1x32 for 4-bit weights.
+    """
+    return all_of(
+        c.narrow_b | c.scales.isin("row_column", "no"), ~c.narrow_b | (c.scales == "per_1x32")
+    )
 
 
 @rule(

@@ -32,6 +32,9 @@ from ckrules.kernels.parts import ParsedName, Point, Style
 
 _PIPELINES = tuple(p for found in w.PIPELINES.values() for p in found)
 
+#: aiter's words for what scales of experts belong to.
+_SCALES = {"per_token": "row_column", **{word: word for word in w.SCALES[2:]}}
+
 
 def _counted(head: str, name: str, low: int = 1) -> Suffix:
     absent: dict[str, Any] = {name: DEFAULTS[name]}
@@ -164,7 +167,7 @@ class _Experts(_Form):
                 literal(self.begins), one_of("stage", {"1": 1, "2": 2}), literal("_"),
                 number("block_size"), literal("x"), *numbers(TILES[0], "x"), literal("_"),
                 *numbers(TILES[1][:2], "x"), literal("_"), *numbers(TILES[2], "x"), literal("_"),
-                number("k_block_per_cu"), literal("perCU_"), one_of("scales", w.SCALES[2:]),
+                number("k_block_per_cu"), literal("perCU_"), one_of("scales", _SCALES),
             ],
             (
                 flag("_MulRoutedWeight", "routed_weight"),

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm import problem_fields as gemm
 from ckrules.constraints.scaled import vocabulary as scaled
-from ckrules.constraints.scaled.vocabulary import ScaledQuantities
-from ckrules.engine.expr import IntExpr, Value, ceil_div, ite
+from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite
+from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
 
 #: A product that the baseline of the kernels accepts.
-BASELINE: Mapping[str, Value] = gemm.BASELINE
+BASELINE: Mapping[str, Value] = {**gemm.BASELINE, "experts": 0, "topk": 0}
+
+
+def fields() -> list[Expr]:
+    """The sizes of a product, of tokens too."""
+    wide: Any = {"lo": 0, "hi": 2**31 - 1}
+    return [
+        *gemm.fields(),
+        Int("experts", (0, 8, 32, 256), **wide, doc="experts, each with weights; 0: one product"),
+        Int("topk", (0, 2, 6, 8), **wide, doc="experts that a token meets; 0: one product"),
+    ]
 
 
 class ScaledProblem(ScaledQuantities):
@@ -30,6 +42,44 @@ class ScaledProblem(ScaledQuantities):
     stride_a: IntExpr
     stride_b: IntExpr
     stride_c: IntExpr
+    experts: IntExpr
+    topk: IntExpr
+
+    @cached_property
+    def of_tokens(self) -> BoolExpr:
+        """True for kernels for experts."""
+        return self.variant == "moe_flatmm"
+
+    @cached_property
+    def first(self) -> BoolExpr:
+        """True for the first GEMM of experts, whose weights hold gate and up halves."""
+        return self.stage == 1
+
+    @quantity
+    def result_columns(self) -> IntExpr:
+        """Columns of C: half of those of the weights where gate and up become one."""
+        halved: IntExpr = ite(self.first, self.N // 2, self.N)
+        return halved
+
+    @quantity
+    def result_stride(self) -> IntExpr:
+        """Elements from a row of C to the next."""
+        return ite(self.stride_c == 0, self.result_columns, self.stride_c)
+
+    @quantity
+    def operand_stride(self) -> IntExpr:
+        """Elements from a row of A to the next."""
+        return ite(self.stride_a == 0, self.K, self.stride_a)
+
+    @quantity
+    def operand_rows(self) -> IntExpr:
+        """Rows of A: tokens, and in the second GEMM of experts one for each expert of a token."""
+        return ite(self.first, self.M, self.M * self.topk)
+
+    @quantity
+    def result_rows(self) -> IntExpr:
+        """Rows of C: in the first GEMM of experts one for each expert of a token."""
+        return ite(self.first, self.M * self.topk, self.M)
 
     @quantity
     def checked_vector_a(self) -> IntExpr:
@@ -43,12 +93,6 @@ class ScaledProblem(ScaledQuantities):
         # FlatmmPipelineProblem::VectorSizeB, for columns of B
         wide: IntExpr = ite(self.pad_n, 1, 16 // self.element_bytes)
         return ite(self.flat, wide, self.vector_b)
-
-    @quantity
-    def store_width(self) -> IntExpr:
-        """Elements of C that the argument check counts as stored at once."""
-        plain: IntExpr = ite(self.transpose_c, self.lane_rows, 1)
-        return ite(self.epilogue == "cshuffle", self.vector_c, plain)
 
     @quantity
     def part_length(self) -> IntExpr:
@@ -73,7 +117,7 @@ class ScaledProblem(ScaledQuantities):
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ScaledProblem:
     """Fields of kernel and product, with what follows from them."""
-    every = [*scaled.fields([g.name for g in gpus]), *gemm.fields()]
+    every = [*scaled.fields([g.name for g in gpus]), *fields()]
     words = ScaledProblem(every, scaled.facts(gpus, ck), ck)
     words.baseline = {**scaled.BASELINE, **BASELINE}
     return words

@@ -1,13 +1,19 @@
-"""Matrix products as problems of GEMMs with scales: the scales belong to the kernel."""
+"""Matrix products as problems of GEMMs with scales: the scales belong to the kernel.
+
+Kernels for experts compute products of tokens, which say how many experts there are and how many of
+them a token has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
-from ckrules.constraints.scaled import problem_fields
+from ckrules.constraints.scaled import problem, problem_fields
+from ckrules.constraints.scaled.problem import ExpertProduct
+from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,8 +23,35 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Point, Tensors
 
 
+EXPERTS = "moe_flatmm"
+
+
 class ScaledProblems(GemmProblems):
     """Matrix products whose operands have scales."""
+
+    name = "scaled gemm"
+
+    parse = staticmethod(problem.parse)
+    from_mapping = staticmethod(problem.from_mapping)
+    from_row = staticmethod(problem.from_row)
+    row = staticmethod(problem.row)
+    fields = staticmethod(problem_fields.fields)
+    values = staticmethod(problem.values)
+
+    def pack(self, problem: MatrixProduct) -> bytes:
+        """As other GEMMs' host libraries take it.
+
+        Raises:
+            UsageError: For tokens with their experts: no such kernel is generated.
+        """
+        if isinstance(problem, ExpertProduct):
+            raise UsageError("kernels for experts are not generated: no host library takes them")
+        return super().pack(problem)
+
+    def members(self) -> tuple[str, Mapping[str, str]]:
+        """As other GEMMs'; no host library knows of experts."""
+        name, found = super().members()
+        return name, {**found, "experts": "0", "topk": "0"}
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and product, with what follows from them."""
@@ -32,13 +65,37 @@ class ScaledProblems(GemmProblems):
         return collect(problem_rules)
 
     def fits(self, config: Point, problem: object) -> bool:
-        """Whether it is a matrix product; kernels for experts compute others."""
-        return isinstance(problem, MatrixProduct) and config["variant"] != "moe_flatmm"
+        """Whether it is a matrix product; of tokens for kernels for experts, else of one pair."""
+        of_tokens = isinstance(problem, ExpertProduct)
+        return isinstance(problem, MatrixProduct) and of_tokens == (config["variant"] == EXPERTS)
+
+    def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
+        """As other GEMMs', with up to 512 experts where kernels for experts are asked about."""
+        found = super().usual(fixed)
+        if EXPERTS not in set(fixed.get("variant", ())):
+            return {**found, "experts": (0, 0), "topk": (0, 0)}
+        return {**found, "experts": (1, 512), "topk": (1, 16)}
+
+    def quiet(self) -> dict[str, Value]:
+        """One product, its sums in one part, and no experts."""
+        return {**super().quiet(), "experts": 0, "topk": 0}
 
     def smoke(self, config: Point) -> list[MatrixProduct]:
-        """None: kernels with scales of this family are not generated yet."""
-        return []
+        """Those of other GEMMs, and some whose rows lie apart; none of what is not generated."""
+        from ckrules.constraints.gemm.device.smoke import apart
+
+        if config["variant"] != "flatmm":
+            return []
+        return [*super().smoke(config), *(apart(config, True, by) for by in (8, 3))]
 
     def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
-        """Nothing: kernels with scales of this family are not generated yet."""
-        raise UsageError("kernels with scales are not generated, so that none can be run")
+        """A, B, their scales and C.
+
+        Raises:
+            UsageError: For kernels that are not generated.
+        """
+        from ckrules.constraints.scaled.device.tensors import ScaledTensors
+
+        if config["variant"] != "flatmm":
+            raise UsageError(f"kernels of {config['variant']} are not generated: none can be run")
+        return ScaledTensors(problem, config)

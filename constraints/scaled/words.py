@@ -22,17 +22,10 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "abquant": ("abquant", "abquant_eight_waves"),
 }
 SCHEDULERS = ("intrawave", "interwave", "default")
-#: What a scale belongs to, and aiter's words for it.
-SCALES = (
-    "row_column",
-    "blocks",
-    "per_tensor",
-    "per_token",
-    "per_1x32",
-    "per_1x128",
-    "per_128x128",
-    "no",
-)
+#: What a scale belongs to: a row of A and a column of B, or aiter's words.
+SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_128x128", "no")
+#: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
+TENSORS: Mapping[str, tuple[str, ...]] = {"row_column": ("aq", "bq"), "no": ()}
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
 #: Elements of K that share a scale, and of N for B, with block scales.
 GROUP = 128
@@ -43,5 +36,6 @@ SYNONYMS = {
         "bf16pkfp4": "bf16_fp4", "fp16pkfp4": "fp16_fp4", "fp8pkfp4": "fp8_fp4",
     },
     "dtype_c": {"half": "fp16", "float16": "fp16", "bfloat16": "bf16"},
+    "scales": {"per_token": "row_column"},
     "variant": {"moeflatmm": "moe_flatmm", "blockscale": "abquant"},
 }  # fmt: skip

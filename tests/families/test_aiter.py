@@ -99,5 +99,5 @@ def test_faulty_names(name: str, column: int, said: str) -> None:
 
 def test_aiter_has_no_name_for_other_kernels() -> None:
     point = point_of(ROWS[0], "gfx942")
-    with pytest.raises(Exception, match="aiter has no kernel of flatmm with scales = per_token"):
-        STYLES["aiter"].format({**point, "scales": "per_token"})
+    with pytest.raises(Exception, match="aiter has no kernel of flatmm with scales = per_tensor"):
+        STYLES["aiter"].format({**point, "scales": "per_tensor"})

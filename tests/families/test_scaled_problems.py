@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ckrules.constraints.gemm.problem import parse
+from ckrules.constraints.scaled.problem import ExpertProduct, from_row, parse
 from ckrules.constraints.scaled.problem_fields import BASELINE
 from ckrules.constraints.scaled.problems import ScaledProblems
 from ckrules.constraints.scaled.vocabulary import BASELINE as KERNEL
@@ -51,7 +51,17 @@ def codes(point: dict[str, Any], problem: str, ck: str = "2026.06") -> list[str]
         (BLOCKS, "M=8,N=2048,K=3072,k_batch=8", []),
         (BLOCKS, "M=8,N=2048,K=3072,k_batch=16", ["SPROB003", "SPROB008"]),
         (BLOCKS, "M=8,N=2048,K=3072,k_batch=24", ["SPROB008"]),
-        (EXPERTS, "M=8,N=2048,K=3072", ["SPROB001"]),
+        (EXPERTS, "M=8,N=2048,K=3072", ["SPROB001", "SPROB031"]),
+        (FLAT, "M=8,N=2048,K=3072,experts=8,topk=2", ["SPROB001"]),
+        (EXPERTS, "M=8,N=2048,K=3072,experts=8,topk=2", []),
+        (EXPERTS, "M=8,N=2048,K=3000,experts=8,topk=2", ["SPROB003", "SPROB005", "SPROB023"]),
+        (EXPERTS, "M=8,N=2112,K=3072,experts=8,topk=9", ["SPROB030", "SPROB031"]),
+        (EXPERTS, "M=20000000,N=2048,K=1024,experts=8,topk=2", ["SPROB034", "SPROB035"]),
+        (
+            EXPERTS.replace("gemm1", "gemm2").replace("_silu", ""),
+            "M=8,N=2112,K=3072,experts=8,topk=2",
+            ["SPROB030"],
+        ),
     ],
 )
 def test_what_kernels_take(name: str, problem: str, found: list[str]) -> None:
@@ -92,14 +102,28 @@ def test_sums_are_right_where_the_rules_say_so(k: int, parts: int, tile: int, pa
     assert set(found) <= PARTS
 
 
-def test_ranks_say_that_experts_have_no_products() -> None:
+def test_experts_compute_tokens_and_others_products() -> None:
     problems = ScaledProblems()
     point = {**KERNEL, "variant": "moe_flatmm"}
-    assert problems.fits(KERNEL, parse("M=1,N=1,K=1"))
-    assert not problems.fits(point, parse("M=1,N=1,K=1"))
-    with pytest.raises(UsageError, match="not generated"):
-        problems.tensors(parse("M=1,N=1,K=1"), KERNEL)
-    assert problems.smoke(KERNEL) == []
+    one, tokens = parse("M=1,N=1,K=1"), parse("tokens=4,N=16,K=32,experts=8,topk=2")
+    assert [problems.fits(p, q) for p in (KERNEL, point) for q in (one, tokens)] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    assert str(tokens) == "M=4,N=16,K=32,experts=8,topk=2"
+    assert parse(str(tokens)) == tokens
+    assert isinstance(tokens, ExpertProduct)
+    assert tokens.flops == 2 * 4 * 2 * 16 * 32
+    cells = {name: str(value) for name, value in problems.row(tokens, "moe_flatmm").items()}
+    assert from_row(cells) == tokens
+    with pytest.raises(UsageError, match="experts are not generated"):
+        problems.pack(tokens)
+
+
+def test_sums_of_experts_in_parts() -> None:
+    said = "M=8,N=2048,K=3072,experts=8,topk=2,k_batch=2"
+    point = dict(config_from_name(EXPERTS, Books(), arch="gfx950").point)
+    assert codes(point, said, "2025.11") == ["SPROB033"]
+    assert codes({**point, "stage": 2}, said, "2025.11") == ["SPROB033"]
 
 
 def test_check_says_why_a_kernel_does_not_take_a_product() -> None:

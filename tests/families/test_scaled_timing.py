@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ckrules.arch import load
-from ckrules.constraints.gemm.problem import parse
 from ckrules.constraints.scaled.device.timing import TIMING
+from ckrules.constraints.scaled.problem import parse
 from ckrules.constraints.scaled.vocabulary import BASELINE
 from ckrules.constraints.tile_gemm.device.terms import GEMMS
 from ckrules.kernels.books import Books
@@ -77,9 +77,11 @@ def test_parts_of_a_sum_are_added_in_memory() -> None:
     assert split.figures["blocks"][0] == 8 * whole.figures["blocks"][0]
 
 
-def test_experts_have_no_times() -> None:
-    with pytest.raises(UsageError, match="kernels for experts"):
-        estimate(LARGE, EXPERTS)
+def test_tokens_take_as_long_as_a_product_for_each_expert_they_meet() -> None:
+    few, many = (estimate(f"M={m},N=4096,K=7168,experts=64,topk=8", EXPERTS) for m in (2, 1024))
+    assert many.figures["blocks"][0] == 64 / 16 * few.figures["blocks"][0]
+    assert 2 < many.microseconds[0] / few.microseconds[0] < 32
+    assert "family = scaled" in few.assumed
 
 
 def test_the_library_has_no_such_kernels() -> None:
@@ -97,8 +99,12 @@ def test_aiters_kernels_are_ranked(variant: str) -> None:
     assert all(f"scaled_{variant}_fp8" in line for line in found.stdout.splitlines())
 
 
-def test_experts_are_not_ranked_on_a_product() -> None:
+def test_experts_are_ranked_on_tokens_and_not_on_a_product() -> None:
     asked = ("--catalog", "aiter", "--arch", "gfx950", "--variant", "moe_flatmm")
+    tokens = "M=64,N=4096,K=7168,experts=64,topk=8"
+    found = run("rank", *asked, "--dtype", "fp8", "--problem", tokens, "--format", "names")
+    assert found.exit_code == 0, found.output
+    assert "moe_flatmm" in found.stdout
     found = run("rank", *asked, "--problem", "M=64,N=4096,K=7168")
     assert found.exit_code == 3
     assert "no kernel accepts" in found.stderr

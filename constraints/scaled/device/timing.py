@@ -11,12 +11,15 @@ block_universal_gemm_as_aquant_bs_bquant_cr.hpp: operator() (CK 2026.06, read).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ckrules.constraints.gemm.device.timing import GemmTiming
+from ckrules.constraints.gemm.problem import MatrixProduct
+from ckrules.constraints.scaled.problem import ExpertProduct
 from ckrules.constraints.scaled.words import GROUP, NARROW, TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
@@ -25,8 +28,8 @@ from ckrules.support.errors import UsageError
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.arch.performance import GpuProduct as Card
-    from ckrules.constraints.gemm.problem import MatrixProduct
-    from ckrules.kernels.timing import Estimate, Floats
+    from ckrules.constraints.tile_gemm.device.timing import GemmWork
+    from ckrules.kernels.timing import Floats
 
 #: Bytes of a scale.
 _SCALE = 4.0
@@ -42,19 +45,16 @@ class ScaledTiming(GemmTiming):
     )  # fmt: skip
     apart = ("variant", "arch", "dtype", "dtype_c", "scales")
 
-    def estimate(
-        self, kernels: Mapping[str, Any], problem: MatrixProduct, gpu: Gpu, product: Card
-    ) -> Estimate:
-        """As for other GEMMs.
+    def work(self, kernels: Mapping[str, Any], problem: MatrixProduct) -> GemmWork:
+        """As for other GEMMs; of tokens, one product for each expert that any of them meets.
 
-        Raises:
-            UsageError: For kernels of experts, whose work a product does not say.
+        Tokens are taken to meet all experts alike, which routing need not do.
         """
-        if "moe_flatmm" in numbers(kernels).words("variant"):
-            raise UsageError(
-                "times of kernels for experts are not estimated: M, N and K do not say their work"
-            )
-        return super().estimate(kernels, problem, gpu, product)
+        if isinstance(problem, ExpertProduct):
+            p, rows = problem, problem.m * problem.topk
+            met = min(p.experts, rows)
+            problem = MatrixProduct(math.ceil(rows / met), p.n, p.k, p.k_batch, met)
+        return super().work(kernels, problem)
 
     def fitted(self, kernels: Mapping[str, Any], gpu: Gpu) -> bool:
         """Whether they are flatmm's, of fp8, on one of the two GPUs whose tables were read."""

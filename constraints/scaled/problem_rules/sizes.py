@@ -15,7 +15,8 @@ FLAT = "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::IsSupportedArgument"
 BLOCKS = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: IsSupportedArgument for ABQuantGrouped (CK 2026.06, read in ROCm/rocm-libraries @ 05fca22)"
 
 _EXPERTS: Mapping[str, Any] = {
-    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "per_tensor",
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
+    "experts": 8, "topk": 2,
 }  # fmt: skip
 _BLOCKS: Mapping[str, Any] = {
     "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
@@ -25,18 +26,20 @@ _BLOCKS: Mapping[str, Any] = {
 
 @rule(
     "SPROB001", "product-for-experts", kind="launch",
-    says="kernels of {variant} compute tokens by their experts, which M, N and K do not say",
+    says=["kernels of {variant} compute tokens by their experts: experts = {experts}, expected 1 or more",
+          "kernels of {variant} compute one product, not tokens by their experts: experts = {experts}"],
     source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (sorted token and expert ids, TopK)",
-    accepts=[{}, _BLOCKS], rejects=[_EXPERTS],
+    accepts=[{}, _BLOCKS, _EXPERTS], rejects=[{**_EXPERTS, "experts": 0}, {"experts": 8, "topk": 2}],
 )  # fmt: skip
 def experts_have_tokens(c: ScaledProblem) -> BoolExpr:
-    """Kernels for mixtures of experts take tokens with their experts, not one product.
+    """Kernels for mixtures of experts take tokens with their experts, the others one product.
 
     Why: which rows of A meet which weights stands in lists that are sorted beforehand.
 
-    Fix: ask about flatmm or abquant; problems of experts are not described yet.
+    Fix: say experts and topk of kernels for experts, and of no others.
     """
-    return c.variant != "moe_flatmm"
+    some = c.experts >= 1
+    return all_of(~c.of_tokens | some, c.of_tokens | ~some)
 
 
 @rule(
@@ -80,7 +83,7 @@ def k_is_whole(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB004", "scaled-n-not-whole-tiles", kind="launch",
-    applies=lambda c: ~c.pad_n,
+    applies=lambda c: ~c.pad_n & ~c.of_tokens,
     says="N = {N} is not a multiple of tile_n = {tile_n}, and the kernel does not pad N",
     source=[FLAT, BLOCKS], accepts=[{}, {"N": 640}], rejects=[{"N": 576}],
 )  # fmt: skip
@@ -194,7 +197,7 @@ def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
     says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
           "rows of A overlap: stride_a = {stride_a}, K = {K}",
           "columns of B overlap: stride_b = {stride_b}, K = {K}",
-          "rows of C overlap: stride_c = {stride_c}, N = {N}"],
+          "rows of C overlap: stride_c = {stride_c}, {result_columns=}"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (kFlatK; read, not run)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeCBlockWindow (read, not run)"],
     accepts=[{}, {"stride_a": 520, "stride_c": 1024}],
@@ -212,5 +215,5 @@ def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
         implies(c.flat, c.stride_b == 0),
         (c.stride_a == 0) | (c.stride_a >= c.K),
         (c.stride_b == 0) | (c.stride_b >= c.K),
-        (c.stride_c == 0) | (c.stride_c >= c.N),
+        (c.stride_c == 0) | (c.stride_c >= c.result_columns),
     )

@@ -1,0 +1,1 @@
+"""C++ of GEMM kernels whose operands have scales."""

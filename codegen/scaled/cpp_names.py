@@ -1,0 +1,44 @@
+"""The C++ words of GEMMs with scales that other GEMMs lack.
+
+Facts: include/ck_tile/ops/flatmm of CK 2025.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ckrules.codegen.gemm.cpp_names import GemmPipelineName
+
+_BASE = "BaseFlatmmPipelineAGmemBGmemCRegV1"
+
+PIPELINES: Mapping[str, GemmPipelineName] = {
+    "flatmm": GemmPipelineName("FlatmmPipelineAGmemBGmemCRegV1", _BASE),
+}
+
+PROBED: Mapping[str, str] = {
+    "moe_flatmm": "MoeFlatmmPipelineAGmemBGmemCRegV1",
+    # that of other GEMMs and of newer headers, which the kernel, or the compiler, refuses
+    "basic_v1": "GemmPipelineAGmemBGmemCRegV1",
+    "basic_v2": "GemmPipelineAGmemBGmemCRegV2",
+    "basic_async_v1": "GemmPipelineAGmemBGmemCRegAsyncV1",
+    "mem": "GemmPipelineAgBgCrMem",
+    "compv3": "GemmPipelineAgBgCrCompV3",
+    "compv4": "GemmPipelineAgBgCrCompV4",
+    "compv5": "GemmPipelineAgBgCrCompV5",
+    "compv6": "GemmPipelineAgBgCrCompV6",
+    "comp_async": "GemmPipelineAgBgCrCompAsync",
+    "wavelet": "GemmPipelineAgBgCrWavelet",
+    "abquant": "ABQuantGemmPipelineAgBgCrCompV3",
+    "abquant_eight_waves": "ABQuantGemmPipelineAgBgCrEightWaves",
+    **{word: name.cls for word, name in PIPELINES.items()},
+}
+"""What the probe calls each pipeline."""
+
+GRANULARITIES: Mapping[str, str] = {
+    "row_column": "1", "no": "-1", "per_tensor": "0", "blocks": "128, 128",
+    "per_1x32": "1, 32", "per_1x128": "1, 128", "per_128x128": "128, 128",
+}  # fmt: skip
+"""Arguments of ``FlatmmScalePointer`` by the field ``scales``: along M or N, then along K."""
+
+KINDS: Mapping[int, str] = {1: "kFFN_gemm1_gate_up", 2: "kFFN_gemm2"}
+"""Enumerators of ``MoeFlatmmKind`` by the field ``stage``."""

@@ -1,0 +1,144 @@
+"""SPROB: tokens and experts that kernels for mixtures of experts take, and compute right.
+
+aiter launches these kernels without asking their argument check (csrc/ck_tile_gemm_moe_2stages/
+include/moe_cktile2stages_common.cuh: moe_gemm; ROCm/aiter of August 2026).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.problem_fields import ScaledProblem
+from ckrules.engine.expr import BoolExpr, all_of, const, maximum
+from ckrules.engine.rules import rule
+
+_KERNEL = "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel"
+_RUN = f"{_KERNEL}::operator()"
+_FIRST: Mapping[str, Any] = {
+    "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
+    "experts": 8, "topk": 2,
+}  # fmt: skip
+_SECOND: Mapping[str, Any] = {**_FIRST, "stage": 2}
+#: Bits of a sorted entry that say which token it is; the others say which of its experts.
+_TOKEN_BITS = 24
+#: The largest offset of 32 bits with a sign.
+_MOST = 2**31 - 1
+
+
+def _tokens(c: ScaledProblem) -> BoolExpr:
+    return c.of_tokens
+
+
+@rule(
+    "SPROB030", "rows-of-experts-not-whole-tiles", kind="launch",
+    applies=lambda c: c.of_tokens & ~c.pad_n,
+    says="rows of C are {result_stride} elements apart, not a multiple of tile_n = {tile_n}, and the kernel does not pad N",
+    source=f"{_KERNEL}::IsSupportedArgument (stride_C, where flatmm asks N)",
+    accepts=[_FIRST, _SECOND, {**_SECOND, "N": 640}],
+    rejects=[{**_FIRST, "N": 640}, {**_SECOND, "N": 576}],
+)  # fmt: skip
+def rows_of_experts_are_whole(c: ScaledProblem) -> BoolExpr:
+    """The stride of C is a multiple of tile_n unless N is padded.
+
+    Why: the check asks the stride. Of the first GEMM, whose result has half the columns of the
+    weights, that is more than its blocks need.
+
+    Fix: use a kernel with pad_n or a smaller tile_n.
+    """
+    return c.result_stride % c.tile_n == 0
+
+
+@rule(
+    "SPROB031", "experts-of-a-token", kind="launch", applies=_tokens,
+    says=["a token meets {topk} of {experts} experts: topk = {topk}, expected at least 1",
+          "a token meets {topk} of {experts} experts: {topk=}, {experts=}"],
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (TopK, NumExperts)",
+    accepts=[_FIRST, {**_FIRST, "topk": 8}], rejects=[{**_FIRST, "topk": 9}, {**_FIRST, "topk": 0}],
+)  # fmt: skip
+def tokens_have_experts(c: ScaledProblem) -> BoolExpr:
+    """A token meets one expert or more, and none twice.
+
+    Why: routing picks topk of the experts.
+
+    Fix: use a smaller topk.
+    """
+    return all_of(c.topk >= 1, c.topk <= c.experts)
+
+
+@rule(
+    "SPROB032", "gate-and-up-not-whole", kind="wrong-result",
+    applies=lambda c: c.first,
+    says="gate and up have {result_columns} columns each, not a multiple of warp_tile_n = {warp_tile_n}: N = {N}",
+    source="ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: operator() (up_weight_stride; read, not run)",
+    accepts=[_FIRST], rejects=[{**_FIRST, "pad_n": True, "N": 528}, {**_FIRST, "pad_n": True, "N": 529}],
+)  # fmt: skip
+def gate_and_up_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Each half of the first GEMM's weights has whole warp tiles of columns.
+
+    Why: the kernel finds the upward projection by half the number of warp tiles.
+
+    Fix: pad the weights.
+    """
+    return c.N % (2 * c.warp_tile_n) == 0
+
+
+@rule(
+    "SPROB033", "parts-of-experts", kind="wrong-result", until="2026.06",
+    applies=_tokens,
+    says=["gate and up are multiplied before their parts are added: k_batch = {k_batch}",
+          "parts of {k_batch} begin at the wrong weights of an expert"],
+    source=[f"{_KERNEL}::SplitKBatchOffset (b_k_split_offset without the columns of a warp tile; read, not run)",
+            f"{_RUN} (ActivationOp before the result is added; read, not run)"],
+    accepts=[_FIRST, _SECOND], rejects=[{**_FIRST, "k_batch": 2}, {**_SECOND, "k_batch": 2}],
+)  # fmt: skip
+def sums_of_experts_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Kernels for experts of November 2025 compute sums in one part.
+
+    Why: the first GEMM's activation is not linear, and each part goes through it. In both the
+    offset of a part's weights is that of plain columns, not of pre-shuffled ones.
+
+    Fix: use k_batch = 1.
+    """
+    whole = c.k_batch == 1
+    return all_of(whole | ~c.first, whole | c.first)
+
+
+@rule(
+    "SPROB034", "tokens-beyond-their-bits", kind="wrong-result", applies=_tokens,
+    says=[f"M = {{M}} tokens are more than {_TOKEN_BITS} bits of a sorted entry can name",
+          "topk = {topk}: the place among a token's experts is read from 8 bits with a sign, expected at most 128"],
+    source=f"{_RUN} (token_id_offset, token_id_mask, fused_token >> token_id_offset; read, not run)",
+    accepts=[{**_FIRST, "M": 1000000}, {**_FIRST, "experts": 256, "topk": 128}],
+    rejects=[{**_FIRST, "M": 2**24}, {**_FIRST, "experts": 256, "topk": 129}],
+)  # fmt: skip
+def tokens_fit_their_bits(c: ScaledProblem) -> BoolExpr:
+    """Sorted entries can name every token, one more for rows that have none, and a token's experts.
+
+    Why: an entry has the token in its lower 24 bits and in the others which of the token's experts
+    it is; what is padded has the number behind the last token.
+
+    Fix: split the tokens.
+    """
+    return all_of(c.M < 2**_TOKEN_BITS, c.topk <= 128)
+
+
+@rule(
+    "SPROB035", "offsets-of-tokens-overflow", kind="wrong-result", applies=_tokens,
+    says=["the last of {operand_rows} rows of A begins beyond 2**31 elements: {operand_stride=}",
+          "the last of {result_rows} rows of C begins beyond 2**31 elements: {result_stride=}"],
+    source=f"{_RUN} (a_offsets, c_scatter_offsets are index_t; read, not run)",
+    accepts=[_FIRST, {**_FIRST, "M": 1000000, "K": 1024}],
+    rejects=[{**_SECOND, "M": 1000000, "K": 2048}, {**_FIRST, "M": 1000000, "N": 4096}],
+)  # fmt: skip
+def offsets_of_tokens_fit(c: ScaledProblem) -> BoolExpr:
+    """Offsets of rows of A and C fit into 31 bits.
+
+    Why: each row is found by its token times the stride, in 32-bit arithmetic.
+
+    Fix: split the tokens.
+    """
+    return all_of(
+        c.operand_stride <= const(_MOST) // maximum(c.operand_rows - 1, 1),
+        c.result_stride <= const(_MOST) // maximum(c.result_rows - 1, 1),
+    )

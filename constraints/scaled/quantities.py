@@ -1,0 +1,156 @@
+"""What follows from the fields of a GEMM with scales."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ckrules.constraints.scaled import words as w
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.engine.expr import (
+    FALSE,
+    BoolExpr,
+    EnumExpr,
+    IntExpr,
+    all_of,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+    rel,
+)
+from ckrules.engine.rules.book import quantity, quantity_in
+
+
+class ScaledQuantities(TileGemm):
+    """Fields, facts and quantities of a GEMM with scales; A has rows, B columns, C rows."""
+
+    variant: EnumExpr
+    dtype_c: EnumExpr
+    persistent: BoolExpr
+    transpose_c: BoolExpr
+    permute_n: BoolExpr
+    stage: IntExpr
+    scales: EnumExpr
+    scale_rows: BoolExpr
+    activation: EnumExpr
+    routed_weight: BoolExpr
+    bias: BoolExpr
+    split_k: BoolExpr
+    k_block_per_cu: IntExpr
+
+    @property
+    def a_transposed(self) -> BoolExpr:
+        """Never: K is contiguous in A."""
+        return FALSE
+
+    @property
+    def b_transposed(self) -> BoolExpr:
+        """Never: K is contiguous in B."""
+        return FALSE
+
+    @property
+    def reads_interwave(self) -> BoolExpr:
+        """Never: flatmm does not look at the scheduler, block scales have intrawave alone."""
+        return FALSE
+
+    @property
+    def launch_blocks(self) -> IntExpr:
+        """The launch bound: k_block_per_cu."""
+        return self.k_block_per_cu
+
+    @cached_property
+    def flat(self) -> BoolExpr:
+        """True where weights are shuffled and only A goes through LDS."""
+        return self.variant != "abquant"
+
+    @cached_property
+    def eight_waves(self) -> BoolExpr:
+        """True for the pipeline whose two halves of eight waves take turns."""
+        return self.pipeline == "abquant_eight_waves"
+
+    @cached_property
+    def narrow_b(self) -> BoolExpr:
+        """True where B has 4 bits, two elements to a byte."""
+        return self.dtype.isin(*w.NARROW)
+
+    @quantity_in("bytes")
+    def output_bytes(self) -> IntExpr:
+        """Size of an element of C."""
+        node: IntExpr = lookup(self.facts["output_bytes"], self.dtype_c)
+        return node
+
+    @quantity
+    def vector_a(self) -> IntExpr:
+        """Elements of A that a thread loads at once."""
+        return ite(self.flat, 16 // self.element_bytes, self.computed_vector_a)
+
+    @quantity
+    def vector_b(self) -> IntExpr:
+        """Elements of B that a thread loads at once."""
+        return self.computed_vector_b
+
+    @quantity
+    def vector_c(self) -> IntExpr:
+        """Elements of C that a thread stores at once."""
+        return minimum(self.warp_tile_n * self.wave_n, 16 // self.output_bytes)
+
+    @cached_property
+    def from_registers(self) -> BoolExpr:
+        """Where results go from registers to memory: those of flatmm's permuted columns."""
+        return all_of(self.variant == "flatmm", self.permute_n, self.epilogue == "cshuffle")
+
+    @quantity
+    def store_width(self) -> IntExpr:
+        """Elements of C that the argument check counts as stored at once."""
+        plain: IntExpr = ite(self.transpose_c, self.lane_rows, 1)
+        return ite(self.epilogue == "cshuffle", self.vector_c, plain)
+
+    @quantity
+    def splits_k(self) -> BoolExpr:
+        """Whether the kernel is built for sums in parts, whose results are added to memory."""
+        # permuted columns go from registers, as many of a lane's warp tiles as divide their number
+        pairs = ite(self.from_registers, self.repeat_n % 2 == 0, self.store_width.isin(2, 4, 8))
+        # the raw form of the addition takes windows that no epilogue makes
+        raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
+        return (self.variant == "flatmm") & ~self.persistent & pairs & ~raw
+
+    @property
+    def known_warp_tile(self) -> BoolExpr:
+        """Where the headers have the warp GEMM."""
+        return rel(
+            self.facts["header_warp_tiles"], self.dtype, self.transpose_c,
+            self.warp_tile_m, self.warp_tile_n, self.warp_tile_k,
+        )  # fmt: skip
+
+    @quantity
+    def repeat_n(self) -> IntExpr:
+        """Warp tiles that a wave computes along N."""
+        return self.tile_n // (self.warp_tile_n * self.wave_n)
+
+    @quantity
+    def lanes_k(self) -> IntExpr:
+        """Lanes side by side along a row of A, which each load 16 bytes (flatmm)."""
+        return self.tile_k // (16 // self.element_bytes)
+
+    @quantity
+    def lane_bytes(self) -> IntExpr:
+        """Bytes of A's warp tile that a lane reads from LDS (flatmm)."""
+        return self.warp_tile_m * self.warp_tile_k * self.element_bytes // self.wave_size
+
+    @quantity_in("bytes")
+    def a_stage(self) -> IntExpr:
+        """LDS of A's tile (flatmm); other warp tiles than 16x16 pad it by a row."""
+        small = (self.warp_tile_m == 16) & (self.warp_tile_n == 16)
+        rows: IntExpr = ite(small, self.tile_m, self.tile_m + 1)
+        return rows * self.tile_k * self.element_bytes
+
+    @quantity_in("bytes")
+    def pipeline_lds(self) -> IntExpr:
+        """LDS that the pipeline asks for, of flatmm for one of its two arrays."""
+        return ite(self.flat, self.a_stage, self.stage_bytes)
+
+    @quantity_in("bytes")
+    def lds_bytes(self) -> IntExpr:
+        """LDS of a workgroup: flatmm has a second array for A, whatever double_smem_buffer says."""
+        most = maximum(self.pipeline_lds, self.epilogue_lds)
+        return ite(self.flat, most + self.a_stage, most)

@@ -1,0 +1,88 @@
+"""flatmm kernels as C++: the files, and what their text takes from the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.certify import probe
+from ckrules.codegen.generate import Generator
+from ckrules.codegen.scaled.model import entries
+from ckrules.constraints.scaled.vocabulary import BASELINE
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping, config_from_name
+from ckrules.support.errors import UsageError
+
+EXPERTS = "moe_cktile2stages_gemm{}_1perCU_{}"
+
+
+def _generated(tmp_path: Path, **changed: Any) -> tuple[str, dict[str, str]]:
+    books = Books("2025.11")
+    config = config_from_mapping({**BASELINE, **changed}, books)
+    report = Generator(books, tmp_path).run([config])
+    assert (report.kernels, report.refused) == (1, [])
+    files = {p.name: p.read_text() for p in tmp_path.iterdir() if p.is_file()}
+    name = next(n for n in files if n.endswith(".device.cpp")).removesuffix(".device.cpp")
+    return name, files
+
+
+@pytest.mark.parametrize(
+    ("changed", "tensors"),
+    [({}, ["a", "b", "aq", "bq", "c"]), ({"scales": "no", "epilogue": "default"}, ["a", "b", "c"])],
+)
+def test_files_and_tensors(tmp_path: Path, changed: dict[str, Any], tensors: list[str]) -> None:
+    name, files = _generated(tmp_path, **changed)
+    assert {f"{name}{s}" for s in (".hpp", ".cpp", ".device.cpp", ".host.cpp")} <= files.keys()
+    assert f'#include "{name}.hpp"' in files["include_all_scaled_kernels.hpp"]
+    assert not [n for n, text in files.items() if "{{ " in text or "{%" in text]
+    host = files[f"{name}.host.cpp"]
+    assert re.findall(r'\{"(\w+)", CKRULES_', host) == tensors
+    assert "b is packed" in host
+
+
+def test_what_the_header_says(tmp_path: Path) -> None:
+    name, files = _generated(tmp_path, partition_groups=8, partition_m01=4, persistent=True)
+    header = " ".join(files[f"{name}.hpp"].split())
+    assert "GemmSpatiallyLocalTilePartitioner<Shape, 8, 4>" in header
+    assert "using Scale = ck_tile::FlatmmScalePointer<1>;" in header
+    assert "using BDataType = ck_tile::fp8_t;" in header
+    assert "the kernel is built without split-K" in header
+    # a block of a persistent grid computes a tile before it looks whether one is left
+    assert "ck_tile::min(most" in files[f"{name}.host.cpp"]
+    assert "Kernel::GridSize(kargs);" in header
+
+
+def test_entries() -> None:
+    assert [e.suffix for e in entries(splits=True)] == [
+        "hot_odd_set", "hot_even_set", "hot_odd_atomic_add", "hot_even_atomic_add",
+    ]  # fmt: skip
+    assert len(entries(splits=False)) == 2
+
+
+def test_kernels_for_experts_are_not_generated(tmp_path: Path) -> None:
+    name = EXPERTS.format("1_256x64x128x128_1x4_16x16x64", "per_token_silu")
+    config = config_from_name(name, Books("2025.11"), arch="gfx942")
+    with pytest.raises(UsageError, match="no pipeline moe_flatmm"):
+        Generator(Books("2025.11"), tmp_path).run([config])
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "said"),
+    [
+        (EXPERTS.format("1_256x64x128x128_1x4_16x16x64", "per_token_silu"), "fp8",
+         ["kFFN_gemm1_gate_up", "MoeFlatmmPipelineAGmemBGmemCRegV1<", "false, 2>>",
+          "ScaleA = ct::FlatmmScalePointer<1>"]),
+        (EXPERTS.format("2_256x32x256x256_1x4_16x16x32", "per_1x32"), "bf16_fp4",
+         ["kFFN_gemm2", "F16xMXF4FlatmmPipelineAGmemBGmemCRegV1<", "ct::pk_fp4_t",
+          "ScaleA = ct::FlatmmScalePointer<-1>", "ScaleB = ct::FlatmmScalePointer<1, 32>"]),
+    ],
+)  # fmt: skip
+def test_the_compiler_is_asked_about_experts(name: str, dtype: str, said: list[str]) -> None:
+    config = config_from_name(name, Books("2025.11"), arch="gfx950")
+    source = probe.render({**config.point, "dtype": dtype})
+    assert not [text for text in said if text not in source]
+    assert "moe_flatmm_kernel.hpp" in source
+    assert "moe" not in probe.render(BASELINE).lower()
