@@ -12,7 +12,9 @@ from ckrules.codegen.gemm.model import GemmModel
 from ckrules.codegen.scaled import probe
 from ckrules.codegen.scaled.cpp_names import PIPELINES
 from ckrules.codegen.scaled.model import ScaledModel, entries
+from ckrules.constraints.scaled.words import TENSORS
 from ckrules.engine.expr import Value
+from ckrules.support.errors import UsageError
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -30,7 +32,13 @@ class ScaledGeneration(GemmGeneration):
     def model(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
     ) -> ScaledModel:
-        """The model of a point whose words there is C++ for."""
+        """The model of a point whose words there is C++ for.
+
+        Raises:
+            UsageError: For scales that flatmm does not have.
+        """
+        if point["scales"] not in TENSORS:
+            raise UsageError(f"flatmm of CK {ck} has no scales = {point['scales']}")
         found = entries(bool(quantities["splits_k"]))
         return ScaledModel(name, ck, point, quantities, found, PIPELINES[str(point["pipeline"])])
 

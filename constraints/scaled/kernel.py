@@ -242,20 +242,20 @@ def parameters_exist(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL011", "scales-of-other-kernel", kind="compile",
     applies=lambda c: c.variant == "flatmm",
-    says="flatmm has a scale for each row and column, or none, not {scales}",
+    says="flatmm has no scales of blocks or whole tensors: scales = {scales}",
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)",
             "ops/flatmm/kernel/flatmm_kernel.hpp: MakeGemmTensorViews (only support per-tensor or per-row scaling)"],
-    accepts=[{}, {"scales": "no"}], rejects=[{"scales": "per_tensor"}, {"scales": "per_1x128"}],
+    accepts=[{}, {"scales": "no"}], rejects=[{"scales": "per_tensor"}, {"scales": "per_128x128"}],
 )  # fmt: skip
 def flat_scales_exist(c: ScaledQuantities) -> BoolExpr:
-    """flatmm multiplies by scales of rows and columns, or by none.
+    """flatmm has no scales that several rows or columns share.
 
     Why: asserted. The kernel's check allows one scale for a whole tensor, which the type of the
     scales refuses.
 
     Fix: use row_column.
     """
-    return c.scales.isin("row_column", "no")
+    return ~c.scales.isin("per_tensor", "per_128x128", "blocks")
 
 
 @rule(
@@ -380,6 +380,23 @@ def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
     return all_of(
         c.narrow_b | c.scales.isin("row_column", "no"), ~c.narrow_b | (c.scales == "per_1x32")
     )
+
+
+@rule(
+    "SCAL018", "scales-along-k-of-flatmm", kind="wrong-result",
+    applies=lambda c: c.variant == "flatmm",
+    says="flatmm scales a sum by one scale of its row and one of its column, not {scales}",
+    source="ops/flatmm/kernel/flatmm_kernel.hpp: MakeGemmTensorViews, MakeGemmTileWindows (ScaleGranularityKA, ScaleGranularityKB are 0; read, not run)",
+    accepts=[{}, {"scales": "no"}], rejects=[{"scales": "per_1x32"}, {"scales": "per_1x128"}],
+)  # fmt: skip
+def flat_scales_do_not_change_along_k(c: ScaledQuantities) -> BoolExpr:
+    """flatmm multiplies by one scale of the row and one of the column.
+
+    Why: with scales that change along K it compiles, and reads the first of each row and column.
+
+    Fix: use row_column.
+    """
+    return ~c.scales.isin("per_1x32", "per_1x128")
 
 
 @rule(

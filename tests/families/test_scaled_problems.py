@@ -135,3 +135,10 @@ def test_check_says_why_a_kernel_does_not_take_a_product() -> None:
 def test_the_baseline_is_accepted() -> None:
     book = problem_books.book("flatmm", ck="2025.11")
     assert book.violations({**KERNEL, **BASELINE}) == []
+
+
+def test_permuted_columns_are_added_in_pairs() -> None:
+    """A built kernel refused what the rules took: one warp tile along N, and a sum in two parts."""
+    point = {**KERNEL, "permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}
+    assert codes(point, "M=16,N=128,K=2560,k_batch=2", "2025.11") == ["SPROB007"]
+    assert codes({**point, "tile_n": 128}, "M=16,N=128,K=2560,k_batch=2", "2025.11") == []

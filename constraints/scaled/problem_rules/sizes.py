@@ -154,19 +154,30 @@ def c_is_stored_whole(c: ScaledProblem) -> BoolExpr:
     "SPROB007", "scaled-sum-not-split-here", kind="launch",
     applies=lambda c: c.flat & (c.k_batch > 1),
     says=["persistent kernels do not split sums: k_batch = {k_batch}",
-          "results of {dtype_c} that are stored one by one are not added: k_batch = {k_batch}"],
-    source=FLAT, accepts=[{"k_batch": 2}],
-    rejects=[{"persistent": True, "k_batch": 2}, {"epilogue": "default", "k_batch": 2}],
+          "results of {dtype_c} that are stored one by one are not added: k_batch = {k_batch}",
+          "results of permuted columns are added in pairs: {repeat_n=}, expected an even number",
+          "{epilogue} has no addition with padding: pad_m = {pad_m}, pad_n = {pad_n}"],
+    source=[FLAT, "ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (NRepeat results of a row at once)",
+            "ops/epilogue/default_2d_epilogue.hpp: update_tile_raw"],
+    accepts=[{"k_batch": 2}, {"k_batch": 2, "permute_n": True}],
+    rejects=[{"persistent": True, "k_batch": 2}, {"epilogue": "default", "k_batch": 2},
+             {"k_batch": 2, "permute_n": True, "tile_n": 64},
+             {"k_batch": 2, "epilogue": "default", "transpose_c": True, "pad_n": True}],
 )  # fmt: skip
 def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
     """flatmm splits sums where it is not persistent and stores an even number of results.
 
     Why: the parts are added atomically, 16-bit results in pairs; the blocks of a persistent grid
-    belong to no part.
+    belong to no part. The default epilogue's addition with padding does not compile.
 
     Fix: use k_batch = 1.
     """
-    return all_of(~c.persistent, c.store_width % 2 == 0)
+    return all_of(
+        ~c.persistent,
+        c.store_width % 2 == 0,
+        ~c.from_registers | (c.repeat_n % 2 == 0),
+        (c.epilogue == "cshuffle") | ~(c.pad_m | c.pad_n),
+    )
 
 
 @rule(
