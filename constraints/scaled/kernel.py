@@ -453,6 +453,23 @@ def eight_waves_have_their_form(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
+    "SCAL019", "blocks-with-other-scales", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "abquant",
+    says="kernels with block scales have them for blocks, not {scales}",
+    source="ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: QuantType::ABQuantGrouped (CK 2026.06, read)",
+    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "scales": "row_column"}],
+)  # fmt: skip
+def block_scales_are_of_blocks(c: ScaledQuantities) -> BoolExpr:
+    """The kernels of abquant have scales of blocks.
+
+    Why: other scales are other kernels (`rowcol_quant`, `tensor_quant`).
+
+    Fix: set scales to blocks.
+    """
+    return c.scales == "blocks"
+
+
+@rule(
     "SCAL022", "eight-waves-elsewhere", kind="hardware", since="2026.06",
     applies=lambda c: c.eight_waves,
     says="{pipeline} computes on gfx950 only, on {arch} it does nothing",
