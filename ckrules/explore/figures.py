@@ -14,7 +14,7 @@ from ckrules.pictures import counting, drawing, lds, sampled, times
 from ckrules.pictures.shapes import Nothing, Picture
 from ckrules.support.errors import CkrulesError, unknown
 
-_DRAWN = 300
+_DRAWN, _LINES = 300, 80
 _RANKED = 200
 
 
@@ -42,7 +42,7 @@ def _pairs(subject: Subject, choice: FieldChoice, names: Sequence[str], line: st
 
 
 def _parallel(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
-    points = subject.space_of(choice).sample(_DRAWN, seed=1)
+    points = subject.space_of(choice).sample(_LINES, seed=1)
     return sampled.parallel(points, varying(subject, choice))
 
 
@@ -112,7 +112,7 @@ def _measured(subject: Subject, choice: FieldChoice, names: Sequence[str], line:
 FIGURES: Mapping[str, Figure] = {
     "counts": Figure("Kernels by the values of a field", 1, _counts),
     "pairs": Figure("Kernels by the values of two fields", 2, _pairs),
-    "parallel": Figure(f"{_DRAWN} drawn kernels over their fields", 0, _parallel),
+    "parallel": Figure(f"{_LINES} drawn kernels over their fields", 0, _parallel),
     "occupancy": Figure(
         f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy", 0, _occupancy, kernels=True
     ),

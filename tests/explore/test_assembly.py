@@ -8,7 +8,7 @@ import pytest
 
 from ckrules.compiling.results import COLUMNS, Results, digest
 from ckrules.emulator.disassembly import DisassembledLine
-from ckrules.explore import assembly as built
+from ckrules.explore import assembly
 from ckrules.explore.kernel_address import read
 from ckrules.explore.subject import Subject
 from tests.explore.client import NAME, client, subject, text
@@ -26,7 +26,7 @@ CODE = """
 
 
 def test_instructions_are_counted_by_kind(tmp_path: Path) -> None:
-    found = built.AssembledKernel(assemble(CODE, "gfx942", tmp_path, lds=4096), tmp_path)
+    found = assembly.AssembledKernel(assemble(CODE, "gfx942", tmp_path, lds=4096), tmp_path)
     assert dict(found.kinds) == {
         "matrix": 1, "LDS": 1, "global loads": 1, "global stores": 1, "waits and barriers": 1,
         "branches": 1, "other scalar": 1, "other vector": 1,
@@ -49,8 +49,8 @@ def test_lines_of_the_source_stand_beside_what_they_made(
     secret.write_text("nobody's\n")
     places = [f"{header}:2", f"{header}:2", f"{secret}:1", f"{header}:9"]
     lines = [DisassembledLine(4 * i, 4, "s_nop", "0", p) for i, p in enumerate(places)]
-    monkeypatch.setattr(built, "disassemble", lambda *_: lines)
-    found = built.AssembledKernel(assemble("", "gfx942", tmp_path), tmp_path)
+    monkeypatch.setattr(assembly, "disassemble", lambda *_: lines)
+    found = assembly.AssembledKernel(assemble("", "gfx942", tmp_path), tmp_path)
     assert [(line.place, line.code) for line in found.assembly] == [
         ("x.hpp:2", "second = a;"), ("", ""), ("secret:1", ""), ("x.hpp:9", ""),
     ]  # fmt: skip

@@ -152,6 +152,18 @@ def test_no_click_is_lost_while_an_answer_is_awaited(page: Page) -> None:
     assert page.url.endswith("/?pipeline=mem")
 
 
+def test_ten_clicks_in_one_turn_are_ten_choices(page: Page) -> None:
+    settle(page)
+    tiles = [f"tile_{axis}-{size}" for axis in "mn" for size in (32, 64, 128)]
+    waves = [f"wave_{axis}-{n}" for axis in "mn" for n in (1, 2)]
+    at_once(page, *tiles, *waves)
+    three, two = [32, 64, 128], [1, 2]
+    settle(page, tile_m=three, tile_n=three, wave_m=two, wave_n=two)
+    assert page.locator('.chip[aria-pressed="true"]').count() == 10
+    for name in (*tiles, *waves):
+        assert page.locator(f"#{name}").get_attribute("aria-pressed") == "true"
+
+
 def test_no_condition_is_lost_while_an_answer_is_awaited(page: Page) -> None:
     settle(page)
     page.evaluate(
@@ -279,7 +291,7 @@ def test_every_control_has_a_name(page: Page) -> None:
 
 def test_kernels_are_opened_and_compared(page: Page) -> None:
     page.get_by_role("link", name="Kernels").click()
-    page.locator("td a").first.click()
+    page.locator("#listing td a").first.click()
     page.wait_for_selector("svg.tile rect")
     first = page.locator("h2 code").inner_text()
     page.get_by_label("Beside it").fill(NAME)
@@ -289,6 +301,114 @@ def test_kernels_are_opened_and_compared(page: Page) -> None:
     assert page.locator("h2 code").first.inner_text() == first
     page.locator("#undo").click()
     page.wait_for_function("() => document.querySelectorAll('h2 code').length === 1")
+
+
+def test_ticked_kernels_are_compared_and_stay_ticked(page: Page) -> None:
+    """While more rows come, too."""
+    page.goto(page.url.split("/?")[0].rstrip("/") + "/kernels?list=sample")
+    boxes = page.locator("#listing input[name=k]")
+    assert page.locator("#compare").is_disabled()
+    for i in (0, 1, 2):
+        boxes.nth(i).check()
+    assert page.locator("#ticked").inner_text() == "3 ticked"
+    before = boxes.count()
+    page.locator("#more").scroll_into_view_if_needed()
+    page.wait_for_function(
+        f"() => document.querySelectorAll('#listing tbody tr').length > {before}"
+    )
+    assert page.locator("#listing input:checked").count() == 3
+    boxes.nth(3).check()
+    assert page.locator("#ticked").inner_text() == "4 ticked: three at most"
+    boxes.nth(3).uncheck()
+    page.locator("#compare").click()
+    page.wait_for_selector("tr.differs")
+    assert page.locator("h2.kernel").count() == 3
+
+
+def test_a_search_goes_on_by_itself_and_is_stopped(page: Page) -> None:
+    with held_back(page, "seen="):
+        page.get_by_role("link", name="Kernels").click()
+        page.wait_for_selector("#listing tbody tr")
+        page.wait_for_selector("#stop")  # rows are there, and the page says that it goes on
+    page.wait_for_function("() => document.getElementById('listing').ariaBusy === 'false'")
+    assert page.locator("#stop").count() == 0
+    times = page.locator("#listing td:nth-child(2)").all_inner_texts()
+    assert [float(t) for t in times] == sorted(float(t) for t in times)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_list_fits_and_its_rows_can_be_told_apart(
+    browser: Browser, address: str, width: int, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_default_timeout(SLOWEST)
+    page = context.new_page()
+    page.goto(address)
+    page.goto(address.partition("/?")[0] + "/kernels?list=sample&pipeline=compv4")
+    page.wait_for_selector("#listing tbody tr")
+    sizes = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert sizes[0] == sizes[1]
+    outside = page.evaluate(
+        "() => [...document.querySelectorAll('#listing td')].filter(c =>"
+        " c.getBoundingClientRect().right > innerWidth || c.scrollWidth > c.clientWidth + 1).length"
+    )
+    assert outside == 0
+    rows = page.locator("#listing tbody tr").all_inner_texts()
+    assert len(set(rows)) == len(rows) == 20
+    assert "compv4" not in "".join(rows)  # it was chosen, and stands above
+    page.screenshot(path=tmp_path / "list.png")
+    context.close()
+
+
+def test_the_keyboard_alone_leads_from_choice_to_file(page: Page) -> None:
+    """Through choosing, asking why, comparing and exporting."""
+
+    def reached(selector: str) -> None:
+        """Goes with the tabulator to a control."""
+        at = f"() => document.activeElement.matches({selector!r})"
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            if page.evaluate(at):
+                return
+        raise AssertionError(selector)
+
+    settle(page)
+    reached("#pipeline-compv4")
+    page.keyboard.press("Space")
+    settle(page, pipeline="compv4")
+    reached("#scheduler-interwave")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#core")
+    reached("a.close")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#core", state="detached")
+    page.evaluate("document.body.focus(); document.activeElement.blur()")
+    reached('#pages a[href^="/kernels"]')
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#listing[aria-busy=false] tbody tr")
+    for _ in range(2):
+        reached("#listing input[name=k]")
+        page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("tr.differs")
+    page.evaluate("document.activeElement.blur()")
+    reached('#pages a[href^="/export"]')
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#command")
+    reached("form[action='/file'] button")
+    with page.expect_download() as begun:
+        page.keyboard.press("Enter")
+    assert begun.value.suggested_filename == "kernels.txt"
+
+
+def test_a_value_that_never_is_says_why_when_pointed_at(page: Page) -> None:
+    page.locator("details.never summary").first.click()
+    chip = page.locator("details.never[open] .chip").first
+    chip.hover()
+    page.wait_for_function("() => /^[A-Z]+\\d+: /.test(document.getElementById('tip').textContent)")
+    assert chip.get_attribute("aria-describedby") == "tip"
+    page.mouse.move(0, 0)
+    page.wait_for_selector("#tip", state="hidden")
 
 
 def test_pictures_appear(page: Page) -> None:

@@ -254,12 +254,13 @@ async function part(url) {
   try {
     const page = await fetched(url, control);
     const ticks = ticked().map((box) => box.value);
-    const focused = document.activeElement && document.activeElement.closest("tr") && document.activeElement.value;
+    const at = document.activeElement;
+    const same = (other) => at.id ? other.id === at.id : at.value ? other.value === at.value : other.href === at.href;
+    const held = byId("listing").contains(at);
     swap(page, "listing");
-    for (const box of boxes()) {
-      box.checked = ticks.includes(box.value);
-      if (focused && box.value === focused) box.focus({ preventScroll: true });
-    }
+    for (const box of boxes()) box.checked = ticks.includes(box.value);
+    const again = held && [...byId("listing").querySelectorAll("a, input, button")].find(same);
+    if (again) again.focus({ preventScroll: true });
     watch();
   } catch (error) {
     if (error.name !== "AbortError") failed(error);
@@ -283,7 +284,7 @@ function showTicked() {
   if (!button) return;
   const n = ticked().length;
   button.disabled = n < 2 || n > 3;
-  byId("ticked").textContent = n ? `${n} ticked${n > 3 ? ": three at most" : n < 2 ? ": tick another one" : ""}` : "tick two or three kernels";
+  byId("ticked").textContent = n ? `${n} ticked${n > 3 ? ": three at most" : n < 2 ? ": tick another one" : ""}` : "tick two or three kernels; Enter compares them";
 }
 
 document.addEventListener("change", (event) => { if (event.target.name === "k") showTicked(); });
