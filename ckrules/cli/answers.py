@@ -138,9 +138,9 @@ def name_or_text(point: Mapping[str, Any]) -> str:
         return point_text(point)
 
 
-def source_lines(rules: Iterable[Rule], indent: str = "    ") -> list[str]:
+def source_lines(rules: Iterable[Rule]) -> list[str]:
     """Where rules come from, a line each."""
-    return [f"{indent}{r.code}: {r.summary} ({'; '.join(r.sources)})" for r in rules]
+    return [f"    {r.code}: {r.summary} ({'; '.join(r.sources)})" for r in rules]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,12 @@ UNIT = "configurations"
 MOST = 40
 
 
-def by_value(space: Space, name: str, unit: str = UNIT) -> Bars | Nothing:
+def by_value(space: Space, name: str) -> Bars | Nothing:
     """How many points of a space have each value of a field or derived quantity.
 
     Args:
         space: The points.
         name: The field.
-        unit: What is counted, in words.
 
     Raises:
         UnknownNameError: For a field that does not exist, with near matches.
@@ -37,7 +36,7 @@ def by_value(space: Space, name: str, unit: str = UNIT) -> Bars | Nothing:
     >>> bars.labels, bars.values
     (('1', '2'), (2, 1))
     """
-    return bars(name, list(grouped(space, (name,))), unit)
+    return bars(name, list(grouped(space, (name,))))
 
 
 def bars(name: str, groups: Sequence[Group], unit: str = UNIT) -> Bars | Nothing:

@@ -264,10 +264,10 @@ def _narrowed(conditions: Sequence[BoolExpr], domains: Domains) -> dict[str, lis
     return left
 
 
-def proved(conditions: Sequence[BoolExpr], domains: Domains, limit: int = _PROVED) -> bool | None:
+def proved(conditions: Sequence[BoolExpr], domains: Domains) -> bool | None:
     """True if evaluating every combination of values proves that the conditions conflict.
 
-    False if a combination meets them all; None if there are more than ``limit`` combinations.
+    False if a combination meets them all; None if there are more than `_PROVED` combinations.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> x = Int("x", range(4))
@@ -275,7 +275,7 @@ def proved(conditions: Sequence[BoolExpr], domains: Domains, limit: int = _PROVE
     (True, False)
     """
     left = _narrowed(conditions, domains)
-    if prod(map(len, left.values())) > limit:
+    if prod(map(len, left.values())) > _PROVED:
         return None
     holds = compile_function([c for c in conditions if len(c.support) != 1])
     rows = product(*left.values())

@@ -8,6 +8,7 @@ from html import escape
 from ckrules.reasoning.graph import ConstraintGraph
 
 _ROW = 28
+_WIDTH = 1000
 """The height of a label and the gap below it."""
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999999", "#664400")
 
@@ -30,7 +31,7 @@ def dot(graph: ConstraintGraph) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def svg(graph: ConstraintGraph, *, width: int = 1000) -> str:
+def svg(graph: ConstraintGraph) -> str:
     """The graph as a picture: fields in the middle, rules by topic on both sides.
 
     No two labels share a place. Fields stand near the rules that read them, and have the colour
@@ -41,18 +42,18 @@ def svg(graph: ConstraintGraph, *, width: int = 1000) -> str:
     rows = max(len(left), len(right), len(fields), 1)
     height = _ROW * (rows + 1)
     place = {n: (130.0, y) for n, y in _column(left, height)}
-    place |= {n: (width - 130.0, y) for n, y in _column(right, height)}
+    place |= {n: (_WIDTH - 130.0, y) for n, y in _column(right, height)}
     read: dict[str, list[float]] = {n: [] for n in fields}
     for rule, name in graph.edges:
         read[name].append(place[rule][1])
     near = sorted(fields, key=lambda n: sum(read[n]) / len(read[n]))
-    place |= {n: (width / 2, y) for n, y in _column(near, height)}
+    place |= {n: (_WIDTH / 2, y) for n, y in _column(near, height)}
     colour = {
         n: _COLOURS[k % len(_COLOURS)] for k, group in enumerate(graph.communities) for n in group
     }
     out = [
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
             'font-family="sans-serif" font-size="12">'
         )
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,7 +67,7 @@ class Alignment:
         return {n: domain_of(v).values for n, v in self.variables.items()}
 
 
-def align(sides: Sequence[Region], drop: Iterable[str] = ()) -> Alignment:
+def align(sides: Sequence[Region]) -> Alignment:
     """The sides over their common fields.
 
     A field that each side holds to one value, not the same for all, is what they differ in: it
@@ -76,7 +76,6 @@ def align(sides: Sequence[Region], drop: Iterable[str] = ()) -> Alignment:
 
     Args:
         sides: At least one side.
-        drop: Fields to drop as well, where every side holds them to one value.
 
     Raises:
         UsageError: If the sides have different fields or sorts.
@@ -91,15 +90,11 @@ def align(sides: Sequence[Region], drop: Iterable[str] = ()) -> Alignment:
     (('gpu',), 2, 3)
     """
     names = _common(sides)
-    wanted = set(drop)
     dropped: list[str] = []
     for name in names:
         held = {s.fixed.get(name) for s in sides}
-        single = all(h is not None and len(h) == 1 for h in held)
-        if single and (len(held) > 1 or name in wanted):
+        if len(held) > 1 and all(h is not None and len(h) == 1 for h in held):
             dropped.append(name)
-        elif name in wanted:
-            raise UsageError(f"{name} has no single value on each side")
     variables = {n: _merged(n, sides) for n in names if n not in dropped}
     aligned = tuple(_aligned(s, variables, dropped) for s in sides)
     order = tuple(n for n in sides[0].book.vocabulary.order if n in variables)

@@ -71,18 +71,12 @@ def dtype(dtypes: Sequence[str], doc: str) -> Expr:
     return Enum("dtype", dtypes, doc=doc, role=Role.PURPOSE)
 
 
-def geometry(
-    tile_mn: Sequence[int] = TILE_MN,
-    tile_k: Sequence[int] = TILE_K,
-    waves: Sequence[int] = WAVES,
-    warp_mn: Sequence[int] = WARP_MN,
-    warp_k: Sequence[int] = WARP_K,
-) -> list[Expr]:
+def geometry(waves: Sequence[int] = WAVES) -> list[Expr]:
     """Block tile, waves and warp tile along M, N and K."""
     return [
-        *_sizes("tile", "block tile", (tile_mn, tile_mn, tile_k), 65536),
+        *_sizes("tile", "block tile", (TILE_MN, TILE_MN, TILE_K), 65536),
         *_sizes("wave", "waves of a block", (waves, waves, waves), 1024),
-        *_sizes("warp_tile", "MFMA or WMMA tile", (warp_mn, warp_mn, warp_k), 1024),
+        *_sizes("warp_tile", "MFMA or WMMA tile", (WARP_MN, WARP_MN, WARP_K), 1024),
     ]
 
 
@@ -119,11 +113,11 @@ def vectors(widths: Sequence[int] = VECTORS) -> list[Expr]:
     ]  # fmt: skip
 
 
-def buffers(wave_groups: Sequence[int] = (1, 2)) -> list[Expr]:
+def buffers() -> list[Expr]:
     """Double LDS buffers and wave groups."""
     return [
         Bool("double_smem_buffer", doc="two LDS buffers, used in turn"),
-        Int("num_wave_groups", wave_groups, lo=1, hi=1024, doc="groups that share the loading"),
+        Int("num_wave_groups", (1, 2), lo=1, hi=1024, doc="groups that share the loading"),
     ]
 
 

@@ -131,7 +131,7 @@ def store(key: str, compiled: Compiled, limit: int = LIMIT) -> None:
         _write(key + _SUFFIX, lambda: _encode(key, Compiled(blocks, compiled.sizes)), limit)
 
 
-def figures(key: str, count: Callable[[], list[int]], limit: int = LIMIT) -> list[int]:
+def figures(key: str, count: Callable[[], list[int]]) -> list[int]:
     """Some integers that are kept under a content hash, from ``count`` where there are none."""
     where = directory()
     path = where / (key + _FIGURES) if where else None
@@ -144,7 +144,7 @@ def figures(key: str, count: Callable[[], list[int]], limit: int = LIMIT) -> lis
         except (OSError, ValueError, RecursionError):  # none yet, or damaged
             pass
     made = count()
-    _write(key + _FIGURES, lambda: [json.dumps(made).encode()], limit)
+    _write(key + _FIGURES, lambda: [json.dumps(made).encode()], LIMIT)
     return made
 
 
