@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from ckrules.certify.sampling import unusual
 from ckrules.constraints import CK_VERSIONS, book
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.families import family_of, variants
 from ckrules.kernels.library import profiles
@@ -34,27 +36,52 @@ def books() -> dict[str, RuleBook]:
     return found
 
 
-def holds_all(book: RuleBook, other: RuleBook) -> bool:
-    """Whether a book has every rule of another, with the same condition."""
-    mine, theirs = ({(r.code, r.condition) for r in b.rules} for b in (book, other))
-    return theirs <= mine
+def family_named(name: str) -> str:
+    """The family of a book's name."""
+    return name.partition("-")[0]
+
+
+def said(book: RuleBook) -> set[tuple[Any, ...]]:
+    """What there is to test of each rule: code, guard, condition and the examples it declares."""
+    return {
+        (r.code, r.applies, r.expr, *(_rows(book.examples(r, accepted=a)) for a in (True, False)))
+        for r in book.rules
+    }
+
+
+def _rows(points: Iterable[Mapping[str, Any]]) -> frozenset[tuple[Any, ...]]:
+    return frozenset(tuple(p.items()) for p in points)
 
 
 def widest(found: dict[str, RuleBook]) -> dict[str, RuleBook]:
-    """Those that together hold every rule of every book: none is held by a later one of its kind.
+    """Those that together hold every rule of every book: none is held by a later one of its family.
 
-    The profile `fast` holds the rules of `legal`, so that a test of each rule needs it alone.
+    The profile `fast` holds the rules of `legal`, and most rules are the same for all versions, so
+    that a test of each rule needs few books.
     """
-    kept: dict[str, RuleBook] = {}
+    kept: dict[str, set[tuple[Any, ...]]] = {}
     for name in reversed(found):
-        kind = name.rpartition("-")[0]
-        if not any(n.startswith(f"{kind}-") and holds_all(b, found[name]) for n, b in kept.items()):
-            kept[name] = found[name]
-    return dict(reversed(kept.items()))
+        own = said(found[name])
+        if not any(family_named(n) == family_named(name) and own <= b for n, b in kept.items()):
+            kept[name] = own
+    return {name: found[name] for name in reversed(kept)}
+
+
+def fresh(found: dict[str, RuleBook]) -> dict[str, list[Rule]]:
+    """By book the rules that no book of its family before it has with the same examples."""
+    seen: dict[str, set[tuple[Any, ...]]] = {}
+    out = {}
+    for name, rules in found.items():
+        own, known = said(rules), seen.setdefault(family_named(name), set())
+        codes = {code for code, *_ in own - known}
+        out[name] = [r for r in rules.rules if r.code in codes]
+        known |= own
+    return out
 
 
 BOOKS = books()
 WIDEST = widest(BOOKS)
+FRESH = fresh(WIDEST)
 
 
 def examples(name: str, code: str, accepted: bool) -> list[dict[str, Any]]:
@@ -65,7 +92,14 @@ def examples(name: str, code: str, accepted: bool) -> list[dict[str, Any]]:
     """
     rules = BOOKS[name]
     declared = rules.examples(rules[code], accepted=accepted)
-    return declared or [_drawn(f"{name.rpartition('-')[0]}-fast", code, accepted)]
+    return declared or [_drawn(_first(family_named(name), rules[code]), code, accepted)]
+
+
+@cache
+def _first(family: str, rule: Rule) -> str:
+    """The first book of a family that has a rule, in which examples of it are drawn."""
+    fast = (n for n in BOOKS if family_named(n) == family and n.endswith("-fast"))
+    return next(n for n in fast if any(r.condition is rule.condition for r in BOOKS[n].rules))
 
 
 @cache
