@@ -31,7 +31,7 @@ def begun() -> set[str]:
         for rule in [
             *family.rules(), *(family.problems.rules() if family.problems is not None else ())
         ]
-        if rule.template.since >= _FIRST and rule.template.until is None
+        if max(rule.template.since, family.since) >= _FIRST and rule.template.until is None
     }  # fmt: skip
 
 

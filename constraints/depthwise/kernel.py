@@ -10,20 +10,21 @@ _PIPELINE = (
     "ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp: "
     "DepthwiseConvFwdPipeline"
 )
-_TRAITS = _PIPELINE.replace("Pipeline", "Traits")
+_TRAITS = "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: DepthwiseConvFwdTraits"
 _ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise branch"
+_ONE_COLUMN = {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}
 
 
 @rule(
-    "DW001", "depthwise-dtype", kind="compile",
+    "DW001", "depthwise-dtype", kind="compile", until="2026.09",
     says="depthwise kernels exist for fp16 and fp32, not for {dtype}",
-    source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float",
+    source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float; since 2026.09 bf16, too",
     accepts=[{}, {"dtype": "fp32", "in_vec": 4, "out_vec": 4}], rejects=[{"dtype": "bf16"}],
 )  # fmt: skip
 def depthwise_types(c: DepthwiseQuantities) -> BoolExpr:
     """Depthwise kernels exist for fp16 and fp32.
 
-    Why: the inner product is written for these types only.
+    Why: the inner product is written for these types only before 2026.09, which has bf16.
 
     Fix: use fp16 or fp32, or a GEMM-based kernel.
     """
@@ -171,16 +172,35 @@ def filter_reaches_stride(c: DepthwiseQuantities) -> BoolExpr:
           "even stride_w, or 1 with a sub_w of at least 2"),
     source=f"{_PIPELINE}: wo * StrideW / 2 indexes pairs of elements",
     accepts=[{}, {"stride_w": 2, "stride_h": 2}],
-    rejects=[{"stride_w": 3}, {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}],
+    rejects=[{"stride_w": 3, "@ck": "2026.06"}, {**_ONE_COLUMN, "@ck": "2026.09"}],
 )  # fmt: skip
 def columns_come_in_pairs(c: DepthwiseQuantities) -> BoolExpr:
     """stride_w is even, or it is 1 and a sub-tile has at least two columns.
 
-    Why: input is read in pairs, and other strides read the wrong pair.
+    Why: input is read in pairs, and other strides read the wrong pair. Since 2026.09 odd strides
+    above 1 do not compile (DW016).
 
     Fix: use a GEMM-based kernel or a wider sub-tile.
     """
+    if c.since("2026.09"):
+        return (c.stride_w != 1) | (c.sub_w >= 2)
     return (c.stride_w % 2 == 0) | ((c.stride_w == 1) & (c.sub_w >= 2))
+
+
+@rule(
+    "DW016", "odd-column-stride-asserted", kind="compile", since="2026.09",
+    says="input is read in pairs: stride_w = {stride_w}, expected 1 or an even one",
+    source=f"{_PIPELINE}::RunConvolution static_assert StrideW == 1 or StrideW % 2 == 0 (CK 2026.09, read)",
+    accepts=[{}, {"stride_w": 2, "stride_h": 2}], rejects=[{"stride_w": 3}],
+)  # fmt: skip
+def column_stride_is_even(c: DepthwiseQuantities) -> BoolExpr:
+    """stride_w is 1 or even.
+
+    Why: asserted since 2026.09; before, such kernels computed wrong (DW010).
+
+    Fix: use a GEMM-based kernel.
+    """
+    return (c.stride_w == 1) | (c.stride_w % 2 == 0)
 
 
 @rule(

@@ -1,7 +1,8 @@
 """Fields and derived quantities of a depthwise forward kernel.
 
-Facts: ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp
-(DepthwiseConvFwdTraits, DepthwiseConvFwdPipeline), CK 2026.06. Tensors are packed NGCHW, GKCYX and
+Facts: ops/grouped_convolution, CK 2026.06: DepthwiseConvFwdTraits of
+utils/grouped_convolution_utils.hpp, DepthwiseConvFwdPipeline of
+pipeline/grouped_convolution_forward_depthwise_pipeline.hpp. Tensors are packed NGCHW, GKCYX and
 NGKHW; generated kernels use a block of 64 threads.
 """
 
@@ -26,6 +27,7 @@ from ckrules.engine.expr import (
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Enum, Int, Role
+from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
 
 KERNEL_DTYPES = ("fp16", "bf16", "fp32")
@@ -71,6 +73,10 @@ class DepthwiseQuantities(Vocabulary):
     def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
         super().__init__(variables)
         self.facts, self.ck = facts, ck
+
+    def since(self, version: str) -> bool:
+        """True if the headers are this version or newer."""
+        return version_key(self.ck) >= version_key(version)
 
     @quantity
     def wave_size(self) -> IntExpr:
