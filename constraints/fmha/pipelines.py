@@ -11,6 +11,7 @@ from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
 _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+_TRLOAD_PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp"
 _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64, "tile_k1": 16,
 }  # fmt: skip
@@ -90,6 +91,63 @@ def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
     Fix: use qr_async.
     """
     return c.transposes
+
+
+@rule(
+    "FMHA044", "functions-that-trload-leaves-out", kind="wrong-result",
+    applies=lambda c: c.pipeline == "qr_async_trload",
+    says=["qr_async_trload adds no bias: bias = {bias}", "qr_async_trload caps no scores: logits = {logits}",
+          "qr_async_trload drops nothing: dropout = {dropout}",
+          "qr_async_trload scales nothing: squant = {squant}"],
+    source=[f"{_TRLOAD_PIPELINE}: ignore = bias_dram_block_window_tmp, ignore = position_encoding",
+            "ops/fmha/kernel/fmha_fwd_kernel.hpp: what run_ hands to FmhaPipeline where its name is qr_async_trload"],
+    accepts=[_TRLOAD, {**_TRLOAD, "lse": True}],
+    rejects=[{**_TRLOAD, "bias": "bias"}, {**_TRLOAD, "logits": True}, {**_TRLOAD, "dropout": True}],
+)  # fmt: skip
+def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
+    """qr_async_trload has no bias, cap, dropout and quantisation.
+
+    Why: it takes the bias and looks at nothing of it; cap, random numbers and scales are not even
+    handed to it. The generator lists such kernels without them only.
+
+    Fix: use qr_async.
+    """
+    return all_of(c.bias == "no", ~c.logits, ~c.dropout, ~c.squant)
+
+
+@rule(
+    "FMHA045", "columns-of-v-that-trload-takes-for-rows", kind="wrong-result",
+    applies=lambda c: c.pipeline == "qr_async_trload",
+    says="qr_async_trload reads V by rows: v_layout = {v_layout}",
+    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: make_v_dram, (length, hdim_v) whatever VLayout says",
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "v_layout": "col"}],
+)  # fmt: skip
+def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
+    """V is row-major for qr_async_trload.
+
+    Why: its view of V has rows of the head dimension for either layout.
+
+    Fix: use qr_async, or transpose V.
+    """
+    return c.v_layout == "row"
+
+
+@rule(
+    "FMHA046", "trload-lds-overflow", kind="hardware",
+    applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 == 1),
+    says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}",
+    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeK, GetSmemSizeV",
+            "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1", "arch/data/*.toml [lds] bytes"],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, **_WIDE, "tile_n0": 256, "tile_n1": 256}],
+)  # fmt: skip
+def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
+    """K and V of qr_async_trload, two of each from 128 rows of Q on, fit the LDS.
+
+    Why: they are whole there, not in steps.
+
+    Fix: use a smaller tile_n0.
+    """
+    return c.lds_bytes <= c.fact("lds_capacity")
 
 
 def _covered(c: AttentionQuantities) -> BoolExpr:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from ckrules.constraints.fmha import vocabulary as kernels
 from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, any_of
+from ckrules.engine.expr import (
+    FALSE,
+    BoolExpr,
+    EnumExpr,
+    Expr,
+    IntExpr,
+    Value,
+    any_of,
+    ite,
+)
 from ckrules.engine.expr.variables import Int
+from ckrules.engine.rules.book import quantity
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -86,6 +96,18 @@ class ProblemSizes:
 
 class AttentionFit(ProblemSizes, AttentionQuantities):
     """An attention kernel and a problem."""
+
+    @property
+    def masks_tail(self) -> BoolExpr:
+        """Whether scores of rows behind K's sequence are set to minus infinity."""
+        always = (self.pipeline == "qr_async_trload") if self.ck == "2025.11" else FALSE
+        return any_of(self.pad_sk, self.mask != "no", self.variant == "fmha_fwd_splitkv", always)
+
+    @quantity
+    def bias_vector(self) -> IntExpr:
+        """Elements of a tensor of biases that a lane loads at once (kCM1PerLane)."""
+        node: IntExpr = ite(self.wave_size == 64, 4, 8)
+        return node
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionFit:

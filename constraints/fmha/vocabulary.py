@@ -301,7 +301,10 @@ class AttentionQuantities(AttentionShape):
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
-        """LDS of a workgroup: K and V share buffers, one, or three of qr_async; qs has Q, too."""
+        """LDS of a workgroup: K and V share buffers, one, or three of qr_async; qs has Q, too.
+
+        Compilers may add to it what they keep there of a thread's arrays (AMDGPUPromoteAlloca).
+        """
         size, pack = self.element_bytes, 16 // self.element_bytes
         stage = maximum(self.k_stage, self.v_stage) * size
         q_stage = pack * (self.tile_k0 // pack * (self.tile_m0 + 1) - 1) * size
@@ -314,7 +317,24 @@ class AttentionQuantities(AttentionShape):
                 maximum(stage, self.dropout_lds),
             ),
         )
-        node: IntExpr = ite(self.staged, total, undef(total))
+        node: IntExpr = ite(self.staged, total, self._transposed_bytes)
+        return node
+
+    @property
+    def _transposed_bytes(self) -> IntExpr:
+        """LDS of qr_async_trload: K, V and scores that waves share, or Q before them.
+
+        From 64 rows of Q on K is loaded whole; from 128 on K and V have two buffers each
+        (block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize;
+        fmha_fwd_kernel.hpp: PrefillCase). The scores of several waves are not modelled.
+        """
+        size = self.element_bytes
+        k, v = self.tile_n0 * self.tile_k0, self.tile_n1 * self.tile_n0
+        whole = self.tile_n0 * self.tile_k0max
+        small = maximum(self.tile_m0 * self.tile_k0max, k + v) * size
+        large = 2 * (whole + v) * size
+        total = ite(self.tile_m0 >= 128, large, small)
+        node: IntExpr = ite(self.wave_n0 == 1, total, undef(total))
         return node
 
     @quantity

@@ -13,8 +13,8 @@ from ckrules.kernels import problem_books
 from ckrules.support.errors import UsageError
 
 
-def _faults(kernel: Any, text: str) -> set[str]:
-    rules = problem_books.book("fmha_fwd", ck="2025.11")
+def _faults(kernel: Any, text: str, ck: str = "2025.11") -> set[str]:
+    rules = problem_books.book("fmha_fwd", ck=ck)
     point = {**kernel, **problem_fields.values(parse(text))}
     return {v.rule.code for v in rules.violations(point)}
 
@@ -40,13 +40,39 @@ def test_upstream_chooses_right_kernels(
 
 
 def test_unpadded_kernels_take_lengths_of_any_size_on_gfx950() -> None:
-    """The test of qr_async_trload is the word true: rocm-libraries pull request 10309."""
+    """The test of qr_async_trload is the word true: composable_kernel pull request 3747.
+
+    What CK 2025.11 computes is right all the same, as runs show.
+    """
     text = "batch=2,heads=8,seqlen_q=15,seqlen_k=1000,hdim=128"
     kernel = _choice(text, "gfx950")
     assert kernel["pipeline"] == "qr_async_trload"
     assert not kernel["pad_sk"]
-    assert _faults(kernel, text) == {"FPROB001", "FPROB002"}
-    assert _faults(kernel, text.replace("15", "16").replace("1000", "1024")) == set()
+    assert _faults(kernel, text) == set()
+    assert _faults(kernel, text, "2026.06") == {"FPROB001", "FPROB002"}
+    whole = text.replace("15", "16").replace("1000", "1024")
+    assert _faults(kernel, whole, "2026.06") == set()
+
+
+@pytest.mark.parametrize(
+    ("changed", "more", "codes"),
+    [
+        ({}, ",seqlen_q=1000,seqlen_k=1024", set()),
+        ({}, ",seqlen_q=1024,seqlen_k=1000", {"FPROB002"}),
+        ({"mask": "mask"}, ",seqlen_q=7,seqlen_k=1001,mask=causal", set()),
+        ({"mask": "mask", "bias": "bias"}, ",seqlen_q=7,seqlen_k=1001,mask=causal,bias=bias",
+         {"FPROB010"}),
+        ({"mode": "group"}, ",seqlen_q=7,mode=group", {"FPROB003"}),
+        ({"mode": "group", "mask": "mask"}, ",seqlen_q=7,mode=group,mask=causal", set()),
+    ],
+)  # fmt: skip
+def test_what_kernels_without_padding_compute(
+    changed: dict[str, Any], more: str, codes: set[str]
+) -> None:
+    """As runs on the device cpu showed: rows of Q need no padding, scores of K a mask or one."""
+    kernel = {**problem_books.book("fmha_fwd", ck="2025.11").vocabulary.baseline, **changed}
+    point = {n: v for n, v in kernel.items() if not n.startswith("p_")}
+    assert _faults(point, "batch=1,heads=2,hdim=128" + more) == codes
 
 
 def test_odd_heads_have_a_kernel_where_they_are_padded() -> None:

@@ -18,6 +18,11 @@ LISTED = (
 SPLIT = {"variant": "fmha_fwd_splitkv"}
 COLUMNS = {"v_layout": "col"}
 BYTES = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
+TRLOAD = {
+    "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_m0": 16, "tile_n0": 32,
+    "tile_k0": 64, "wave_m0": 1, "wave_m1": 1,
+    **{f"warp_tile_{x}{p}": 32 if x == "k" else 16 for x in "mnk" for p in (0, 1)},
+}  # fmt: skip
 PREFILL = {
     "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True, "pipeline": "qr_async",
     "pad_s": True, "pad_d": True, "pad_dv": True,
@@ -48,6 +53,9 @@ def test_batch_prefill_is_listed_where_it_cannot_run() -> None:
         ({"tile_k0": 64, "tile_n0": 256}, 32880),  # K: 8 * (8 * 257 - 1) elements
         ({"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}, 27648),
         ({"dropout": True, "tile_n1": 32, "tile_n0": 32, "tile_k1": 32}, 4128),  # (128 + 1) * 32
+        # as the code objects of two listed kernels have it
+        ({**TRLOAD, "tile_n1": 64, "tile_k0max": 64}, 8192),  # 32 * 64 + 64 * 32
+        (TRLOAD, 12288),
     ],
 )
 def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
@@ -71,6 +79,8 @@ def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
         ({"variant": "fmha_fwd_pagedkv", "pipeline": "qr_pagedkv", "wave_m0": 2}, {"FMHA039"}),
         ({**BYTES, "dropout": True}, {"FMHA040"}),
         ({"block_per_cu": 0}, {"FMHA041"}),
+        ({**TRLOAD, "bias": "alibi"}, {"FMHA044"}),
+        ({**TRLOAD, "v_layout": "col"}, {"FMHA045"}),
         ({"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"FMHA042"}),
         ({"tile_n1": 32, "wave_n1": 2}, {"FMHA043"}),
     ],

@@ -27,6 +27,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         (2, 2, 1, 2 * m, n, head, value),
         (1, 4, 2, m, 5 * n, head, value),
         (2, 1, 1, m + 3, 2 * n + 5, head, value),
+        (1, 2, 1, m + 5, 2 * n, head, value),
+        (1, 2, 2, m, 2 * n + 4, head, value),
         (1, 2, 2, 1, 2 * n - 1, head, value),
         (1, 1, 1, 2 * m - 1, n - 7, head, value),
         (2, 2, 1, m, 2 * n, head - 8, value - 8),

@@ -32,7 +32,7 @@ from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
 Arrays = Mapping[str, NDArray[Any]]
 
 SPREAD = 4.0
-"""Q lies between -4 and 4, so that a softmax has large and small weights."""
+"""Q and biases lie between -4 and 4, so that a softmax has large and small weights."""
 
 #: Relative error of a value that is rounded to a type, and half of its smallest magnitude.
 ROUNDING: Mapping[str, tuple[float, float]] = {
@@ -84,7 +84,7 @@ class AttentionTensors:
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
         if name == "bias":
             kind = small if small in ("fp32", "fp16", "bf16") else "fp32"
-            return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), kind, ())
+            return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), kind, (), SPREAD)
         if name == "v":
             last = (rows("k"), p.hdim_v)
             return self._of(name, direction, p.heads_k, last, small, self._v_order)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, ite
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/fmha/kernel/fmha_fwd_kernel.hpp: pad_tensor_view of Q, K, V and O"
@@ -19,22 +19,25 @@ _PIPELINES = (
 )
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FmhaFwdApiTrait {}(CK 2025.11)"
 _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+_TRLOAD: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True}
+_BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
 
 
 @rule(
-    "FPROB001", "queries-not-padded", kind="wrong-result",
-    applies=lambda c: ~c.pad_s & ~c.grouped,
+    "FPROB001", "queries-not-padded", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.pipeline == "qr_async_trload") & ~c.pad_s & ~c.grouped,
     says="the kernel pads no rows of Q: seqlen_q = {p_seqlen_q} is not a multiple of tile_m0 = {tile_m0}",
     source=[_KERNEL, _API.format("scheck ")],
-    accepts=[{}], rejects=[{"p_seqlen_q": 1000}],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "p_seqlen_q": 1000}],
+    issue="https://github.com/ROCm/composable_kernel/pull/3747",
 )  # fmt: skip
 def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
-    """Without pad_s the length of Q is a multiple of tile_m0.
+    """Without pad_s the length of Q is a multiple of tile_m0 for qr_async_trload.
 
-    Why: rows behind the sequence are read and written as if they were there: those of the next
-    head, or memory of others. The generator's dispatch asks for it of qr alone; of
-    qr_async_trload its test is the word true.
+    Why: rows behind the sequence are read and written, a memory fault where the buffer ends. In CK
+    2025.11, and in the other pipelines, they lie behind the end that loads and stores are told of,
+    as runs of kernels without pad_s show: nothing is wrong.
 
     Fix: use a kernel with pad_s.
     """
@@ -43,18 +46,20 @@ def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB002", "keys-not-padded", kind="wrong-result",
-    applies=lambda c: ~c.pad_sk & ~c.grouped,
+    applies=lambda c: ~c.masks_tail & ~c.grouped,
     says="the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
     source=[_KERNEL, _PIPELINES, _API.format("skcheck ")],
     accepts=[{}, {**_ASYNC, "p_seqlen_q": 100}], rejects=[{"p_seqlen_k": 1000}],
-    issue="https://github.com/ROCm/rocm-libraries/pull/10309",
+    issue="https://github.com/ROCm/composable_kernel/pull/3747",
 )  # fmt: skip
 def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
-    """Without pad_sk the length of K is a multiple of tile_n0.
+    """Without pad_sk the length of K is a multiple of tile_n0, unless scores are masked.
 
     Why: scores of rows behind the sequence are not set to minus infinity, so that they count in
-    the softmax: a few values are wrong by little, which tests with large tolerances miss. The
-    generator's dispatch asks for it, but of qr_async_trload, whose test is the word true.
+    the softmax: a few values are wrong by little, which tests with large tolerances miss. A mask
+    does it as well, and so do split-KV and, in CK 2025.11, qr_async_trload, which always look at
+    the last tile. The generator's dispatch asks for it, but of qr_async_trload, whose test is the
+    word true.
 
     Fix: use a kernel with pad_sk.
     """
@@ -64,19 +69,22 @@ def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
 @rule(
     "FPROB003", "group-lengths-not-padded", kind="wrong-result",
     applies=lambda c: c.grouped,
-    says=["sequences of a group have any length: pad_s = {pad_s}",
-          "sequences of a group have any length: pad_sk = {pad_sk}"],
-    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: \"in group mode, spad/skpad must be true\" (CK 2025.11)",
-    accepts=[_GROUP], rejects=[{**_GROUP, "pad_s": False}, {**_GROUP, "pad_sk": False}],
+    says=["sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}",
+          "the bias of a sequence of a group ends within a vector: pad_sk = {pad_sk}"],
+    source=["example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: \"in group mode, spad/skpad must be true\" (CK 2025.11)",
+            _PIPELINES],
+    accepts=[_GROUP, {**_GROUP, "pad_s": False}],
+    rejects=[{**_GROUP, "pad_sk": False}, {**_GROUP, "pad_sk": False, "bias": "bias", "p_bias": 1}],
 )  # fmt: skip
 def groups_are_padded(c: AttentionFit) -> BoolExpr:
-    """Kernels of group mode pad both sequences.
+    """Kernels of group mode pad K's sequences, but those that mask and have no bias.
 
-    Why: the lengths are known on the GPU alone, one by one.
+    Why: the lengths are known on the GPU alone, one by one. The generator pads Q as well, which
+    does not change what is computed.
 
-    Fix: use a kernel with pad_s and pad_sk.
+    Fix: use a kernel with pad_sk.
     """
-    return c.pad_s & c.pad_sk
+    return all_of(c.masks_tail, c.pad_sk | (c.bias != "bias"))
 
 
 @rule(
@@ -84,18 +92,18 @@ def groups_are_padded(c: AttentionFit) -> BoolExpr:
     applies=lambda c: ~c.pad_d,
     says="the kernel pads no head dimension of Q and K: hdim = {p_hdim}, tile_k0max = {tile_k0max}",
     source=[_KERNEL, _API.format("dcheck ")],
-    accepts=[{}], rejects=[{"p_hdim": 80}],
+    accepts=[{}, {"hdim": 96, "tile_k0max": 96, "p_hdim": 96}], rejects=[{"p_hdim": 80}],
 )  # fmt: skip
 def head_is_whole(c: AttentionFit) -> BoolExpr:
-    """Without pad_d the head dimension of Q and K is what a block holds of it, 96 for 128 too.
+    """Without pad_d the head dimension of Q and K is what a block holds of it.
 
     Why: columns behind the head are those of the next one. The generator's dispatch asks for a
-    multiple of the qualified length (128 for a tile_k0max of 96).
+    multiple of the qualified length instead (128 for a tile_k0max of 96), and calls no kernel
+    without pad_d for a head of 96, which runs show to be right.
 
     Fix: use a kernel with pad_d.
     """
-    held = ite(c.tile_k0max == 96, 128, ite(c.tile_k0max == 160, 256, c.tile_k0max))
-    return c.p_hdim % held == 0
+    return c.p_hdim % c.tile_k0max == 0
 
 
 @rule(
@@ -187,3 +195,21 @@ def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
     Fix: none; repeat K and V.
     """
     return c.p_heads % c.p_heads_k == 0
+
+
+@rule(
+    "FPROB010", "bias-ends-within-a-vector", kind="wrong-result",
+    applies=lambda c: (c.bias == "bias") & ~c.pad_sk & ~c.grouped,
+    says="{bias_vector} elements of the bias are loaded at once: seqlen_k = {p_seqlen_k}",
+    source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias (kCM1PerLane)",
+    accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}], rejects=[{**_BIAS, "p_seqlen_k": 1001}],
+)  # fmt: skip
+def bias_is_vectors(c: AttentionFit) -> BoolExpr:
+    """Without pad_sk a row of the bias has whole vectors.
+
+    Why: the last vector of a head reaches behind the tensor, and all of it that shares a dword
+    with what lies behind is taken for zero.
+
+    Fix: use a kernel with pad_sk.
+    """
+    return c.p_seqlen_k % c.bias_vector == 0
