@@ -51,7 +51,9 @@ def _sample(tensor: Tensor, seed: str) -> Floats:
     if tensor.content:
         return np.array(tensor.content, np.float32).reshape(tensor.shape)
     values = sample(tensor.shape, tensor.dtype, seed)
-    return values if tensor.spread == 1.0 else rounded(values * tensor.spread, tensor.dtype)
+    if (tensor.spread, tensor.shift) == (1.0, 0.0):
+        return values
+    return rounded(values * tensor.spread + tensor.shift, tensor.dtype)
 
 
 def expected(tensors: Tensors, data: Mapping[str, Floats]) -> list[Expected]:

@@ -174,6 +174,8 @@ class Tensor:
     """How often a value of a result is rounded to its type before it is stored."""
     spread: float = 1.0
     """Samples lie between this and its negative."""
+    shift: float = 0.0
+    """What is added to samples."""
     content: tuple[float, ...] = ()
     """What it holds, in canonical order, where no sample would do: offsets."""
 

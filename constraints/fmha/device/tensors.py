@@ -34,6 +34,9 @@ Arrays = Mapping[str, NDArray[Any]]
 SPREAD = 4.0
 """Q and biases lie between -4 and 4, so that a softmax has large and small weights."""
 
+Q_SHIFT, K_SHIFT = 2.0, -0.5
+"""Scores are about minus the root of the head dimension, so that what counts beside them shows."""
+
 #: Relative error of a value that is rounded to a type, and half of its smallest magnitude.
 ROUNDING: Mapping[str, tuple[float, float]] = {
     "fp32": (2.0**-24, 0.0), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 0.0),
@@ -92,12 +95,12 @@ class AttentionTensors:
         columns = p.hdim_v if name == "o" else p.hdim
         shape = (rows("k" if name == "k" else "q"), columns)
         kind = wide if name == "o" else small
-        spread = SPREAD if name == "q" else 1.0
-        return self._of(name, direction, heads, shape, kind, (1, 0, 2), spread)
+        spread, shift = {"q": (SPREAD, Q_SHIFT), "k": (1.0, K_SHIFT)}.get(name, (1.0, 0.0))
+        return self._of(name, direction, heads, shape, kind, (1, 0, 2), spread, shift)
 
     def _of(
         self, name: str, direction: str, heads: int, last: tuple[int, ...], dtype: str,
-        order: tuple[int, ...], spread: float = 1.0,
+        order: tuple[int, ...], spread: float = 1.0, shift: float = 0.0,
     ) -> Tensor:  # fmt: skip
         """A tensor with heads in front, and the batch before them where there is one.
 
@@ -106,7 +109,7 @@ class AttentionTensors:
         shape, order = (heads, *last), order or tuple(range(1 + len(last)))
         if not self._grouped:
             shape, order = (self.problem.batch, *shape), (0, *(i + 1 for i in order))
-        return Tensor(name, direction, shape, dtype, order, spread=spread)
+        return Tensor(name, direction, shape, dtype, order, spread=spread, shift=shift)
 
     @property
     def _grouped(self) -> bool:
