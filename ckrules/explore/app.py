@@ -64,7 +64,7 @@ class PageRequest:
         except CkrulesError as error:  # there are no such kernels
             self.subject, scope = pages.site.subject({}), {}
             self.faults.append(str(error))
-        self.solver = pages.site.solver(scope)
+        self.solver, self.remarks = pages.site.solver(scope), pages.site.exchanged(scope)
         choice, wrong = read(pairs, self.subject.domains)
         self.choice, self.faults = choice.within(scope), [*self.faults, *wrong]
         self.given = dict(pairs)

@@ -102,8 +102,18 @@ class Site:
 
     def rows(self, choice: FieldChoice) -> list[FieldRow]:
         """A row for each part of the scope, with what may be chosen instead."""
-        now = {**self.scope, **choice.scope}
+        now = self._possible({**self.scope, **choice.scope})
         return [self._row(key, now, choice) for key in SCOPE if key in self.scope]
+
+    def exchanged(self, scope: Scope) -> list[str]:
+        """What of a scope is shown with another value, since the kernels lack the one asked for."""
+        asked = {**self.scope, **scope}
+        found = self._possible(asked) if scope else asked
+        kernels = asked.get("variant") or asked.get("family", "these")
+        return [
+            f"There is no {key} {asked[key]} of {kernels} kernels: {found[key]} is shown."
+            for key in asked if asked[key] != found[key]
+        ]  # fmt: skip
 
     def generated(self, choice: FieldChoice) -> Scope | None:
         """The scope of the release whose kernels are generated; None where it is chosen."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -231,16 +231,16 @@ class Search:
 
     def _best_of(self, parts: Sequence[Iterator[Codes]]) -> Few:
         """The fastest kernel of each part, none of which is empty."""
-        rows = [np.concatenate([*part]) for part in parts]
-        if not rows:
-            return Few.none(len(self._space.names))
-        codes = np.concatenate(rows)
-        times = np.concatenate([*(self._times(c) for c in _chunks(codes))])
-        best = np.argsort(times, kind="stable")[: self._kept]
-        self._merge(Few(times[best], codes[best]))
-        ends = np.cumsum([len(r) for r in rows])
-        first = [a + int(np.argmin(times[a:b])) for a, b in pairwise([0, *ends.tolist()])]
-        return Few(times[first], codes[first])
+        found = Few(np.full(len(parts), np.inf), np.zeros((len(parts), len(self._values)), int))
+        for codes, owners in _together(parts):
+            times = self._times(codes)
+            order = np.lexsort((times, owners))
+            first = order[np.unique(owners[order], return_index=True)[1]]
+            first = first[times[first] < found.times[owners[first]]]
+            found.times[owners[first]], found.codes[owners[first]] = times[first], codes[first]
+            best = np.argsort(times, kind="stable")[: self._kept]
+            self._merge(Few(times[best], codes[best]))
+        return found
 
     def _judged(self, chunks: Iterable[Codes]) -> Few:
         """The fastest of some kernels."""
@@ -340,3 +340,20 @@ class Few(NamedTuple):
 
 def _chunks(codes: Codes) -> Iterator[Codes]:
     yield from (codes[i : i + CHUNK] for i in range(0, len(codes), CHUNK))
+
+
+def _together(parts: Sequence[Iterator[Codes]]) -> Iterator[tuple[Codes, NDArray[np.int64]]]:
+    """The kernels of parts, many at once, and the number of the part that each is of."""
+    held: list[tuple[Codes, int]] = []
+    for number, chunk in ((i, chunk) for i, part in enumerate(parts) for chunk in part):
+        held.append((chunk, number))
+        if sum(len(codes) for codes, _ in held) >= CHUNK:
+            yield _joined(held)
+            held = []
+    if held:
+        yield _joined(held)
+
+
+def _joined(held: Sequence[tuple[Codes, int]]) -> tuple[Codes, NDArray[np.int64]]:
+    owners = np.repeat([number for _, number in held], [len(codes) for codes, _ in held])
+    return np.concatenate([codes for codes, _ in held]), owners

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -35,9 +35,15 @@ def subject() -> Subject:
 
 
 @contextmanager
-def client(about: Subject | None = None, *, entered: bool = True) -> Iterator[TestClient]:
+def client(
+    about: Subject | None = None,
+    *,
+    entered: bool = True,
+    scope: Mapping[str, str] | None = None,
+    make: Callable[[Mapping[str, str]], Subject] | None = None,
+) -> Iterator[TestClient]:
     """A client of the pages, with the cookie where it has entered."""
-    site = Site(about or subject())
+    site = Site(about or subject(), scope, make)
     app: Any = guarded(site, PORT, TOKEN)
     with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as found:
         if entered:

@@ -6,7 +6,7 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -352,3 +352,30 @@ def test_pictures_are_drawn(page: TestClient, kind: str) -> None:
     assert kind != "counts" or "by tile_k" in answer.text
     empty = page.get(f"/picture.svg?where=tile_m+%3D%3D+63&of={kind}")
     assert (empty.status_code, "no kernel is left" in empty.text) == (200, True)
+
+
+def test_pictures_draw_fields_that_still_vary(page: TestClient) -> None:
+    shown = page.get("/pictures?pipeline=compv4&tile_m=128").text
+    offered = re.findall(r"<option[^>]*>(\w+)</option>", shown)
+    assert "wave_m" in offered
+    assert not {"pipeline", "tile_m", "scheduler"} & set(offered)  # compv4 has one scheduler
+    several = page.get("/pictures?pipeline=compv4&pipeline=mem").text
+    assert re.findall(r"<option[^>]*>(\w+)</option>", several)[0] == "pipeline"
+
+
+def test_a_kernel_of_a_release_without_headers_leads_to_one_with_them() -> None:
+    books = Books()
+    about = Subject(select(books, GIVEN), books, "kernels of CK 2026.06")
+
+    def made(scope: Mapping[str, str]) -> Subject:
+        other = Books(scope["ck"])
+        return Subject(select(other, {**GIVEN, "tile_m": 64}), other, "kernels of CK 2025.11")
+
+    with client(about, scope={"ck": "2026.06"}, make=made) as page:
+        shown = page.get("/kernel", params={"k": NAME}).text
+        link = re.search(r'<a href="([^"]+)">The same kernel of CK 2025.11</a>', shown)
+        assert link
+        there = page.get(html.unescape(link[1]))
+        assert there.status_code == 200
+        assert "The same kernel of" not in there.text
+        assert ">CK 2025.11<" in there.text

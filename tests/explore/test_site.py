@@ -6,17 +6,16 @@ import html
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from ckrules.explore.app import guarded
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.site import Site
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
-from tests.explore.client import PORT, TOKEN, chips, text, total
+from tests.explore.client import chips, client, text, total
 
 FIRST = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.06"}
 
@@ -31,12 +30,8 @@ def made(scope: Mapping[str, str]) -> Subject:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[TestClient]:
-    site = Site(made(FIRST), FIRST, made)
-    app: Any = guarded(site, PORT, TOKEN)
-    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as found:
-        assert found.get(f"/?token={TOKEN}").status_code == 200
+    with client(made(FIRST), scope=FIRST, make=made) as found:
         yield found
-    site.close()
 
 
 def counted(**given: str) -> int:
@@ -71,12 +66,21 @@ def test_what_does_not_exist_is_said(page: TestClient, query: str) -> None:
     assert total(answer.text) == counted()
 
 
-def test_a_family_without_the_type_has_another(page: TestClient) -> None:
-    """Kernels with scales have no fp32: theirs is shown instead."""
-    shown = Site(made(FIRST), FIRST, lambda scope: made(dict(scope) | {"arch": "gfx950"}))
-    found = shown._possible({**FIRST, "variant": "aquant", "dtype": "fp32"})
-    assert found["dtype"] != "fp32"
-    shown.close()
+def test_a_family_without_the_type_has_another() -> None:
+    """Quantised kernels have no fp16: their first type is shown instead, chosen and said."""
+
+    def few(scope: Mapping[str, str]) -> Subject:
+        assert scope == {**FIRST, "variant": "aquant", "dtype": "fp8"}
+        return made(FIRST)
+
+    site = Site(made(FIRST), FIRST, few)
+    site.subject({"variant": "aquant"})
+    rows = {row.name: row for row in site.rows(FieldChoice(scope={"variant": "aquant"}))}
+    assert [chip.word for chip in rows["dtype"].chips if chip.chosen] == ["fp8"]
+    said = "There is no dtype fp16 of aquant kernels: fp8 is shown."
+    assert site.exchanged({"variant": "aquant"}) == [said]
+    assert site.exchanged({}) == []
+    site.close()
 
 
 def test_the_command_line_is_that_of_the_page(page: TestClient) -> None:
