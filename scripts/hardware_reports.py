@@ -15,12 +15,13 @@ from itertools import groupby
 from pathlib import Path
 
 import page_command
+import reported_kernels as hardware
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from reported_kernels import ForetoldKernel
 
 from ckrules.certify import recording
-from ckrules.kernels import evidence, hardware
+from ckrules.kernels import evidence
 from ckrules.kernels.families import families
-from ckrules.kernels.hardware import ForetoldKernel
 from ckrules.support import files
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "hardware.md"

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.kernels import evidence, hardware
+from ckrules.kernels import evidence
 from ckrules.kernels.families import families
 from ckrules.support.errors import UsageError
 from tests.helpers.scripts import load
 
+hardware = load("reported_kernels")
 REPORTED = [f for f in families() if hardware.reports(f)]
 
 
