@@ -11,7 +11,7 @@ from ckrules.engine.rules import Examples, RuleDef
 
 #: Shared rules that hold for these kernels.
 SHARED = (
-    "TILE001", "TILE002", "TILE003", "TILE004", "WARP001", "WARP002", "HW001", "LDS001",
+    "TILE001", "TILE002", "TILE003", "TILE004", "TILE005", "WARP001", "WARP002", "HW001", "LDS001",
 )  # fmt: skip
 #: Those of the shuffle through LDS, which results of permuted columns do not take.
 SHUFFLES = ("EPI002", "EPI004", "EPI005", "EPI006")
@@ -23,8 +23,18 @@ _PERMUTED: Mapping[str, Any] = {"permute_n": True, "scales": "no"}
 #: Rules of GEMMs with pre-shuffled weights that hold here.
 WEIGHTS = ("GEMM049", "GEMM050", "GEMM074")
 
+_PLAIN: Mapping[str, Any] = {"scales": "no", "epilogue": "default"}
+
 #: Examples of inherited rules.
 EXAMPLES: Mapping[str, Examples] = {
+    "TILE005": Examples(
+        [_PLAIN],
+        [
+            {**_PLAIN, "tile_n": 96},
+            {**_PLAIN, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 32, "tile_m": 112},
+        ],
+        instead=True,
+    ),
     "TILE003": Examples([{"scheduler": "interwave"}], [{"scheduler": "interwave", "tile_k": 32}]),
     "GEMM049": Examples(
         [_PERMUTED], [{**_PERMUTED, "warp_tile_m": 32, "warp_tile_n": 32}], instead=True

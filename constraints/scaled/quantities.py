@@ -54,6 +54,11 @@ class ScaledQuantities(TileGemm):
         return FALSE
 
     @property
+    def asserted(self) -> BoolExpr:
+        """flatmm truncates, and CShuffle alone goes over the whole tile after it."""
+        return (self.variant != "flatmm") | (self.epilogue == "cshuffle")
+
+    @property
     def launch_blocks(self) -> IntExpr:
         """The launch bound: k_block_per_cu."""
         return self.k_block_per_cu
