@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.formats import by_suffix, output_option
 from ckrules.cli.group import session
@@ -17,6 +17,9 @@ from ckrules.kernels import names
 from ckrules.kernels.families import family_of
 from ckrules.output import points as forms
 from ckrules.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckrules.cli.request import Request
 
 NO_COLUMNS = "--fields needs a format with columns: table, json, jsonl, csv or parquet"
 #: Rows of the table that a terminal gets.
@@ -45,15 +48,18 @@ class ListingOptions:
         asked = self.form or by_suffix(self.output, forms.suffixes())
         return asked or ("table" if self.to_terminal else "names")
 
-    def for_kernels(self, variant: str | None) -> ListingOptions:
-        """The same; csv where names are not asked for by name and such kernels have none.
+    def of(self, request: Request) -> ListingOptions:
+        """The same; csv where names are not asked for by name and the kernels have none.
 
-        Without a variant points are not kernels: they are JSON Lines unless something else is
-        asked.
+        The points of a space that a file describes are not kernels: they are JSON Lines unless
+        something else is asked.
 
         Raises:
             UsageError: For names of what has none.
         """
+        if request.by_catalog:  # catalogs are of families with names
+            return self
+        variant = request.variant
         asked = self.form or by_suffix(self.output, forms.suffixes()) or self.style
         if variant is None:
             if self.style or self.form == "names":

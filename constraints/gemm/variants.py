@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.citations import LATER
+from ckrules.constraints.gemm.citations import LATER, REPLICATED
 from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
@@ -183,7 +183,7 @@ def first_wave_may_store(c: GemmQuantities) -> BoolExpr:
     "GEMM078", "added-by-every-group", kind="wrong-result",
     applies=lambda c: (c.streamk == "atomic") & (c.epilogue == "cshuffle"),
     says="each of {num_wave_groups} wave groups stores all of a tile, and streamk = {streamk} adds it each time",
-    source=["core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension (run)",
+    source=[f"{REPLICATED} (run)",
             "ops/epilogue/cshuffle_epilogue.hpp: operator() (a pattern with kNumWaveGroups)"],
     accepts=[_SK], rejects=[{**_SK, **_PAIR}],
 )  # fmt: skip

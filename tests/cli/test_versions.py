@@ -28,6 +28,15 @@ def test_rows_say_their_version(command: str) -> None:
     assert json.loads(listed.stdout)["ck"] == "2025.11"
 
 
+def test_an_answer_says_its_version() -> None:
+    listed = run("enumerate", *OLD, "--ck", "2025.11", "-n", "1", "-q", "--format", "names")
+    kernel = listed.stdout.strip()
+    for ck in ("2025.11", "2026.06"):
+        done = run("why", kernel, "--arch", "gfx942", "--ck", ck, "--format", "json")
+        found = json.loads(done.stdout)
+        assert (found["ck"], found["name"]) == (ck, kernel)
+
+
 def test_generate_takes_the_version_of_the_rows(tmp_path: Path) -> None:
     done = run("generate", "-", "-o", str(tmp_path), "-q", stdin=_rows("2025.11"))
     assert (done.exit_code, done.stderr) == (0, "")

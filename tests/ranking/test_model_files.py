@@ -250,6 +250,12 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *inner] if path else inner
 
 
+@pytest.fixture(scope="module")
+def samples() -> Samples:
+    """Measurements for models to be asked about."""
+    return Samples.of(read(DATA, BOOKS), BOOKS)
+
+
 @PROFILE
 @given(
     st.one_of(
@@ -261,7 +267,7 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 )
 @example(("word", 0, "-1"))
 def test_a_changed_model_is_refused_or_predicts(
-    tmp_path_factory: pytest.TempPathFactory, change: tuple[str, int, Any]
+    tmp_path_factory: pytest.TempPathFactory, samples: Samples, change: tuple[str, int, Any]
 ) -> None:
     kind, spot, other = change
     model = content()
@@ -284,16 +290,9 @@ def test_a_changed_model_is_refused_or_predicts(
         found = load(file)
     except UsageError:
         return
-    samples = _samples()
     for t, m, e in list(zip(samples.tables, samples.measured, samples.estimates, strict=True))[:2]:
         p = found.predict(t, m.problem, e)
         assert (p.low > 0).all()
         assert (p.low <= p.microseconds).all()
         assert (p.microseconds <= p.high).all()
         assert np.isfinite(p.high).all()
-
-
-def _samples(kept: list[Samples] = []) -> Samples:  # noqa: B006
-    if not kept:
-        kept.append(Samples.of(read(DATA, BOOKS), BOOKS))
-    return kept[0]

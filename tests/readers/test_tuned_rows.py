@@ -163,3 +163,11 @@ def test_lines_without_quotes_have_the_same_cells_either_way() -> None:
         text = "".join(rng.choices("ab1 ,,;\t\u00e9\u3000", k=rng.randint(0, 12)))
         for delimiter in ",;\t":
             assert table_rows._plain(text, delimiter) == table_rows._quoted(text, delimiter), text
+
+
+def test_a_column_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
+    found = _read(tmp_path, f"{RIGHT},9", head=f"{HEAD},us")
+    (fault,) = found
+    assert isinstance(fault, UnreadableText)
+    ((place, said),) = fault.lines()
+    assert (said, place.line, place.column) == ("column 'us' twice", 1, len(HEAD) + 2)

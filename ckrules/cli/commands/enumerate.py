@@ -94,9 +94,8 @@ def command(
         asked = {"--best": best, "--problem": problem, "--summary": summary or None}
         if given := [name for name, value in asked.items() if value is not None]:
             raise UsageError(f"{given[0]} does not go with a file that describes a space")
-    if not request.by_catalog:  # catalogs are of families with names
-        listing = listing.for_kernels(request.variant)
-    elif summary:
+    listing = listing.of(request)
+    if request.by_catalog and summary:
         raise UsageError("--summary does not go with --catalog: see ckrules why --catalog")
     shown = _Shown(request, listing, summary, quiet)
     part = (limit, spread, shard) != (None, None, None)

@@ -55,8 +55,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Draw configurations uniformly, without repeats; 10 where no --limit says more."""
-    if not request.by_catalog:  # catalogs are of families with names
-        listing = listing.for_kernels(request.variant)
+    listing = listing.of(request)
     n = 10 if limit is None else limit
     seed = secrets.randbelow(2**32) if seed is None else seed
     if (listed := request.listing) is not None:

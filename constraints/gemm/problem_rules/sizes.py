@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.citations import LATER
+from ckrules.constraints.gemm.citations import LATER, REPLICATED
 from ckrules.constraints.gemm.problem_fields import GemmProblem
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
@@ -291,7 +291,7 @@ def loads_end_before_epilogue(c: GemmProblem) -> BoolExpr:
         & (c.pipeline != "compv5")
     ),
     says="each of {num_wave_groups} wave groups adds all of a tile to C: k_batch = {k_batch}, expected 1",
-    source="core/algorithm/static_encoding_pattern.hpp: for NumWaveGroups > 1 the waves of a pattern are a replication dimension",
+    source=REPLICATED,
     accepts=[_PAIRS], rejects=[{**_PAIRS, "k_batch": 2}],
 )  # fmt: skip
 def one_group_adds_parts(c: GemmProblem) -> BoolExpr:
