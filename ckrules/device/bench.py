@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ckrules.compiling.artifacts import RUNNABLE
+from ckrules.device import store
 from ckrules.device.jobs import FAILED, Job, RunStatus
 from ckrules.device.prediction import predict
 from ckrules.device.session import Predictor, RunOptions, ValidationSession
-from ckrules.device.store import Runs
 
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
@@ -27,8 +25,8 @@ class BenchSession(ValidationSession):
     """One sweep over kernels and problems.
 
     A run is known, and is left out, if the database has it from the same kind of device with the
-    same options, with as many timed runs at least, and if it is no older than the files of the
-    kernel. Runs that failed are known, too.
+    same options, with as many timed runs at least, and if it is of these files of the kernel. Runs
+    that failed are known, too.
 
     Args:
         kernels: What to run; those that are not built are left out.
@@ -46,7 +44,7 @@ class BenchSession(ValidationSession):
         problems: Sequence[Problem] | None,
         devices: Sequence[DeviceInfo],
         options: RunOptions,
-        runs: Runs,
+        runs: store.Runs,
         *,
         retry: bool = False,
         predictor: Predictor = predict,
@@ -55,19 +53,18 @@ class BenchSession(ValidationSession):
         names = {d.name for d in devices}
         timed = any(d.has_clock for d in devices)
         self.known = 0
-        self._made = cache(_made)
-        self._before: dict[tuple[str, ...], float] = {}
+        self._before: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for key, row in runs.ends(options.device, options.device_options).items():
             if key[-1] in names and _ended(row, options.repeat if timed else 0, retry):
-                place = key[:-1]
-                self._before[place] = max(row["finished"] or 0.0, self._before.get(place, 0.0))
+                self._before.setdefault(key[:-1], []).append(row)
 
     def jobs(self, kernels: Sequence[ManifestEntry]) -> Iterator[tuple[ManifestEntry, Job]]:
         """The jobs that are not known, a problem after the other."""
         self.known = 0
+        made = {(k.folder, k.name): store.made(k) for k in kernels}
         for kernel, job in super().jobs(kernels):
             key = (kernel.name, kernel.arch, kernel.ck, str(job.problem))
-            if self._before.get(key, -1.0) >= self._made(kernel.folder, kernel.name):
+            if any(_of(row, made[kernel.folder, kernel.name]) for row in self._before.get(key, ())):
                 self.known += 1
             else:
                 yield kernel, job
@@ -82,10 +79,13 @@ class BenchSession(ValidationSession):
         return found
 
 
-def _made(folder: Any, name: str) -> float:
-    """When the younger of a kernel's files was written, in seconds since 1970."""
-    files = [folder / artifact.result(name) for artifact in RUNNABLE]
-    return max((f.stat().st_mtime for f in files if f.exists()), default=0.0)
+def _of(row: dict[str, Any], made: float) -> bool:
+    """Whether a stored run is of files that were written then.
+
+    What earlier versions stored says only when the run ended, by a clock that may have jumped.
+    """
+    before: float | None = row["made"]
+    return (row["finished"] or 0.0) >= made if before is None else before == made
 
 
 def _ended(row: dict[str, Any], repeat: int, retry: bool) -> bool:
@@ -108,7 +108,7 @@ class Timed:
 
 
 def timed(
-    runs: Runs,
+    runs: store.Runs,
     kernels: Sequence[ManifestEntry],
     problems: Sequence[Problem] | None,
     options: RunOptions,

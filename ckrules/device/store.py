@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.compiling.database import FILE, DatabaseTable, ResultsError, condition
 from ckrules.compiling.results import Results
 from ckrules.device.jobs import FAILED
@@ -69,6 +69,7 @@ COLUMNS: dict[str, str] = {
     "memory_clock_mhz": "int",
     "seconds": "real",
     "finished": "real",
+    "made": "real",
     "lacks": "enum",
     "foretold": "enum",
     "config": "enum",
@@ -139,10 +140,17 @@ class StoredRun:
             "memory_clock_mhz": info.memory_clock_mhz if info else None,
             "seconds": o.seconds,
             "finished": time.time(),
+            "made": made(k),
             "lacks": self.lacks,
             "foretold": ",".join(self.foretold) or None,
             "config": json.dumps(k.config),
         }
+
+
+def made(kernel: ManifestEntry) -> float:
+    """When the younger of a built kernel's files was written, in seconds since 1970."""
+    files = [kernel.folder / artifact.result(kernel.name) for artifact in RUNNABLE]
+    return max((f.stat().st_mtime for f in files if f.exists()), default=0.0)
 
 
 class Runs(DatabaseTable):
@@ -167,11 +175,11 @@ class Runs(DatabaseTable):
     ) -> dict[tuple[str, ...], dict[str, Any]]:
         """How the runs of a device opened with these options ended.
 
-        By name, arch, ck, problem and device_name; of each row status, latency_ms, tflops, repeat
-        and finished. Nothing else is read, since a sweep has many rows.
+        By name, arch, ck, problem and device_name; of each row status, latency_ms, tflops, repeat,
+        finished and made. Nothing else is read, since a sweep has many rows.
         """
         key = ("name", "arch", "ck", "problem", "device_name")
-        rest = ("status", "latency_ms", "tflops", "repeat", "finished")
+        rest = ("status", "latency_ms", "tflops", "repeat", "finished", "made")
         where = condition("device = ? AND coalesce(device_options, '') = ?")
         order = ", ".join(self.IDENTITY)
         sql = f"SELECT {', '.join((*key, *rest))} FROM run{where} ORDER BY {order}"

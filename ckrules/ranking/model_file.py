@@ -46,7 +46,11 @@ class _FaultError(ValueError):
 
 
 def save(model: TimeModel, path: Path) -> None:
-    """Writes a model; the same model gives the same bytes."""
+    """Writes a model; the same model gives the same bytes.
+
+    Raises:
+        UsageError: If the file cannot be written.
+    """
     content = {
         "format": FORMAT,
         "card": model.card,
@@ -57,7 +61,10 @@ def save(model: TimeModel, path: Path) -> None:
         "level": [e.text for e in model.level],
     }
     text = json.dumps(content, indent=0, sort_keys=True).encode()
-    replace(path, gzip.compress(text, 9, mtime=0))
+    try:
+        replace(path, gzip.compress(text, 9, mtime=0))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
 
 
 def load(path: Path | str) -> TimeModel:

@@ -279,6 +279,16 @@ def test_a_killed_build_ends_its_compilers(many: Path, include: Path, tmp_path: 
     until(lambda: not any(alive(int(p.name)) for p in pids.iterdir()))
 
 
+def test_two_builds_of_one_folder_at_once(many: Path, include: Path) -> None:
+    """Both may build a kernel; what is stored is whole, and is known afterwards."""
+    sleeping = {"FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.2"}
+    with started(many, include, **sleeping) as one, started(many, include, **sleeping) as two:
+        assert (one.wait(), two.wait()) == (0, 0)
+    before = rows(many)
+    assert [r.status for r in before] == ["ok"] * MANY
+    nothing_is_lost(many, include, before)
+
+
 @pytest.mark.parametrize("how", ["raise", "die"])
 def test_no_compiler_starts_before_it_is_known_who_ends_it(how: str, tmp_path: Path) -> None:
     """What came between a compiler's start and its being noted left it to run on."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ckrules.kernels.books import Books
 from ckrules.ranking.learned import AGAINST, RANGES, VALUES
 from ckrules.ranking.measurements import read
-from ckrules.ranking.model_file import UNPACKED, load
+from ckrules.ranking.model_file import UNPACKED, load, save
 from ckrules.ranking.training import Samples
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
@@ -237,6 +237,12 @@ WORDS = st.sampled_from(
     ["-1", "0", "1", "14", "15", "-15", "-16", "1e300", "nan", "inf", "", "x", "2147483648", "1_0"]
 )
 OTHERS = st.sampled_from([None, True, -1, 0, 1e308, "", "x", [], {}, [1], {"a": 1}, "pipeline"])
+
+
+def test_where_a_model_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "m.gz"
+    with pytest.raises(UsageError, match=r"none/m\.gz: cannot write: No such file or directory"):
+        save(load(MODEL), file)
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
