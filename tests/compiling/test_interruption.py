@@ -279,6 +279,26 @@ def test_a_killed_build_ends_its_compilers(many: Path, include: Path, tmp_path: 
     until(lambda: not any(alive(int(p.name)) for p in pids.iterdir()))
 
 
+def test_a_killed_emulator_ends_its_compiler(tmp_path: Path) -> None:
+    """The one that makes native code of instructions, which a killed worker left behind."""
+    pids, program = tmp_path / "pids", tmp_path / "bin" / "clang-22"
+    pids.mkdir()
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\n: > "$FAKE_PIDS/$$"\nsleep 600\n')
+    program.chmod(0o755)
+    code = "from ckrules.emulator.native import library; library.library('int one;')"
+    env = {"PATH": f"{program.parent}:/usr/bin:/bin", "FAKE_PIDS": str(pids),
+           "CKRULES_CACHE_DIR": str(tmp_path / "cache")}  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **env})
+    try:
+        until(lambda: any(pids.iterdir()) or process.poll() is not None)
+    finally:
+        process.kill()
+        process.wait()
+    (compiler,) = pids.iterdir()
+    until(lambda: not alive(int(compiler.name)))
+
+
 def test_two_builds_of_one_folder_at_once(many: Path, include: Path) -> None:
     """Both may build a kernel; what is stored is whole, and is known afterwards."""
     sleeping = {"FAKE_COMPILER": "sleep", "FAKE_SECONDS": "0.2"}

@@ -5,23 +5,23 @@ What is kept is loaded only if it and its folder are this user's alone.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from ckrules.compiling import execution
 from ckrules.support import folders, opening
 
 _COMPILERS = ("clang-22", "clang-19", "clang")
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w")
 _HERE = Path(__file__).parent
 _SECONDS = 120
+_SOURCE = "native.c"
 VARIABLE = "CKRULES_NATIVE"
 """Set to 0, the emulator makes no native code."""
 
@@ -78,7 +78,7 @@ def library(source: str) -> ctypes.CDLL | None:
         opening.own(kept.parent)
         opening.own(kept)
         return ctypes.CDLL(str(kept))
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return None
 
 
@@ -96,16 +96,18 @@ def _temporary(program: str, source: str) -> ctypes.CDLL:
 
 
 def _compiled(program: str, source: str, target: Path) -> None:
-    """Compiles to a name of its own, which is moved into place when it is whole."""
-    handle, name = tempfile.mkstemp(prefix=".making-", suffix=".so", dir=target.parent)
-    os.close(handle)
-    try:
-        words = [program, "-x", "c", *_flags(), f"-I{_HERE}", "-", "-o", name, "-lm"]
-        subprocess.run(
-            words, input=source.encode(), capture_output=True, check=True, timeout=_SECONDS
-        )
-        os.chmod(name, 0o700)
-        os.replace(name, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    """Compiles in a folder of its own, from which the library is moved into place.
+
+    Raises:
+        OSError: If it cannot be compiled.
+    """
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as name:
+        folder = Path(name)
+        (folder / _SOURCE).write_text(source, encoding="utf-8")
+        made = folder / target.name
+        words = [program, *_flags(), f"-I{_HERE}", _SOURCE, "-o", str(made), "-lm"]
+        ran = execution.execute(words, folder, _SECONDS)
+        if ran.status != 0:
+            raise OSError(f"{program}: {ran.output}")
+        made.chmod(0o700)
+        made.replace(target)
