@@ -1,187 +1,168 @@
-"""Compiles legal kernels, keeps their figures, and fits the estimate of vector registers to them.
+"""Fits the estimate of vector registers to what the compiler allocated, and judges it.
 
-    python scripts/fit_vgprs.py --compile 20 --arch gfx942 --seed 1   adds to the data
-    python scripts/fit_vgprs.py --results DIR/ckrules-results.sqlite  adds what `ckrules build` made
-    python scripts/fit_vgprs.py                                       fits and judges the estimate
+    python scripts/fit_vgprs.py
 
-The data are lines of tests/data/vgprs.jsonl: a configuration and what clang made of it at -O3. The
-constants of the estimate are in constraints/tile_gemm/registers.py; nothing is written there. They
-were fitted to the lines of part "fit"; what is added is of part "held", which its error is stated
-on.
+The data are lines of tests/data/vgprs.jsonl (convolutions, all entries of a kernel) and the CSV
+files that `ckrules certify registers --data benchmarks/data/registers` writes. Kernels of an odd
+seed are fitted to, and those of an even one are not. The weights are in
+constraints/tile_gemm/registers.py; nothing is written there.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
-import math
 import sys
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.certify.sampling import Sampler
-from ckrules.codegen.generate import Generator
-from ckrules.compiling import executors
-from ckrules.compiling.artifacts import Artifact
-from ckrules.compiling.database import FILE
-from ckrules.compiling.results import Result, Results
-from ckrules.compiling.session import BuildOptions, BuildSession
-from ckrules.constraints import book
+from ckrules.certify.registers import load
+from ckrules.constraints.tile_gemm.registers import UNIT, WEIGHTS
+from ckrules.engine.evaluate.compiled import compile_values
 from ckrules.kernels.books import Books
-from ckrules.kernels.config import Config
+from ckrules.kernels.families import family_of
 
-DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "vgprs.jsonl"
-CK = "2025.11"
-#: Quantities that the estimate is a sum of, with a coefficient each.
-TERMS = ("accumulator_vgprs", "operand_vgprs", "staging_vgprs")
-_LARGEST, _PRODUCTS, _ACCUMULATORS = 256, 64, 128
+ROOT = Path(__file__).resolve().parent.parent
+OLDER = ROOT / "tests" / "data" / "vgprs.jsonl"
+DATA = ROOT / "benchmarks" / "data" / "registers"
+FAMILIES = ("conv", "gemm", "quant")
+BOOKS = Books("2025.11")
+FOLDS, ROUNDS, SWEEPS, STIFF = 10, 60, 40, 0.05
+Floats = npt.NDArray[np.float64]
 
 
-def read() -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Sample:
+    """A compiled kernel and what the rules say of it."""
+
+    point: dict[str, Any]
+    found: int
+    spills: int | None
+    terms: dict[str, int]
+    bound: int
+    vgprs: int
+    accumulators: int
+    held: bool
+
+    @property
+    def family(self) -> str:
+        """The kernel's family."""
+        return family_of(str(self.point["variant"])).name
+
+
+def samples() -> list[Sample]:
     """The data."""
-    if not DATA.exists():
-        return []
-    return [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+    older = [json.loads(line) for line in OLDER.read_text(encoding="utf-8").splitlines()]
+    book = BOOKS.of("forward")
+    found = [_sample(book.point(r["config"]), r["vgprs"], r["spills"], False) for r in older]
+    for family in FAMILIES:
+        for row in load(DATA / f"{family}.csv", family, BOOKS).rows.values():
+            a = row.allocation
+            if not a.failure:
+                held = row.seed % 2 == 0
+                found.append(_sample(dict(row.point), a.vgprs, a.spills, held))
+    return found
 
 
-def points(arch: str, count: int, seed: int) -> list[dict[str, Any]]:
-    """Legal configurations of every direction, none larger than what upstream lists."""
-    rules = book("forward", ck=CK)
-    rows = []
-    for variant in ("forward", "bwd_data", "bwd_weight"):
-        sampler = Sampler(rules, {"variant": (variant,), "arch": (arch,)}, seed)
-        drawn = sampler.legal(40 * count)
-        rows.append([p for p in drawn if _usual(p)])
-    turns = itertools.chain.from_iterable(zip(*rows, strict=False))
-    return list(itertools.islice(turns, count))
+def _sample(point: dict[str, Any], found: int, spills: int | None, held: bool) -> Sample:
+    book = BOOKS.of(point["variant"])
+    terms = book.vocabulary.register_terms
+    values = compile_values(list(terms.values()))(point)
+    said = book.resources(point, ["bound_vgprs", "vgprs", "accumulator_vgprs"])
+    made = dict(zip(terms, map(int, values), strict=True))
+    return Sample(point, found, spills, made, *said.values(), held)
 
 
-def _usual(p: dict[str, Any]) -> bool:
-    """Not larger than upstream's kernels, and no accumulators beyond the registers."""
-    products = [p[f"tile_{d}"] // (p[f"wave_{d}"] * p[f"warp_tile_{d}"]) for d in "mnk"]
-    lanes = p["wave_m"] * p["wave_n"] * (64 if p["arch"].startswith("gfx9") else 32)
-    return all((
-        max(p["tile_m"], p["tile_n"], p["tile_k"]) <= _LARGEST,
-        math.prod(products) <= _PRODUCTS,
-        p["tile_m"] * p["tile_n"] // lanes <= _ACCUMULATORS,
-        p["num_wave_groups"] == 1,
-        p["pipeline"] != "compv5",
-    ))  # fmt: skip
+def table(rows: Sequence[Sample]) -> Floats:
+    """The terms of each row, 0 where its family has none of that name."""
+    signs = {name: np.sign(weight) for name, weight in WEIGHTS.items()}
+    return np.array([[signs[n] * r.terms.get(n, 0) for n in WEIGHTS] for r in rows], np.float64)
 
 
-def add(rows: Sequence[dict[str, Any]], jobs: int) -> None:
-    """Builds the configurations' device code and adds its figures to the data as they come."""
-    known = [r["config"] for r in read()]
-    configs = [Config(p) for p in rows if p not in known]
+def fit(rows: Sequence[Sample]) -> Floats:
+    """Weights of the signs that they have, by the smallest relative errors.
 
-    def tell(result: Result | None) -> None:
-        if result is not None:
-            keep([result])
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        Generator(Books(CK), folder, ninja=False).run(configs)
-        session = BuildSession(folder, BuildOptions(artifacts=(Artifact.DEVICE,)))
-        with (
-            Results(folder / FILE) as results,
-            executors.executor("local", jobs) as (pool, width),
-        ):
-            session.run(results, pool, width, tell)
-
-
-def take(database: Path) -> None:
-    """Adds figures of device code that `ckrules build` made of legal kernels at -O3."""
-    where = "ck = ? AND artifact = ? AND legal AND flags LIKE '%-O3%'"
-    with Results(database, reading=True) as results:
-        keep(results.rows(where=where, values=[CK, Artifact.DEVICE]))
-
-
-def keep(results: Iterable[Result]) -> None:
-    """Adds the figures of builds that ended well and are not in the data."""
-    known = [r["config"] for r in read()]
-    rules = book("forward", ck=CK)
-    with DATA.open("a", encoding="utf-8") as stream:
-        for r in results:
-            if r.vgprs is None:
-                print(f"failed: {r.name}: {r.diagnostic}", file=sys.stderr)
-                continue
-            config = {**json.loads(r.config), "arch": r.arch}
-            if not config.keys() <= rules.fields.keys():  # of another family
-                continue
-            point = rules.point(config)
-            if point in known:
-                continue
-            row = {"part": "held", "config": point, "vgprs": r.vgprs, "spills": r.vgpr_spills,
-                   "scratch": r.scratch_bytes, "lds_bytes": r.lds_bytes}  # fmt: skip
-            stream.write(json.dumps(row) + "\n")
-
-
-def table(rows: Sequence[dict[str, Any]]) -> npt.NDArray[np.float64]:
-    """The terms of each row, and a constant."""
-    rules = book("forward", ck=CK)
-    found = [rules.resources(r["config"], TERMS) for r in rows]
-    return np.array([[*(f[t] for t in TERMS), 1] for f in found], dtype=np.float64)
-
-
-def fit(rows: Sequence[dict[str, Any]]) -> npt.NDArray[np.float64]:
-    """Coefficients with the smallest absolute errors (by reweighted least squares)."""
-    x, y = table(rows), np.array([r["vgprs"] for r in rows], dtype=np.float64)
-    weight = np.ones(len(rows))
-    for _ in range(60):
-        root = np.sqrt(weight)[:, None]
-        found = np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)[0]
-        weight = 1 / np.maximum(np.abs(x @ found - y), 1.0)
+    A kernel that has all registers of its bound could use any number from there on, so that it
+    counts where less is predicted. What few kernels say of a term is drawn to 0.
+    """
+    x, y = table(rows), np.array([r.found for r in rows], np.float64)
+    full = y >= np.array([r.bound for r in rows]) - 1
+    weight, counts = 1 / y, np.ones(len(rows), dtype=bool)
+    stiff = np.diag(STIFF * np.sqrt(len(rows)) * np.abs(x / y[:, None]).mean(axis=0))
+    found = np.zeros(x.shape[1])
+    for _ in range(ROUNDS):
+        known = np.vstack([x[counts] * weight[counts][:, None], stiff])
+        wanted = np.concatenate([y[counts] * weight[counts], np.zeros(len(found))])
+        found = improved(known, wanted, found)
+        said = x @ found
+        counts = ~(full & (said >= y))
+        weight = 1 / y / np.sqrt(np.maximum(np.abs(said / y - 1), 0.04))
     return np.asarray(found)
 
 
-def judge(rows: Sequence[dict[str, Any]]) -> None:
-    """Prints the best fit for each family of GPUs, and the errors of the rule book's estimate."""
-    rules = book("forward", ck=CK)
-    for family in ("gfx9", "gfx1"):
-        own = [r for r in rows if r["config"]["arch"].startswith(family)]
-        fitted = [r for r in own if r["part"] == "fit"]
-        terms = ", ".join(f"{c:.2f} {t}" for c, t in zip(fit(fitted), [*TERMS, ""], strict=True))
-        print(f"{family}: {len(fitted)} kernels, best fit {terms}")
-        for part in ("fit", "held"):
-            told = [r for r in own if r["part"] == part]
-            guesses = [rules.resources(r["config"], ["vgprs", "bound_vgprs"]) for r in told]
-            print(f"{family}, part {part}: {stated(told, guesses)}")
+def improved(x: Floats, y: Floats, found: Floats) -> Floats:
+    """Weights of at least 0 nearer to those with the least squares, one of them at a time."""
+    products, wanted, found = x.T @ x, x.T @ y, found.copy()
+    for _ in range(SWEEPS):
+        for i, row in enumerate(products):
+            found[i] = max(0.0, found[i] + (wanted[i] - row @ found) / row[i])
+    return found
 
 
-def stated(rows: Sequence[dict[str, Any]], guesses: Sequence[Mapping[str, int]]) -> str:
-    """The errors of estimates in words: registers, and whether there are spills."""
-    pairs = list(zip(guesses, rows, strict=True))
-    errors = [abs(g["vgprs"] - r["vgprs"]) / r["vgprs"] for g, r in pairs]
-    parts = [f"{s} % within {100 * np.percentile(errors, s):.0f} %" for s in (50, 90, 100)]
-    known = [(g["vgprs"] >= g["bound_vgprs"], r["spills"] > 0)
-             for g, r in pairs if r["spills"] is not None]  # fmt: skip
-    right = sum(said and found for said, found in known)
+def stated(rows: Sequence[Sample], vgprs: Sequence[float]) -> str:
+    """The errors of estimates in words."""
+    ratio = np.array([v / r.found for r, v in zip(rows, vgprs, strict=True)])
+    off = np.abs(ratio - 1)
+    small = np.array([r.accumulators <= 16 for r in rows])
+    tilt = [f"{np.median(ratio[part]):.2f}" if part.any() else "-" for part in (small, ~small)]
+    known = [(v >= r.bound, r.spills > 0) for r, v in zip(rows, vgprs, strict=True)
+             if r.spills is not None]  # fmt: skip
     said, found = sum(s for s, _ in known), sum(f for _, f in known)
-    told = f"; of {len(known)} spills are said of {said}, found in {found}, both {right}"
-    return f"{len(rows)} kernels, {', '.join(parts)}{told * bool(known)}"
+    both = sum(s and f for s, f in known)
+    return (
+        f"{len(rows):4} kernels, median error {100 * np.median(off):3.0f} %, "
+        f"{100 * np.mean(off <= 0.25):3.0f} % within 25 %, said/made {tilt[0]} up to 16 sums a "
+        f"lane and {tilt[1]} beyond; spills said of {said}, found in {found}, both {both}"
+    )
+
+
+def judge(title: str, rows: Sequence[Sample]) -> None:
+    """Prints the errors of the rule book's estimate."""
+    if rows:
+        print(f"{title:34} {stated(rows, [r.vgprs for r in rows])}")
+
+
+def crossed(rows: Sequence[Sample]) -> list[float]:
+    """What weights fitted to the other folds say of each row."""
+    order = np.random.default_rng(0).permutation(len(rows))
+    found = np.zeros(len(rows))
+    for fold in range(FOLDS):
+        held = order[fold::FOLDS]
+        rest = [rows[i] for i in np.setdiff1d(order, held)]
+        found[held] = table([rows[i] for i in held]) @ fit(rest)
+    return [min(float(f), r.bound) for f, r in zip(found, rows, strict=True)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; see the module."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--compile", type=int, default=0, metavar="N", help="add N kernels")
-    parser.add_argument("--arch", default="gfx942", help="the GPU to compile for [gfx942]")
-    parser.add_argument("--seed", type=int, default=0, help="which kernels [0]")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="add what a build made")
-    parser.add_argument("--jobs", type=int, default=1, help="compilers at once [1]")
-    options = parser.parse_args(argv)
-    if options.results:
-        take(options.results)
-    elif options.compile:
-        add(points(options.arch, options.compile, options.seed), options.jobs)
-    elif rows := read():
-        judge(rows)
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args(argv)
+    rows = samples()
+    fitted, held = ([r for r in rows if r.held == part] for part in (False, True))
+    signs = {n: 1 if w >= 0 else -1 for n, w in WEIGHTS.items()}
+    for name, weight in zip(WEIGHTS, fit(fitted), strict=True):
+        print(f"{name:24}{signs[name] * round(UNIT * weight):5}  (now {WEIGHTS[name]})")
+    print(f"{'best fit, ten folds':34} {stated(fitted, crossed(fitted))}")
+    judge("the book's, kernels fitted to", fitted)
+    judge("the book's, fresh draws", held)
+    for family in FAMILIES:
+        for arch in dict.fromkeys(str(r.point["arch"]) for r in rows):
+            own = [r for r in rows if (r.family, r.point["arch"]) == (family, arch)]
+            judge(f"  {family} {arch}, all", own)
     return 0
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ckrules.kernels.timing import Timing
 
 MEMBERS = (
-    *("units", "clock_mhz", "memory", "launch", "prologue", "tile_m", "tile_n", "tile_k"),
+    *("units", "clock_mhz", "memory", "launch", "staggered", "tile_m", "tile_n", "tile_k"),
     *("resident", "idle", "matrix", "vector", "lds", "l2", "loads", "slower", "wait", "overlaps"),
-    "last",
+    *("first", "last"),
     *("bytes_a", "bytes_b", "bytes_c", "ds", "two_stage", "peak", "bandwidth", "cache"),
 )
 """The members of ``ckrules_speed``, in its order."""

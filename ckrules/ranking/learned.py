@@ -2,10 +2,10 @@
 
 A model has two parts. One says how a kernel's time compares with that of the model's reference
 kernels on the same problem, which is all that a ranking needs; the other how long the reference
-kernels take. Both read numbers without units (`ckrules.kernels.timing.Estimate`), so that they
-carry to tiles and problems that were not measured. Each part is several gradient-boosted
-ensembles, trained on different problems; their spread is the uncertainty. LightGBM trains them;
-`ckrules.ranking.forest` predicts with them.
+kernels take. Both say how far the estimate is off, from numbers without units
+(`ckrules.kernels.timing.Estimate`), so that they carry to tiles and problems that were not
+measured. Each part is several gradient-boosted ensembles, trained on different problems; their
+spread is the uncertainty. LightGBM trains them; `ckrules.ranking.forest` predicts with them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class TimeModel:
         features: Names of the numbers of a kernel and problem, in order; those of the problem
             alone come last.
         situation: Names of the numbers of the problem alone.
-        relative: The ensembles for kernels.
+        relative: The ensembles for kernels: what their estimate against that of the reference
+            kernels leaves out, as a logarithm to base 2.
         level: The same for the reference kernels' time.
     """
 
@@ -118,7 +119,8 @@ class TimeModel:
         if inside.any():
             x = matrix(estimate, base, self.features, self.situation)[inside]
             parts = np.stack([f.predict(x) for f in self._relative])
-            relative[inside], spread[inside] = parts.mean(axis=0), parts.std(axis=0)
+            relative[inside] += parts.mean(axis=0)
+            spread[inside] = parts.std(axis=0)
         s = np.asarray([[estimate.situation[n] for n in self.situation]])
         levels = np.asarray([f.predict(s)[0] for f in self._level])
         level = base + levels.mean()

@@ -27,7 +27,7 @@ from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.files import replace
 
-FORMAT = 1
+FORMAT = 2
 UNPACKED = 16 << 20
 """Bytes that a model may have when it is unpacked: the package's own has two million."""
 MOST_MEMBERS, MOST_KERNELS = 16, 4096

@@ -177,7 +177,9 @@ class _Training:
     ) -> TimeModel:
         levels = np.asarray([self._level(i) for i in range(len(self.samples))])
         rows = [self._rows(i) for i in range(len(self.samples))]
-        targets = [self._targets(i, levels[i]) for i in range(len(self.samples))]
+        times = [self._times(i, levels[i]) for i in range(len(self.samples))]
+        # What estimates say of kernels is not learned again, only how far they are off.
+        targets = [t - r[:, 0] for r, t in zip(rows, times, strict=True)]
         situations = np.asarray(
             [[e.situation[n] for n in self.situation] for e in self.samples.estimates]
         )
@@ -186,7 +188,7 @@ class _Training:
         for member, part in enumerate(self._parts()):
             seed = self.seed * 1000 + member
             x, y = np.vstack([rows[i] for i in part]), np.hstack([targets[i] for i in part])
-            weights = np.hstack([_weights(targets[i]) for i in part])
+            weights = np.hstack([_weights(times[i]) for i in part])
             relative.append(_fit(x, y, _RELATIVE, _ROUNDS, seed, weights))
             level.append(_fit(situations[part], above[part], _LEVEL, _LEVEL_ROUNDS, seed))
             rest = np.setdiff1d(np.arange(len(self.samples)), part)
@@ -194,11 +196,10 @@ class _Training:
             seen.append((np.hstack(missed), level[-1].predict(situations[rest]) - above[rest]))
             if told is not None:
                 told(1)
-        outside = np.hstack([r[:, 0] - t for r, t in zip(rows, targets, strict=True)])
         errors = {
             "relative": _spread(np.hstack([r for r, _ in seen])),
             "level": _spread(np.hstack([v for _, v in seen])),
-            "outside": _spread(outside),
+            "outside": _spread(np.hstack(targets)),
         }
         return TimeModel(
             {
@@ -234,7 +235,8 @@ class _Training:
         x = matrix(self.samples.estimates[i], self.bases[i], self.features, self.situation)
         return np.asarray(x[self.kept[i]])
 
-    def _targets(self, i: int, level: float) -> Floats:
+    def _times(self, i: int, level: float) -> Floats:
+        """The measured times of the kernels against those of the reference kernels."""
         times = np.log2(np.asarray(self.samples.measured[i].microseconds))
         return np.asarray((times - level)[self.kept[i]])
 
@@ -289,9 +291,9 @@ def _has(points: Sequence[Point], point: Point) -> bool:
     return any(p is point or p == point for p in points)
 
 
-def _weights(targets: Floats) -> Floats:
+def _weights(times: Floats) -> Floats:
     """How much each kernel of a problem counts: the faster the more, as they are what is picked."""
-    return np.asarray(np.exp(-1.5 * (targets - targets.min())))
+    return np.asarray(np.exp(-4 * (times - times.min())))
 
 
 def _fit(

@@ -98,7 +98,15 @@ class ConvQuantities(ConvFields):
         blocks = maximum(4 // self.waves, 1)
         return minimum(maximum(ceil_div(32768 // blocks, tile), 2), 8)
 
-    # -- launch bound ------------------------------------------------------------------------
+    # -- registers and launch bound ----------------------------------------------------------
+
+    @property
+    def own_register_terms(self) -> dict[str, IntExpr]:
+        """Addresses in images, of as many dimensions."""
+        return {
+            "third dimension": ite(self.ndim == 3, 1, 0),
+            "gradient of the input": ite(self.variant == "bwd_data", 1, 0),
+        }
 
     @quantity
     def launch_blocks(self) -> IntExpr:

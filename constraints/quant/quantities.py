@@ -79,6 +79,15 @@ class QuantQuantities(Gemm):
         """True where B has 4 bits, two elements to a byte."""
         return self.dtype.isin(*w.NARROW_B)
 
+    @property
+    def own_register_terms(self) -> dict[str, IntExpr]:
+        """Scales, and the sums of one group beside those of all."""
+        return {
+            **super().own_register_terms,
+            "sums of a group": ite(self.grouped, self.accumulator_vgprs, 0),
+            "scales": ite(self.grouped, 1, 0),
+        }
+
     @cached_property
     def grouped(self) -> BoolExpr:
         """True where scales belong to groups along K, of A or of B."""

@@ -4,32 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.engine.expr import BoolExpr, IntExpr, const, ite, maximum, minimum
+from ckrules.engine.expr import IntExpr, const, ite, maximum, minimum
 
-#: A constant by wave size, and a weight of each term in eighths.
-#: Fitted to part of the kernels of tests/data/vgprs.jsonl (clang 19, -O3, gfx90a, gfx942, gfx1201).
-#: Of the 63 others for gfx9 half are within 25 %, nine of ten within 60 %, all within 80 %; of the 7
-#: for gfx1201 half within 40 %, all within 70 % (scripts/fit_vgprs.py).
-VGPR_BASE: Mapping[int, int] = {64: 32, 32: 38}
-VGPR_WEIGHTS: Mapping[str, Mapping[int, int]] = {
-    "accumulator_vgprs": {64: 10, 32: 8},
-    "operand_vgprs": {64: 8, 32: 6},
-    "staging_vgprs": {64: 24, 32: 32},
+UNIT = 16
+"""Weights are in parts of this size."""
+
+WEIGHTS: Mapping[str, int] = {
+    "one": 331,
+    "accumulators": 19,
+    "operands": 17,
+    "operands held twice": 35,
+    "operands in order": 13,
+    "operands widened": 48,
+    "staged": 24,
+    "staged in order": 21,
+    "staged and turned": 30,
+    "loads": 38,
+    "loads of stages": 12,
+    "element stores": 148,
+    "third dimension": 101,
+    "gradient of the input": 218,
+    "straight loop": -181,
+    "sums of a group": 18,
+    "scales": 200,
 }
+"""Registers for each unit of a term of `TileGemm.register_terms`, in sixteenths.
+
+Fitted to kernels of convolution and GEMM (tests/data/vgprs.jsonl, benchmarks/data/registers); of
+GEMMs there are few, and what only they have was fitted to them alone.
+"""
+
+SIMDS = 4
+"""Those that a workgroup's waves are spread over: of a compute unit, on RDNA of two."""
 
 
-def estimate(terms: Mapping[str, IntExpr], wide: BoolExpr) -> IntExpr:
-    """Vector registers of a lane, from the terms of `VGPR_WEIGHTS`.
-
-    Args:
-        terms: The terms by name.
-        wide: Where waves have 64 lanes.
-    """
-    total: IntExpr = ite(wide, VGPR_BASE[64], VGPR_BASE[32])
-    eighths: IntExpr = const(0)
-    for name, weight in VGPR_WEIGHTS.items():
-        eighths = eighths + terms[name] * ite(wide, weight[64], weight[32])
-    return minimum(total + eighths // 8, ite(wide, 512, 256))
+def estimate(terms: Mapping[str, IntExpr]) -> IntExpr:
+    """Vector registers that a lane could use, from terms that `WEIGHTS` has."""
+    total: IntExpr = const(0)
+    for name, term in terms.items():
+        total = total + WEIGHTS[name] * term
+    return maximum(total, 0) // UNIT
 
 
 def bound(file: IntExpr, lane: IntExpr, waves: IntExpr) -> IntExpr:

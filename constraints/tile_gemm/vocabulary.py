@@ -18,6 +18,7 @@ from ckrules.engine.expr import (
     BoolExpr,
     Expr,
     IntExpr,
+    ceil_div,
     const,
     ite,
     lookup,
@@ -431,15 +432,51 @@ class TileGemm(TileGemmFields, ABC):
         rows = self.tile_m * self.a_bytes + self.tile_n * self.b_bytes
         return rows * self.tile_k // (4 * self.load_waves * self.wave_size)
 
+    @property
+    def register_terms(self) -> dict[str, IntExpr]:
+        """What a lane needs registers for, by the names of `registers.WEIGHTS`."""
+        straight = self.pipeline == "basic_v1"
+        stages: IntExpr = ite(self.pipeline == "mem", self.mem_stages, 1)
+        loads = self.tile_m * self.tile_k // (self.vector_a * self.load_waves * self.wave_size)
+        loads += self.tile_n * self.tile_k // (self.vector_b * self.load_waves * self.wave_size)
+        return {
+            "one": const(1),
+            "accumulators": self.accumulator_vgprs,
+            "operands": self.operand_vgprs,
+            "operands held twice": ite(self.pipeline == "compv4", self.operand_vgprs, 0),
+            "staged": self.staging_vgprs * stages,
+            "staged in order": ite(straight, self.staging_vgprs, 0),
+            "loads": loads,
+            "loads of stages": loads * (stages - 1),
+            "element stores": ite(self.epilogue == "default", 1, 0),
+            "straight loop": ite(straight, 1, 0),
+            **self.own_register_terms,
+        }
+
+    @property
+    def own_register_terms(self) -> Mapping[str, IntExpr]:
+        """Terms of the family's own."""
+        return {}
+
+    @quantity
+    def wanted_vgprs(self) -> IntExpr:
+        """Vector registers that a lane could use if there were any number (estimate)."""
+        return registers.estimate(self.register_terms)
+
     @quantity
     def vgprs(self) -> IntExpr:
-        """Vector registers of a lane, accumulation registers included (estimate: 9 of 10 within 60 %)."""
-        terms = {
-            "accumulator_vgprs": self.accumulator_vgprs,
-            "operand_vgprs": self.operand_vgprs,
-            "staging_vgprs": self.staging_vgprs,
-        }
-        return registers.estimate(terms, self.wave_size == 64)
+        """Vector registers of a lane, accumulation registers included (estimate: 3 of 4 within 25 %)."""
+        return minimum(self.wanted_vgprs, self.bound_vgprs)
+
+    @quantity
+    def spilled_vgprs(self) -> IntExpr:
+        """Registers that a lane could use and has not, which go through memory (estimate)."""
+        return maximum(self.wanted_vgprs - self.bound_vgprs, 0)
+
+    @property
+    def mem_stages(self) -> IntExpr:
+        """Block tiles that pipeline mem has under way at once, in families that have it."""
+        return const(1)
 
     @property
     def launch_blocks(self) -> IntExpr:
@@ -448,10 +485,11 @@ class TileGemm(TileGemmFields, ABC):
 
     @quantity
     def bound_vgprs(self) -> IntExpr:
-        """Registers of a lane with which as many waves fit a SIMD as the launch bound says."""
+        """Registers of a lane with which a block, and as many waves as the launch bound says, fit."""
         file: IntExpr = lookup(self.facts["simd_vgprs"], self.arch)
         lane: IntExpr = lookup(self.facts["lane_vgprs"], self.arch)
-        return registers.bound(file, lane, self.launch_blocks)
+        block = ceil_div(self.launch_threads // self.wave_size, registers.SIMDS)
+        return registers.bound(file, lane, maximum(self.launch_blocks, block))
 
     @property
     def quantities(self) -> dict[str, Expr]:

@@ -1,52 +1,80 @@
-"""The estimate of vector registers keeps its stated bound on compiled kernels."""
+"""The estimate of vector registers keeps its stated errors on compiled kernels."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
+from ckrules.certify import register_report, registers
 from ckrules.constraints import book
+from ckrules.kernels.books import Books
 
 DATA = Path(__file__).parent.parent / "data" / "vgprs.jsonl"
+NEWER = Path(__file__).parents[2] / "benchmarks" / "data" / "registers"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text().splitlines()]
 RULES = book("forward", ck="2025.11")
+BOOKS = Books("2025.11")
 
 
-def _estimate(point: dict[str, Any]) -> int:
-    found: int = RULES.resources(RULES.point(point), ["vgprs"])["vgprs"]
+def _said(point: dict[str, Any], name: str = "vgprs") -> int:
+    found: int = RULES.resources(RULES.point(point), [name])[name]
     return found
 
 
-def _spills(point: dict[str, Any]) -> bool:
-    found = RULES.resources(RULES.point(point), ["vgprs", "bound_vgprs"])
-    return bool(found["vgprs"] >= found["bound_vgprs"])
+@cache
+def _ratios() -> dict[str, list[float]]:
+    """Estimated over allocated registers, by the bits of a GPU's name and by size."""
+    found: dict[str, list[float]] = {}
+    for row in ROWS:
+        ratio = _said(row["config"]) / row["vgprs"]
+        small = _said(row["config"], "accumulator_vgprs") <= 16
+        for kind in ("all", row["config"]["arch"][:4], "small" if small else "large"):
+            found.setdefault(kind, []).append(ratio)
+    return found
 
 
-@pytest.mark.parametrize(
-    ("family", "least", "half", "most", "all_"),
-    [("gfx9", 60, 0.25, 0.60, 0.80), ("gfx1", 7, 0.40, 0.70, 0.70)],
-)
-def test_the_stated_bound_holds(
-    family: str, least: int, half: float, most: float, all_: float
-) -> None:
-    """On kernels that the estimate was not fitted to."""
-    held = [r for r in ROWS if r["part"] == "held" and r["config"]["arch"].startswith(family)]
-    errors = sorted(abs(_estimate(r["config"]) / r["vgprs"] - 1) for r in held)
-    assert len(held) >= least
-    assert errors[len(errors) // 2] <= half
-    assert errors[9 * len(errors) // 10 - 1] <= most
-    assert errors[-1] <= all_
+@pytest.mark.parametrize(("kind", "half", "near"), [("all", 0.11, 0.80), ("gfx9", 0.12, 0.80)])
+def test_the_stated_errors_hold(kind: str, half: float, near: float) -> None:
+    off = [abs(r - 1) for r in _ratios()[kind]]
+    assert median(off) <= half
+    assert sum(e <= 0.25 for e in off) / len(off) >= near
 
 
-def test_spills_are_foretold_as_stated() -> None:
-    """Of the 120 kernels not fitted to, 4 are said to spill and do, and so do 7 others."""
-    held = [r for r in ROWS if r["part"] == "held"]
-    said = {n for n, r in enumerate(held) if _spills(r["config"])}
-    found = {n for n, r in enumerate(held) if r["spills"]}
-    assert (len(held), len(said), len(found), len(said & found)) == (120, 4, 11, 4)
+def test_small_tiles_are_not_said_to_take_less() -> None:
+    """They were, by 40 % in the median: addresses count there, and were left out."""
+    assert median(_ratios()["small"]) >= 0.93
+    assert median(_ratios()["large"]) >= 0.93
+
+
+def test_kernels_drawn_later_keep_the_stated_errors() -> None:
+    rows = [
+        row
+        for family in registers.families(BOOKS)
+        for row in registers.load(NEWER / f"{family}.csv", family, BOOKS).rows.values()
+    ]
+    errors = register_report.errors(register_report.judged(rows, BOOKS))
+    assert errors.median is not None
+    assert errors.median <= 0.30
+
+
+def test_who_is_said_to_spill_does() -> None:
+    known = [r for r in ROWS if r["spills"] is not None]
+    said = [r for r in known if _said(r["config"], "spilled_vgprs")]
+    assert said
+    assert all(r["spills"] for r in said)
+
+
+def test_a_block_of_many_waves_has_fewer_registers_a_lane() -> None:
+    """Of 16 waves four share the registers of a SIMD, whatever the launch bound says."""
+    point = RULES.example({"wave_m": 4, "wave_n": 4, "tile_m": 512, "tile_n": 512})
+    assert _said(point, "bound_vgprs") == 128
+    assert _said(point) == 128
+    assert _said(point, "spilled_vgprs") == _said(point, "wanted_vgprs") - 128
 
 
 def test_the_data_are_of_several_kinds() -> None:
@@ -59,10 +87,10 @@ def test_the_data_are_of_several_kinds() -> None:
 @pytest.mark.parametrize(("changes", "least"), [({"tile_m": 256}, 1.2), ({"dtype": "fp32"}, 1.0)])
 def test_more_work_takes_more_registers(changes: dict[str, Any], least: float) -> None:
     base = RULES.example({"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16, "tile_k": 32})
-    assert _estimate({**base, **changes}) >= least * _estimate(base)
+    assert _said({**base, **changes}, "wanted_vgprs") >= least * _said(base, "wanted_vgprs")
 
 
 def test_the_register_file_is_the_limit() -> None:
-    big = {"tile_m": 512, "tile_n": 512, "wave_m": 1, "wave_n": 1}
-    assert _estimate(RULES.example(big)) == 512
-    assert _estimate(RULES.example({**big, "arch": "gfx1201"})) == 256
+    big = {"tile_m": 512, "tile_n": 512, "wave_m": 1, "wave_n": 1, "pipeline": "compv4"}
+    assert _said(RULES.example(big)) == 512
+    assert _said(RULES.example({**big, "arch": "gfx1201"})) == 256

@@ -90,14 +90,13 @@ def test_what_is_slow_on_large_problems(slow: dict[str, Any], fast: dict[str, An
 
 
 def test_registers_beyond_the_launch_bound_cost() -> None:
-    """With two waves on a SIMD a lane has 256 of 512 registers; compv4 asks for one wave."""
+    """With two waves on a SIMD a lane has 256 of 512 registers; block_per_cu asks for one wave."""
     small = {"tile_m": 64, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16}
     big = {"wave_m": 2, "wave_n": 1}
-    alone = {**big, "pipeline": "compv4", "double_smem_buffer": True}
-    made = table(small, big, alone)
-    slower = terms(made.columns, made.gpu, Elements.alike(2)).slower / (1.0, 1.0, 1.8)
+    made = table(small, big, {**big, "block_per_cu": 1})
+    slower = terms(made.columns, made.gpu, Elements.alike(2)).slower
     assert slower[0] == slower[2] == 1.0
-    assert slower[1] == 3.0
+    assert slower[1] > 1.2
 
 
 def test_a_slower_product_is_slower() -> None:

@@ -99,7 +99,7 @@ struct ckrules_model
     size_t references;
     const ckrules_number* features; /* of a kernel and problem, then of the problem alone */
     size_t own, alone;
-    const ckrules_trees* relative; /* of the kernel against the reference */
+    const ckrules_trees* relative; /* what estimates leave out of a kernel against the reference */
     size_t relatives;
     const ckrules_trees* level; /* of the reference against its estimate */
     size_t levels;
@@ -296,8 +296,8 @@ inline double learned(const ckrules_learned& kernel, const ckrules_speed& s, con
             if(!std::isnan(kernel.fixed[i]))
                 values[i] = kernel.fixed[i];
         values[OF_AGAINST_REFERENCE] = relative;
-        relative                  = mean(model.relative, model.relatives,
-                                         named(model.features, model.own + model.alone, values));
+        relative += mean(model.relative, model.relatives,
+                         named(model.features, model.own + model.alone, values));
     }
     return std::exp2(asked_before.level + relative);
 }

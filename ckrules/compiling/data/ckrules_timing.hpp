@@ -16,9 +16,9 @@ struct ckrules_speed
 {
     double units; /* compute units */
     double clock_mhz;
-    double memory;   /* bytes in a microsecond that kernels reach */
-    double launch;   /* microseconds */
-    double prologue; /* before each round */
+    double memory;    /* bytes in a microsecond that kernels reach */
+    double launch;    /* microseconds */
+    double staggered; /* 1: blocks of a compute unit hide each other's start and end */
     double tile_m, tile_n, tile_k;
     double resident; /* blocks that a compute unit holds at once */
     double idle;     /* how much longer matrix instructions take in a block of few waves */
@@ -26,6 +26,7 @@ struct ckrules_speed
     double slower;                 /* how much longer steps take than their slowest part */
     double wait;                   /* what a step at least takes */
     double overlaps;               /* 1: loads are under way while it computes */
+    double first;                  /* before a block's loop */
     double last;                   /* storing an output tile */
     double bytes_a, bytes_b, bytes_c; /* of an element */
     double ds;                        /* tensors D */
@@ -209,26 +210,40 @@ struct Launch
         return steps * std::max(held * step + own, wait);
     }
 
+    /* Clocks of all rounds, from those of one. */
+    template <typename Each>
+    double rounds(Each each) const
+    {
+        return full * each(s.resident) + (rest > 0.0 ? each(rest) : 0.0);
+    }
+
     /* Of all rounds. */
     double loops(double step, double wait) const
     {
-        const double last = rest > 0.0 ? loop(rest, step, wait) : 0.0;
-        return full * loop(s.resident, step, wait) + last;
+        return rounds([&](double held) { return loop(held, step, wait); });
     }
 
     /* What comes before and after them. */
     double ends() const
     {
-        const double last = rest > 0.0 ? s.prologue + rest * s.last : 0.0;
-        return full * (s.prologue + s.resident * s.last) + last;
+        return rounds([&](double held) { return s.first + held * s.last; });
+    }
+
+    /* From the first load to the last store. */
+    double busy(double step) const
+    {
+        if(s.staggered == 0.0)
+            return loops(step, s.wait) + ends();
+        const double alone = loop(1.0, step, s.wait) + s.first + s.last;
+        return rounds([&](double held) { return std::max(held * (steps * step + s.last), alone); }) +
+               s.first + s.last;
     }
 
     double microseconds() const
     {
         const double units = std::max(s.matrix, s.vector) / shared;
         const double step  = std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
-        const double busy  = loops(step, s.wait) / s.clock_mhz + ends() / s.clock_mhz;
-        return s.launch + std::max(busy, w.bytes / s.memory);
+        return s.launch + std::max(busy(step) / s.clock_mhz, w.bytes / s.memory);
     }
 };
 

@@ -31,6 +31,7 @@ QUANTITIES = (
         "lds_bytes",
         "vgprs",
         "bound_vgprs",
+        "spilled_vgprs",
         "waves",
     ),
 )
@@ -42,39 +43,45 @@ class Constants:
 
     ``matrix``, ``lds``, ``l2`` and ``memory`` are the shares of the peaks that loops reach;
     ``latency`` is that of a step's loads where the pipeline hides nothing; ``prologue`` comes
-    before each round's loop; ``epilogue`` is for an output tile of 4096 elements; ``issue`` is
-    for one load instruction of a wave; ``spill`` is how much longer steps take that want half as
-    many registers again as there are, or more; ``launch`` is in microseconds.
+    before a block's loop, beside the loads of its first step; ``epilogue`` is for an output tile of
+    4096 elements; ``issue`` is for one load instruction of a wave; ``spill`` is how much longer
+    steps take that want half as many registers again as there are, or more; ``launch`` is in
+    microseconds. Where blocks are ``staggered``, those of a compute unit get out of step, and what
+    comes before and after the loop of one is hidden by the loops of others.
     """
 
     matrix: float = 1.0
     lds: float = 1.0
-    l2: float = 0.25
-    memory: float = 0.7
+    l2: float = 0.32
+    memory: float = 1.0
     latency: float = 1500.0
-    prologue: float = 6000.0
-    epilogue: float = 1800.0
+    prologue: float = 3000.0
+    epilogue: float = 2250.0
     issue: float = 16.0
-    launch: float = 1.0
-    spill: float = 3.0
+    launch: float = 2.5
+    spill: float = 1.5
+    staggered: bool = False
 
 
 FITTED = Constants()
-"""Those of convolutions, in bf16 on gfx950."""
+"""Those of convolutions, in bf16 on gfx950. Tensors that are measured again and again lie in the
+last cache, so that ``memory`` is the whole of the peak."""
 GEMMS = replace(
     FITTED,
-    matrix=0.63,
-    l2=0.55,
+    matrix=0.7,
+    l2=0.5,
     memory=0.6,
-    prologue=1500.0,
-    epilogue=2000.0,
-    launch=2.0,
+    prologue=1000.0,
+    epilogue=1700.0,
+    launch=1.5,
     spill=1.05,
+    staggered=True,
 )
 """Those of GEMMs, fitted to winners of aiter's tuning: fp8 with pre-shuffled weights on MI355X and
-MI308X (``configs/**/a8w8_bpreshuffle_tuned_gemm.csv``, ROCm/aiter to e4048607); fitted to one of
-the two they hold on the other. ``matrix`` is below 1 since clocks sink under load.
-``benchmarks/selection.py`` holds them against these and tables they were not fitted to."""
+MI308X, and with block scales (``configs/**/a8w8_*_tuned_gemm.csv``, ROCm/aiter to e4048607);
+fitted without one of these they hold on it (docs/ranking.md). ``matrix`` is below 1 since clocks
+sink under load. ``benchmarks/selection.py`` prints how near they come, and how near to tables they
+were not fitted to."""
 
 
 #: Lanes of fp32 that a compute unit's vector units finish in a clock: four SIMDs of 16, or two of
@@ -134,9 +141,9 @@ PIPELINES: Mapping[str, PipelineTiming] = {
     "basic_v2": PipelineTiming(0.8, overlaps=False),
     "basic_async_v1": PipelineTiming(0.8, overlaps=False),
     "flatmm": PipelineTiming(1.0),
-    # for both what fits the winners of either of aiter's tables with block scales on MI355X
-    "abquant": PipelineTiming(1.0, 1.4),
-    "abquant_eight_waves": PipelineTiming(1.0, 1.4),
+    # what fits the winners of either of aiter's tables with block scales on MI355X
+    "abquant": PipelineTiming(1.0, 1.55),
+    "abquant_eight_waves": PipelineTiming(1.0, 1.33),
 }
 MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
 """Pipelines that measurements of convolutions were at hand of when `Constants` were fitted."""
@@ -167,6 +174,8 @@ class Terms(NamedTuple):
     """What a step at least takes, since its loads have to arrive."""
     overlaps: Floats
     """Whether loads are under way while it computes, as 0 or 1."""
+    first: Floats
+    """What comes before a block's loop: until the loads of its first step are there."""
     last: Floats
     """Storing an output tile; narrow stores take longer."""
 
@@ -190,7 +199,8 @@ def terms(
     wide = 8.0 / np.minimum(np.maximum(k.vector_c, 1) * e.c / 2, 8.0)
     known = {p: PIPELINES.get(p, PipelineTiming(1.0)) for p in k.words("pipeline")}
     slower = k.table("pipeline", {p: v.slower for p, v in known.items()})
-    slower = slower * (1 + (c.spill - 1) * _spilled(k, gpu))
+    slower = slower * (1 + (c.spill - 1) * _spilled(k))
+    l2 = (staged + scales) / (speeds.l2_bytes_per_clock * c.l2)
     return Terms(
         tile_m=k.tile_m,
         tile_n=k.tile_n,
@@ -200,11 +210,12 @@ def terms(
         matrix=2 * tile * k.tile_k / (k.rates(speeds) * c.matrix) * idle,
         vector=e.operations / VECTOR_LANES * idle,
         lds=(read + staged + e.exchanged) / (speeds.lds_bytes_per_clock * c.lds),
-        l2=(staged + scales) / (speeds.l2_bytes_per_clock * c.l2),
+        l2=l2,
         loads=loads * c.issue,
         slower=slower,
         wait=c.latency * k.table("pipeline", {p: v.waits for p, v in known.items()}) * slower,
         overlaps=k.table("pipeline", {p: float(v.overlaps) for p, v in known.items()}),
+        first=c.prologue + l2,
         last=c.epilogue * tile / 4096 * np.sqrt(wide) + e.last_loads * c.issue,
     )
 
@@ -242,19 +253,15 @@ def cache_bytes(speeds: Performance) -> int:
     return speeds.last_level_bytes or speeds.l2_bytes * speeds.chiplets
 
 
-def _spilled(k: KernelTerms, gpu: Gpu) -> Floats:
-    """How far registers exceed what the launch bound leaves, 1 at half as many again.
-
-    Estimates of registers end at what a lane can name: there it is 1, too.
-    """
-    beyond = np.clip(2 * (k.vgprs / k.bound_vgprs - 1), 0, 1)
-    return np.where(k.vgprs >= gpu.vgprs_per_wave, 1.0, beyond)
+def _spilled(k: KernelTerms) -> Floats:
+    """How far wanted registers exceed what the launch bound leaves, 1 at half as many again."""
+    return np.clip(2 * k.spilled_vgprs / k.bound_vgprs, 0, 1)
 
 
 def _resident(k: KernelTerms, gpu: Gpu, speeds: Performance) -> Floats:
     by_lds = np.floor(gpu.lds_bytes / np.maximum(k.lds_bytes, 1))
     registers = gpu.vgprs_per_simd or gpu.vgprs_per_wave
-    taken = np.maximum(np.minimum(k.vgprs, k.bound_vgprs), 1)
+    taken = np.maximum(k.vgprs, 1)
     of_simd = np.minimum(np.floor(registers / taken), speeds.waves_per_simd)
     by_waves = np.floor(speeds.simds * np.maximum(of_simd, 1) / k.waves)
     return np.asarray(np.clip(np.minimum(by_lds, by_waves), 1, 32))
@@ -278,7 +285,7 @@ def compiled(
         "clock_mhz": product.clock_mhz,
         "memory": product.memory_gbs * constants.memory * 1e3,
         "launch": constants.launch,
-        "prologue": constants.prologue,
+        "staggered": constants.staggered,
         "peak": peak(kernels, speeds),
         "bandwidth": product.memory_gbs * 1e3,
         "cache": cache_bytes(speeds),

@@ -3,8 +3,9 @@
 Blocks come in rounds: a round is as many as the GPU holds at once. In a round every compute unit
 works through the K tiles of its blocks; a step of the loop takes as long as the slowest of matrix
 instructions, vector units, LDS, L2 and issued loads, and no less than the latency of a load. Before
-and after the loop come prologue and epilogue. The whole takes no less than the memory needs for
-tensors.
+the loop come prologue and the loads of the first step, after it the epilogue; where blocks are
+staggered, other blocks of the compute unit hide them but once. The whole takes no less than the
+memory needs for tensors.
 
 `Constants` are fitted to measurements of one GPU and one kind of kernel; elsewhere they are
 assumptions, and `Estimate.assumed` says so.
@@ -154,9 +155,8 @@ class _Model:
         self.steps_by = self.step_bounds()
         self.step = np.maximum.reduce(list(self.steps_by.values())) * t.slower
         self.clock = float(product.clock_mhz)
-        self.loop, self.ends = (v / self.clock for v in self.rounds(self.step, t.wait))
         self.moved = self.memory()
-        self.total = c.launch + np.maximum(self.loop + self.ends, self.moved)
+        self.total = c.launch + np.maximum(self.busy() / self.clock, self.moved)
 
     def step_bounds(self) -> dict[str, Floats]:
         """Clocks of one block's step by what could limit it, the compute unit being its own."""
@@ -171,21 +171,31 @@ class _Model:
         each = np.ceil(self.blocks / self.product.compute_units)
         return np.asarray(np.minimum(self.resident, each))
 
-    def rounds(self, step: Floats, wait: Floats) -> tuple[Floats, Floats]:
-        """Clocks of all rounds: of the loops, and of what comes before and after them."""
-        c, units, last = self.c, self.product.compute_units, self.t.last
+    def rounds(self, each: Callable[[Floats], Floats]) -> Floats:
+        """Clocks of all rounds, from those of one with so many blocks on a compute unit."""
+        units = self.product.compute_units
         full = np.floor(self.blocks / (units * self.resident))
         rest = np.ceil((self.blocks - full * units * self.resident) / units)
+        return np.asarray(full * each(self.resident) + np.where(rest > 0, each(rest), 0.0))
 
-        def each(held: Floats) -> Floats:
-            # Blocks that share a compute unit hide each other's latency.
-            own = np.where(self.t.overlaps > 0, 0.0, wait / np.maximum(held, 1))
-            return np.asarray(self.steps * np.maximum(held * step + own, wait))
+    def loop(self, held: Floats | float, step: Floats, wait: Floats) -> Floats:
+        """Clocks of one round's loops."""
+        # Blocks that share a compute unit hide each other's latency.
+        own = np.where(self.t.overlaps > 0, 0.0, wait / np.maximum(held, 1))
+        return np.asarray(self.steps * np.maximum(held * step + own, wait))
 
-        loop = full * each(self.resident) + (rest > 0) * each(rest)
-        ends = full * (c.prologue + self.resident * last)
-        ends = ends + (rest > 0) * (c.prologue + rest * last)
-        return loop, ends
+    def ends(self, held: Floats | float) -> Floats:
+        """Clocks before and after one round's loops."""
+        return np.asarray(self.t.first + held * self.t.last)
+
+    def busy(self) -> Floats:
+        """Clocks from the first load to the last store."""
+        step, wait, last = self.step, self.t.wait, self.t.last
+        if not self.c.staggered:
+            return self.rounds(lambda held: self.loop(held, step, wait) + self.ends(held))
+        alone = self.loop(1.0, step, wait) + self.ends(1.0)
+        shared = self.rounds(lambda held: np.maximum(held * (self.steps * step + last), alone))
+        return shared + self.ends(1.0)
 
     def memory(self) -> Floats:
         """Microseconds that the memory needs for the tensors, each byte moved once."""
@@ -197,13 +207,16 @@ class _Model:
         """Microseconds by what could limit a kernel."""
         t, zero = self.t, np.zeros_like(self.step)
         bounds = {
-            name: self.rounds(value * t.slower, zero)[0] / self.clock
-            for name, value in self.steps_by.items()
+            name: self._loops(value * t.slower, zero) for name, value in self.steps_by.items()
         }
-        bounds["latency"] = self.rounds(zero, t.wait)[0] / self.clock
+        bounds["latency"] = self._loops(zero, t.wait)
         bounds["memory"] = self.moved
-        bounds["start and end"] = self.ends
+        bounds["start and end"] = self.rounds(self.ends) / self.clock
         return bounds
+
+    def _loops(self, step: Floats, wait: Floats) -> Floats:
+        """Microseconds of all rounds' loops."""
+        return self.rounds(lambda held: self.loop(held, step, wait)) / self.clock
 
     def figures(self) -> dict[str, Floats]:
         units = self.product.compute_units
