@@ -465,7 +465,7 @@ class TileGemm(TileGemmFields, ABC):
 
     @quantity
     def vgprs(self) -> IntExpr:
-        """Vector registers of a lane, accumulation registers included (estimate: 3 of 4 within 25 %)."""
+        """Vector registers of a lane, accumulation registers included (estimate: 4 of 5 within 25 %)."""
         return minimum(self.wanted_vgprs, self.bound_vgprs)
 
     @quantity
