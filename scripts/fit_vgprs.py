@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.certify.registers import load
+from ckrules.certify.registers import families, load
 from ckrules.constraints.tile_gemm.registers import UNIT, WEIGHTS
 from ckrules.engine.evaluate.compiled import compile_values
 from ckrules.kernels.books import Books
@@ -30,7 +30,6 @@ from ckrules.kernels.families import family_of
 ROOT = Path(__file__).resolve().parent.parent
 OLDER = ROOT / "tests" / "data" / "vgprs.jsonl"
 DATA = ROOT / "benchmarks" / "data" / "registers"
-FAMILIES = ("conv", "gemm", "quant")
 BOOKS = Books("2025.11")
 FOLDS, ROUNDS, SWEEPS, STIFF = 10, 60, 40, 0.05
 Floats = npt.NDArray[np.float64]
@@ -60,7 +59,7 @@ def samples() -> list[Sample]:
     older = [json.loads(line) for line in OLDER.read_text(encoding="utf-8").splitlines()]
     book = BOOKS.of("forward")
     found = [_sample(book.point(r["config"]), r["vgprs"], r["spills"], False) for r in older]
-    for family in FAMILIES:
+    for family in families(BOOKS):
         for row in load(DATA / f"{family}.csv", family, BOOKS).rows.values():
             a = row.allocation
             if not a.failure:
@@ -159,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{'best fit, ten folds':34} {stated(fitted, crossed(fitted))}")
     judge("the book's, kernels fitted to", fitted)
     judge("the book's, fresh draws", held)
-    for family in FAMILIES:
+    for family in families(BOOKS):
         for arch in dict.fromkeys(str(r.point["arch"]) for r in rows):
             own = [r for r in rows if (r.family, r.point["arch"]) == (family, arch)]
             judge(f"  {family} {arch}, all", own)

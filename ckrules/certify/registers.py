@@ -64,6 +64,9 @@ class Allocation:
     compiler: str = ""
 
 
+UNWRITTEN = "no template"
+"""The failure of a kernel that is not generated."""
+
 USUAL_GPUS = ("gfx942", "gfx950", "gfx90a", "gfx1201", "gfx1100")
 """Those that rules are usually certified on: two compilers, three sizes of register files."""
 
@@ -164,7 +167,7 @@ def families(books: Books) -> tuple[str, ...]:
     """The families whose kernels can be compiled and have an estimate of registers.
 
     >>> families(Books("2025.11"))
-    ('conv', 'gemm', 'quant')
+    ('conv', 'gemm', 'quant', 'scaled')
     """
     every = (v for v in books.variants if exists(v))
     has = (v for v in every if "vgprs" in books.of(v).vocabulary.quantities)
@@ -223,11 +226,14 @@ class RegisterCompiler:
         """What the compiler makes of a configuration.
 
         Raises:
-            UsageError: If it cannot be generated, or its compiler says nothing about it.
+            UsageError: If the compiler says nothing about it.
             MissingToolError: If the toolchain is not there.
         """
         config = Config(dict(point))
-        main = main_entry(config, self.books)
+        try:
+            main = main_entry(config, self.books)
+        except UsageError:  # rules go further than the templates, such as for experts
+            return Allocation(UNWRITTEN)
         with tempfile.TemporaryDirectory(prefix="ckrules-registers-") as name:
             Generator(self.books, Path(name), ninja=False).run([config])
             session = BuildSession(Path(name), self.options)

@@ -91,6 +91,13 @@ def test_errors_are_of_what_has_code() -> None:
     assert list(report.lines(rows, BOOKS))[-1].startswith("no code (timeout): variant=standard")
 
 
+def test_what_is_not_generated_does_not_end_a_run() -> None:
+    options = BuildOptions(artifacts=(Artifact.DEVICE,))
+    point = BOOKS.of("moe_flatmm").example({"variant": "moe_flatmm", "pipeline": "moe_flatmm"})
+    found = registers.RegisterCompiler(BOOKS, options, 1).allocation(point)
+    assert found == Allocation(registers.UNWRITTEN)
+
+
 @pytest.mark.toolchain
 def test_the_compiler_is_asked() -> None:
     require_toolchain()
