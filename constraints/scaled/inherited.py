@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled.quantities import ScaledQuantities
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import Examples, RuleDef
 
 #: Shared rules that hold for these kernels.
@@ -56,8 +56,24 @@ def _registers(c: ScaledQuantities) -> BoolExpr:
     return c.from_registers
 
 
+def _columns_truncated(c: ScaledQuantities) -> BoolExpr:
+    """Columns that go from registers to memory: nothing asserts that waves cover them (SCAL024)."""
+    return c.from_registers & (c.tile_n >= c.wave_n * c.warp_tile_n)
+
+
+def _rows_truncated(c: ScaledQuantities) -> BoolExpr:
+    """Their rows, which CShuffle asserts where a shuffle would take several warp tiles."""
+    single = c.lane_elements >= c.vector_c
+    return all_of(c.from_registers, single, c.tile_m >= c.wave_m * c.warp_tile_m)
+
+
+#: Where an inherited rule does not hold.
+EXCEPT = {"TILE001": _rows_truncated, "TILE002": _columns_truncated}
+
+
 def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     """The shared rules that hold, narrowed where they do."""
     kept = [r.inherited() for r in rules if r.code in (*SHARED, *WEIGHTS)]
+    kept = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in kept]
     kept += [r.inherited().except_where(_registers) for r in rules if r.code in SHUFFLES]
     return kept + [r.inherited().except_where(_flat) for r in rules if r.code in LOADS]

@@ -325,6 +325,30 @@ def permuted_columns_are_undone(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
+    "SCAL024", "permuted-columns-not-covered", kind="wrong-result",
+    applies=lambda c: c.from_registers,
+    says=["permute_n leaves rows out: tile_m = {tile_m} is not a multiple of {wave_m * warp_tile_m=}",
+          "permute_n leaves columns out: tile_n = {tile_n} is not a multiple of {wave_n * warp_tile_n=}"],
+    source="ops/epilogue/cshuffle_epilogue.hpp: MRepeat, NRepeat (truncating divisions; read, not run)",
+    accepts=[{"permute_n": True, "scales": "no"}],
+    rejects=[{"permute_n": True, "scales": "no", "wave_n": 2, "tile_n": 80}],
+)  # fmt: skip
+def permuted_columns_are_covered(c: ScaledQuantities) -> BoolExpr:
+    """With permute_n the block tile is a multiple of waves and warp tiles.
+
+    Why: results go from registers to memory, where nothing asserts it: what is left of the tile is
+    neither computed nor stored.
+
+    Fix: use fewer waves or another tile.
+    """
+    m, n = c.wave_m * c.warp_tile_m, c.wave_n * c.warp_tile_n
+    # tiles that are smaller do not compile (TILE001, TILE002)
+    return all_of(
+        implies(c.tile_m >= m, c.tile_m % m == 0), implies(c.tile_n >= n, c.tile_n % n == 0)
+    )
+
+
+@rule(
     "SCAL015", "packs-of-narrow-weights", kind="compile",
     applies=lambda c: c.narrow_b & (c.dtype != "fp8_fp4"),
     says=["4-bit weights share scales by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
