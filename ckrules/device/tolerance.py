@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Tensors
 
 ACCUMULATOR = "fp32"
+"""The type of sums, where `Tensors` says no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +83,19 @@ def thresholds(tensors: Tensors, name: str, largest: float, blocks: int | None =
     compute = min(read, key=lambda d: element(d).mantissa)
     parts = min(tensors.parts(name), blocks or tensors.parts(name))
     terms = math.ceil(tensors.depth(name) / parts)
+    # integers are exact, and CK's thresholds have fp32 for them
+    told = getattr(tensors, "accumulator", ACCUMULATOR)
+    accumulator = ACCUMULATOR if integral(told) else told
     # a sum beside an integer may end on either side of it
     least = 1.0 if integral(output) and not all(map(integral, read)) else 0.0
     return Tolerance(
         max(
-            relative_threshold(compute, output, ACCUMULATOR, terms),
+            relative_threshold(compute, output, accumulator, terms),
             relative_threshold(output, output, output, parts * result.roundings),
         ),
         max(
             least,
-            absolute_threshold(largest / parts, compute, output, ACCUMULATOR, terms),
+            absolute_threshold(largest / parts, compute, output, accumulator, terms),
             absolute_threshold(largest, output, output, output, parts * result.roundings),
         ),
     )

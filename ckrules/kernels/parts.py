@@ -185,7 +185,8 @@ class Tensors(Protocol):
 
     A result is a tensor of `all` that the kernel writes; ``name`` is its name. Where results are
     not sums of products, a method ``error(name, data)`` says how far an element may be off at most,
-    in place of `depth` and `parts`.
+    in place of `depth` and `parts`. What sums in another type than fp32 has an attribute
+    ``accumulator``, its name.
     """
 
     @property

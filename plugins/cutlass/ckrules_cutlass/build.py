@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from ckrules.support.errors import UsageError
 
 RESULTS = "cutlass-builds.jsonl"
 FLAGS = (
-    *("-std=c++17", "-O3", "--expt-relaxed-constexpr", "-DNDEBUG"),
+    *("-std=c++17", "--expt-relaxed-constexpr", "-DNDEBUG"),
     *("-gencode=arch=compute_90a,code=sm_90a", "-shared", "-cudart", "static"),
     *("-Xcompiler", "-fPIC,-fvisibility=hidden", "-Xptxas", "-v", "-w"),
 )
@@ -176,15 +176,17 @@ def build(
     jobs: int,
     budget: float = float("inf"),
     timeout: float = 600.0,
+    names: Collection[str] | None = None,
     told: Callable[[BuildLine], None] = lambda _: None,
 ) -> dict[str, BuildLine]:
     """Builds what is not built yet, until a budget of seconds is spent; then what runs is awaited.
 
-    Returns the results of all kernels that were tried, now or before.
+    With ``names`` only those kernels. Returns the results of all that were tried, now or before.
     """
     start = time.monotonic()
     known = lines(folder)
-    left = iter([k for k in manifests(folder) if k.name not in known])
+    kernels = [k for k in manifests(folder) if names is None or k.name in names]
+    left = iter([k for k in kernels if k.name not in known])
     with ThreadPoolExecutor(jobs) as pool, (folder / RESULTS).open("a") as log:
         running: set[Future[BuildLine]] = set()
         while True:

@@ -19,7 +19,7 @@ from ckrules_cutlass.problems import PROBLEMS
 from ckrules_cutlass.vocabulary import VARIANT
 from ckrules_cutlass.words import NONE
 
-ABI = 1
+ABI = 2
 
 
 class _Problem(ctypes.Structure):
@@ -53,7 +53,7 @@ class _Launch(ctypes.Structure):
         ("grid", ctypes.c_uint32 * 3),
         ("block", ctypes.c_uint32 * 3),
         ("params", ctypes.c_void_p),
-        ("params_bytes", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("params_bytes", "cleared_at", "cleared_bytes")),
     )
 
 
@@ -124,7 +124,9 @@ class CutlassKernel:
         workspace: int = 0,
         room: Room | None = None,
     ) -> list[Fill | HostLaunch]:
-        """The steps that compute the problem: the workspace cleared, and one launch.
+        """The steps that compute the problem: barriers cleared where there are any, and one launch.
+
+        Stream-K's barriers count up and are never set back: no launch may be repeated without.
 
         Raises:
             UsageError: If the kernel refuses the problem.
@@ -147,8 +149,8 @@ class CutlassKernel:
             dynamic_bytes=self.info.dynamic_bytes,
             cluster=self.cluster,
         )
-        size = self.workspace_bytes(problem, room)
-        return [*([Fill(workspace, size)] if size else []), step]
+        barriers = Fill(launch.cleared_at, launch.cleared_bytes)
+        return [*([barriers] if barriers.bytes else []), step]
 
 
 def _sizes(problem: Any) -> _Problem:

@@ -19,24 +19,38 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.library import book
 from ckrules_cutlass.vocabulary import BASELINE, VARIANT
+from ckrules_cutlass.words import OPERANDS
 
 ALIKE: Mapping[str, Any] = {
     key: BASELINE[key] for key in ("dtype", "acc", "c_dtype", "d_dtype", "layout", "align")
 } | {"fast_accum": False}
 """The types and the layout of kernels whose times are compared."""
+_COMMON = (
+    "stages == 0 & epilogue == 'tma' & epilogue_n == 0 & tile_k == 64 & tile_n % 64 == 0"
+    " & schedule != 'auto' & swizzle == 1 & cluster_m * cluster_n <= 2"
+)
 _LIKELY = "tile_n >= 64 & tile_k >= 32 & tile_k <= 128 & cluster_m * cluster_n <= 4"
 _BASES, _FIELDS = 4000, 6
 
 
 def comparable(number: int, seed: int) -> list[dict[str, Any]]:
-    """So many kernels that one would use, all of `ALIKE`."""
-    space = book(VARIANT, profile="fast").space(**ALIKE).where(_LIKELY)
-    return [dict(p) for p in space.sample(number, seed=seed)]
+    """So many kernels of `ALIKE`: half such as the library is used with, half from a wider range.
+
+    The first half has automatic stages and epilogue tiles and small clusters.
+    """
+    space = book(VARIANT, profile="fast").space(**ALIKE)
+    common = [dict(p) for p in space.where(_COMMON).sample(number // 2, seed=seed)]
+    rest = (dict(p) for p in space.where(_LIKELY).sample(number, seed=seed))
+    return [*common, *[p for p in rest if p not in common][: number - len(common)]]
 
 
 def legal(number: int, seed: int) -> list[dict[str, Any]]:
-    """So many legal kernels of any types and sizes."""
-    return [dict(p) for p in book(VARIANT).space().sample(number, seed=seed)]
+    """So many legal kernels of any sizes, of each type of operands as many."""
+    each, found = -(-number // len(OPERANDS)), []
+    for place, dtype in enumerate(OPERANDS):
+        space = book(VARIANT).space(dtype=dtype)
+        found += [dict(p) for p in space.sample(each, seed=seed + place)]
+    return found[:number]
 
 
 def beyond(number: int, seed: int) -> list[dict[str, Any]]:
@@ -61,8 +75,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ckrules_cutlass.draw", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--comparable", type=int, default=130)
-    parser.add_argument("--legal", type=int, default=200)
-    parser.add_argument("--beyond", type=int, default=140)
+    parser.add_argument("--legal", type=int, default=156)
+    parser.add_argument("--beyond", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(words)
     points = [

@@ -117,10 +117,14 @@ class CutlassModel(KernelModel):
         return f"{_GEMM}::collective::StageCountAutoCarveout<{size}>"
 
     @property
+    def streams(self) -> bool:
+        """Blocks share the K steps of tiles."""
+        return self._word("tile_scheduler") == "stream_k"
+
+    @property
     def tile_scheduler(self) -> str:
         """CUTLASS's tag of the tile scheduler."""
-        stream = self._word("tile_scheduler") == "stream_k"
-        return f"{_GEMM}::{'StreamK' if stream else 'Persistent'}Scheduler"
+        return f"{_GEMM}::{'StreamK' if self.streams else 'Persistent'}Scheduler"
 
 
 class CutlassGeneration:

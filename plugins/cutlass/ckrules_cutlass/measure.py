@@ -13,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +29,18 @@ from ckrules.device.store import Runs
 from ckrules.support.processes import PipedProcess
 from ckrules_cutlass import build
 from ckrules_cutlass.draw import ALIKE
-from ckrules_cutlass.timing import PROBLEMS, serve
+from ckrules_cutlass.timing import LOAD, PROBLEMS, serve
 
+START = "start"
 TIMES, RUNS, SUMMARY = "cutlass-times.jsonl", "cutlass-runs.jsonl", "cutlass-summary.json"
-PATIENCE = 60.0
-"""Seconds without a word from the process that times, after which a kernel hangs."""
+PATIENCE, STARTING = 15.0, 120.0
+"""Seconds without a word from the process that times, after which a kernel hangs; the second
+before the first problem, when libraries are read."""
 
 
 def alike(kernels: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-    """The kernels whose times are compared: built, legal, and of the same types."""
-    return [
-        k
-        for k in kernels
-        if not k.missing and k.legal and all(k.config[f] == v for f, v in ALIKE.items())
-    ]
+    """The kernels whose times are compared: legal, and of the same types."""
+    return [k for k in kernels if k.legal and all(k.config[f] == v for f, v in ALIKE.items())]
 
 
 def rows(place: Path) -> list[dict[str, Any]]:
@@ -55,30 +55,59 @@ def rows(place: Path) -> list[dict[str, Any]]:
 
 
 class SpentError(Exception):
-    """The seconds are spent."""
+    """There is no time left."""
 
 
-def validate(folder: Path, seconds: float) -> str:
-    """Runs every built kernel on its smoke set but for runs that are known; says how it ended."""
-    end = time.monotonic() + seconds
+def validate(folder: Path, stop: Callable[[], bool]) -> str:
+    """Runs every built kernel on its smoke set but for runs that are known; says how it ended.
+
+    Args:
+        folder: The kernels.
+        stop: Asked after each run whether it is to be the last.
+    """
 
     def in_time(run: object) -> None:
-        if time.monotonic() > end:
+        if stop():
             raise SpentError
 
     found = discover("cuda")
     if not found.devices:
         return f"no GPU: {found.reason()}"
-    options = RunOptions("cuda", timeout=30.0, warmup=0, repeat=1)
+    options = RunOptions("cuda", timeout=15.0, warmup=0, repeat=1)
     with Runs(folder / FILE) as runs:
         session = BenchSession(manifests(folder), None, found.devices, options, runs)
         try:
             session.run(runs, in_time)
         except SpentError:
-            return "not all: the time is spent"
+            return "not all: no time is left"
         except DeviceError as error:
             return str(error)
     return "all"
+
+
+def build_and_validate(
+    folder: Path,
+    compiler: build.Nvcc,
+    jobs: int,
+    left: Callable[[], float],
+    names: Collection[str] | None = None,
+) -> None:
+    """Builds kernels, and runs at the same time those that are built: the GPU is idle."""
+    with ThreadPoolExecutor(1) as pool:
+        # what is under way when the budget is spent takes a minute more
+        building = pool.submit(
+            partial(
+                build.build, folder, compiler, jobs=jobs, budget=left() - 90, timeout=300.0,
+                names=names,
+            )
+        )  # fmt: skip
+        while not building.done():
+            said = validate(folder, lambda: building.done() or left() < 30)
+            if said.startswith("no GPU") or left() < 30:
+                print(said, flush=True)
+                break
+            wait([building], timeout=10)
+        building.result()
 
 
 def time_kernels(folder: Path, names: Sequence[str], seconds: float) -> Iterator[str]:
@@ -111,13 +140,14 @@ def _timed(
 ) -> tuple[str, str]:
     """One process that times: the kernel at which it ended and why; empty if it came to its end."""
     process = PipedProcess(serve, str(folder), list(names), list(problems))
-    at, what = "", "start"
+    at, what = "", START
     try:
         while (left := end - time.monotonic()) > 0:
-            if not process.pipe.poll(min(PATIENCE, left)):
+            patience = STARTING if what in (START, LOAD) else PATIENCE
+            if not process.pipe.poll(min(patience, left)):
                 if end - time.monotonic() <= 0:
                     break
-                return at, f"no answer for {PATIENCE:g} s at {what}"
+                return at, f"no answer for {patience:g} s at {what}"
             match process.pipe.recv():
                 case ("at", str(kernel), str(text)):
                     at, what = kernel, text
@@ -181,18 +211,21 @@ def main(words: Sequence[str] | None = None) -> int:
         return float(given.seconds) - (time.monotonic() - start)
 
     compiler = build.found_compiler(given.nvcc, given.cutlass)
-    # what is under way when the budget is spent takes a minute more
-    build.build(given.folder, compiler, jobs=given.jobs, budget=left() - 90, timeout=300.0)
     kernels = manifests(given.folder)
-    waiting = len(kernels) - len(build.lines(given.folder))
-    print(f"compiled all but {waiting} of {len(kernels)} kernels, {left():.0f} s left", flush=True)
-    if not waiting and left() > 30:
-        names = [k.name for k in alike(kernels)]
-        for fault in time_kernels(given.folder, names, left() - 20):
+    names = {k.name for k in alike(kernels)}
+    build_and_validate(given.folder, compiler, given.jobs, left, names)
+    known = build.lines(given.folder)
+    if names <= known.keys() and left() > 30:
+        print(f"compiled what is timed, {left():.0f} s left", flush=True)
+        good = [n for n in sorted(names) if known[n].ok]
+        for fault in time_kernels(given.folder, good, left() - 20):
             print(fault, flush=True)
         print(f"timed, {left():.0f} s left", flush=True)
-        if left() > 40:
-            print(f"validated: {validate(given.folder, left() - 20)}", flush=True)
+        if left() > 100:
+            build_and_validate(given.folder, compiler, given.jobs, left)
+        if left() > 30:
+            print(f"validated: {validate(given.folder, lambda: left() < 20)}", flush=True)
+    print(f"compiled {len(build.lines(given.folder))} of {len(kernels)} kernels", flush=True)
     export_runs(given.folder)
     found = summary(given.folder)
     (given.folder / SUMMARY).write_text(json.dumps(found, indent=1) + "\n")

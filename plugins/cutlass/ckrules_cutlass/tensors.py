@@ -46,18 +46,28 @@ class HopperTensors:
         order = (0, 1, 2) if straight else (0, 2, 1)
         return Tensor(name, direction, (self.problem.batch, rows, columns), dtype, order)
 
+    @property
+    def accumulator(self) -> str:
+        """The type of sums, to which each product of the tensor cores is added."""
+        return str(self.config["acc"])
+
     def key(self) -> str:
         """Sizes, types and layout."""
         words = (str(self.config[k]) for k in ("dtype", "c_dtype", "d_dtype", "layout", "acc"))
         return f"{self.problem} in {' '.join(words)}"
 
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
-        """D by its definition, not rounded."""
+        """D by its definition, not rounded; what int8 cannot hold is its largest or least value.
+
+        Source: cutlass/numeric_conversion.h NumericConverter<int8_t, float>: cvt.rni.sat.
+        """
         kind: Any = np.float64 if self.problem.flops <= _EXACT_FLOPS else np.float32
         a, b = data["a"].astype(kind), data["b"].astype(kind)
         found: NDArray[Any] = np.matmul(self._read(a), self._read(b).transpose(0, 2, 1))
         if "c" in data:
             found = found + data["c"].astype(kind)
+        if self.config["d_dtype"] == "int8":
+            found = np.clip(found, -128, 127)
         return {"d": found}
 
     def _read(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Times of kernels on problems, measured interleaved in one process that holds the GPU.
 
-Every problem is a round of all kernels, several times; the median of a kernel's rounds is its time.
+Every problem is a round of all kernels, several times; the median of a kernel's launches is its
+time.
 cuBLAS computes the same problems through PyTorch, where that is installed.
 """
 
@@ -12,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,15 @@ import numpy as np
 from ckrules.constraints.gemm.problem import MatrixProduct, parse
 from ckrules.device.execute import carry_out, room_of
 from ckrules.device.hostlib import HostLaunch
+from ckrules.device.interface import DeviceError, DeviceLostError
 from ckrules_cutlass.built import CutlassKernel, open_kernel
 from ckrules_cutlass.device import CudaPlugin
 
 CUBLAS = "cublas"
-ROUNDS, REPEAT = 3, 3
+LOAD = "load"
+"""What is said of a kernel before any problem."""
+ROUNDS, REPEAT = 3, 2
+COVER = 1 << 29
 _CHUNK = 1 << 24
 _SHAPES = (
     *((4096, 4096), (11008, 4096), (4096, 11008), (8192, 8192), (1024, 8192), (28672, 8192)),
@@ -41,7 +47,9 @@ class _Timed:
     """A kernel that is timed."""
 
     name: str
-    start: Callable[[], None]
+    launch: Callable[[], None]
+    clear: Callable[[], None] | None = None
+    """What comes before each launch and is not timed: barriers are cleared."""
 
 
 class KernelTimer:
@@ -65,12 +73,17 @@ class KernelTimer:
         self._say = say
         self._kernels: dict[str, tuple[CutlassKernel, Any]] = {}
         for name in names:
-            say(name, "load")
+            say(name, LOAD)
             kernel, code = open_kernel(folder, name)
             self._kernels[name] = (kernel, self.device.load(code))
+        self._events = [self.device.event() for _ in range(2 * REPEAT)]
+        self._cover = self.device.allocate(COVER)
 
     def times(self, problem: MatrixProduct) -> Iterator[dict[str, Any]]:
-        """A row for each kernel that takes the problem, and one for cuBLAS."""
+        """A row for each kernel that takes the problem, and one for cuBLAS.
+
+        A kernel that cannot be started has a row that says why, and is left out from then on.
+        """
         sizes = {
             "a": 2 * problem.m * problem.k,
             "b": 2 * problem.n * problem.k,
@@ -84,17 +97,24 @@ class KernelTimer:
             for name in ("a", "b"):
                 self._random(places[name], sizes[name])
             timed = [*self._prepared(problem, places, stack), *_cublas(problem)]
-            before = clocks()
             found: dict[str, list[float]] = {each.name: [] for each in timed}
             for turn in range(ROUNDS):
                 for each in timed if turn % 2 == 0 else reversed(timed):
+                    if each.name not in found:
+                        continue
                     self._say(each.name, str(problem))
-                    found[each.name].append(self._measured(each))
+                    try:
+                        found[each.name] += self._measured(each)
+                    except DeviceLostError:
+                        raise
+                    except DeviceError as error:
+                        del found[each.name], self._kernels[each.name]
+                        yield {"kernel": each.name, "problem": str(problem), "fault": str(error)}
             after = clocks()
-        for name, rounds in found.items():
+        for name, spans in found.items():
             yield {
-                "kernel": name, "problem": str(problem), "ms": statistics.median(rounds),
-                "rounds": rounds, "clocks": [before, after],
+                "kernel": name, "problem": str(problem), "ms": statistics.median(spans),
+                "spans": [round(s, 5) for s in spans], "clocks": after,
             }  # fmt: skip
 
     def _prepared(
@@ -111,33 +131,50 @@ class KernelTimer:
                 stack.callback(self.device.free, workspace)
             addresses = [places[t] for t in kernel.info.tensors]
             steps = kernel.plan(problem, addresses, workspace, room)
-            yield _Timed(name, self._starter(module, steps))
+            clears = [s for s in steps if not isinstance(s, HostLaunch)]
+            launches = [s for s in steps if isinstance(s, HostLaunch)]
+            yield _Timed(
+                name,
+                partial(carry_out, self.device, module, launches),
+                partial(carry_out, self.device, module, clears) if clears else None,
+            )
 
-    def _starter(self, module: Any, steps: Sequence[Any]) -> Callable[[], None]:
-        """What launches a kernel; its workspace is cleared once, as its barriers end cleared."""
-        carry_out(self.device, module, [s for s in steps if not isinstance(s, HostLaunch)])
-        launches = [s for s in steps if isinstance(s, HostLaunch)]
-        return lambda: carry_out(self.device, module, launches)
+    def _measured(self, each: _Timed) -> list[float]:
+        """Milliseconds of launches one behind the other, after one to warm up.
 
-    def _measured(self, each: _Timed) -> float:
-        """Milliseconds of a launch: one to warm up, then the mean of several."""
-        start, stop = self.device.event(), self.device.event()
-        each.start()
-        self.device.record(start)
-        for _ in range(REPEAT):
-            each.start()
-        self.device.record(stop)
-        return self.device.elapsed_ms(start, stop) / REPEAT
+        While the GPU clears a buffer all of them are handed to it, so that no time of the host is
+        in theirs; the buffer is larger than the cache.
+        """
+        device, events = self.device, self._events
+        device.fill(self._cover, 0, COVER)
+        for turn in range(-1, REPEAT):
+            if each.clear is not None:
+                each.clear()
+            if turn >= 0:
+                device.record(events[2 * turn])
+            each.launch()
+            if turn >= 0:
+                device.record(events[2 * turn + 1])
+        pairs = zip(events[::2], events[1::2], strict=True)
+        return [device.elapsed_ms(start, stop) for start, stop in pairs]
 
     def _random(self, address: int, size: int) -> None:
-        values = np.random.default_rng(address % 97).uniform(-1, 1, _CHUNK // 2)
-        block = values.astype(np.float16).tobytes()
+        block = _block()
         for at in range(0, size, _CHUNK):
             self.device.write(address + at, block[: min(_CHUNK, size - at)])
 
 
+@cache
+def _block() -> bytes:
+    """Numbers of fp16 between -1 and 1."""
+    return np.random.default_rng(1).uniform(-1, 1, _CHUNK // 2).astype(np.float16).tobytes()
+
+
 def _cublas(problem: MatrixProduct) -> list[_Timed]:
-    """The product by PyTorch, with A row-major and B column-major; nothing without it."""
+    """The product by PyTorch, laid out as the kernels have it; nothing without it.
+
+    A is row-major and B and D are column-major: the row-major product of B and A, transposed.
+    """
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError:
@@ -145,9 +182,9 @@ def _cublas(problem: MatrixProduct) -> list[_Timed]:
     given: dict[str, Any] = {"dtype": torch.float16, "device": "cuda"}
     a = torch.rand((problem.m, problem.k), **given) * 2 - 1
     b = torch.rand((problem.n, problem.k), **given) * 2 - 1
-    out = torch.empty((problem.m, problem.n), **given)
+    out = torch.empty((problem.n, problem.m), **given)
     torch.cuda.synchronize()
-    return [_Timed(CUBLAS, lambda: torch.matmul(a, b.T, out=out))]
+    return [_Timed(CUBLAS, lambda: torch.matmul(b, a.T, out=out))]
 
 
 def clocks() -> str:
@@ -171,6 +208,8 @@ def serve(pipe: Any, folder: str, names: Sequence[str], problems: Sequence[str])
     def say(kernel: str, what: str) -> None:
         pipe.send(("at", kernel, what))
 
+    say(CUBLAS, LOAD)
+    _cublas(MatrixProduct(64, 64, 64))
     bench = KernelTimer(Path(folder), names, say)
     for text in problems:
         pipe.send(("rows", list(bench.times(parse(text)))))

@@ -236,6 +236,48 @@ class HopperGemm(Vocabulary):
         width = ite(self.acc == "fp16", 2, 4)
         return self.tile_m * self.tile_n * width // (4 * self.mma_threads)
 
+    # -- how B lies in shared memory -----------------------------------------------------------
+
+    @quantity
+    def swizzled_columns(self) -> BoolExpr:
+        """B is contiguous along K, and of elements of which 8 rows are less than a whole swizzle.
+
+        Source: gemm/collective/builders/sm90_common.inl ss_smem_selector.
+        """
+        contiguous = self.layout.isin(*(w for w in LAYOUTS if w[1] == "n"))
+        return contiguous & (self.operand_bytes > 1)
+
+    @quantity
+    def swizzle_columns(self) -> IntExpr:
+        """Columns of B, contiguous along K, after which a swizzle begins again."""
+        return ite(self.operand_bytes == 4, 32, ite(self.operand_bytes == 2, 16, 8))
+
+    @quantity
+    def swizzle_period(self) -> IntExpr:
+        """Elements after which a swizzle of B begins again, where B is contiguous along K.
+
+        Source: gemm/collective/builders/sm90_common.inl ss_smem_selector; cute/atom/
+        mma_traits_sm90_gmma.hpp Layout_K_SW128_Atom and its siblings: Swizzle<3, 4, 3>, which acts
+        on elements before the layout is recast.
+        """
+        row = self.tile_k * self.operand_bytes
+        return ite(row % 128 == 0, 1024, ite(row % 64 == 0, 512, 256))
+
+    # -- what the blocks of a cluster load for each other -------------------------------------
+
+    @quantity_in("bytes")
+    def multicast_bytes(self) -> IntExpr:
+        """One load of B, of which each block of a cluster along M does a part: wide as a swizzle.
+
+        Source: gemm/collective/builders/sm90_common.inl ss_smem_selector;
+        cute/atom/copy_traits_sm90_tma.hpp make_tma_copy_desc.
+        """
+        straight = self.layout.isin(*(w for w in LAYOUTS if w[1] == "n"))
+        line = ite(straight, self.tile_k, self.tile_n) * self.operand_bytes
+        narrow = ite(line % 64 == 0, 64, ite(line % 32 == 0, 32, 16))
+        width = ite(line % 128 == 0, 128, narrow)
+        return ite(straight, self.tile_n, self.tile_k) * width
+
     # -- the epilogue's tile ----------------------------------------------------------------
 
     @quantity

@@ -123,7 +123,9 @@ def test_draws_are_the_same_and_of_three_kinds() -> None:
     alike = draw.comparable(5, 3)
     assert alike == draw.comparable(5, 3)
     assert all(p[k] == v for p in alike for k, v in draw.ALIKE.items())
-    assert not any(rules.violations(p) for p in (*alike, *draw.legal(5, 3)))
+    others = draw.legal(6, 3)
+    assert {p["dtype"] for p in others} == {"fp16", "bf16", "tf32", "fp8", "bf8", "int8"}
+    assert not any(rules.violations(p) for p in (*alike, *others))
     broken = [[v.rule for v in rules.violations(p)] for p in draw.beyond(20, 3)]
     assert all(len(b) == 1 and b[0].kind == "compile" for b in broken)
     assert len({b[0].code for b in broken}) >= 5

@@ -33,25 +33,64 @@ class Kernel:
         return [Fill(workspace, 64), launch]
 
 
-def test_rounds_are_interleaved_and_the_median_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
+    """A driver, with kernels that are not built and no cuBLAS."""
+    from ckrules_cutlass import timing
+
+    monkeypatch.setattr(timing, "open_kernel", lambda folder, name: (Kernel(name), b"cubin"))
+    monkeypatch.setattr(timing, "_cublas", lambda problem: [])
+    monkeypatch.setattr(timing, "COVER", 64)
+    return FakeCuda()
+
+
+def timer(fake: FakeCuda, names: list[str], told: list[Any]) -> Any:
     from ckrules_cutlass import timing
     from ckrules_cutlass.device import CudaPlugin
     from ckrules_cutlass.driver import CudaDriver
 
-    monkeypatch.setattr(timing, "open_kernel", lambda folder, name: (Kernel(name), b"cubin"))
-    monkeypatch.setattr(timing, "_cublas", lambda problem: [])
-    fake, told = FakeCuda(), []
     plugin = CudaPlugin(CudaDriver(fake))
-    bench = timing.KernelTimer(Path(), ["x", "y"], lambda *at: told.append(at), plugin)
+    return timing.KernelTimer(Path(), names, lambda *at: told.append(at), plugin)
+
+
+def test_rounds_are_interleaved_and_the_median_counts(fake: FakeCuda) -> None:
+    from ckrules_cutlass import timing
+
+    told: list[Any] = []
+    bench = timer(fake, ["x", "y"], told)
     rows = list(bench.times(MatrixProduct(64, 64, 64)))
-    assert [(r["kernel"], r["ms"], len(r["rounds"])) for r in rows] == [
-        ("x", 1.5 / timing.REPEAT, timing.ROUNDS), ("y", 1.5 / timing.REPEAT, timing.ROUNDS)
+    many = timing.ROUNDS * timing.REPEAT
+    assert [(r["kernel"], r["ms"], len(r["spans"])) for r in rows] == [
+        ("x", 1.5, many), ("y", 1.5, many)
     ]  # fmt: skip
     order = [kernel for kernel, what in told if what == "M=64,N=64,K=64"]
     assert order == ["x", "y", "y", "x", "x", "y"]
     assert len(fake.launches) == 2 * timing.ROUNDS * (1 + timing.REPEAT)
-    assert fake.memory == {}
+    assert len(fake.memory) == 1  # the buffer that is cleared before launches
     assert list(bench.times(MatrixProduct(63, 64, 64))) == []
+
+
+def test_barriers_are_cleared_before_every_launch(fake: FakeCuda) -> None:
+    """Stream-K's count up and are never set back: seven of seven kernels hung at the second."""
+    bench = timer(fake, ["x"], [])
+    fake.calls.clear()
+    list(bench.times(MatrixProduct(64, 64, 64)))
+    kept = ("cuMemsetD8Async", "cuEventRecord", "cuLaunchKernelEx")
+    steps = [c for c in fake.calls if c in kept]
+    places = [i for i, c in enumerate(steps) if c == "cuLaunchKernelEx"]
+    for at in places:
+        before = steps[at - 1 - (steps[at - 1] == "cuEventRecord")]
+        assert before == "cuMemsetD8Async"
+
+
+def test_a_kernel_that_cannot_be_started_is_named_and_left_out(fake: FakeCuda) -> None:
+    bench = timer(fake, ["x"], [])
+    fake.fails = {"cuLaunchKernelEx": 2}
+    (row,) = bench.times(MatrixProduct(64, 64, 64))
+    assert row["kernel"] == "x"
+    assert row["fault"].startswith("cuLaunchKernelEx: CUDA_ERROR_OUT_OF_MEMORY")
+    fake.fails = {}
+    assert list(bench.times(MatrixProduct(64, 64, 64))) == []
 
 
 def test_a_kernel_that_hangs_is_left_out_from_then_on(

@@ -97,3 +97,24 @@ def epilogue_rows_are_of_16_bytes(c: HopperGemm) -> BoolExpr:
     return (c.epilogue_tile_n * c.output_bytes % 16 == 0) & implies(
         c.source, c.epilogue_tile_n * c.source_bytes % 16 == 0
     )
+
+
+@rule(
+    "CUTE006", "source-not-of-the-sums-type", kind="compile",
+    source="epilogue/thread/linear_combination.h: LinearCombination::operator()",
+    applies=lambda c: (c.acc == "fp16") & ~c.tma_epilogue,
+    accepts=[{"acc": "fp16", "epilogue": "nosmem"},
+             {"acc": "fp16", "epilogue": "nosmem", "c_dtype": "fp16", "d_dtype": "fp8"}],
+    rejects=[{"acc": "fp16", "epilogue": "nosmem", "c_dtype": "fp32"},
+             {"acc": "fp16", "epilogue": "nosmem", "d_dtype": "fp8"}],
+    says="C of {c_dtype} and D of {d_dtype}: an epilogue in fp16 multiplies fp16 only",
+)  # fmt: skip
+def sources_have_the_type_of_sums(c: HopperGemm) -> BoolExpr:
+    """Where sums are fp16 and the result is not staged, C is fp16, and D where there is no C.
+
+    Why: C is multiplied before it is converted, and no other type becomes fp16 by itself; a C that
+    is not read has D's type.
+
+    Fix: set epilogue to tma, or acc to fp32.
+    """
+    return (c.c_dtype == "fp16") | (~c.source & (c.d_dtype == "fp16"))

@@ -79,3 +79,22 @@ def swizzle_is_of_persistent_kernels(c: HopperGemm) -> BoolExpr:
     Fix: set swizzle to 1.
     """
     return c.cooperative | c.pingpong
+
+
+@rule(
+    "CUTS005", "promotion-within-a-step", kind="launch",
+    source="gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized_fp8.hpp: can_implement",
+    applies=lambda c: c.dtype.isin("fp8", "bf8") & ~c.fast_accum & (c.tile_k >= c.mma_k),
+    accepts=[{"dtype": "fp8", "align": 16, "tile_k": 128}],
+    rejects=[{"dtype": "fp8", "align": 16, "tile_k": 96},
+             {"dtype": "fp8", "align": 16, "tile_k": 256, "tile_n": 64}],
+    says="{tile_k=}, expected 32, 64 or 128: fp8 sums are promoted after each four instructions",
+)  # fmt: skip
+def promotions_are_between_steps(c: HopperGemm) -> BoolExpr:
+    """fp8 sums are promoted after a number of instructions that is a multiple of a step's.
+
+    Why: the mainloop counts instructions by steps, and refuses every problem otherwise.
+
+    Fix: take a tile_k of 32, 64 or 128, or set fast_accum.
+    """
+    return c.tile_k.isin(32, 64, 128)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.engine.expr import BoolExpr, implies
+from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 from ckrules_cutlass.vocabulary import HopperGemm
 from ckrules_cutlass.words import AUTO, NONE
@@ -128,21 +128,36 @@ def automatic_kernels_use_tma(c: HopperGemm) -> BoolExpr:
     "CUTD007", "fast-sums-without-fp8", kind="compile",
     profiles=("legal", "library"),
     source="gemm/collective/builders/sm90_gmma_builder.inl: is_input_fp8 static_assert",
-    accepts=[{}, {"dtype": "fp8", "align": 16, "tile_k": 128, "fast_accum": True}],
-    rejects=[{"fast_accum": True},
-             {"dtype": "fp8", "align": 16, "fast_accum": True, "schedule": AUTO}],
-    says=(
-        "fast_accum is set, expected only with fp8 or bf8 operands, not {dtype}",
-        "fast_accum is set, expected only with a schedule that is named, not {schedule}",
-    ),
+    applies=lambda c: c.fast_accum & (c.schedule != AUTO),
+    accepts=[{"dtype": "fp8", "align": 16, "tile_k": 128, "fast_accum": True}],
+    rejects=[{"fast_accum": True}],
+    says="fast_accum is set, expected only with fp8 or bf8 operands, not {dtype}",
 )  # fmt: skip
 def fast_sums_are_of_fp8(c: HopperGemm) -> BoolExpr:
-    """Fast accumulation is for fp8 and bf8, and for schedules that are named.
+    """Fast accumulation is for fp8 and bf8.
 
-    Why: sums of other types need no promotion, and the automatic schedule never omits it.
+    Why: sums of other types need no promotion.
 
     Fix: unset fast_accum.
     """
-    return implies(c.fast_accum, c.dtype.isin("fp8", "bf8")) & implies(
-        c.fast_accum, c.schedule != AUTO
-    )
+    return c.dtype.isin("fp8", "bf8")
+
+
+@rule(
+    "CUTD008", "fast-sums-of-the-automatic-schedule", kind="profile",
+    profiles=("legal", "library"),
+    source="gemm/collective/builders/sm90_gmma_builder.inl: KernelScheduleAuto",
+    applies=lambda c: c.fast_accum,
+    accepts=[{"dtype": "fp8", "align": 16, "tile_k": 128, "fast_accum": True}],
+    rejects=[{"dtype": "fp8", "align": 16, "tile_k": 128, "fast_accum": True,
+              "schedule": AUTO, "epilogue": AUTO}],
+)  # fmt: skip
+def fast_sums_have_a_schedule(c: HopperGemm) -> BoolExpr:
+    """Fast accumulation is said only with a schedule that is named.
+
+    Why: the tag of a schedule says it, and the automatic one has none, so that two names would be
+    one kernel.
+
+    Fix: name the schedule, or unset fast_accum.
+    """
+    return c.schedule != AUTO
