@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ckrules.arch.performance import Performance
 from ckrules.support.errors import RuleBookError
 
 NAME = re.compile(r"[a-z][0-9a-z]*(?:[_-][0-9a-z]+)*")
@@ -18,7 +19,8 @@ NAME = re.compile(r"[a-z][0-9a-z]*(?:[_-][0-9a-z]+)*")
 class TargetGpu:
     """A GPU of a family from outside.
 
-    ``products`` are names that also mean it, and ``defines`` macros that its compiler is given.
+    ``products`` are names that also mean it, ``defines`` macros that its compiler is given, and
+    ``performance`` its speeds, where times of its kernels are estimated.
 
     Raises:
         RuleBookError: For a name that is not one of a GPU.
@@ -30,6 +32,7 @@ class TargetGpu:
     name: str
     products: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
+    performance: Performance | None = None
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

@@ -81,7 +81,7 @@ class Runner:
             outcome = self._run(job)
         except DeviceLostError as error:
             self.lost = True
-            outcome = RunOutcome(RunStatus.CRASH, str(error))
+            outcome = RunOutcome(RunStatus.CRASH, str(_first(error)))
         except (CkrulesError, OSError) as error:
             outcome = RunOutcome(RunStatus.ERROR, str(error))
         except MemoryError:
@@ -174,6 +174,13 @@ class Runner:
             spans.append((start, last))
         self.device.synchronize()
         return [self.device.elapsed_ms(start, stop) for start, stop in spans]
+
+
+def _first(error: DeviceError) -> DeviceError:
+    """The error that others followed while things were given back: a lost device repeats it."""
+    while isinstance(error.__context__, DeviceError):
+        error = error.__context__
+    return error
 
 
 class _Memory:

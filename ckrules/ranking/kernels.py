@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from ckrules import arch as gpu_facts
 from ckrules.kernels.families import family_of
 from ckrules.kernels.timing import KernelColumns
 from ckrules.output.columns import Column, Columns
@@ -67,7 +66,7 @@ class KernelTable:
         product: str | None = None,
     ) -> KernelTable:
         """The table of columns that a space was streamed into."""
-        gpu = gpu_facts.load(arch, extra=books.arch_files)
+        gpu = cast("Gpu", books.gpu(arch))
         if gpu.performance is None:
             raise UsageError(f"nothing is known of the speeds of {arch}: no time can be estimated")
         chosen = gpu.performance.product(product)

@@ -41,6 +41,7 @@ class CutlassFamily(Family):
         "naming": "ckrules_cutlass.names:NAMING",
         "problems": "ckrules_cutlass.problems:PROBLEMS",
         "generation": "ckrules_cutlass.generation:GENERATION",
+        "timing": "ckrules_cutlass.estimates:TIMING",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Any]) -> HopperGemm:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ckrules.arch import TargetGpu
+from ckrules.arch.performance import GpuProduct, Performance
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +26,28 @@ class HopperTarget(TargetGpu):
     mma_registers: int = 240
 
 
-TARGETS = (HopperTarget("sm_90a", ("H100", "H200", "H800", "GH200")),)
+SPEEDS = Performance(
+    simds=4,
+    waves_per_simd=16,
+    lds_bytes_per_clock=128,
+    l2_bytes=50 << 20,
+    l2_bytes_per_clock=64,
+    last_level_bytes=0,
+    chiplets=1,
+    matrix_flops=(
+        *(("fp16", 4096), ("bf16", 4096), ("tf32", 2048)),
+        *(("fp8", 8192), ("bf8", 8192), ("int8", 8192)),
+    ),
+    slower=(),
+    products=(
+        GpuProduct("NVIDIA H100", 132, 1980, 3350),
+        GpuProduct("NVIDIA H200", 132, 1980, 4800),
+    ),
+)
+"""Of SXM boards; operations in a clock are those of one multiprocessor without sparsity.
+
+Source: NVIDIA H100 Tensor Core GPU Architecture (whitepaper), NVIDIA H200 data sheet.
+"""
+
+TARGETS = (HopperTarget("sm_90a", ("H100", "H200", "H800", "GH200"), performance=SPEEDS),)
 """Compute capability 9.0 with the instructions that only it has."""

@@ -179,3 +179,23 @@ def test_the_reference_adds_c_and_rounds_tf32() -> None:
     ]  # fmt: skip
     ones = {"a": np.full((2, 2, 4), 1 + 2.0**-20), "b": np.ones((2, 3, 4)), "c": np.ones((2, 2, 3))}
     assert tensors.reference(ones)["d"].tolist() == np.full((2, 2, 3), 5.0).tolist()
+
+
+def test_the_reference_of_int8_saturates_and_sums_in_fp16_are_allowed_their_error() -> None:
+    import numpy as np
+    from ckrules_cutlass.tensors import HopperTensors
+    from ckrules_cutlass.vocabulary import BASELINE
+
+    from ckrules.constraints.gemm.problem import MatrixProduct
+    from ckrules.device.tolerance import thresholds
+
+    problem = MatrixProduct(1, 1, 4)
+    config = {**BASELINE, "dtype": "int8", "acc": "int32", "d_dtype": "int8"}
+    data = {"a": np.full((1, 1, 4), 100.0), "b": np.full((1, 1, 4), -100.0)}
+    assert HopperTensors(problem, config).reference(data)["d"].item() == -128
+    wide = MatrixProduct(64, 64, 1024)
+    exact, rough = (
+        thresholds(HopperTensors(wide, {**BASELINE, "acc": acc}), "d", 8.0)
+        for acc in ("fp32", "fp16")
+    )
+    assert rough.atol > 10 * exact.atol

@@ -114,3 +114,22 @@ def test_a_kernel_that_breaks_the_device_crashed(monkeypatch: pytest.MonkeyPatch
     outcome = runner.run(Job(Path(), "k", None))  # type: ignore[arg-type]
     assert (outcome.status, runner.lost) == (RunStatus.CRASH, True)
     assert "ILLEGAL_ADDRESS" in outcome.detail
+
+
+def test_a_crash_says_where_it_began_and_not_what_failed_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 32 crashes on a GPU all said cuModuleUnload, which gives back what the kernel broke."""
+    fake = FakeCuda()
+    runner = Runner(device(fake))
+
+    def lost(job: Job) -> Any:
+        try:
+            runner.device.synchronize()
+        finally:
+            runner.device.unload(runner.device.load(b"cubin"))
+
+    monkeypatch.setattr(runner, "_run", lost)
+    fake.fails = {"cuCtxSynchronize": 700, "cuModuleUnload": 716}
+    outcome = runner.run(Job(Path(), "k", None))  # type: ignore[arg-type]
+    assert outcome.detail.startswith("cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS")

@@ -45,6 +45,16 @@ def test_examples_are_decided_alike(backend: str) -> None:
                 assert found == [[True, accepted, accepted]] * len(tried), (r.code, backend)
 
 
+def test_every_rule_has_words_for_what_it_rejects() -> None:
+    """CUTL001 had three sentences for five conditions, an internal error where it was broken."""
+    for rules in books():
+        for r in rules.rules:
+            for point in points(rules, False, r.code):
+                told = [str(v) for v in rules.violations(point) if v.rule.code == r.code]
+                assert len(told) == 1
+                assert r.code in told[0]
+
+
 def test_the_baseline_is_legal_and_of_the_library() -> None:
     for rules in books():
         assert rules.violations(rules.vocabulary.baseline) == []

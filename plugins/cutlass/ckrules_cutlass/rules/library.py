@@ -20,10 +20,8 @@ _SHAPES = "cutlass_library/sm90_shapes.py"
 @rule(
     "CUTL001", "tile-beyond-library", kind="profile", profiles=("library",), source=_TILES,
     accepts=[{}], rejects=[{"tile_n": 8}, {"tile_m": 192}, {"tile_k": 8}],
-    says=(
-        "{tile_m=}, expected 64, 128 or 256", "{tile_n=}, expected 16 to 256",
-        "{tile_k=}, expected 16 to 256",
-    ),
+    says="block tile of {tile_m} x {tile_n} x {tile_k}, expected 64, 128 or 256 by 16 to 256 by "
+         "16 to 256",
 )  # fmt: skip
 def tiles_are_of_the_library(c: HopperGemm) -> BoolExpr:
     """Block tiles have 64, 128 or 256 rows, and 16 to 256 columns and products.

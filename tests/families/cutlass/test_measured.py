@@ -1,0 +1,79 @@
+"""The measured data of the plug-in against its rules and estimates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.kernels.library import book
+from ckrules.kernels.names import parse_name
+
+
+@cache
+def broken(name: str) -> tuple[tuple[str, str], ...]:
+    """Code and kind of the rules that a kernel breaks."""
+    point = {**parse_name(name).point, "arch": "sm_90a"}
+    return tuple((v.rule.code, str(v.rule.kind)) for v in book("hopper_gemm").violations(point))
+
+
+def test_rules_foretell_what_nvcc_builds() -> None:
+    from ckrules_cutlass.selection import table
+
+    found: Counter[tuple[bool, bool]] = Counter()
+    for row in table("builds"):
+        refused = any(kind == "compile" for _, kind in broken(row["kernel"]))
+        found[not refused, row["built"] == "1"] += 1
+    # one kernel breaks rules of launches only, and is refused by the compiler, too
+    assert found == {(True, True): 303, (False, False): 157, (True, False): 1}
+
+
+def test_legal_kernels_compute_right() -> None:
+    from ckrules_cutlass.selection import table
+
+    runs: dict[str, Counter[str]] = {}
+    for row in table("runs"):
+        runs.setdefault(row["kernel"], Counter())[row["status"]] += 1
+    assert len(runs) > 280
+    for name, statuses in runs.items():
+        if not broken(name):
+            assert set(statuses) <= {"ok", "refused"}, name
+            assert statuses["ok"] >= 3, name
+        else:
+            assert set(statuses) & {"wrong", "crash", "hang", "refused"}, name
+
+
+def test_times_are_complete() -> None:
+    from ckrules_cutlass.selection import Judge
+
+    from ckrules.kernels.books import Books
+
+    judge = Judge(Books())
+    assert judge.times.shape == (60, 130)
+    assert len(judge.cublas) == 60
+    # correlation of estimates and times over the kernels of a problem
+    near = [
+        np.corrcoef(np.log(e.microseconds), np.log(m.microseconds))[0, 1]
+        for e, m in zip(judge.samples.estimates, judge.problems, strict=True)
+    ]
+    assert np.median(near) > 0.6
+    picks = [int(np.argmin(e.microseconds)) for e in judge.samples.estimates]
+    assert np.mean(judge.choice("estimates", picks).best) > 0.85
+
+
+@pytest.mark.parametrize("known", [0.0, 1.0])
+def test_a_replayed_search_finds_what_it_measures(known: float) -> None:
+    """Predictions that are the times need one batch; equal ones still find a fast kernel."""
+    from ckrules_cutlass.selection import BUDGET, Judge
+
+    from ckrules.kernels.books import Books
+
+    judge = Judge(Books())
+    order: dict[int, Any] = {i: known * t + (1 - known) for i, t in enumerate(judge.times[:3])}
+    picks = judge._searched(order)
+    share = judge.times[:3].min(axis=1) / judge.times[np.arange(3), picks]
+    assert share.min() == 1.0 if known else share.min() > 0.5
+    assert BUDGET == 20
