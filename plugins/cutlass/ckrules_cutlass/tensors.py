@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
-from ckrules_cutlass.words import NONE, OPERANDS
+from ckrules_cutlass.words import NONE, OPERANDS, TYPES
 
 Arrays = Mapping[str, NDArray[Any]]
 _EXACT_FLOPS = 4e9
@@ -81,8 +81,11 @@ class HopperTensors:
         return near.astype(values.dtype)
 
     def depth(self, name: str) -> int:
-        """Products of a sum, and C."""
-        return self.problem.k + 1
+        """Products of a sum, and C; sums in fp16 are rounded once an instruction, of 32 bytes of K."""
+        if self.accumulator != "fp16":
+            return self.problem.k + 1
+        held = TYPES[OPERANDS[str(self.config["dtype"])][1]][1]
+        return -(-self.problem.k * held // 32) + 1
 
     def parts(self, name: str) -> int:
         """Sums are rounded once."""

@@ -198,4 +198,4 @@ def test_the_reference_of_int8_saturates_and_sums_in_fp16_are_allowed_their_erro
         thresholds(HopperTensors(wide, {**BASELINE, "acc": acc}), "d", 8.0)
         for acc in ("fp32", "fp16")
     )
-    assert rough.atol > 10 * exact.atol
+    assert rough.atol == 65 * exact.atol  # 64 instructions and C; a wrong product is more
