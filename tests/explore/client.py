@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from ckrules.explore.app import guarded
@@ -16,6 +18,7 @@ from ckrules.explore.site import Site
 from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
+from ckrules.ranking import best
 
 TOKEN = "a-token-of-tests-only"
 PORT = 4711
@@ -50,6 +53,23 @@ def client(
             assert found.get(f"/?token={TOKEN}").status_code == 200
         yield found
     site.close()
+
+
+@contextmanager
+def search_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Searches for the fastest kernels find some and then go on until the event, or a stop."""
+    real, release = best.best, threading.Event()
+
+    def held(region: Any, books: Books, n: int, *, heard: Any, stopped: Any) -> best.Best:
+        found = real(region, books, n, sample=500)
+        heard(found)
+        while not (stopped() or release.wait(0.02)):
+            pass
+        return found
+
+    monkeypatch.setattr(best, "best", held)
+    yield release
+    release.set()
 
 
 def total(page: str) -> int:

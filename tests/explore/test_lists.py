@@ -16,7 +16,7 @@ from ckrules.explore.subject import Subject
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from ckrules.ranking.best import best
-from tests.explore.client import GIVEN, client, subject, text
+from tests.explore.client import GIVEN, client, search_held, subject, text
 
 FEW: dict[str, int | str] = {
     "pipeline": "compv3",
@@ -93,20 +93,26 @@ def test_drawn_kernels_stay_when_more_are_shown(page: TestClient) -> None:
     assert "No kernel is left" in page.get("/kernels?where=tile_m+%3D%3D+63").text
 
 
-def test_a_search_under_way_is_shown_and_stopped(page: TestClient) -> None:
-    """The whole space: rows are there at once, and more when the page asks again."""
-    shown = page.get("/kernels").text
-    assert "Still searching" in shown
-    assert shown.count('name="k"') > 2
-    again = re.search(r'data-again="([^"]+)"', shown)
-    stop = re.search(r'id="stop" data-part href="([^"]+)"', shown)
-    assert again
-    assert stop
-    assert "looked at" in text(page.get(html.unescape(again[1])).text)
-    stopped = page.get(html.unescape(stop[1])).text
-    while "Still searching" in stopped:
+def test_a_search_under_way_is_shown_and_stopped(
+    page: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are there at once, and more when the page asks again."""
+    with search_held(monkeypatch) as release:
+        shown = page.get("/kernels?tile_m=16").text
+        assert "Still searching" in shown
+        assert shown.count('name="k"') > 2
+        again = re.search(r'data-again="([^"]+)"', shown)
+        assert again
+        release.set()
+        assert "Still searching" not in page.get(html.unescape(again[1])).text
+        release.clear()
+        stop = re.search(r'id="stop" data-part href="([^"]+)"', page.get("/kernels?tile_m=32").text)
+        assert stop
         stopped = page.get(html.unescape(stop[1])).text
-    assert stopped.count('name="k"') > 2
+        while "Still searching" in stopped:
+            stopped = page.get(html.unescape(stop[1])).text
+        assert "The search was stopped" in stopped
+        assert stopped.count('name="k"') > 2
 
 
 @pytest.mark.parametrize(
