@@ -81,7 +81,7 @@ class HopperTensors:
         return near.astype(values.dtype)
 
     def depth(self, name: str) -> int:
-        """Products of a sum, and C; sums in fp16 are rounded once an instruction, of 32 bytes of K."""
+        """Products of a sum, and C; of sums in fp16 the instructions, each of 32 bytes of K."""
         if self.accumulator != "fp16":
             return self.problem.k + 1
         held = TYPES[OPERANDS[str(self.config["dtype"])][1]][1]
