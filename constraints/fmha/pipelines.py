@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -148,6 +148,35 @@ def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     Fix: use a smaller tile_n0.
     """
     return c.lds_bytes <= c.fact("lds_capacity")
+
+
+#: Steps of K and of V whose buffers a table gives (LdsBufferSequence); only those of 3 and 4 meet.
+_TABLED = ((4, 4), (4, 2), (2, 4), (3, 3), (3, 4), (2, 2))
+
+
+@rule(
+    "FMHA047", "v-stored-over-keys", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.asynchronous,
+    says="the first step of V is stored where others still read the last of K: {tile_k0max // tile_k0=}, {tile_n0 // tile_k1=}",
+    source=["ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: LdsBufferSequence, GetLdsBufferSequence",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: no barrier between the last gemm_0 and store_tile of V"],
+    accepts=[_ASYNC, {**_ASYNC, "tile_n0": 64, "tile_k0": 64}],
+    rejects=[{**_ASYNC, "hdim": 96, "tile_k0max": 96}, {**_ASYNC, "hdim": 192, "tile_k0max": 192}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/4742",
+)  # fmt: skip
+def v_waits_for_keys(c: AttentionQuantities) -> BoolExpr:
+    """The last step of K and the first of V have different buffers of the three of qr_async.
+
+    Why: there is no barrier between, so that a fast wave overwrites what a slow one still reads. A
+    barrier where they meet came in February 2026. The generator lists such kernels of heads of 96
+    and 192: 3 or 6 steps of K and 4 of V.
+
+    Fix: use qr, or another number of steps (tile_k0, tile_n0, tile_k1).
+    """
+    keys, values = c.tile_k0max // c.tile_k0, c.tile_n0 // c.tile_k1
+    tabled = any_of(*((keys == k) & (values == v) for k, v in _TABLED))
+    apart = (keys + 2) % 3 != (8 - (values + 2) % 3) % 3
+    return ite(tabled, ~((keys == 3) & (values == 4)), apart)
 
 
 def _covered(c: AttentionQuantities) -> BoolExpr:

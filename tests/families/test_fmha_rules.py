@@ -18,6 +18,7 @@ LISTED = (
 SPLIT = {"variant": "fmha_fwd_splitkv"}
 COLUMNS = {"v_layout": "col"}
 BYTES = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
+ASYNC = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 TRLOAD = {
     "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_m0": 16, "tile_n0": 32,
     "tile_k0": 64, "wave_m0": 1, "wave_m1": 1,
@@ -39,7 +40,9 @@ def _broken(variant: str, profile: str, gpu: str) -> Counter[str]:
 @pytest.mark.parametrize(("variant", "profile"), LISTED)
 @pytest.mark.parametrize("gpu", ["gfx942", "gfx950"])
 def test_what_upstream_lists_is_legal(variant: str, profile: str, gpu: str) -> None:
-    assert not _broken(variant, profile, gpu)
+    """But for qr_async of heads of 96 and 192, whose V overwrites K (mended in 2026)."""
+    races = {"FMHA047": 672} if (variant, profile) == ("fmha_fwd", "receipt_1") else {}
+    assert _broken(variant, profile, gpu) == races
 
 
 def test_batch_prefill_is_listed_where_it_cannot_run() -> None:
@@ -79,6 +82,7 @@ def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
         ({"variant": "fmha_fwd_pagedkv", "pipeline": "qr_pagedkv", "wave_m0": 2}, {"FMHA039"}),
         ({**BYTES, "dropout": True}, {"FMHA040"}),
         ({"block_per_cu": 0}, {"FMHA041"}),
+        ({**ASYNC, "hdim": 96, "tile_k0max": 96}, {"FMHA047"}),
         ({**TRLOAD, "bias": "alibi"}, {"FMHA044"}),
         ({**TRLOAD, "v_layout": "col"}, {"FMHA045"}),
         ({"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"FMHA042"}),
