@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.fmha.device.tensors import ROUNDING, Arrays, AttentionTensors
+from ckrules.constraints.fmha.device.tensors import (
+    ROUNDING,
+    Arrays,
+    AttentionTensors,
+    stored,
+)
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_bwd.operands import operands
 from ckrules.kernels.parts import Division, Tensor
@@ -131,7 +136,7 @@ class BackwardTensors(AttentionTensors):
             terms = left.shape[-1] + 8
             values[name] = by * np.matmul(left, right)
             off[name] = by * np.matmul(off_left + abs(left) * terms * 2.0**-24, abs(right))
-            off[name] += abs(values[name]) * ROUNDING[kind][0] + ROUNDING[kind][1]
+            off[name] += stored(values[name], kind)
 
         small = self._types[0]
         turn = (0, 2, 1)
@@ -139,7 +144,7 @@ class BackwardTensors(AttentionTensors):
         product("dk", slope.transpose(turn), off_slope.transpose(turn), q, scale, small)
         product("dq", slope, off_slope, k, scale, small)
         self._in_parts(slope, off_slope, k, scale, values, off)
-        values["dbias"], off["dbias"] = slope, off_slope + abs(slope) * step + least
+        values["dbias"], off["dbias"] = slope, off_slope + stored(slope, small)
         return Gradients(values, off)
 
     def _in_parts(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.fmha.device.tensors import ROUNDING, Arrays, AttentionTensors
+from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors, stored
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha.problem import P_DROP, P_SCALE
 from ckrules.constraints.fmha_steps.operands import operands
@@ -74,9 +74,7 @@ class StepTensors(AttentionTensors):
         """How far an element may be off: sums are fp32, and results are rounded once."""
         values, off = self._results(data)[name]
         kind = "fp32" if name in ("lse", "d") else self._types[self.config["variant"] == COMBINE]
-        step, least = ROUNDING[kind]
-        finite = np.where(np.isfinite(values), abs(values), 0.0)
-        return float((off + finite * step + least).max(initial=0.0))
+        return float((off + stored(values, kind)).max(initial=0.0))
 
     def _results(self, data: Arrays) -> dict[str, Pair]:
         if self.config["variant"] == COMBINE:

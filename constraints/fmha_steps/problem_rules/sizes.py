@@ -1,37 +1,19 @@
-"""KPROB: lengths and head dimensions that the kernels before and after attention are made for."""
+"""KPROB: head dimensions that the kernels before and after attention are made for.
+
+Rows without padding are right, whole blocks or not, as runs show: what lies behind the sequence is
+behind the end that loads and stores are told of.
+"""
 
 from __future__ import annotations
 
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
-from ckrules.constraints.fmha_steps.words import COMBINE, CONVERT, DOT
+from ckrules.constraints.fmha_steps.words import CONVERT
 from ckrules.engine.expr import BoolExpr, all_of, ite
 from ckrules.engine.rules import rule
 
 _BWD = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdOGradDotOKernel, FmhaBwdConvertQGradKernel, pad_tensor_view"
 _COMBINE = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
-
-
-@rule(
-    "KPROB001", "step-rows-not-padded", kind="wrong-result",
-    applies=lambda c: ~c.pad_s & ~c.grouped & c.variant.isin(COMBINE, DOT, CONVERT),
-    says=["the kernel pads no rows: seqlen_q = {p_seqlen_q} is not a multiple of tile_s = {tile_s}",
-          "the kernel pads no rows: seqlen_q = {p_seqlen_q} is not a multiple of {wave_size * 4 // tile_dv=}"],
-    source=[_BWD, _COMBINE,
-            "ops/fmha/pipeline/block_fmha_pipeline_problem.hpp: BlockFmhaSplitKVCombinePipelineTileSizes::kM0"],
-    accepts=[{}, {**A_DOT, "p_seqlen_q": 1024}],
-    rejects=[{**A_DOT, "pad_s": False, "p_seqlen_q": 1000}, {"p_seqlen_q": 1001}],
-)  # fmt: skip
-def rows_are_whole_blocks(c: StepFit) -> BoolExpr:
-    """Without pad_s the rows of Q are whole blocks.
-
-    Why: rows behind the sequence are those of the next head, or memory of others.
-
-    Fix: use a kernel with pad_s.
-    """
-    own = ite(c.variant == COMBINE, 1, c.tile_s)
-    joined = ite(c.variant == COMBINE, c.wave_size * 4 // c.tile_dv, 1)
-    return all_of(c.p_seqlen_q % own == 0, c.p_seqlen_q % joined == 0)
 
 
 @rule(
