@@ -9,7 +9,7 @@ from typing import Any
 from ckrules.arch import CK_VERSIONS, load_all
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, Role, domain_of
-from ckrules.kernels.families import family_of, named
+from ckrules.kernels.families import family_of, gpus_of, named
 from ckrules.kernels.family import Family
 from ckrules.support.document import Section
 from ckrules.support.errors import CkrulesError
@@ -33,7 +33,7 @@ class CatalogFields:
 
     def __init__(self, family: Family) -> None:
         self.family = family
-        words = family.vocabulary(CK_VERSIONS[-1], load_all()[:1])
+        words = family.vocabulary(CK_VERSIONS[-1], gpus_of(family, load_all()[:1]))
         domains = {k: domain_of(v) for k, v in words.variables.items()}
         purposes = [k for k, d in domains.items() if d.role is Role.PURPOSE]
         #: What a list is asked for: the fields that say what is wanted, dtype last.

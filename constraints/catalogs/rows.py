@@ -16,6 +16,7 @@ from ckrules.engine.lang.where import parse
 from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rules import Kind, Rule, version_key
 from ckrules.engine.rules.book import RuleBook, Vocabulary
+from ckrules.kernels.families import gpus_of
 from ckrules.kernels.family import Family
 from ckrules.support.errors import CkrulesError
 
@@ -39,7 +40,7 @@ class RowKernels:
     def __init__(self, data: CatalogData, family: Family, ck: str, gpus: Sequence[Gpu]) -> None:
         self.data, self.family = data, family
         newest = max(ck, family.since, key=version_key)
-        self.words: Vocabulary = family.vocabulary(newest, gpus)
+        self.words: Vocabulary = family.vocabulary(newest, gpus_of(family, gpus))
         self._keys = fields_of(family.name).keys
         self._blocks = [
             (b, [self._row(b, r) for r in b.rows]) for b in data.rows if b.family == family.name

@@ -199,3 +199,10 @@ def test_the_reference_of_int8_saturates_and_sums_in_fp16_are_allowed_their_erro
         for acc in ("fp32", "fp16")
     )
     assert rough.atol == 65 * exact.atol  # 64 instructions and C; a wrong product is more
+
+
+def test_catalogs_of_other_families_are_read_beside_it(command: Command) -> None:
+    """They asked every family for its words with the package's own GPUs: an internal error."""
+    done = command("catalogs")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "recommended" in done.stdout
