@@ -18,7 +18,7 @@ _ONE_COLUMN = {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}
 @rule(
     "DW001", "depthwise-dtype", kind="compile", until="2026.09",
     says="depthwise kernels exist for fp16 and fp32, not for {dtype}",
-    source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float; since 2026.09 bf16, too",
+    source=f"{_TRAITS}, depthwise_inner_product knows half2, float2 and float (bf16, too, since 2026.09)",
     accepts=[{}, {"dtype": "fp32", "in_vec": 4, "out_vec": 4}], rejects=[{"dtype": "bf16"}],
 )  # fmt: skip
 def depthwise_types(c: DepthwiseQuantities) -> BoolExpr:
