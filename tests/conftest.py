@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,3 +82,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of the test's own for the user's data, so that evidence kept there stays there."""
+    from ckrules.kernels import evidence
+
+    monkeypatch.setenv("CKRULES_DATA_DIR", str(tmp_path / "data"))
+    caches = (evidence.evidence, evidence.kernels_run)
+    for cached in caches:
+        cached.cache_clear()
+    yield tmp_path / "data"
+    for cached in caches:
+        cached.cache_clear()

@@ -82,7 +82,7 @@ def inline(tile: BlockMap) -> str:
     """The drawing as an ``<svg>`` for a page, whose styles colour waves and text.
 
     >>> inline(BlockMap((64, 64, 32), (2, 2, 1), (16, 16, 16)))[:36]
-    '<svg class="tile" viewBox="0 0 704.0 '
+    '<svg class="tile" viewBox="0 0 674.0'
     """
     return _rendered(tile, "", alone=False)
 

@@ -36,6 +36,6 @@ SYNONYMS = {
         "bf16pkfp4": "bf16_fp4", "fp16pkfp4": "fp16_fp4", "fp8pkfp4": "fp8_fp4",
     },
     "dtype_c": {"half": "fp16", "float16": "fp16", "bfloat16": "bf16"},
-    "scales": {"per_token": "row_column"},
+    "scales": {"pertoken": "row_column"},
     "variant": {"moeflatmm": "moe_flatmm", "blockscale": "abquant"},
 }  # fmt: skip

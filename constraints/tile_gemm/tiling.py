@@ -88,9 +88,9 @@ def tile_k_is_whole(c: TileGemm) -> BoolExpr:
 
 @rule(
     "TILE005", "waves-do-not-cover-tile", kind="wrong-result", applies=lambda c: ~c.asserted,
-    says=[("{pipeline} with epilogue {epilogue} leaves rows out: tile_m = {tile_m} is not "
+    says=[("rows are left out with epilogue {epilogue}: tile_m = {tile_m} is not "
           "a multiple of {wave_m * warp_tile_m=}"),
-          ("{pipeline} with epilogue {epilogue} leaves columns out: tile_n = {tile_n} is "
+          ("columns are left out with epilogue {epilogue}: tile_n = {tile_n} is "
           "not a multiple of {wave_n * warp_tile_n=}")],
     source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: MIterPerWarp, NIterPerWarp (truncating divisions, not asserted)",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_{v4,v5,v6,async}_default_policy.hpp: GetBlockGemm"],

@@ -49,11 +49,13 @@ def test_every_word_of_the_rules_has_its_cpp() -> None:
     assert {v: tuple(p) for v, p in cpp_names.PIPELINES.items()} == dict(words.OF_VARIANT)
 
 
-def test_kernels_are_not_generated() -> None:
+def test_what_is_not_generated_says_why() -> None:
     from ckrules.codegen.fmha.generation import GENERATION
 
-    with pytest.raises(UsageError, match="fmha_fwd kernels cannot be generated"):
-        GENERATION.kernel(point(), "name", "2025.11", {})
+    with pytest.raises(UsageError, match=r"for CK 2025\.11 only, not for 2026\.06"):
+        GENERATION.kernel(point(), "name", "2026.06", {})
+    with pytest.raises(UsageError, match=r"fmha_fwd cannot be generated \(K and V lie in pages\)"):
+        GENERATION.kernel(point(paged_kv=True), "name", "2025.11", {})
 
 
 @pytest.fixture(scope="module")

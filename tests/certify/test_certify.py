@@ -22,7 +22,6 @@ from ckrules.certify.experiment import Matrix, certify
 from ckrules.certify.oracle import CompilerOracle, CompilerVerdict
 from ckrules.certify.sampling import Sampler, mixed
 from ckrules.certify.verdicts import VerdictStore
-from ckrules.cli.certifying import _version_of
 from ckrules.compiling.database import ResultsError
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.constraints import book
@@ -32,6 +31,8 @@ from tests.cli.run import run, write
 from tests.codegen.test_generate import own_gpu
 from tests.helpers.toolchain import require_toolchain
 from tests.helpers.waiting import interrupted, until
+
+pytestmark = pytest.mark.usefixtures("own_data")
 
 #: It refuses compv5 and bf16, says nothing sensible of fp32, and notes each run in a file.
 PROGRAM = f"""#!{sys.executable}
@@ -386,11 +387,3 @@ def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
     assert matrix.failures == []
     assert matrix.disagreements == []
     assert matrix.count(predicted=True, good=True) == 2
-
-
-def test_the_rules_are_those_of_the_tree(tmp_path: Path) -> None:
-    utils = tmp_path / "ck_tile" / "ops" / "grouped_convolution" / "utils"
-    utils.mkdir(parents=True)
-    assert [_version_of(None), _version_of(str(tmp_path))] == ["2025.11"] * 2
-    (utils / "grouped_convolution_utils.hpp").write_text("ExplicitGemm")
-    assert _version_of(str(tmp_path)) == "2026.06"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,11 @@ ILLEGAL = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_96x64x64_2x2
 
 
 @pytest.fixture(autouse=True)
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own(own_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder without settings to work in, and one for the user's data."""
-    monkeypatch.setenv("CKRULES_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    evidence.evidence.cache_clear()
-    yield tmp_path
-    evidence.evidence.cache_clear()
+    return tmp_path
 
 
 def said(*words: str) -> str:

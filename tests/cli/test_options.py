@@ -27,6 +27,7 @@ OWN = {
     "--timeout": "of a solver, a compiler, a GPU",
     "--jobs": "compilers at once",
     "--ck": "CK headers",
+    "--ck-include": "whose version counts, or what is compiled",
     "--compiler": "a compiler",
     "--family": "one kind of kernel, or several whose kernels are compiled in turn",
     "--device": "where kernels run, or candidates are measured",

@@ -13,6 +13,7 @@ import click
 
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds, arch_option, books_of, quiet_option, rule_options
+from ckrules.cli.ranked import model_option
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 
@@ -72,8 +73,7 @@ carried out, 3 there was nothing to build.
 @option("--retry", is_flag=True, help="Compile again what failed before.")
 @option("--results", "database", metavar="FILE", help="Another results database.")
 @option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
-@option("--model", "word", metavar="FILE|none",
-        help="A model of `ckrules train` for its times, or none.")  # fmt: skip
+@model_option
 @quiet_option
 @rule_options
 def command(
@@ -93,7 +93,7 @@ def command(
     retry: bool,
     database: str | None,
     library: bool,
-    word: str | None,
+    model: str | None,
     quiet: bool,
 ) -> int:
     """Compile kernels and remember the results."""
@@ -105,9 +105,9 @@ def command(
     from ckrules.compiling.results import Results
     from ckrules.compiling.session import BuildOptions, BuildSession
 
-    if word is not None and not library:
+    if model is not None and not library:
         raise UsageError("--model is for the library: --library makes one")
-    model = _model(word) if library else None
+    times = _model(model) if library else None
     kinds = tuple(dict.fromkeys(map(Artifact.named, artifacts)))
     if optimize not in LEVELS:
         raise unknown("level of optimisation", optimize, LEVELS)
@@ -142,7 +142,7 @@ def command(
         _tell_others(session.compilers)
     code = _finish(summary, quiet)
     if library:
-        _make_library(home, compiler, database, model, quiet)
+        _make_library(home, compiler, database, times, quiet)
     return code
 
 

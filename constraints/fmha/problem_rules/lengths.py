@@ -201,7 +201,8 @@ def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
     "FPROB010", "bias-ends-within-a-vector", kind="wrong-result",
     applies=lambda c: (c.bias == "bias") & ~c.pad_sk & ~c.grouped,
     says="{bias_vector} elements of the bias are loaded at once: seqlen_k = {p_seqlen_k}",
-    source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias (kCM1PerLane)",
+    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias",
+            "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: GetAlignmentBias (kCM1PerLane)"],
     accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}], rejects=[{**_BIAS, "p_seqlen_k": 1001}],
 )  # fmt: skip
 def bias_is_vectors(c: AttentionFit) -> BoolExpr:

@@ -26,7 +26,7 @@ class ScaledTensors(GemmTensors):
     >>> from ckrules.constraints.scaled.vocabulary import BASELINE
     >>> [(t.name, t.shape) for t in ScaledTensors(MatrixProduct(64, 128, 512), BASELINE).all]
     ... # doctest: +NORMALIZE_WHITESPACE
-    [('a', (64, 512)), ('b', (8, 16, 32, 1, 16)), ('aq', (64, 1)), ('bq', (128, 1)),
+    [('a', (64, 512)), ('b', (8, 16, 8, 4, 16)), ('aq', (64, 1)), ('bq', (128, 1)),
      ('c', (64, 128))]
     """
 
