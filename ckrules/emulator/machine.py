@@ -189,8 +189,11 @@ class Chunk:
         Raises:
             EmulatorError: If an instruction has no semantics, or a wave does not end.
         """
-        dice, ranks = random.Random(seed), Ranks()
-        apart &= order is Order.RANDOM
+        with np.errstate(all="ignore"):
+            self._run(order, random.Random(seed), apart=apart and order is Order.RANDOM)
+
+    def _run(self, order: Order, dice: random.Random, *, apart: bool) -> None:
+        ranks = Ranks()
         while True:
             if apart:
                 self._released(whole=True)
@@ -215,25 +218,24 @@ class Chunk:
         done = 0
         driver = self._native()
         near = _marked(meeting, len(instructions)) if driver and meeting else None
-        with np.errstate(all="ignore"):
-            while True:
-                if driver and not c.signalled:
-                    ran, stuck = driver.run(c, burst - done, near)
-                    done += ran
-                    self.native_steps += ran * count
-                    if not stuck:
-                        break
-                self.current = number = c.pc
-                instruction = instructions[number]
-                if c.pending and not c.pending.isdisjoint(instruction.touched):
-                    self._too_early(c, instruction)
-                c.pc = number + 1
-                instruction.run(c)
-                done += 1
-                if instruction.leaves and (c.state is not State.RUNNING or len(c.slots) != count):
+        while True:
+            if driver and not c.signalled:
+                ran, stuck = driver.run(c, burst - done, near)
+                done += ran
+                self.native_steps += ran * count
+                if not stuck:
                     break
-                if c.pc in meeting or done >= burst:
-                    break
+            self.current = number = c.pc
+            instruction = instructions[number]
+            if c.pending and not c.pending.isdisjoint(instruction.touched):
+                self._too_early(c, instruction)
+            c.pc = number + 1
+            instruction.run(c)
+            done += 1
+            if instruction.leaves and (c.state is not State.RUNNING or len(c.slots) != count):
+                break
+            if c.pc in meeting or done >= burst:
+                break
         self.steps += done * count
         self.program.worked(done)
         c.turn += done
@@ -311,6 +313,8 @@ class Chunk:
         return found
 
     def _check_barrier(self, waiting: Sequence[Cohort]) -> None:
+        if sum(len(c.slots) for c in waiting) == self.ended.size:
+            return  # every wave of every block is here
         arrived = np.zeros_like(self.ended)
         for c in waiting:
             arrived[c.wave, c.slots] = True

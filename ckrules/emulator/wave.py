@@ -164,6 +164,10 @@ class Cohort:
     """Instructions since all waves were given a turn."""
     spent: int = 0
     """Instructions since the last barrier."""
+    held: tuple[Any, ...] = (None,) * 6
+    """The arrays that `addresses` are of."""
+    addresses: tuple[int, ...] = ()
+    """Of registers, masks and slots, for native code."""
     native: ClassVar[Any] = None
     """Where C is made of an instruction: what notes its accesses to memory."""
 

@@ -6,6 +6,7 @@ import ctypes
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -196,7 +197,6 @@ class Driver:
 
     def __init__(self, chunk: Any, native: Native) -> None:
         self.chunk, self.native = chunk, native
-        self.states: dict[int, tuple[_State, list[Any]]] = {}
         blocks, lanes = len(chunk.blocks), 64
         self.scratch: list[NDArray[Any]] = [
             np.zeros((blocks, lanes), np.int64),
@@ -205,13 +205,23 @@ class Driver:
         ]
         self.stamps = np.zeros((_SLOTS, blocks, lanes), np.int32)
         self.pending = np.zeros(_REGISTERS, np.int32)
-        self.state = _State()
+        self.state = state = _State()
+        lds, memory = chunk.lds, chunk.memory
+        state.blocks, state.waves = blocks, chunk.waves
+        state.lds, state.lds_stride, state.lds_size = lds.bytes.ctypes.data, lds.stride, lds.size
+        state.unit, state.memory = lds.unit, memory.bytes.ctypes.data
+        state.starts, state.ends = memory.starts.ctypes.data, memory.ends.ctypes.data
+        state.ranges = len(memory.starts)
+        state.writers, state.numbers = chunk.shared.writers.ctypes.data, chunk.numbers.ctypes.data
+        state.address, state.room, state.data = (each.ctypes.data for each in self.scratch)
+        state.stamps, state.pending = self.stamps.ctypes.data, self.pending.ctypes.data
+        self.stamped: Any = None
+        """The numbers of the LDS that the state points to."""
 
     def run(self, c: Cohort, budget: int, meeting: NDArray[np.uint8] | None) -> tuple[int, bool]:
         """Instructions that were run from the cohort's on, and whether numpy is to go on."""
         native, state = self.native, self.state
-        before = {name: list(queue) for name, queue in c.queues.items()}
-        self._enter(c, state, before)
+        before = self._enter(c, state)
         c.pc = native.functions.drive(
             ctypes.addressof(state), native.code, c.pc, budget,
             meeting.ctypes.data if meeting is not None else None,
@@ -219,42 +229,35 @@ class Driver:
         self._leave(c, state, before)
         return state.done, bool(state.why)
 
-    def _enter(self, c: Cohort, state: _State, before: dict[str, list[Outstanding]]) -> None:
-        chunk, native = self.chunk, self.native
-        lds, memory = chunk.lds, chunk.memory
-        state.n, state.blocks = len(c.slots), len(chunk.blocks)
-        for name in ("v", "a", "s", "scc", "exec", "slots"):
-            setattr(state, name, getattr(c, name).ctypes.data)
-        state.lds, state.lds_stride, state.lds_size = lds.bytes.ctypes.data, lds.stride, lds.size
-        state.unit, state.parts = lds.unit, lds.written.shape[1]
-        state.epoch, state.wave, state.atomics = lds.epoch, c.wave, lds.atomics
-        state.written, state.read = lds.written.ctypes.data, lds.read.ctypes.data
-        state.alike, state.memory = lds.alike, memory.bytes.ctypes.data
-        state.starts, state.ends = memory.starts.ctypes.data, memory.ends.ctypes.data
-        state.ranges, state.waves = len(memory.starts), chunk.waves
-        state.writers, state.numbers = chunk.shared.writers.ctypes.data, chunk.numbers.ctypes.data
-        state.address, state.room, state.data = (each.ctypes.data for each in self.scratch)
-        state.stamps, state.pending = self.stamps.ctypes.data, self.pending.ctypes.data
-        self.pending[:] = 0
-        ctypes.memset(ctypes.addressof(state) + _State.used.offset, 0, 8 * _SLOTS)
-        for i in range(_COUNTERS):
-            state.heads[i] = state.tails[i] = 0
+    def _enter(self, c: Cohort, state: _State) -> dict[str, list[Outstanding]]:
+        native, lds = self.native, self.chunk.lds
+        arrays = c.v, c.a, c.s, c.scc, c.exec, c.slots
+        if any(map(is_not, arrays, c.held)):
+            c.held, c.addresses = arrays, tuple(each.ctypes.data for each in arrays)
+        state.v, state.a, state.s, state.scc, state.exec, state.slots = c.addresses
+        state.n, state.full, state.wave = len(c.slots), c.full, c.wave
+        state.epoch, state.atomics, state.alike = lds.epoch, lds.atomics, lds.alike
+        if self.stamped is not lds.written:
+            self.stamped, state.parts = lds.written, lds.written.shape[1]
+            state.written, state.read = lds.written.ctypes.data, lds.read.ctypes.data
+        before = {name: list(queue) for name, queue in c.queues.items() if queue}
+        tails = [0] * _COUNTERS
         for name, queue in before.items():
             number = native.counters.setdefault(name, len(native.counters))
-            entries = state.queue[number]
-            state.tails[number] = len(queue)
+            entries, tails[number] = state.queue[number], len(queue)
             for k, operation in enumerate(queue):
-                entries[k].id, entries[k].slots = native.number(operation), 0
-                for register in operation.registers:
-                    self.pending[register] += 1
+                entries[k] = native.number(operation), 0, 0
+        state.tails[:] = tails
         state.loaded, state.loaded_counts = native.loaded.ctypes.data, native.counts.ctypes.data
         state.unordered = native.unordered.ctypes.data
+        return before
 
     def _leave(self, c: Cohort, state: _State, before: dict[str, list[Outstanding]]) -> None:
-        native, lanes = self.native, c.lanes
+        native = self.native
+        heads, tails = state.heads[:], state.tails[:]
         changed = False
         for name, number in native.counters.items():
-            head, tail = state.heads[number], state.tails[number]
+            head, tail = heads[number], tails[number]
             old = before.get(name, [])
             if not head and tail == len(old):
                 continue
@@ -263,11 +266,11 @@ class Driver:
             for k in range(max(head, len(old)), tail):
                 entry = state.queue[number][k]
                 loaded, ordered = native.kinds[entry.id]
-                new.append(Outstanding(loaded, ordered, self._stamp(c, entry, lanes)))
+                new.append(Outstanding(loaded, ordered, self._stamp(c, entry, c.lanes)))
             c.queues[name] = deque(new)
         if changed:
             c.pending = set().union(*(o.registers for q in c.queues.values() for o in q))
-        c.full = bool(c.exec.all())
+        c.full = bool(state.full)
 
     def _stamp(self, c: Cohort, entry: _Entry, lanes: int) -> list[Touch] | None:
         if not entry.slots:

@@ -49,9 +49,20 @@ static long taken(ctx *c, i64 condition) {
   }
   return count;
 }
+static void begun(ctx *c) {
+  memset(c->pending, 0, REGISTERS * sizeof *c->pending);
+  memset(c->used, 0, sizeof c->used);
+  memset(c->heads, 0, sizeof c->heads);
+  for (int i = 0; i < COUNTERS; i++)
+    for (i64 k = 0; k < c->tails[i]; k++) {
+      i32 id = c->queue[i][k].id;
+      for (i32 j = 0; j < c->loaded_counts[id]; j++) c->pending[c->loaded[id][j]]++;
+    }
+}
 enum { NUMPY, FUNCTION, BRANCH, WAIT };
 long drive(ctx *c, const insn *code, long pc, long budget, const u8 *meeting) {
   c->done = 0;
+  begun(c);
   for (c->why = 0;;) {
     const insn *i = &code[pc];
     if (i->kind == NUMPY) return c->why = 1, pc;

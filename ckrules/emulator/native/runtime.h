@@ -9,7 +9,7 @@ typedef _Float16 f16; typedef float f32; typedef double f64;
 #define INLINE static inline __attribute__((always_inline))
 #define LANES_LOOP _Pragma("clang loop vectorize(assume_safety)") for (long l = 0; l < LANES; l++)
 
-enum { WAVES = 64, MANY = 63, COUNTERS = 12, QUEUE = 512, SLOTS = 64 };
+enum { WAVES = 64, MANY = 63, COUNTERS = 12, QUEUE = 512, SLOTS = 64, REGISTERS = 3000 };
 typedef struct { i32 id, slot, slots; } entry;
 typedef struct {
   i64 n, blocks;

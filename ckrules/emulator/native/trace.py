@@ -351,7 +351,10 @@ class Trace:
             near = abs(p.addend.index - p.target.index) < count
             if near and p.addend.file == p.target.file:
                 raise UntraceableError("a sum that overlaps its addend")
-        where = ",".join(map(str, p.where.reshape(-1).tolist()))
+        rows = p.where.reshape(-1, shape.n)  # lanes side by side hold elements side by side
+        if (rows != rows[:, :1] + np.arange(shape.n)).any():
+            raise UntraceableError("a result whose columns are not in order")
+        where = ",".join(map(str, rows[:, 0].tolist()))
         self.heads.append(f"static const u16 where[] = {{{where}}};")
         k, blocks, lanes = shape.k, shape.blocks, p.lanes
         sizes = [
@@ -361,9 +364,7 @@ class Trace:
         total = "i32" if shape.result == "i32" else wide
         old = f"({total})(i32){before}" if total == "i32" else f"({total})u32_as_f32({before})"
         result = (
-            f"(u32)({old} + sum[where[x]])"
-            if total == "i32"
-            else (f"f32_as_u32((f32)({old} + sum[where[x]]))")
+            f"(u32)({old} + from[x])" if total == "i32" else (f"f32_as_u32((f32)({old} + from[x]))")
         )
         self.done.append(
             f"""for (long b = 0; b < n; b++) {{
@@ -373,9 +374,12 @@ operand_{total}(left, {a} + b * LANES, n * LANES, {sizes[0]});
 operand_{total}(right, {b} + b * LANES, n * LANES, {sizes[1]});
 product_{total}(sum, left, right, {shape.m}, {shape.n}, {k}, {blocks});
 for (long r = 0; r < {count}; r++)
-for (long l = 0; l < LANES; l++) {{
-const long at = (r * n + b) * LANES + l, x = r * LANES + l;
+for (long g = 0; g < LANES / {shape.n}; g++) {{
+const {total} *from = sum + where[r * (LANES / {shape.n}) + g];
+for (long x = 0; x < {shape.n}; x++) {{
+const long at = (r * n + b) * LANES + g * {shape.n} + x;
 {d}[at] = {result};
+}}
 }}
 }}"""
         )
