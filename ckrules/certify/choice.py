@@ -64,7 +64,13 @@ class CertifyChoice:
                 raise UsageError(
                     f"{variant} is not a variant of the family {name}: certify one at a time"
                 )
-        return self.variants or tuple(v for v in known if family_of(v).name == name)
+        return self.variants or self._with_kernels(v for v in known if family_of(v).name == name)
+
+    def _with_kernels(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The variants that have a kernel on the GPU in these headers; all, where none has."""
+        every = tuple(names)
+        spaces = {v: self.books.of(v).space(variant=v, arch=self.gpu.name) for v in every}
+        return tuple(v for v in every if next(iter(spaces[v]), None) is not None) or every
 
     @property
     def family_name(self) -> str:

@@ -90,7 +90,8 @@ class Sampler:
         space = self.book.space(**{k: list(v) for k, v in self.fixed.items()}).where(*self.where)
         drawn = [dict(p) for p in space.sample(_SURPLUS * n, seed=self.seed)]
         if not drawn:
-            raise UsageError("no legal configuration to draw from")
+            kept = ", ".join(f"{name} = {'/'.join(map(str, v))}" for name, v in self.fixed.items())
+            raise UsageError(f"no legal configuration to draw from: {kept}")
         rows = kind_by_kind(drawn, self._strata, self.book, self.random, _POWER)
         return list(itertools.islice(rows, n))
 

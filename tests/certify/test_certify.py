@@ -26,6 +26,7 @@ from ckrules.compiling.database import ResultsError
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.constraints import book
 from ckrules.engine.rules.book import RuleBook
+from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
 from tests.cli.run import run, write
 from tests.codegen.test_generate import own_gpu
@@ -267,6 +268,15 @@ def test_a_gpu_that_the_headers_do_not_know_is_refused_in_one_line(tools: Toolch
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: CK 2025.11 does not know gfx1250 (no CK_TILE_BUFFER_")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_variants_without_a_kernel_are_left_out_or_named() -> None:
+    from ckrules.certify.choice import CertifyChoice
+
+    choice = CertifyChoice(Books("2025.11"), load("gfx942"), family="scaled", count=3)
+    assert choice.every_variant == ("flatmm", "moe_flatmm")
+    with pytest.raises(UsageError, match=r"to draw from: variant = abquant, arch = gfx942"):
+        replace(choice, variants=("abquant",)).around_rules()
 
 
 def test_verdicts_of_an_older_version_are_read(rules: RuleBook, tmp_path: Path) -> None:
