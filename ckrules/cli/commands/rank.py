@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
+    from ckrules.engine.rules.violation import Violation
     from ckrules.ranking.kernels import KernelTable
     from ckrules.ranking.ranker import Ranking
 
@@ -46,7 +48,7 @@ def command(asked: RankingChoice, names: tuple[str, ...]) -> int:
     kernels = _Candidates(asked, names)
     ranking = asked.ranker().rank(kernels.tables(), kernels.problem, asked.shown)
     if not ranking.kernels:
-        note(f"no kernel accepts {kernels.problem}")
+        note(f"no kernel accepts {kernels.problem}{kernels.refused()}")
         return 3
     looked = f"{kernels.looked_at(ranking)} on {kernels.problem}: {ranking.source}"
     return asked.show(ranking, looked, kernels.illegal)
@@ -59,6 +61,7 @@ class _Candidates:
         self.asked, self.request, self.names = asked, asked.request, names
         self.total: int | None = None
         self.illegal = ""
+        self._refusals: list[Violation] = []
         named = [point["variant"] for point in self._named] if names else ()
         self.problem = asked.problem(named or self.request.region.space.domains["variant"])
 
@@ -95,7 +98,17 @@ class _Candidates:
         from ckrules.kernels.applicability import Applicability
 
         accepts = Applicability(str(self.problem), self.request.books)
-        return [p for p in points if accepts(p) == []]
+        judged = [(point, accepts(point)) for point in points]
+        self._refusals = [found[0] for _, found in judged if found]
+        return [point for point, found in judged if found == []]
+
+    def refused(self) -> str:
+        """The rule that refuses most of the kernels that are named or listed, and what it says."""
+        codes = Counter(violation.code for violation in self._refusals)
+        for code, count in codes.most_common(1):
+            said = next(v.message for v in self._refusals if v.code == code)
+            return f": {code} refuses {count:,} of them: {said}"
+        return ""
 
     def looked_at(self, ranking: Ranking) -> str:
         seen, total = ranking.looked_at, self.total or 0
