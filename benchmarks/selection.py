@@ -9,7 +9,8 @@ rest of the set ``validation``. ``--leave-out`` also leaves out each block tile 
 turn. Of GEMMs the winners of aiter's tuning are at hand: which place the estimates give them among
 the kernels of its list, and how near their times are. In bf16 and int8 its winners are kernels of
 other libraries: beside their times are those of the kernel of CK Tile that is predicted fastest.
-``--gemms`` prints the tables of GEMMs alone.
+Of attention there are published times of one kernel for each problem. ``--gemms`` prints the tables
+of GEMMs alone, ``--attention`` that of attention.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 
 from ckrules.cli.commands.evaluate import winners_table
 from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_name
 from ckrules.kernels.families import problems_of
 from ckrules.ranking.evaluation import EfficiencyFigures, Pick, figures, judge
 from ckrules.ranking.kernels import KernelTable
@@ -40,6 +42,7 @@ from ckrules.ranking.winners import judge_winners, read_winners, spearman
 FOLDS, DRAWN = 5, 2000
 DATA = Path(__file__).resolve().parent / "data" / "forward_bf16_gfx950.csv.gz"
 OTHERS = DATA.parent / "other_libraries_gemm.csv.gz"
+ATTENTION = DATA.parent / "attention_forward.csv.gz"
 #: Upstream's LightGBM model, 48,845 measurements of 1,372 problems, judged on 231 others:
 #: comparison_summary_300.csv of tile_engine/ops/grouped_conv (rocm-libraries, dd655392).
 UPSTREAM = (93.05, 79.2, 96.8, 21.6)
@@ -51,6 +54,9 @@ def main() -> None:
     if "--gemms" in sys.argv:
         gemms(books)
         other_libraries(books)
+        return
+    if "--attention" in sys.argv:
+        attention()
         return
     given = [a for a in sys.argv[1:] if a != "--leave-out"]
     with measurements(*given) as path:
@@ -68,6 +74,7 @@ def main() -> None:
         leave_out(samples, books)
     gemms(books)
     other_libraries(books)
+    attention()
 
 
 def gemms(books: Books) -> None:
@@ -89,20 +96,41 @@ def other_libraries(books: Books) -> None:
             key = (line["table"], line["arch"], line["compute_units"], line["dtype"])
             groups.setdefault((*key, line["library"]), []).append(line)
     head = f"{'table':18}{'product':22}{'dtype':6}{'library':8}{'products':>9}"
-    print(
-        f"\n{head}{'predicted/measured':>20}{'p10':>7}{'p90':>7}{'within 1.3':>12}{'Spearman':>10}"
-    )
+    print(f"\n{head}{BESIDE}")
     for (table, arch, units, dtype, library), lines in groups.items():
         kernels = drawn_gemms(books, arch, units, dtype)
         predicted = np.asarray([fastest(kernels, line) for line in lines])
         measured = np.asarray([float(line["us"]) for line in lines])
-        ratio = predicted / measured
-        low, middle, high = np.percentile(ratio, (10, 50, 90))
-        near = 100 * np.mean(np.abs(np.log(ratio)) <= np.log(1.3))
-        print(
-            f"{table:18}{kernels.product.name:22}{dtype:6}{library:8}{len(lines):9,}{middle:20.2f}"
-            f"{low:7.2f}{high:7.2f}{near:10.1f} %{spearman(predicted, measured):10.3f}"
-        )
+        print(f"{table:18}{kernels.product.name:22}{dtype:6}{library:8}{len(lines):9,}", end="")
+        print(beside(predicted, measured))
+
+
+def attention() -> None:
+    """Predicted times of attention beside the published ones, by product and type."""
+    books, rows = Books("2025.11"), dict[tuple[str, str], list[tuple[float, float]]]()
+    with gzip.open(ATTENTION, "rt", encoding="utf-8") as stream:
+        for line in csv.DictReader(stream):
+            point = config_from_name(line["kernel"], books, arch=line["arch"]).point
+            kernels = KernelTable.of_points([point], books, line["product"])
+            problem = problems_of("fmha_fwd").parse(line["problem"])
+            (predicted,) = Ranker(model=False).times(kernels, problem)
+            key = (line["product"], str(point["dtype"]))
+            rows.setdefault(key, []).append((predicted, float(line["latency_us"])))
+    print(f"\n{'product':22}{'dtype':6}{'problems':>9}{BESIDE}")
+    for (product, dtype), pairs in rows.items():
+        print(f"{product:22}{dtype:6}{len(pairs):9,}{beside(*np.asarray(pairs).T)}")
+
+
+BESIDE = f"{'predicted/measured':>20}{'p10':>7}{'p90':>7}{'within 1.3':>12}{'Spearman':>10}"
+
+
+def beside(predicted: Any, measured: Any) -> str:
+    """How near predicted times are to measured ones, under `BESIDE`."""
+    ratio = predicted / measured
+    low, middle, high = np.percentile(ratio, (10, 50, 90))
+    near = 100 * np.mean(np.abs(np.log(ratio)) <= np.log(1.3))
+    order = spearman(predicted, measured) if len(ratio) > 1 else float("nan")
+    return f"{middle:20.2f}{low:7.2f}{high:7.2f}{near:10.1f} %{order:10.3f}"
 
 
 def drawn_gemms(books: Books, arch: str, units: str, dtype: str) -> KernelTable:

@@ -35,6 +35,7 @@ class Fmha(Family):
         "styles": "ckrules.constraints.fmha.names:STYLES",
         "problems": "ckrules.constraints.fmha.problems:AttentionProblems",
         "generation": "ckrules.codegen.fmha.generation:GENERATION",
+        "timing": "ckrules.constraints.fmha.device.timing:AttentionTiming",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

@@ -125,7 +125,7 @@ def test_unknown_speeds_are_errors(tmp_path: Path) -> None:
         KernelTable.of_points([{"variant": "forward_depthwise", "arch": "gfx942"}], BOOKS)
 
 
-@pytest.mark.parametrize("variant", ["standard", "bquant", "flatmm"])
+@pytest.mark.parametrize("variant", ["standard", "bquant", "flatmm", "fmha_fwd"])
 def test_models_learn_from_finite_numbers(variant: str) -> None:
     """A scheduler or epilogue of another word was no number, and nothing could be trained."""
     space = ckrules.kernel_space(variant, "gfx942", ck="2025.11")

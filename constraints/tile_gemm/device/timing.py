@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ckrules.constraints.tile_gemm.device.rounds import BlockRounds
 from ckrules.constraints.tile_gemm.device.terms import (
     FITTED,
     FITTED_PIPELINES,
@@ -121,10 +121,10 @@ class _Said:
     taken: Mapping[str, str]
 
     def bounds(self) -> Mapping[str, Floats]:
-        return self.model.bounds
+        return self.model.limits
 
     def figures(self) -> Mapping[str, Floats]:
-        return self.model.figures()
+        return self.model.figures(self.model.w.flops, self.model.useful(), self.model.peak)
 
     def features(self) -> Mapping[str, Floats]:
         return self.model.features()
@@ -136,102 +136,27 @@ class _Said:
         return {**self.model.assumed(), **self.taken}
 
 
-class _Model:
+class _Model(BlockRounds):
     """One estimate."""
 
     def __init__(
         self, kernels: Mapping[str, Any], w: GemmWork, gpu: Gpu, product: GpuProduct, c: Constants
     ) -> None:
-        self.k, self.w, self.gpu, self.product, self.c = numbers(kernels), w, gpu, product, c
-        self.speeds = speeds_of(gpu)
-        self.t = t = known_terms(kernels, gpu, w.elements, c)
+        self.k, self.w, self.gpu, self.speeds = numbers(kernels), w, gpu, speeds_of(gpu)
+        t = known_terms(kernels, gpu, w.elements, c)
         self.tile = t.tile_m * t.tile_n
         self.blocks_m, self.blocks_n = np.ceil(w.m / t.tile_m), np.ceil(w.n / t.tile_n)
-        self.steps = np.ceil(w.k / t.tile_k)
-        self.blocks = self.blocks_m * self.blocks_n * w.batch
-        self.resident = t.resident
+        blocks = self.blocks_m * self.blocks_n * w.batch
         self.peak = peak(kernels, self.speeds)
-        # C++ has the same (``ckrules_timing.hpp``).
-        self.steps_by = self.step_bounds()
-        self.step = np.maximum.reduce(list(self.steps_by.values())) * t.slower
-        self.clock = float(product.clock_mhz)
-        self.moved = self.memory()
-        self.total = c.launch + np.maximum(self.busy() / self.clock, self.moved)
+        # each byte is moved once
+        moved = np.broadcast_to(w.read_bytes + w.write_bytes, blocks.shape)
+        moved = np.asarray(moved / (product.memory_gbs * c.memory * 1e3))
+        super().__init__(t, blocks, np.ceil(w.k / t.tile_k), moved, product, c)
 
-    def step_bounds(self) -> dict[str, Floats]:
-        """Clocks of one block's step by what could limit it, the compute unit being its own."""
-        t = self.t
-        # What fewer waves than SIMDs leave idle, other blocks of the compute unit may use.
-        shared = np.minimum(t.idle, np.maximum(self._at_once(), 1))
-        found = {"matrix rate": t.matrix / shared, "LDS": t.lds, "L2": t.l2, "loads": t.loads}
-        return {**found, "vector units": t.vector / shared} if t.vector.any() else found
-
-    def _at_once(self) -> Floats:
-        """Blocks that share a compute unit."""
-        each = np.ceil(self.blocks / self.product.compute_units)
-        return np.asarray(np.minimum(self.resident, each))
-
-    def rounds(self, each: Callable[[Floats], Floats]) -> Floats:
-        """Clocks of all rounds, from those of one with so many blocks on a compute unit."""
-        units = self.product.compute_units
-        full = np.floor(self.blocks / (units * self.resident))
-        rest = np.ceil((self.blocks - full * units * self.resident) / units)
-        return np.asarray(full * each(self.resident) + np.where(rest > 0, each(rest), 0.0))
-
-    def loop(self, held: Floats | float, step: Floats, wait: Floats) -> Floats:
-        """Clocks of one round's loops."""
-        # Blocks that share a compute unit hide each other's latency.
-        own = np.where(self.t.overlaps > 0, 0.0, wait / np.maximum(held, 1))
-        return np.asarray(self.steps * np.maximum(held * step + own, wait))
-
-    def ends(self, held: Floats | float) -> Floats:
-        """Clocks before and after one round's loops."""
-        return np.asarray(self.t.first + held * self.t.last)
-
-    def busy(self) -> Floats:
-        """Clocks from the first load to the last store."""
-        step, wait, last = self.step, self.t.wait, self.t.last
-        if not self.c.staggered:
-            return self.rounds(lambda held: self.loop(held, step, wait) + self.ends(held))
-        alone = self.loop(1.0, step, wait) + self.ends(1.0)
-        shared = self.rounds(lambda held: np.maximum(held * (self.steps * step + last), alone))
-        return shared + self.ends(1.0)
-
-    def memory(self) -> Floats:
-        """Microseconds that the memory needs for the tensors, each byte moved once."""
-        moved = np.broadcast_to(self.w.read_bytes + self.w.write_bytes, self.blocks.shape)
-        return np.asarray(moved / (self.product.memory_gbs * self.c.memory * 1e3))
-
-    @cached_property
-    def bounds(self) -> dict[str, Floats]:
-        """Microseconds by what could limit a kernel."""
-        t, zero = self.t, np.zeros_like(self.step)
-        bounds = {
-            name: self._loops(value * t.slower, zero) for name, value in self.steps_by.items()
-        }
-        bounds["latency"] = self._loops(zero, t.wait)
-        bounds["memory"] = self.moved
-        bounds["start and end"] = self.rounds(self.ends) / self.clock
-        return bounds
-
-    def _loops(self, step: Floats, wait: Floats) -> Floats:
-        """Microseconds of all rounds' loops."""
-        return self.rounds(lambda held: self.loop(held, step, wait)) / self.clock
-
-    def figures(self) -> dict[str, Floats]:
-        units = self.product.compute_units
-        rounds = np.ceil(self.blocks / (units * self.resident))
-        tflops = self.w.flops / self.total * 1e-6
-        return {
-            "blocks": self.blocks,
-            "blocks_per_cu": self.resident,
-            "rounds": rounds,
-            "useful": self.w.m * self.w.n * self.w.k * self.w.batch
-            / (self.blocks * self.steps * self.tile * self.k.tile_k),
-            "busy": self.blocks / (np.ceil(self.blocks / units) * units),
-            "tflops": tflops,
-            "of_peak": tflops * 1e6 / (units * self.product.clock_mhz * self.peak),
-        }  # fmt: skip
+    def useful(self) -> Floats:
+        """The share of the multiplications that the problem asks for."""
+        wanted = self.w.m * self.w.n * self.w.k * self.w.batch
+        return np.asarray(wanted / (self.blocks * self.steps * self.tile * self.k.tile_k))
 
     def ideal(self) -> float:
         """Microseconds at the peaks of matrix units and memory: no kernel is faster."""
@@ -247,7 +172,7 @@ class _Model:
             "estimate": np.log2(total / self.ideal()),
             "blocks": np.log2(each),
             "steps": np.log2(self.steps),
-            "resident": self.resident,
+            "resident": self.t.resident,
             "useful_m": self.w.m / (self.blocks_m * k.tile_m),
             "useful_n": self.w.n / (self.blocks_n * k.tile_n),
             "useful_k": self.w.k / (self.steps * k.tile_k),
@@ -269,7 +194,7 @@ class _Model:
         for held in (1, 2, 4, 8):
             rounds = np.ceil(each / held)
             found[f"tail_{held}"] = each / (rounds * held)
-        for name, value in self.bounds.items():
+        for name, value in self.limits.items():
             found[f"share of {name}"] = value / total
         for name in MEASURED_PIPELINES:
             found[name] = k.equal("pipeline", name)
