@@ -10,7 +10,10 @@ from ckrules.arch import load
 from ckrules.certify import probe
 from ckrules.certify.oracle import CompilerOracle
 from ckrules.codegen.fmha import cpp_names
+from ckrules.codegen.fmha_steps import probe as step_probe
 from ckrules.constraints.fmha import words
+from ckrules.constraints.fmha_steps import words as step_words
+from ckrules.constraints.fmha_steps.generator import AN_APPEND
 from ckrules.kernels.library import book
 from ckrules.support.errors import UsageError
 from tests.helpers.toolchain import require_toolchain
@@ -107,4 +110,21 @@ def test_a_rule_says_what_the_compiler_says(
 def test_padding_makes_vectors_of_six_single_elements(oracle: CompilerOracle) -> None:
     kernel = point(**{**TINY, "tile_n1": 48, "tile_k1": 16, "pad_dv": True})
     assert not book("fmha_fwd", ck="2025.11").violations(kernel)
+    assert oracle.check(kernel).ok
+
+
+@pytest.mark.parametrize("variant", step_words.VARIANTS)
+def test_the_probe_takes_every_step_of_every_type(variant: str) -> None:
+    """`ckrules certify --family fmha_steps` ended at the first kernel that appends."""
+    for dtype in step_words.DTYPES:
+        given = {"variant": variant, "dtype": dtype, "tile_s": 64, "tile_sk": 64, "tile_d": 128}
+        baseline = book(variant, ck="2025.11").vocabulary.baseline
+        found = step_probe.words_of({**baseline, **given})
+        assert found["variant"] == variant.removeprefix("fmha_")
+
+
+@pytest.mark.toolchain
+def test_a_kernel_that_appends_compiles(oracle: CompilerOracle) -> None:
+    kernel = {**book("fmha_fwd_appendkv", ck="2025.11").vocabulary.baseline, **AN_APPEND}
+    assert not book("fmha_fwd_appendkv", ck="2025.11").violations(kernel)
     assert oracle.check(kernel).ok
