@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
+from ckrules.runtime import Dispatcher
 from tests.compiling.gemm_kernels import Kernel, Kernels
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
@@ -38,3 +40,24 @@ def test_it_computes_what_the_rules_let_through(kernel: Kernel) -> None:
     ]
     assert len(right) >= 3
     KERNELS.computes(kernel, tuple(right[:MOST]))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))
+def test_the_dispatcher_runs_it_on_arrays(kernel: Kernel) -> None:
+    """Arrays are as memory has them: sequence, row, head, column."""
+    built, rng = KERNELS.build(kernel), np.random.default_rng(7)
+    rows, columns, heads, head = 70, 100, 2, 64
+    q, k, v = (
+        rng.standard_normal((1, n, h, head)).astype(np.float16)
+        for n, h in ((rows, heads), (columns, 1), (columns, 1))
+    )
+    problem = f"batch=1,heads={heads},heads_k=1,seqlen_q={rows},seqlen_k={columns},hdim={head}"
+    with Dispatcher(built.folder, device="cpu", options={"order": "forward", "jobs": "1"}) as d:
+        found = d.run(f"{problem},mask=causal,lse=yes", q, k, v, variant="fmha_fwd")
+    scores = np.einsum("bqhd,bkd->bhqk", q.astype(float), k[:, :, 0].astype(float)) / head**0.5
+    hidden = np.arange(columns) > np.arange(rows)[:, None] + columns - rows
+    weights = np.exp(np.where(hidden, -np.inf, scores))
+    sums = weights.sum(-1)
+    right = np.einsum("bhqk,bkd->bqhd", weights / sums[..., None], v[:, :, 0].astype(float))
+    assert abs(found["o"] - right).max() < 2e-3
+    assert abs(found["lse"] - np.log(sums)).max() < 1e-5
