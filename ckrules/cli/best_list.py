@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
 
 CATALOG = "recommended"
+"""That of convolutions; those of other families have ``_`` and the family's name behind it."""
 
 
 def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], str]:
@@ -61,15 +62,29 @@ def _compared(problems: Sequence[Any]) -> str:
     return f"{len(problems)} usual problems (geometric mean)"
 
 
+def catalog_of(variant: str) -> str:
+    """The catalog of recommended kernels that a variant's family has.
+
+    >>> catalog_of("forward"), catalog_of("fmha_fwd")
+    ('recommended', 'recommended_fmha')
+    """
+    from ckrules.constraints.catalogs import names
+    from ckrules.kernels.families import family_of
+
+    own = f"{CATALOG}_{family_of(variant).name}"
+    return own if own in names() else CATALOG
+
+
 def recommended(request: Request) -> list[Point]:
-    """The kernels of the catalog `CATALOG` that are in the space asked for."""
+    """The recommended kernels that are in the space asked for."""
     if request.by_catalog:
         return []
     space = request.region.space
     if len(space.domains["arch"]) != 1:
         return []
     try:
-        listing = request.changed(catalog=CATALOG).listing
+        catalog = catalog_of(str(space.domains["variant"][0]))
+        listing = request.changed(catalog=catalog).listing
     except UsageError:  # of another profile or family
         return []
     found = listing.points if listing is not None else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckrules.cli.best_list import CATALOG, fastest, recommended
+from ckrules.cli.best_list import catalog_of, fastest, recommended
 from ckrules.cli.emit import (
     TABLE_ROWS,
     ListingOptions,
@@ -191,10 +191,8 @@ def _with_others(first: Sequence[Point], space: Space) -> tuple[list[Point], str
     places = _places(space, TABLE_ROWS - len(first))
     rest = [p for p in map(space.__getitem__, places) if p not in first]
     more = ", then configurations from everywhere" if rest else ""
-    return [
-        *first,
-        *rest,
-    ], f"recommended kernels first ({len(first)}, ckrules catalogs {CATALOG}){more}"
+    shown = f"{len(first)}, ckrules catalogs {catalog_of(str(first[0]['variant']))}"
+    return [*first, *rest], f"recommended kernels first ({shown}){more}"
 
 
 def _places(space: Space, n: int) -> list[int]:
