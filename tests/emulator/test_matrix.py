@@ -521,3 +521,18 @@ def test_signs_of_halves_are_changed() -> None:
     b[:, 1::2] *= -1
     wanted = wmma_result(-np.abs(before) + a @ b.T, False).astype(np.float32)
     assert (read(bench, 32, wanted) == wanted).all()
+
+
+@pytest.mark.parametrize("apart", [-2, -1, 1, 3])
+def test_an_addend_may_overlap_the_result(apart: int) -> None:
+    sources = np.random.default_rng(3).standard_normal((20, 64)).astype(np.float32)
+    results = []
+    for target in (20, 40):  # registers of the addend: 20 + apart to 23 + apart
+        text = f"v_mfma_f32_16x16x16_f16 v[{target}:{target + 3}], v[0:1], v[2:3], "
+        bench = Bench(text + f"v[{20 + apart}:{23 + apart}]", "gfx942")
+        for i in range(4):
+            bench.v(i, sources[i].astype(np.float16).view(np.uint16).astype(np.uint32))
+            bench.v(20 + apart + i, sources[4 + i])
+        bench.run()
+        results.append([bench.get(target + i).tolist() for i in range(4)])
+    assert results[0] == results[1]

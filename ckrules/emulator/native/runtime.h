@@ -357,11 +357,12 @@ INLINE f64 element(u32 w, int kind, int j, const f32 *table) {
 }
 #define MATRIX(T) \
   INLINE void operand_##T(T *to, const u32 *from, long stride, \
-      int kind, const f32 *table, int rows, int products, int count, int K, int lanes) { \
-    int each = kind == F32_ ? 1 : kind <= BF16_ ? 2 : 4; \
+      int kind, const f32 *table, int rows, int products, int count, int K, int lanes, int parts) { \
+    int each = kind == F32_ ? 1 : kind <= BF16_ ? 2 : 4, piece = count / parts; \
     for (int j = 0; j < count; j++) \
       for (int group = 0; group < lanes / rows; group++) { \
-        T *at = to + (group % products * K + group / products * count + j) * rows; \
+        int k = j / piece * (K / parts) + group / products * piece + j % piece; \
+        T *at = to + (group % products * K + k) * rows; \
         const u32 *w = from + j / each * stride + group * rows; \
         for (int row = 0; row < rows; row++) at[row] = (T)element(w[row], kind, j, table); \
       } \

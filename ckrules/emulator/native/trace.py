@@ -52,7 +52,7 @@ _ELEMENTS = {
     "i8": "I8_",
     "u8": "U8_",
 }
-REGISTERS, CONSTANTS = 40, 16
+REGISTERS, CONSTANTS, BUFFERS = 40, 16, 8
 
 
 @dataclass
@@ -86,6 +86,8 @@ class TracedProduct:
     """The type in which reals are summed."""
     lanes: int
     """Those that hold operands."""
+    parts: int = 1
+    """Ranges of K of which each lane holds a piece."""
 
 
 @dataclass
@@ -106,6 +108,8 @@ class Trace:
     touched: list[tuple[int, bool]] = field(default_factory=list)
     refreshes: bool = False
     buffers: int = 0
+    spread_out: dict[str, int] = field(default_factory=dict)
+    """Values that other lanes read, and their buffers."""
     tables: dict[bytes, str] = field(default_factory=dict)
     heads: list[str] = field(default_factory=list)
     written: set[str] = field(default_factory=set)
@@ -316,11 +320,31 @@ class Trace:
         at = "first_lane(c, b)" if lane is None else self.value(lane, np.dtype(np.uint32)).text
         return Traced(self, np.uint32, f"{name}[{at}]", lane=False)
 
-    def write_lane(self, file: str, index: int, lane: Traced, value: Traced) -> None:
+    def gathered(self, value: Traced, lanes: Any) -> Traced:
+        """What other lanes of the block have: each reads from the lane of a number."""
+        at = self.value(lanes, np.dtype(np.int64)).text
+        bits = value if value.dtype.kind == "b" else value.view(f"u{value.itemsize}")
+        words = 2 if value.itemsize == 8 else 1
+        if (first := self.spread_out.get(bits.text)) is None:
+            self.spread_out[bits.text] = first = self.buffers
+            self.buffers += words
+            if self.buffers > BUFFERS or self.after or self.written:
+                raise UntraceableError("lanes exchanged behind an effect")
+            for i in range(words):
+                part = f"{bits.text} >> {32 * i}" if words == 2 else bits.text
+                self.effects.append((True, f"c->data[{first + i} * n * LANES + x] = {part};"))
+            self.flush()
+        parts = [f"c->data[({first + i} * n + b) * LANES + {at}]" for i in range(words)]
+        text = f"(u64){parts[1]} << 32 | {parts[0]}" if words == 2 else parts[0]
+        found = self.new(bits.dtype, text, lane=True)
+        return found if value.dtype.kind == "b" else found.view(value.dtype)
+
+    def write_lane(self, file: str, index: int, lane: Any, value: Any) -> None:
         """Writes a register's lane by number."""
         at = self.place(file, index)
         self.written.add(at)
-        self.after.append(f"{at}[b * LANES + {lane.text}] = {value.text};")
+        place, new = (self.value(each, np.dtype(np.uint32)).text for each in (lane, value))
+        self.after.append(f"{at}[b * LANES + {place}] = {new};")
 
     # Memory
 
@@ -345,12 +369,10 @@ class Trace:
         count = p.where.shape[0]
         d = self._base(p.target, count)
         before = "0" if p.addend.is_constant else f"{self._base(p.addend, count)}[at]"
+        near = not p.addend.is_constant and p.addend.file == p.target.file
+        near = near and 0 < abs(p.addend.index - p.target.index) < count
         if p.addend.is_constant and p.addend.value:
             raise UntraceableError("a constant added to a product")
-        if not p.addend.is_constant and p.addend.index != p.target.index:
-            near = abs(p.addend.index - p.target.index) < count
-            if near and p.addend.file == p.target.file:
-                raise UntraceableError("a sum that overlaps its addend")
         rows = p.where.reshape(-1, shape.n)  # lanes side by side hold elements side by side
         if (rows != rows[:, :1] + np.arange(shape.n)).any():
             raise UntraceableError("a result whose columns are not in order")
@@ -358,18 +380,22 @@ class Trace:
         self.heads.append(f"static const u16 where[] = {{{where}}};")
         k, blocks, lanes = shape.k, shape.blocks, p.lanes
         sizes = [
-            f"{kinds[i]}, {tables[i]}, {rows}, {blocks}, {c}, {k}, {lanes}"
+            f"{kinds[i]}, {tables[i]}, {rows}, {blocks}, {c}, {k}, {lanes}, {p.parts}"
             for i, (rows, c) in enumerate(((shape.m, p.counts[0]), (shape.n, p.counts[1])))
         ]
         total = "i32" if shape.result == "i32" else wide
         old = f"({total})(i32){before}" if total == "i32" else f"({total})u32_as_f32({before})"
-        result = (
-            f"(u32)({old} + from[x])" if total == "i32" else (f"f32_as_u32((f32)({old} + from[x]))")
-        )
+        result = f"{old} + from[x]"
+        result = f"(u32)({result})" if total == "i32" else f"f32_as_u32((f32)({result}))"
+        # Where the addend reaches into the result, all of it is read before any is written.
+        target = f"whole[r][g * {shape.n} + x]" if near else f"{d}[at]"
+        row = f"{d} + (r * n + b) * LANES"
+        written = f"for (long r = 0; r < {count}; r++) memcpy({row}, whole[r], 4 * LANES);"
         self.done.append(
             f"""for (long b = 0; b < n; b++) {{
 {total} left[{blocks * k * shape.m}], right[{blocks * k * shape.n}];
 {total} sum[{blocks * shape.m * shape.n}];
+{f"u32 whole[{count}][LANES];" if near else ""}
 operand_{total}(left, {a} + b * LANES, n * LANES, {sizes[0]});
 operand_{total}(right, {b} + b * LANES, n * LANES, {sizes[1]});
 product_{total}(sum, left, right, {shape.m}, {shape.n}, {k}, {blocks});
@@ -378,9 +404,10 @@ for (long g = 0; g < LANES / {shape.n}; g++) {{
 const {total} *from = sum + where[r * (LANES / {shape.n}) + g];
 for (long x = 0; x < {shape.n}; x++) {{
 const long at = (r * n + b) * LANES + g * {shape.n} + x;
-{d}[at] = {result};
+{target} = {result};
 }}
 }}
+{written if near else ""}
 }}"""
         )
 
@@ -415,7 +442,7 @@ const long at = (r * n + b) * LANES + g * {shape.n} + x;
                 self.effects.append((True, f"c->data[{i} * n * LANES + x] = {text};"))
         self.flush()
         self.buffers += words
-        if self.buffers > 8:
+        if self.buffers > BUFFERS:
             raise UntraceableError("more data than there is room for")
         self.done.append(f"if ({name}(c, {size}, {first})) return 1;")
         if data is not None:
@@ -479,8 +506,8 @@ def _expression(ufunc: Any, args: list[str], kind: np.dtype[Any]) -> str:
             return _TESTS[ufunc].format(args[0])
         if ufunc is np.signbit:
             return f"{ctype(kind)}_as_u{8 * kind.itemsize}({args[0]}) >> {8 * kind.itemsize - 1}"
-        if ufunc in _CALLS and kind.itemsize >= 4:
-            end = "f" if kind.itemsize == 4 else ""
+        if ufunc in _CALLS:  # of fp16 in fp32, whose results are exact or rounded alike
+            end = "" if kind.itemsize == 8 else "f"
             return f"__builtin_{_CALLS[ufunc]}{end}({args[0]})"
     elif ufunc is np.absolute:
         return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"

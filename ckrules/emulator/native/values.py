@@ -60,6 +60,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         raise UntraceableError("a decision by data")
 
     def __getitem__(self, key: object) -> Traced:
+        if isinstance(key, tuple) and self.lane and isinstance(key[-1], (np.ndarray, Traced)):
+            return cast(Traced, self.trace.gathered(self, key[-1]))
         if key in ((slice(None), None), (None, slice(None)), (slice(None),), (None,), None):
             return self
         raise UntraceableError("a part of an array")

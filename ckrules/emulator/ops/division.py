@@ -7,6 +7,7 @@ V_DIV_FMAS, V_DIV_FIXUP.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,7 @@ class _Form:
 
     def exponent(self, a: Values) -> Values:
         """The exponent as it is stored."""
-        raw = np.ascontiguousarray(a).view(self.bits) >> self.bits(self.mantissa)
+        raw = a.view(self.bits) >> self.bits(self.mantissa)
         found: Values = (raw & self.bits(2 * self.bias + 1)).astype(np.int64)
         return found
 
@@ -95,10 +96,18 @@ def _scale(d: Decoded, form: _Form) -> Run:
     def run(c: Cohort) -> None:
         given = (np.broadcast_to(get(c), c.exec.shape) for get in gets)
         value, scaled = scaled_operand(form, *given)
-        c.set_mask(flag.index, scaled & c.exec)
         put(c, value)
+        c.set_mask(flag.index, scaled & c.exec)
 
     return run
+
+
+def _first(choices: Sequence[tuple[Values, Any]], otherwise: Any) -> Values:
+    """What the first condition that holds goes with."""
+    found: Values = otherwise
+    for condition, value in reversed(choices):
+        found = np.where(condition, value, found)
+    return found
 
 
 def scaled_operand(form: _Form, own: Values, low: Values, high: Values) -> tuple[Values, Values]:
@@ -115,17 +124,16 @@ def scaled_operand(form: _Form, own: Values, low: Values, high: Values) -> tuple
     apart = form.exponent(high) - form.exponent(low) >= form.apart
     small, thin = form.denormal(low), form.denormal(reciprocal)
     lost = form.denormal(quotient)
-    choices = [
+    choices: list[tuple[Values, Any, bool]] = [
         (apart, np.where(below, form.step, 0), True),
-        (small, np.full(own.shape, form.step), False),
+        (small, form.step, False),
         (thin & lost, np.where(below, -form.step, 0), True),
-        (thin, np.full(own.shape, -form.step), False),
+        (thin, -form.step, False),
         (lost, np.where(over, form.step, 0), True),
-        (form.exponent(high) <= form.mantissa, np.full(own.shape, form.step), False),
+        (form.exponent(high) <= form.mantissa, form.step, False),
     ]
-    conditions = [condition for condition, _, _ in choices]
-    shift = np.select(conditions, [by for _, by, _ in choices], 0)
-    flagged = np.select(conditions, [np.full(own.shape, flag) for _, _, flag in choices], False)
+    shift = _first([(condition, by) for condition, by, _ in choices], 0)
+    flagged = _first([(condition, flag) for condition, _, flag in choices], False)
     none = (high == 0) | (low == 0)
     with np.errstate(all="ignore"):
         value = np.where(none, np.nan, np.ldexp(own, shift)).astype(own.dtype)
@@ -141,20 +149,14 @@ def fixed_up(form: _Form, quotient: Values, low: Values, high: Values) -> Values
     # A quotient beyond the range has become infinite, and NaN where it was refined.
     over = ~np.isfinite(quotient)
     gone = form.exponent(high) - form.exponent(low) < form.tiny
-    found: Values = np.select(
-        [
-            np.isnan(high),
-            np.isnan(low),
-            none,
-            (low == 0) | np.isinf(high),
-            np.isinf(low) | (high == 0) | gone,
-            over,
-        ],
-        [
-            *(high, low, np.full(low.shape, np.nan, dtype)),
-            *(sign * dtype(np.inf), sign * dtype(0), sign * dtype(np.inf)),
-        ],
-        sign * np.abs(quotient),
-    )
+    choices: list[tuple[Values, Any]] = [
+        (np.isnan(high), high),
+        (np.isnan(low), low),
+        (none, dtype(np.nan)),
+        ((low == 0) | np.isinf(high), sign * dtype(np.inf)),
+        (np.isinf(low) | (high == 0) | gone, sign * dtype(0)),
+        (over, sign * dtype(np.inf)),
+    ]
+    found = _first(choices, sign * np.abs(quotient))
     result: Values = found.astype(dtype)
     return result

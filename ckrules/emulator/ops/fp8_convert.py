@@ -23,6 +23,7 @@ from ckrules.emulator.kinds import (
     vector_get,
     vector_put,
 )
+from ckrules.emulator.native.values import looked_up
 from ckrules.emulator.ops.float_formats import FORMATS, FloatFormat, table
 from ckrules.emulator.ops.lanes import part_get
 from ckrules.emulator.wave import Cohort
@@ -100,12 +101,12 @@ def _unpack(d: Decoded, kind: str, pair: bool) -> Run:
     values = table(kind)
     if not pair:
         put = vector_put(target, F32)
-        return lambda c: put(c, values[get(c) & np.uint32(0xFF)])
+        return lambda c: put(c, looked_up(values, get(c) & np.uint32(0xFF)))
 
     def run(c: Cohort) -> None:
         word = get(c)
-        low, high = values[word & np.uint32(0xFF)], values[word >> np.uint32(8) & np.uint32(0xFF)]
-        for i, value in enumerate((low, high)):
+        parts = word & np.uint32(0xFF), word >> np.uint32(8) & np.uint32(0xFF)
+        for i, value in enumerate([looked_up(values, part) for part in parts]):
             store(c, target.file, target.index + i, value.view(np.uint32))
 
     return run

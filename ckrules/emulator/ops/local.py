@@ -187,25 +187,33 @@ def _load_transposed(d: Decoded, bits: int) -> Run:
     def run(c: Cohort) -> None:
         data, touched = c.chunk.lds.load(c, address(c), 8)
         _issued(c, d, loaded, touched)
-        put_dwords(c, target, transposed(data, bits))
+        for i, word in enumerate(transposed(data, bits)):
+            store(c, target.file, target.index + i, word)
 
     return run
 
 
-def transposed(data: Values, bits: int) -> Values:
-    """What 16 lanes hold after a transposing read of 64 bits each.
+def transposed(data: Values, bits: int) -> list[Values]:
+    """The two dwords that 16 lanes hold after a transposing read of 64 bits each.
 
-    Lane ``i`` of 16 gets, as its element ``j``, element ``i % n`` of what lane
-    ``n * … + j`` has read, where ``n`` is the number of elements in 64 bits.
+    The elements of 16 lanes, lane after lane, are a matrix of 16 columns; lane ``i`` gets column
+    ``i``. So its element ``j`` is element ``i % n`` of lane ``(16 * j + i) // n``, where ``n`` is
+    the number of elements in 64 bits.
     """
-    dtype, each = (np.uint16, 4) if bits == 16 else (np.uint8, 8)
-    elements = np.ascontiguousarray(data).view(dtype)
-    blocks, lanes, _ = elements.shape
-    groups = elements.reshape(blocks, lanes // 16, 16, each)
-    # The 16 x n elements of a group, lane after lane, are a matrix of n rows by 16 columns.
-    matrix = groups.reshape(blocks, lanes // 16, each, 16)
-    turned = matrix.swapaxes(2, 3)
-    return np.ascontiguousarray(turned).reshape(blocks, lanes, each).view(np.uint32)
+    words, each = (data[..., 0], data[..., 1]), 64 // bits
+    lane = np.arange(words[0].shape[1])
+    start = lane % each * bits
+    upper, shift, mask = start >= 32, (start % 32).astype(np.uint32), np.uint32((1 << bits) - 1)
+    found = []
+    for word in range(2):
+        total: Values = np.zeros(1, np.uint32)
+        for k in range(each // 2):
+            source = lane // 16 * 16 + (16 * (k + word * each // 2) + lane % 16) // each
+            low, high = (w[:, source] for w in words)
+            part = (np.where(upper, high, low) >> shift) & mask
+            total = total | (part << np.uint32(k * bits))
+        found.append(total)
+    return found
 
 
 def _permute(backward: bool) -> Callable[[Decoded], Run]:
@@ -218,9 +226,9 @@ def _permute(backward: bool) -> Callable[[Decoded], Run]:
         loaded = loaded_into(target)
 
         def run(c: Cohort) -> None:
-            lane = ((address(c) + np.uint32(offset)) >> np.uint32(2)) % np.uint32(c.lanes)
+            lane = ((address(c) + np.uint32(offset)) >> np.uint32(2)) & np.uint32(c.lanes - 1)
             data = np.broadcast_to(get(c), c.exec.shape)
-            blocks = np.arange(len(data))[:, None]
+            blocks = np.arange(data.shape[0])[:, None]
             if backward:
                 moved = np.where(c.exec[blocks, lane], data[blocks, lane], np.uint32(0))
             else:

@@ -41,8 +41,10 @@ def combined(a: Values, b: Values, e: Values, *, table: int) -> Values:
     >>> hex(combined(f, c, a, table=0x6c)[0] & 0xff)
     '0x6c'
     """
-    result = (a ^ a) | (b ^ b) | (e ^ e)
+    result: Values = (a ^ a) | (b ^ b) | (e ^ e)
     for place in range(8):
         if table >> place & 1:
-            result |= (a if place & 4 else ~a) & (b if place & 2 else ~b) & (e if place & 1 else ~e)
+            result = result | (a if place & 4 else ~a) & (b if place & 2 else ~b) & (
+                e if place & 1 else ~e
+            )
     return result

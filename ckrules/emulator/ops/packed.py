@@ -129,7 +129,7 @@ def _put(c: Cohort, target: Operand, kind: OperandKind, low: Values, high: Value
             bits | (high.view(np.uint16).astype(np.uint32) << np.uint32(16)),
         )
         return
-    pair = [np.ascontiguousarray(value).view(np.uint32).copy() for value in (low, high)]
+    pair = [value.view(np.uint32).copy() for value in (low, high)]
     for i, value in enumerate(pair):
         store(c, target.file, target.index + i, value)
 

@@ -9,12 +9,14 @@ Programming on AMD CDNA3 and CDNA4 architecture" (layouts of operands of 8 and o
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import U32, Get, Values, vector_get
+from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS
 from ckrules.emulator.ops.matrix import (
@@ -23,6 +25,7 @@ from ckrules.emulator.ops.matrix import (
     elements,
     mfma_shape,
     place,
+    summed,
     words_of,
     write,
 )  # fmt: skip
@@ -52,11 +55,22 @@ def decode(d: Decoded) -> Run | None:
     _, row, column = place(shape)
     gets = [_scale(d, i, op) for i, op in enumerate(scales)]
 
+    plain = not gets and FORMATS[a_kind].bits == FORMATS[b_kind].bits == 8
+    own = replace(shape, a=a_kind, b=b_kind)
+
     def run(c: Cohort) -> None:
+        if c.native is not None and plain:
+            c.native.trace.matrix(
+                TracedProduct(
+                    own, (a_op, b_op), target, c_op, (_EACH, _EACH), (8, 8),
+                    (row * shape.n + column).T, "f64", 64, parts=2,
+                )
+            )  # fmt: skip
+            return
         a, b = _operand(c, a_op, a_kind, rows, k), _operand(c, b_op, b_kind, rows, k)
         if gets:
             a, b = (_scaled(x, get(c), rows, c) for x, get in zip((a, b), gets, strict=True))
-        total = (a @ b.swapaxes(1, 2))[:, row, column]
+        total = summed(a, b)[:, row, column]
         value = accumulator_of(c, c_op, row.shape[1], "f32") + total
         write(c, target, words_of(value.astype(np.float32)))
 

@@ -15,11 +15,13 @@ from ckrules.emulator.kinds import F16, F32, F64, I16, I32, U16, U32, OperandKin
 from ckrules.emulator.ops.opcode import Function, OpcodeRow
 from ckrules.emulator.ops.rounding import (
     bf16_bits,
+    binary_logarithm,
     fused,
     greater,
     half_towards_zero,
     lesser,
     middle,
+    power_of_two,
     strict_greatest,
     strict_least,
 )  # fmt: skip
@@ -137,10 +139,10 @@ REALS: dict[str, OpcodeRow] = {
     "v_madak_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
     "v_mac_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
     "v_rcp_iflag_f32": OpcodeRow(F32, (F32,), lambda a: np.float32(1) / a),
-    "v_exp_f32": OpcodeRow(F32, (F32,), _wide(np.exp2)),
-    "v_log_f32": OpcodeRow(F32, (F32,), _wide(np.log2)),
-    "v_exp_f16": OpcodeRow(F16, (F16,), _wide(np.exp2)),
-    "v_log_f16": OpcodeRow(F16, (F16,), _wide(np.log2)),
+    "v_exp_f32": OpcodeRow(F32, (F32,), _wide(power_of_two)),
+    "v_log_f32": OpcodeRow(F32, (F32,), _wide(binary_logarithm)),
+    "v_exp_f16": OpcodeRow(F16, (F16,), _wide(power_of_two)),
+    "v_log_f16": OpcodeRow(F16, (F16,), _wide(binary_logarithm)),
     "v_ldexp_f16": OpcodeRow(F16, (F16, I16), lambda a, n: np.ldexp(a, n.astype(np.int32))),
     "v_ldexp_f32": OpcodeRow(F32, (F32, I32), np.ldexp),
     "v_ldexp_f64": OpcodeRow(F64, (F64, I32), np.ldexp),
@@ -180,4 +182,4 @@ REALS: dict[str, OpcodeRow] = {
 
 
 def _bits(a: Values) -> Values:
-    return np.ascontiguousarray(a).view(np.uint16)
+    return a.view(np.uint16)

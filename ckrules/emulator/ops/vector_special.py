@@ -77,7 +77,7 @@ def _classes(d: Decoded) -> Run:
     def run(c: Cohort) -> None:
         a, mask = get(c), wanted(c)
         signs, size = np.signbit(a), np.abs(a)
-        still = (np.ascontiguousarray(a).view(f"u{kind.bits // 8}") & quiet) != 0
+        still = (a.view(f"u{kind.bits // 8}") & quiet) != 0
         # From the signs outwards: infinite, normal, denormal, zero.
         step = np.where(np.isinf(a), 0, np.where(size >= tiny, 1, np.where(size > 0, 2, 3)))
         number = np.where(np.isnan(a), still, np.where(signs, 2 + step, 9 - step))
@@ -312,11 +312,12 @@ def _permute_halves(unit: int) -> Callable[[Decoded], Run]:
 
         def run(c: Cohort) -> None:
             x, y = c.v[first.index], c.v[second.index]
-            shape = (x.shape[0], c.lanes // (2 * unit), 2, unit)
-            left, right = x.reshape(shape).copy(), y.reshape(shape).copy()
-            left[:, :, 1], right[:, :, 0] = right[:, :, 0].copy(), left[:, :, 1].copy()
-            store(c, "v", first.index, left.reshape(x.shape))
-            store(c, "v", second.index, right.reshape(y.shape))
+            lane = np.arange(c.lanes)
+            odd = lane // unit % 2 == 1
+            left, right = y[:, lane ^ unit], x[:, lane ^ unit]
+            left, right = np.where(odd, left, x), np.where(odd, y, right)
+            store(c, "v", first.index, left)
+            store(c, "v", second.index, right)
 
         return run
 

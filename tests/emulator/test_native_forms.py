@@ -1,0 +1,46 @@
+"""Which instructions have a C form: without one they would be numpy's, right and slow, unseen."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckrules.emulator.native.cohort import traced
+from tests.helpers.isa import meaning
+
+#: Lines of kernels, by GPU; what the folder's other tests run is compared with numpy bit by bit.
+LINES = {
+    "gfx90a": (
+        "v_pk_mov_b32 v[2:3], v[4:5], v[6:7] op_sel:[0,1]",
+        "v_pk_fma_f32 v[2:3], v[4:5], v[2:3], v[6:7]",
+    ),
+    "gfx942": (
+        "v_exp_f32_e32 v1, v2",
+        "v_log_f32_e32 v1, v2",
+        "v_pk_mul_f32 v[0:1], s[0:1], v[0:1] op_sel_hi:[0,1]",
+        "v_pack_b32_f16 v1, v2, v3",
+        "v_floor_f16 v1, v2",
+        "v_div_scale_f32 v1, s[0:1], v2, v2, 1.0",
+        "v_div_fmas_f64 v[0:1], v[2:3], v[4:5], v[6:7]",
+        "v_div_fixup_f32 v1, v2, v3, 1.0",
+        "v_writelane_b32 v1, s15, 0",
+        "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf",
+        "v_cmp_class_f32_e64 s[0:1], v1, v2",
+        "v_cvt_f32_fp8_sdwa v0, v9 src0_sel:BYTE_0",
+        "ds_bpermute_b32 v1, v2, v3",
+        "ds_swizzle_b32 v1, v2 offset:swizzle(SWAP,16)",
+        "v_mfma_f32_16x16x16_f16 v[2:5], v[24:25], v[28:29], v[4:7]",
+    ),
+    "gfx950": (
+        "v_bitop3_b32 v1, v2, v3, v4 bitop3:0x1e",
+        "v_cvt_pk_f16_f32 v1, v2, v3",
+        "v_permlane32_swap_b32_e32 v1, v2",
+        "ds_read_b64_tr_b16 v[2:3], v0 offset:4096",
+        "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[8:15], v[16:23], v[0:3]",
+    ),
+    "gfx1201": ("v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]",),
+}
+
+
+@pytest.mark.parametrize(("arch", "line"), [(a, line) for a in LINES for line in LINES[a]])
+def test_has_a_c_form(arch: str, line: str) -> None:
+    assert traced(meaning(line, arch).run, 32 if arch.startswith("gfx1") else 64) is not None
