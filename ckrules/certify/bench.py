@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, trial_key
 from ckrules.codegen.generate import Generator
-from ckrules.compiling import execution, tasks
+from ckrules.compiling import tasks
 from ckrules.compiling.database import FILE
+from ckrules.compiling.executors import executor
 from ckrules.compiling.failures import REFUSALS
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, Results
@@ -156,7 +157,7 @@ class Bench:
             for _ in range(self.jobs):
                 pool = WorkerPool(DEVICE, (0,), self.manner.timeout, self.manner.options)
                 self._pools.put(stack.enter_context(pool))
-            threads = ThreadPoolExecutor(self.jobs)
+            threads, _ = stack.enter_context(executor("local", self.jobs))
             try:
                 waiting = {threads.submit(self._answer, k): i for i, k in enumerate(kernels)}
                 for future in as_completed(waiting):
@@ -164,10 +165,7 @@ class Bench:
                     progress(found)
             except BaseException:
                 self._ending.set()
-                threads.shutdown(wait=False, cancel_futures=True)
-                execution.stop()
                 raise
-            threads.shutdown()
         return [answers[i] for i in range(len(kernels))]
 
     def _kernels(self, questions: Sequence[TrialRequest]) -> list[_Kernel]:

@@ -15,7 +15,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from typing import Any
 from ckrules.certify.probe import exists
 from ckrules.certify.sizes import kind_by_kind, tells_kinds
 from ckrules.codegen.generate import Generator, MainEntry, main_entry
-from ckrules.compiling import codeobject, execution, tasks
+from ckrules.compiling import codeobject, tasks
+from ckrules.compiling.executors import executor
 from ckrules.compiling.failures import REFUSALS, FailureClass
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.session import BuildOptions, BuildSession
@@ -322,8 +323,7 @@ def collect(
 
     found: dict[str, list[CompiledKernel]] = {}
     left, waiting = 0, dict[Future[CompiledKernel | None], str]()
-    pool = ThreadPoolExecutor(jobs)
-    try:
+    with executor("local", jobs) as (pool, _):
         for family, point in request.points(compiler.books):
             row = data[family].rows.get(data[family].key(point))
             if row is None:
@@ -339,9 +339,4 @@ def collect(
             data[family].add(row)
             found.setdefault(family, []).append(row)
             progress(False)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        execution.stop()
-        raise
-    pool.shutdown()
     return found, left

@@ -43,6 +43,11 @@ class ListingOptions:
         return plain and self.form in (None, "table")
 
     @property
+    def kept(self) -> bool:
+        """Whether the points go to a file or a pipe, which a bar does not disturb."""
+        return self.output is not None or not is_terminal(sys.stdout)
+
+    @property
     def name(self) -> str:
         """The format: as asked for, by the file's suffix, or names where nothing says more."""
         asked = self.form or by_suffix(self.output, forms.suffixes())
@@ -134,7 +139,7 @@ def emit(
 ) -> int:
     """Writes the chunks and returns the number of points."""
     written = 0
-    with progress("points", total if listing.output else None) as bar:
+    with progress("points", total, beside=not listing.kept) as bar:
 
         def counted() -> Iterator[Mapping[str, Any]]:
             nonlocal written

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from ckrules.support.visible import visible
@@ -57,6 +57,8 @@ _PERIOD = 4 * 3600.0
 """Seconds over which the speed is taken: there may be minutes from one kernel to the next."""
 
 
+PATIENCE = 1.0
+"""Seconds after which a counter is seen that is seldom needed."""
 _AGAIN = 2.0
 """Seconds after a request to end in which another one is the same."""
 _SOON = 0.02
@@ -70,13 +72,17 @@ class Progress:
         self._title, self._total, self._done = title, total, 0
         self._bar: Any = None
         self._task: Any = None
+        self._later: threading.Timer | None = None
+        self._changing = threading.Lock()
+        self._stopped = False
 
     def advance(self, done: int, *, known: bool = False) -> None:
         """Counts ``done`` more as finished; what was known before says nothing of the time left."""
         self._done += done
-        if self._bar is not None:
-            count = self._bar.reset if known else self._bar.update
-            count(self._task, completed=self._done, count=self._count())
+        with self._changing:
+            if self._bar is not None:
+                count = self._bar.reset if known else self._bar.update
+                count(self._task, completed=self._done, count=self._count())
 
     def _count(self) -> str:
         """What is done of how much; empty where nothing is counted."""
@@ -84,13 +90,25 @@ class Progress:
             return f"{self._done:,}/{self._total:,}"
         return f"{self._done:,}" if self._done else ""
 
-    def start(self) -> None:
-        """Shows the counter if standard error is a terminal."""
-        if is_terminal(sys.stderr):
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
+    def start(self, patience: float = 0.0) -> None:
+        """Shows the counter, after so many seconds, if standard error is a terminal."""
+        if not is_terminal(sys.stderr):
+            return
+        if patience:
+            self._later = threading.Timer(patience, self._show)
+            self._later.daemon = True
+            self._later.start()
+        else:
+            self._show()
 
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        with self._changing:
+            if self._stopped:
+                return
             self._bar = Bar(
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -99,26 +117,44 @@ class Progress:
                 speed_estimate_period=_PERIOD,
                 console=Console(stderr=True),
                 transient=True,
+                redirect_stdout=is_terminal(sys.stdout),  # what goes elsewhere is not for here
             )
             self._bar.start()
             total = None if self._total is None else float(self._total)
-            self._task = self._bar.add_task(self._title, total=total, count=self._count())
+            self._task = self._bar.add_task(
+                self._title, total=total, completed=self._done, count=self._count()
+            )
 
     def stop(self) -> None:
         """Removes the counter."""
-        if self._bar is not None:
-            self._bar.stop()
+        if self._later is not None:
+            self._later.cancel()
+        with self._changing:
+            self._stopped = True
+            if self._bar is not None:
+                self._bar.stop()
 
 
 @contextmanager
-def progress(title: str, total: int | None = None) -> Iterator[Progress]:
-    """A `Progress` that is removed at the end, whatever happens."""
+def progress(
+    title: str, total: int | None = None, *, patience: float = 0.0, beside: bool = False
+) -> Iterator[Progress]:
+    """A `Progress`, seen after so many seconds, that is removed at the end, whatever happens.
+
+    It is not seen ``beside`` an output that the same terminal shows meanwhile.
+    """
     shown = Progress(title, total)
-    shown.start()
+    if not beside:
+        shown.start(patience)
     try:
         yield shown
     finally:
         shown.stop()
+
+
+def waiting(title: str) -> AbstractContextManager[Progress]:
+    """A `progress` of what is mostly done before anybody would ask: it is seen after a while."""
+    return progress(title, patience=PATIENCE)
 
 
 class Ended(KeyboardInterrupt):

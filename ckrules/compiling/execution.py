@@ -19,11 +19,33 @@ _POLL = 0.02
 _GATE = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
 """Becomes the command that follows when it reads a line, and nothing if there is none to come: so
 a compiler starts only when it is known to who would end it."""
-_running: set[subprocess.Popen[bytes]] = set()
-"""The compilers that threads of this process wait for."""
+_running: dict[subprocess.Popen[bytes], Crew | None] = {}
+"""The compilers that threads of this process wait for, and the crews of these threads."""
+_thread = threading.local()
+"""``crew``: the thread's, where it has one."""
 _starting = threading.Lock()
 """Held from a process's start until it is one of `_running`."""
 _guardian = Guardian()
+
+
+class Crew:
+    """Threads whose compilers end together, such as those of a pool."""
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    def enlist(self) -> None:
+        """Counts the thread that calls this as one of the crew's."""
+        _thread.crew = self
+
+    def stop(self) -> None:
+        """Ends the crew's compilers; its threads go on, and can start none any more."""
+        with _starting:
+            self.ended = True
+            running = [process for process, crew in _running.items() if crew is self]
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 class Ran(NamedTuple):
@@ -54,6 +76,9 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
     env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
     with log.open("wb") as stream:
         with _starting:
+            crew: Crew | None = getattr(_thread, "crew", None)
+            if crew is not None and crew.ended:
+                return Ran(None, "was not started any more")
             process = subprocess.Popen(
                 [*_GATE, *words],
                 cwd=folder,
@@ -63,7 +88,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            _running.add(process)
+            _running[process] = crew
         try:
             _guardian.begun(process.pid)
             _let_go(process)
@@ -72,7 +97,7 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
             _kill(process)
             raise
         finally:
-            _running.discard(process)
+            del _running[process]
             _guardian.ended(process.pid)
     if ran.status is None:
         return ran
@@ -113,15 +138,6 @@ def _over(work: usage.GroupUsage, timeout: float, used: float) -> str:
     if work.idle > timeout:
         return f"{'did nothing' if usage.KNOWN else 'was not done'} for {timeout:g} s"
     return ""
-
-
-def stop() -> None:
-    """Ends every compiler that runs in this process; the threads that wait for one go on."""
-    with _starting:
-        running = list(_running)
-    for process in running:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

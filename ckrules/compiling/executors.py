@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ckrules.compiling import execution
+from ckrules.compiling.execution import Crew
 from ckrules.support.errors import UsageError
 
 _MB_PER_JOB = 1200
@@ -43,12 +43,13 @@ def executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         UsageError: For anything else, or without the package, or if no scheduler answers.
     """
     if where == "local":
-        pool = ThreadPoolExecutor(max_workers=jobs)
+        crew = Crew()
+        pool = ThreadPoolExecutor(max_workers=jobs, initializer=crew.enlist)
         try:
             yield pool, jobs
         except BaseException:  # a full disk or Ctrl-C: nobody waits for the compilers any more
             pool.shutdown(wait=False, cancel_futures=True)
-            execution.stop()
+            crew.stop()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -6,7 +6,7 @@ The repository does not hold them: the site has them (scripts/site_pages.py), an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ckrules.arch import CK_VERSIONS
@@ -75,10 +75,16 @@ def _versions(rule: Rule) -> str:
     return " ".join(filter(None, (since, until))) or "all"
 
 
-def pages() -> dict[str, str]:
-    """Every made file of the folder by name."""
-    rules = every_rule()
-    made = {f"{code}.md": rule_page(*found) for code, found in rules.items()}
+def pages(
+    rules: Mapping[str, tuple[RuleBook, Rule]] | None = None,
+    told: Callable[[int], None] = lambda _: None,
+) -> dict[str, str]:
+    """Every made file of the folder by name; ``told`` hears of each rule's."""
+    rules = every_rule() if rules is None else rules
+    made = {}
+    for code, found in rules.items():
+        made[f"{code}.md"] = rule_page(*found)
+        told(1)
     return {INDEX: index(rules), PAGE: fields_page(Books().every()), **made}
 
 

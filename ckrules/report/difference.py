@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ckrules.pictures import counting
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from ckrules.reasoning.difference import Part
 
 
-def of_sides(a: Region, b: Region, title: str) -> Report:
+def of_sides(
+    a: Region, b: Region, title: str, told: Callable[[int], None] = lambda _: None
+) -> Report:
     """The report of a difference, whose counts are exact.
 
     Args:
         a: One side.
         b: The other side.
         title: The part of the space that is compared, in words.
+        told: Told of steps done, of `ckrules.reasoning.difference.STEPS`.
     """
-    found = diff(a, b)
+    found = diff(a, b, told=told)
     labels = (f"only {found.only_a.title}", "both", f"only {found.only_b.title}")
     counts = (found.only_a.count, found.both, found.only_b.count)
     facts = [(label, f"{n:,}") for label, n in zip(labels, counts, strict=True)]

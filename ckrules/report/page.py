@@ -6,7 +6,7 @@ through a template that escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
@@ -58,9 +58,15 @@ class Report:
     command: str = ""
     version: str = field(default=__version__)
 
+    @property
+    def pictures(self) -> int:
+        """How many sections have a picture that is drawn."""
+        found = [s.picture for s in self.sections]
+        return sum(p is not None and not isinstance(p, Nothing) for p in found)
 
-def render(report: Report) -> str:
-    """The report as an HTML file.
+
+def render(report: Report, told: Callable[[int], None] = lambda _: None) -> str:
+    """The report as an HTML file; ``told`` hears of each picture.
 
     Raises:
         NoMatplotlibError: If matplotlib is not installed.
@@ -76,7 +82,9 @@ def render(report: Report) -> str:
     environment.filters["visible"] = lambda text: visible(str(text))
 
     def drawn(picture: Picture, number: int) -> Markup:
-        return Markup(inline(picture, f"s{number}"))
+        made = Markup(inline(picture, f"s{number}"))
+        told(1)
+        return made
 
     style = (files("ckrules.report") / "templates" / "report.css").read_text(encoding="utf-8")
     text: str = environment.get_template("report.html.j2").render(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ckrules.cli import terminal
+from tests.helpers.terminal import in_this_process
 
 
 def test_what_was_known_before_says_nothing_of_the_time_left(
@@ -24,3 +27,25 @@ def test_what_was_known_before_says_nothing_of_the_time_left(
             bar.advance(1)
         assert task.completed == 50
         assert task.time_remaining == pytest.approx(50 * 120, rel=0.2)
+
+
+@pytest.mark.parametrize(("seconds", "seen"), [(0.0, False), (1.0, True)])
+def test_what_is_soon_done_shows_nothing(
+    seconds: float, seen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "PATIENCE", 0.1)
+
+    def work() -> None:
+        with terminal.waiting("counting the kernels") as bar:
+            bar.advance(3)
+            time.sleep(seconds)
+
+    assert ("counting the kernels" in in_this_process(monkeypatch, work)) is seen
+
+
+def test_a_list_on_the_terminal_has_no_bar_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> None:
+        with terminal.progress("points", 3, beside=True) as bar:
+            bar.advance(3)
+
+    assert in_this_process(monkeypatch, work) == ""

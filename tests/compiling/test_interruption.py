@@ -26,6 +26,7 @@ from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.support import files
 from tests.compiling import fake
 from tests.compiling.fake import build, rows
+from tests.helpers.terminal import TerminalRun
 from tests.helpers.waiting import interrupted, until
 
 MANY = 12
@@ -239,14 +240,24 @@ esac
 _KERNEL = "ck_tile/ops/grouped_convolution/kernel/grouped_convolution_backward_data_kernel.hpp"
 
 
-def certification(pids: Path, include: Path, store: Path) -> subprocess.Popen[str]:
-    """A certification whose compilers and what they start never end, in a process of its own."""
+def prepared(include: Path) -> None:
+    """A tree that can be certified, with a compiler that never ends."""
     (include / _KERNEL).parent.mkdir(parents=True)
     (include / _KERNEL).touch()
     (include.parent / "bin" / "hipcc").write_text(_HANGING)
-    words = [sys.executable, "-m", "ckrules", "certify", "--arch", "gfx942", "--variant", "forward"]
-    words += ["-n", "6", "-j", "2", "--batch", "1", "--store", str(store)]
-    words += ["--compiler", "hipcc", "--ck-include", str(include)]
+
+
+def certified(include: Path, store: Path) -> list[str]:
+    """The options of a small certification."""
+    words = ["--arch", "gfx942", "--variant", "forward", "-n", "6", "-j", "2", "--batch", "2"]
+    words += ["--store", str(store), "--compiler", "hipcc", "--ck-include", str(include)]
+    return words
+
+
+def certification(pids: Path, include: Path, store: Path) -> subprocess.Popen[str]:
+    """A certification whose compilers and what they start never end, in a process of its own."""
+    prepared(include)
+    words = [sys.executable, "-m", "ckrules", "certify", *certified(include, store)]
     env = {**os.environ, "FAKE_PIDS": str(pids)}
     return subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True)
 
@@ -327,6 +338,41 @@ execution.execute([sys.executable, "-c", "open('started', 'w')"], Path("."), 60)
     assert done.returncode == (-signal.SIGKILL if how == "die" else 3)
     time.sleep(1)  # as long as a compiler takes to begin many times over
     assert not (tmp_path / "started").exists()
+
+
+def test_a_stopped_crew_starts_nothing(tmp_path: Path) -> None:
+    """What was ended asked its question again, in smaller parts or without the headers."""
+    waiting = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+    def twice() -> list[int | None]:
+        return [execution.execute(waiting, tmp_path, 600).status for _ in range(2)]
+
+    def interrupted_soon() -> None:
+        with executors.executor("local", 1) as (pool, _):
+            asked.append(pool.submit(twice))
+            until(lambda: len(execution._running) > 0)
+            raise KeyboardInterrupt
+
+    asked: list[Future[list[int | None]]] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_soon()
+    assert asked[0].result() == [-signal.SIGKILL, None]
+    assert execution.execute([sys.executable, "-c", ""], tmp_path, 60).status == 0
+
+
+@pytest.mark.parametrize("words", [["build", "{folder}", "--compiler", "hipcc"], ["certify"]])
+def test_a_bar_says_what_is_compiled(
+    words: list[str], many: Path, include: Path, tmp_path: Path
+) -> None:
+    more = ["--include", str(include), "--artifact", "object"]
+    if words == ["certify"]:
+        prepared(include)
+        more = certified(include, tmp_path / "verdicts.sqlite")
+    run = TerminalRun(*(w.format(folder=many) for w in words), *more, FAKE_COMPILER="hang",
+                      FAKE_PIDS=str(tmp_path))  # fmt: skip
+    assert run.until("0/12" if words != ["certify"] else "0/6"), run.seen
+    assert run.interrupt() == 130, run.seen
+    assert "Traceback" not in run.seen
 
 
 def test_a_command_gets_its_words_and_an_empty_input(tmp_path: Path) -> None:

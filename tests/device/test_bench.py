@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ckrules.cli.group import cli
 from ckrules.compiling.artifacts import RUNNABLE
 from ckrules.compiling.database import FILE
 from ckrules.constraints.conv.problem import parse
@@ -31,6 +33,7 @@ from tests.device.reference_device import simulated_ms
 from tests.device.test_interruption import ROOT, children, stored
 from tests.device.test_session import kernel
 from tests.device.whole_path import PART
+from tests.helpers.terminal import in_this_process
 from tests.helpers.waiting import until
 
 Double = Callable[..., str]
@@ -198,6 +201,13 @@ def test_the_command(out: Path, tmp_path: Path) -> None:
     for each in found:
         for point, us in zip(each.points, each.microseconds, strict=True):
             assert us == pytest.approx(1e3 * simulated_ms(point, each.problem), rel=1e-5)
+
+
+def test_a_bar_says_how_many_runs_there_are(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["bench", str(out), "--problem", "N=1,C=8,K=8,H=5,W=5,Y=3,X=3", "-q"]
+    words += ["--device", "reference", "--device-option", "clock=simulated", "--repeat", "2"]
+    seen = in_this_process(monkeypatch, lambda: cli.run(words))
+    assert re.search(r"runs.* 0/[1-9]", seen)
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,13 @@ def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:
 
 def test_command_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it wrote is fresh, and holds every page."""
-    monkeypatch.setattr(rule_docs, "pages", pages)
+    made = pages()
+    monkeypatch.setattr(rule_docs, "every_rule", dict)
+    monkeypatch.setattr(rule_docs, "pages", lambda *_: made)
     folder = tmp_path / "rules"
     result = run("docs", "--check", "--out", str(folder))
     assert result.exit_code == 1
     assert "stale; run `ckrules docs`" in result.stdout
     assert run("docs", "--out", str(folder)).exit_code == 0
-    assert {p.name: p.read_text(encoding="utf-8") for p in folder.iterdir()} == pages()
+    assert {p.name: p.read_text(encoding="utf-8") for p in folder.iterdir()} == made
     assert run("docs", "--check", "--out", str(folder)).exit_code == 0

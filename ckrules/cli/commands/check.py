@@ -29,7 +29,7 @@ from ckrules.cli.options import (
     tell_tree,
 )
 from ckrules.cli.output import binary_output, text_output
-from ckrules.cli.terminal import colored, is_terminal, note, say
+from ckrules.cli.terminal import PATIENCE, colored, is_terminal, note, progress, say
 from ckrules.readers import Census, Entry, Input, Remark, UnreadableText
 from ckrules.readers.source import MAX_TEXT
 from ckrules.support import opening
@@ -301,10 +301,15 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
                 complaints.add(verdict.item)
             if offering:
                 offers.add(verdict)
+            bar.advance(1)
             yield verdict
 
+    beside = asked.output is None and is_terminal(sys.stdout)
     checker = next(iter(checkers.values()))
-    with text_output(asked.output) as stream:
+    with (
+        progress("configurations", patience=PATIENCE, beside=beside) as bar,
+        text_output(asked.output) as stream,
+    ):
         color = asked.output is None and colored(session().color, sys.stdout)
         inputs = [Input.of(a, checker.stdin_name, checker.stdin) for a in asked.inputs]
         context = checker.context(inputs[0].folder)

@@ -9,6 +9,7 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, Words, known_columns
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
+from ckrules.cli.terminal import waiting
 from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
@@ -45,7 +46,8 @@ def command(
 ) -> int:
     """Count configurations exactly, in all or by the values of fields."""
     whole_or_part(by, shard)
-    count, groups = _counted(request, by)
+    with waiting("counting the kernels" if not request.by_file else "counting the points"):
+        count, groups = _counted(request, by)
     if shard:
         i, n = shard
         count = i * count // n - (i - 1) * count // n

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ckrules.cli.once import option
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress, waiting
 
 GROUP = "maintain"
 
@@ -25,9 +25,12 @@ def command(out: Path, check: bool) -> int:
 
     One Markdown page a rule, the same text as `ckrules explain`, and an index.
     """
-    from ckrules.output.rule_docs import pages, stale, write
+    from ckrules.output.rule_docs import every_rule, pages, stale, write
 
-    made = pages()
+    with waiting("reading the rules"):
+        rules = every_rule()
+    with progress("pages", len(rules)) as bar:
+        made = pages(rules, bar.advance)
     if check:
         old = stale(out, made)
         for name in old:

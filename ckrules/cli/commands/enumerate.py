@@ -25,7 +25,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
@@ -142,14 +142,16 @@ class _Shown:
         space = request.region.space
         several_gpus(listing, space.domains.get("arch", ()))
         limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
-        tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
+        with waiting("counting the kernels"):
+            tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
         made = columns.chunks(tables, space.domains)
         chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
         if listing.to_terminal:
             shown = _table(chunks, request, listing)
         else:
             most = spread if limit is None else limit
-            total = _rows(space, shard, most) if listing.output else None
+            with waiting("counting the kernels"):
+                total = _rows(space, shard, most) if listing.kept else None
             shown = emit(chunks, columns.fields, listing, total)
         if not request.by_file:
             self._tell(shown)
@@ -238,7 +240,8 @@ def _cut(tables: Iterator[Mapping[str, Any]], limit: int) -> Iterator[Mapping[st
 
 def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: ListingOptions) -> int:
     """The first rows as a table; returns how many there are."""
-    chunk = next(chunks, None)
+    with waiting("finding the first kernels"):
+        chunk = next(chunks, None)
     if chunk is None:
         return 0
     rows = len(next(iter(chunk.values())))

@@ -20,6 +20,7 @@ from ckrules.cli.answers import (
 from ckrules.cli.once import option
 from ckrules.cli.options import Words, arch_option, rule_options
 from ckrules.cli.request import Request, where_option
+from ckrules.cli.terminal import waiting
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of
 from ckrules.engine.rules.book import RuleBook
@@ -100,7 +101,9 @@ def command(
         raise unknown("field", name, item.book.fields)
     kept = [f for f in purpose if f not in freed]
     kept += [f for words in keep for f in words]
-    found = fix(item.book, item.point, n=n, keep=kept, weights=_weights(weights), timeout=timeout)
+    costs = _weights(weights)
+    with waiting("looking for the nearest legal kernels"):
+        found = fix(item.book, item.point, n=n, keep=kept, weights=costs, timeout=timeout)
 
     def lines() -> Iterator[str]:
         yield item.title

@@ -9,7 +9,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import OneOf, quiet_option
 from ckrules.cli.output import binary_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 
 GROUP = "build"
@@ -58,8 +58,10 @@ def command(
     from ckrules.ranking.ranker import Ranker, chosen
 
     drawing.require()
-    points = measured.KINDS[kind](times.samples(), Ranker(chosen(model)))
-    picture = drawing.drawn(points, form)
+    samples = times.samples()
+    with waiting("predicting times, and drawing"):
+        points = measured.KINDS[kind](samples, Ranker(chosen(model)))
+        picture = drawing.drawn(points, form)
     with binary_output(output) as stream:
         stream.write(picture)
     if not quiet:

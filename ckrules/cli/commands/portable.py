@@ -15,7 +15,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import limit_option
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text, visible
 
@@ -60,7 +60,8 @@ def command(
         raise UsageError("portable needs two or more GPUs, as in --arch gfx942,gfx950")
     archs, requests = list(sides), list(sides.values())
     made = _listed if request.by_catalog else _legal
-    count, points = made(requests, limit, (sampled, seed) if sampled is not None else None)
+    with waiting("looking for kernels that all GPUs take"):
+        count, points = made(requests, limit, (sampled, seed) if sampled is not None else None)
     with text_output(output) as stream:
         if form == "json":
             whole = {**request.to_dict(), "arch": list(archs), "count": count}

@@ -11,7 +11,7 @@ import click
 
 from ckrules.cli.legality import illegal
 from ckrules.cli.ranked import RankingChoice, ranking_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ Exit codes: 0 kernels were ranked, 2 usage or bad input, 3 no kernel accepts it.
 @ranking_options
 def command(asked: RankingChoice, names: tuple[str, ...]) -> int:
     """Order kernels by their predicted times on a problem."""
-    kernels = _Candidates(asked, names)
-    ranking = asked.ranker().rank(kernels.tables(), kernels.problem, asked.shown)
+    with waiting("predicting times"):
+        kernels = _Candidates(asked, names)
+        ranking = asked.ranker().rank(kernels.tables(), kernels.problem, asked.shown)
     if not ranking.kernels:
         note(f"no kernel accepts {kernels.problem}{kernels.refused()}")
         return 3

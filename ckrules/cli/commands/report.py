@@ -13,7 +13,7 @@ from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import model_option, product_option
 from ckrules.cli.request import Request, distinct_option, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, progress, waiting
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def command(
     if kind == "results":
         from ckrules.report.results import of_results
 
-        found = of_results(words[0], request.books, ranker, product)
+        with waiting("reading results, and predicting"):
+            found = of_results(words[0], request.books, ranker, product)
     elif kind == "certification":
         from ckrules.report.certification import of_file
 
@@ -95,13 +96,16 @@ def command(
             raise UsageError(f"{option} does not go with a file that describes a space")
         from ckrules.report.space import of_file as of_space_file
 
-        found = of_space_file(request.of_file(words[0]).region, seed)
+        with waiting("counting the points"):
+            found = of_space_file(request.of_file(words[0]).region, seed)
     elif kind == "diff":
         found = _difference(words, request)
     else:
         whole = request.changed(catalog=words[0]) if words else request
         found = _selected(whole, problem, ranker, product, seed)
-    text = render(replace(found, command=shlex.join(["ckrules", *session().words])))
+    made = replace(found, command=shlex.join(["ckrules", *session().words]))
+    with progress("pictures", found.pictures) as bar:
+        text = render(made, bar.advance)
     with text_output(output) as stream:
         stream.write(text)
     if not quiet:
@@ -122,10 +126,12 @@ def _kind(what: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 def _difference(words: tuple[str, ...], request: Request) -> Report:
     from ckrules.cli.sides import side_of
+    from ckrules.reasoning.difference import STEPS
     from ckrules.report.difference import of_sides
 
     a, b = (side_of(word, request) for word in words)
-    return of_sides(a, b, request.title())
+    with progress("steps of comparing", STEPS) as bar:
+        return of_sides(a, b, request.title(), bar.advance)
 
 
 def _selected(
@@ -137,7 +143,8 @@ def _selected(
     if request.listing is not None:
         from ckrules.constraints.catalogs import STAGES
 
-        return of_catalog(request.listing, STAGES, request.books, request.title(), asked)
+        with waiting("checking what the catalog lists"):
+            return of_catalog(request.listing, STAGES, request.books, request.title(), asked)
     from ckrules.cli.removed import meanings, removed
     from ckrules.engine.diagram.errors import BudgetExceededError
 
@@ -147,4 +154,5 @@ def _selected(
         counts = (total, [(t, n, known.get(t, "")) for t, n in topics])
     except BudgetExceededError:
         counts = None
-    return of_space(request.region, request.books, request.title(), asked, counts)
+    with waiting("counting and predicting"):
+        return of_space(request.region, request.books, request.title(), asked, counts)

@@ -23,7 +23,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.removed import number
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import note
+from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count
 
@@ -71,10 +71,12 @@ def command(
     several_gpus(listing, space.domains.get("arch", ()))
     met = ""
     if pairs:
-        points, met = _pairs(request, limit, seed)
+        with waiting("choosing kernels in which features meet"):
+            points, met = _pairs(request, limit, seed)
         shown, made = len(points), iter([columns.of_points(points)] if points else [])
     else:
-        shown = min(n, space.count())
+        with waiting("counting the kernels"):
+            shown = min(n, space.count())
         made = columns.chunks((table for table, _ in space.sample_tables(n, seed)), space.domains)
     chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
     if listing.to_terminal and 0 < shown <= TABLE_ROWS * 10:

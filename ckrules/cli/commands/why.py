@@ -19,6 +19,7 @@ from ckrules.cli.answers import (
 )
 from ckrules.cli.once import option
 from ckrules.cli.request import Request, space_options
+from ckrules.cli.terminal import PATIENCE, progress, waiting
 from ckrules.readers.space_file import is_space
 from ckrules.support.errors import UsageError
 
@@ -78,7 +79,8 @@ def command(
     from ckrules.reasoning.why import why_region
 
     region = request.region
-    found = why_region(region.book, region.fixed, region.where, timeout=timeout)
+    with waiting("looking for a kernel, or for what excludes all"):
+        found = why_region(region.book, region.fixed, region.where, timeout=timeout)
     write({**request.to_dict(), **found.to_dict()}, _region_lines(found, request))
     return 1 if found.empty else 0
 
@@ -99,8 +101,9 @@ def _listed(request: Request, write: Writer) -> int:
 
     listing = request.listing
     assert listing is not None
-    stages = {name: listing.at(name) for name in listing.catalog.stages}
-    wider = {} if listing.listed else {k: r.listed_count() for k, r in request.without_one()}
+    with waiting("checking what the catalog lists"):
+        stages = {name: listing.at(name) for name in listing.catalog.stages}
+        wider = {} if listing.listed else {k: r.listed_count() for k, r in request.without_one()}
 
     def lines() -> Iterator[str]:
         yield f"catalog {listing.catalog.name}: {request.title()}"
@@ -134,7 +137,11 @@ def _configurations(configs: Sequence[str], request: Request) -> list[PointOfBoo
 def _points(items: Sequence[PointOfBook], deep: bool, timeout: float, write: Writer) -> int:
     from ckrules.reasoning.why import why
 
-    answers = [why(item.book, item.point, deep=deep, timeout=timeout) for item in items]
+    answers = []
+    with progress("kernels", len(items), patience=PATIENCE) as bar:
+        for item in items:
+            answers.append(why(item.book, item.point, deep=deep, timeout=timeout))
+            bar.advance(1)
 
     def lines() -> Iterator[str]:
         for item, answer in zip(items, answers, strict=True):

@@ -6,7 +6,7 @@ import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
 from ckrules.cli.once import option
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.terminal import note, progress, waiting
 from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
@@ -63,7 +63,8 @@ def command(setup: CertifySetup, jobs: int, batch: int) -> int:
 
     choice, tools = setup.choice, setup.toolchain()
     note(f"compiler: {tools.compiler} ({tools.version})")
-    points, book = choice.around_rules(), choice.book
+    with waiting("drawing kernels"):
+        points, book = choice.around_rules(), choice.book
     oracle = CompilerOracle(tools, choice.gpu, setup.timeout)
     with (
         VerdictStore(setup.kept_in("verdicts.sqlite")) as kept,

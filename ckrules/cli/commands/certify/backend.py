@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.terminal import note, progress, waiting
 
 GROUP = "maintain"
 
@@ -37,7 +37,8 @@ def command(setup: CertifySetup) -> int:
 
     choice, tools = setup.choice, setup.toolchain()
     note(f"compiler: {tools.compiler} ({tools.version})")
-    points, book = choice.beyond_rules(), choice.book
+    with waiting("drawing kernels"):
+        points, book = choice.beyond_rules(), choice.book
     maker = CodeObjects(tools, choice.gpu, setup.timeout)
     cases = []
     with (

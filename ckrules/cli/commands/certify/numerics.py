@@ -6,7 +6,7 @@ import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
 from ckrules.cli.once import option
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.terminal import note, progress, waiting
 from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
@@ -80,7 +80,8 @@ def command(
     own = tuple(label for label in known if label.point["arch"] == choice.gpu.name)
     if labels is not None and not own:
         raise UsageError(f"{labels}: no labels for {choice.gpu.name}")
-    run = NumericRun(choice, manner, own)
+    with waiting("drawing kernels"):
+        run = NumericRun(choice, manner, own)
     tools = setup.toolchain()
     options = BuildOptions(compiler=setup.compiler, include=setup.headers())
     with progress("kernels", len(run.questions)) as bar:
