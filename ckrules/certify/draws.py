@@ -18,6 +18,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
+from ckrules.kernels.config import Config
 from ckrules.support.errors import UsageError
 
 Point = dict[str, Value]
@@ -92,7 +93,7 @@ def draw(
         space = _alone(book, target, fixed).where(*where)
         found.alone[target.code] = len(space)
         if wanted and len(space):
-            pools[target.code] = iter(spread(space, book, wanted, seed, dice))
+            pools[target.code] = filter(_named, spread(space, book, wanted, seed, dice))
     rows = list(pools.values())
     dice.shuffle(rows)  # else few draws would always be of the first codes
     against = list(itertools.islice(in_turn(rows), wanted))
@@ -114,6 +115,11 @@ def _paired(
     points = list(itertools.islice(covering(found.pairs, book, seed, dice), n))
     more = spread(space, book, n, seed, dice) if len(points) < n else []
     return [*points, *(p for p in more if p not in points)][:n]
+
+
+def _named(point: Point) -> bool:
+    """Whether a name says the point: files are called by it."""
+    return Config(point).name is not None
 
 
 def _alone(book: RuleBook, target: Rule, fixed: Mapping[str, Sequence[Value]]) -> Space:

@@ -15,13 +15,11 @@ DATA_TYPES = {"fp16": "FP16", "bf16": "BF16", "fp32": "FP32"}
 """Enumerators of the dispatcher's DataType."""
 
 LAYOUTS = {
-    1: ("NWGC", "GKXC", "NWGK"),
-    2: ("NHWGC", "GKYXC", "NHWGK"),
-    3: ("NDHWGC", "GKZYXC", "NDHWGK"),
+    "nwgc": ("NWGC", "GKXC", "NWGK"),
+    "nhwgc": ("NHWGC", "GKYXC", "NHWGK"),
+    "ndhwgc": ("NDHWGC", "GKZYXC", "NDHWGK"),
 }
-"""Input, weight and output in ``ck_tile::tensor_layout::convolution``."""
-LAYOUTS_OF_INPUT = {found[0].lower(): found for found in LAYOUTS.values()}
-"""The same by the input's, which is what the field ``layout`` says."""
+"""Input, weight and output in ``ck_tile::tensor_layout::convolution``, by the field ``layout``."""
 
 SPECIALIZATIONS = {
     "default": "Default",

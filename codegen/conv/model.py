@@ -72,7 +72,7 @@ class ConvModel(GroupedConvModel, TileGemmModel):
     @property
     def layouts(self) -> tuple[str, ...]:
         """Input, weight and output layout."""
-        return words.LAYOUTS[self.ndim]
+        return words.LAYOUTS[str(self.point["layout"])]
 
     @property
     def specialization(self) -> str:

@@ -29,7 +29,7 @@ def values(point: Point) -> dict[str, Any]:
     element = pick(point, "dtype", words.ELEMENTS)
     direction = pick(point, "variant", words.DIRECTIONS)
     ndim = integer(point, "ndim")
-    if ndim not in words.LAYOUTS:
+    if ndim not in (1, 2, 3):
         raise UsageError(f"ndim is {ndim} where a convolution has 1, 2 or 3 spatial dimensions")
     pick(point, "epilogue", words.EPILOGUES)
     return {
@@ -39,7 +39,7 @@ def values(point: Point) -> dict[str, Any]:
         "vectors": [integer(point, f"vector_{d}") for d in "abc"],
         "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
         "ndim": ndim,
-        "layouts": pick(point, "layout", words.LAYOUTS_OF_INPUT),
+        "layouts": pick(point, "layout", words.LAYOUTS),
         "specialization": pick(point, "specialization", words.SPECIALIZATIONS),
         "groups": integer(point, "num_groups_to_merge"),
         "wave_groups": integer(point, "num_wave_groups"),

@@ -7,24 +7,25 @@ from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
 _KERNELS = "ops/grouped_convolution/kernel/grouped_convolution_{forward,backward_data,backward_weight}_kernel.hpp"
+_CONSTRUCTORS = "constructors of the arguments (enable_if on InLayout, WeiLayout, OutLayout, not on NDimSpatial)"
 
 
 @rule(
-    "OP001", "layout-of-other-dimension", kind="compile",
+    "OP001", "layout-of-other-dimension", kind="compile", applies=lambda c: c.forward,
     says=["ndim = 1 goes with layout nwgc, not {layout}",
           "ndim = 2 goes with layout nhwgc, not {layout}",
-          "ndim = 3 goes with layout ndhwgc, not {layout}",
-          "kernels have 1, 2 or 3 dimensions: ndim = {ndim}"],
-    source=f"{_KERNELS}: constructors of the arguments (enable_if on InLayout, WeiLayout, OutLayout)",
+          "ndim = 3 goes with layout ndhwgc, not {layout}"],
+    source="ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: AGridDescMK (no MakeADescriptor_M_K of TransformConvFwdToGemm for another number of dimensions)",
     accepts=[{}, {"ndim": 3, "layout": "ndhwgc"}],
     rejects=[{"ndim": 3, "layout": "nwgc"}, {"ndim": 2, "layout": "ndhwgc"}],
 )  # fmt: skip
 def layout_matches_ndim(c: ConvQuantities) -> BoolExpr:
-    """The layout is the channels-last layout of the number of spatial dimensions.
+    """Forward's layout is the channels-last layout of the number of spatial dimensions.
 
-    Why: the kernel's arguments can only be built for (NWGC, GKXC, NWGK), (NHWGC, GKYXC, NHWGK)
-    and (NDHWGC, GKZYXC, NDHWGK). Upstream writes nhwgc for any number of dimensions, so
-    configurations that say so are read as meant.
+    Why: the matrices are described by the layouts, and there is a description for (NWGC, GKXC,
+    NWGK) of one dimension, (NHWGC, GKYXC, NHWGK) of two and (NDHWGC, GKZYXC, NDHWGK) of three.
+    Upstream writes nhwgc for any number of dimensions, so configurations that say so are read as
+    meant.
 
     Fix: use nwgc, nhwgc or ndhwgc for 1, 2 or 3 dimensions.
     """
@@ -32,7 +33,55 @@ def layout_matches_ndim(c: ConvQuantities) -> BoolExpr:
         implies(c.ndim == 1, c.layout == "nwgc"),
         implies(c.ndim == 2, c.layout == "nhwgc"),
         implies(c.ndim == 3, c.layout == "ndhwgc"),
-        c.ndim.isin(1, 2, 3),
+    )
+
+
+@rule(
+    "OP017", "layout-of-fewer-dimensions", kind="wrong-result", applies=lambda c: c.backward,
+    says=["{variant} takes the height for the width, too: ndim = 2 goes with layout nhwgc, not {layout}",
+          "{variant} takes the first sizes for the others, too: ndim = 3 goes with layout ndhwgc, not {layout}"],
+    source=f"{_KERNELS}: {_CONSTRUCTORS} (CK 2025.11: run)",
+    accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight", "ndim": 3, "layout": "ndhwgc"}],
+    rejects=[{"variant": "bwd_data", "ndim": 3, "layout": "nwgc"},
+             {"variant": "bwd_weight", "ndim": 2, "layout": "nwgc"}],
+)  # fmt: skip
+def backward_layout_has_all_dimensions(c: ConvQuantities) -> BoolExpr:
+    """The layout of backward kernels has no fewer dimensions than the kernel.
+
+    Why: they compile with any. The layout chooses who reads the problem, and the number of
+    dimensions what is computed: sizes that the layout does not have are those of the last one
+    that it has.
+
+    Fix: use nhwgc or ndhwgc for 2 or 3 dimensions.
+    """
+    return all_of(
+        implies(c.ndim == 2, c.layout != "nwgc"),
+        implies(c.ndim == 3, c.layout == "ndhwgc"),
+    )
+
+
+@rule(
+    "OP018", "layout-of-more-dimensions", kind="launch", applies=lambda c: c.backward,
+    says=["the arguments of {variant} hold one size, and {layout} writes more: ndim = 1 goes with layout nwgc",
+          "the arguments of {variant} hold two sizes, and {layout} writes three: ndim = 2 goes with layout nhwgc"],
+    source=[f"{_KERNELS}: {_CONSTRUCTORS}", "core/container/array.hpp: array(std::initializer_list) (asserts nothing)"],
+    accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight", "ndim": 3, "layout": "ndhwgc"}],
+    rejects=[{"variant": "bwd_data", "ndim": 1, "layout": "nhwgc"},
+             {"variant": "bwd_weight", "ndim": 2, "layout": "ndhwgc"}],
+)  # fmt: skip
+def backward_layout_has_no_more_dimensions(c: ConvQuantities) -> BoolExpr:
+    """The layout of backward kernels has no more dimensions than the kernel.
+
+    Why: they compile with any. Whoever prepares the launch then reads sizes past the end of the
+    problem's and writes them past the end of the arguments' arrays, which is undefined. One such
+    kernel (backward weight, two dimensions) computed right where it was run, since later members
+    are written later.
+
+    Fix: use nwgc or nhwgc for 1 or 2 dimensions.
+    """
+    return all_of(
+        implies(c.ndim == 1, c.layout == "nwgc"),
+        implies(c.ndim == 2, c.layout != "ndhwgc"),
     )
 
 
@@ -77,7 +126,7 @@ def mergeable_groups(c: ConvQuantities) -> BoolExpr:
 
 
 @rule(
-    "OP004", "merge-in-backward-data", kind="launch", severity="warning",
+    "OP004", "merge-in-backward-data", kind="no-effect", severity="warning",
     applies=lambda c: c.variant == "bwd_data",
     says=("num_groups_to_merge = {num_groups_to_merge} has no effect in {variant}, which merges "
           "no groups"),
@@ -293,7 +342,7 @@ def two_stage_is_bwd_weight(c: ConvQuantities) -> BoolExpr:
 
 
 @rule(
-    "OP010", "split-image-in-backward", kind="launch", severity="warning",
+    "OP010", "split-image-in-backward", kind="no-effect", severity="warning",
     applies=lambda c: c.split_image,
     says="split_image has no effect in {variant}, only in forward",
     source=f"{_KERNELS}: EnableSplitImage is used by forward only (CK 2025.11: the same code compiled)",

@@ -69,7 +69,7 @@ def streamk_is_coherent(c: ConvQuantities) -> BoolExpr:
 
 
 @rule(
-    "SK004", "persistent-without-streamk", kind="launch", severity="warning",
+    "SK004", "persistent-without-streamk", kind="no-effect", severity="warning",
     applies=lambda c: c.streamk_persistent,
     says="streamk_persistent = true has no effect without stream-K: streamk = {streamk}",
     source="streamk_gemm_tile_partitioner.hpp: StreamKTilePartitioner, the third template argument (nothing else reads it)",

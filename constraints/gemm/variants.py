@@ -7,12 +7,11 @@ from typing import Any
 
 from ckrules.constraints.gemm.citations import LATER, REPLICATED
 from ckrules.constraints.gemm.quantities import GemmQuantities
-from ckrules.engine.expr import TRUE, BoolExpr, all_of, implies
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies, maximum
 from ckrules.engine.rules import rule
 
 _BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
 _GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
-_UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"
 _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel"
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
@@ -227,25 +226,45 @@ def one_group_leaves_all_to_store(c: GemmQuantities) -> BoolExpr:
     "GEMM067", "tiles-without-barrier-between", kind="wrong-result", until="2026.06",
     applies=lambda c: c.persistent & c.variant.isin("grouped", "stream_k"),
     says=("blocks of {variant} go on with the next tile without a barrier: one of {waves} waves "
-          "overwrites LDS that another still reads: {waves=}, expected 1, or mem with interwave"),
+          "overwrites LDS that another still reads: {waves=}, expected 1, mem with interwave, or "
+          "cshuffle with as many bytes of a shuffle as of A's tile"),
     source=[f"{_GROUPED}::operator() (the loop for persistent kernels; run)",
             f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)",
-            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl (the one of Interwave ends with block_sync_lds; run)"],
+            "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl (the one of Interwave ends with block_sync_lds; run)",
+            "core/algorithm/static_encoding_pattern.hpp: thread_raked (a wave has rows side by side; run)"],
     accepts=[{"variant": "grouped", "persistent": True, "tile_m": 32, "tile_n": 32,
               "wave_m": 1, "wave_n": 1},
-             {"variant": "grouped", "persistent": True, "pipeline": "mem", "scheduler": "interwave"}],
-    rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True}],
+             {"variant": "grouped", "persistent": True, "pipeline": "mem", "scheduler": "interwave"},
+             {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64}],
+    rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True},
+             {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64, "tile_k": 32},
+             {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64,
+              "layout": "crr"},
+             {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64,
+              "epilogue": "default"}],
 )  # fmt: skip
 def tiles_are_kept_apart(c: GemmQuantities) -> BoolExpr:
-    """Persistent grouped and stream-K kernels have blocks of one wave, or mem with interwave.
+    """Persistent grouped and stream-K kernels keep their waves' parts of LDS apart.
 
     Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
     writes the next tile's operands to LDS while others still read those of the last. The last
-    products of mem with interwave wait for all waves. Since 2026.06 both kernels have a barrier.
+    products of mem with interwave wait for all waves. CShuffle waits before it reads its last
+    slice: a wave that writes rows of A where it read rows of that slice itself disturbs no other,
+    which is so where both have the same bytes. Since 2026.06 both kernels have a barrier.
 
     Fix: turn persistent off, or use one wave.
     """
-    return (c.waves == 1) | ((c.pipeline == "mem") & (c.scheduler == "interwave"))
+    return any_of(
+        c.waves == 1,
+        (c.pipeline == "mem") & (c.scheduler == "interwave"),
+        all_of(
+            c.epilogue == "cshuffle",
+            ~c.permute_n,
+            ~c.a_transposed,
+            c.tile_m * c.tile_k * c.a_bytes == c.shuffle_m * c.shuffle_n * c.output_bytes,
+            c.tile_m // c.waves % maximum(128 // (c.tile_k * c.a_bytes), 1) == 0,
+        ),
+    )
 
 
 @rule(

@@ -86,6 +86,28 @@ def test_what_came_after_this_release_is_refused(oracle: CompilerOracle) -> None
 
 
 @pytest.mark.toolchain
+def test_forward_has_no_matrices_of_other_dimensions(oracle: CompilerOracle) -> None:
+    """OP001, which backward kernels do not break: OP017."""
+    verdict = oracle.check({**POINT, "ndim": 3, "layout": "nwgc"})
+    assert not verdict.ok
+    assert verdict.error is not None
+    assert "no matching member function for call to 'MakeADescriptor_M_K'" in verdict.error
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.certify
+@pytest.mark.parametrize("variant", ["bwd_data", "bwd_weight"])
+def test_backward_compiles_with_the_layout_of_other_dimensions(
+    oracle: CompilerOracle, variant: str
+) -> None:
+    point = {**POINT, "variant": variant, "vector_c": 4, "ndim": 3, "layout": "nwgc"}
+    verdict = oracle.check(point)
+    assert verdict.ok, verdict.error
+    assert [v.code for v in book(variant, ck="2025.11").violations(point)] == ["OP017"]
+
+
+@pytest.mark.toolchain
 @pytest.mark.slow
 @pytest.mark.certify
 def test_lds_of_a_compiled_kernel_is_the_staged_tiles(tmp_path: Path) -> None:
@@ -147,7 +169,7 @@ def test_two_stage_stores_fp32_and_merges_groups() -> None:
 
 
 def test_the_compiler_sees_the_layout_that_a_point_says() -> None:
-    """Not that of its dimensions: OP001 could not be refuted."""
+    """Not that of its dimensions: OP001 could be neither confirmed nor refuted."""
     source = probe.render({**POINT, "ndim": 2, "layout": "ndhwgc"})
     assert "GroupedConvTraits<2," in source
     assert all(f"cl::{word}," in source for word in ("NDHWGC", "GKZYXC", "NDHWGK"))

@@ -33,6 +33,7 @@ class Kind(StrEnum):
     WRONG_RESULT = "wrong-result"
     HARDWARE = "hardware"
     PERFORMANCE = "performance"
+    NO_EFFECT = "no-effect"
     PROFILE = "profile"
 
 
@@ -49,6 +50,7 @@ KINDS: Mapping[str, str] = {
     Kind.WRONG_RESULT.value: "it compiles, runs and computes wrong numbers",
     Kind.HARDWARE.value: "the GPU lacks the instruction or the resource",
     Kind.PERFORMANCE.value: "it computes right and wastes the GPU",
+    Kind.NO_EFFECT.value: "a field changes nothing: another configuration is the same kernel",
     Kind.PROFILE.value: "a tool refuses it although the C++ may accept it",
 }
 _CODE = re.compile(r"[A-Z]{2,5}\d{3}")
