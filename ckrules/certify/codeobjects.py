@@ -27,6 +27,7 @@ from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.toolchain import Toolchain, find_disassembler
 from ckrules.engine.expr import Value
+from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 Point = Mapping[str, Value]
@@ -92,8 +93,8 @@ class CodeObjects:
         with tempfile.TemporaryDirectory(prefix="ckrules-code-") as name:
             folder = Path(name)
             (folder / "runtime").mkdir()
-            (folder / "runtime/ckrules_device.h").write_text(self._runtime, encoding="utf-8")
-            (folder / _UNIT).write_text(probe.render(point), encoding="utf-8")
+            files.put(folder / "runtime/ckrules_device.h", self._runtime)
+            files.put(folder / _UNIT, probe.render(point))
             start = time.perf_counter()
             command = [str(self.tools.compiler), *self._flags, _UNIT, "-o", _RESULT]
             status, output, *_ = execute(command, folder, self.timeout)

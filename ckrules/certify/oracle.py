@@ -22,6 +22,7 @@ from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.precompiled import Precompiled
 from ckrules.compiling.toolchain import Toolchain
+from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
 
 _UNIT = "probe.cpp"
@@ -103,7 +104,7 @@ class CompilerOracle:
         """The first error and the seconds of one compilation."""
         kind = self.tools.kind
         with tempfile.TemporaryDirectory(prefix="ckrules-oracle-") as folder:
-            (Path(folder) / _UNIT).write_text(source, encoding="utf-8")
+            files.put(Path(folder) / _UNIT, source)
             start = time.perf_counter()
             head = [line for line in source.splitlines() if line.startswith("#")]
             known = self._headers.flags("\n".join(head))

@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -112,7 +112,7 @@ def build(
         place = Path(name)
         (place / "runtime").mkdir()
         for file, text in texts:
-            (place / file).write_text(text, encoding="utf-8")
+            files.put(place / file, text)
         made = place / NAME
         words = [
             *(str(found[1]), "--driver-mode=g++", "-shared", "-fPIC", "-O2", "-std=c++17"),
@@ -157,11 +157,11 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
     Raises:
         UsageError: If there is none, or they are of several GPUs.
     """
-    found, notes = [], []
+    found, notes, others = [], [], Counter[str]()
     for kernel in (k for k in listed if not k.missing and k.legal):
         part = _family(kernel).library
         if part is None:
-            notes.append(f"left out: {kernel.name} (of a family without a C header)")
+            others[_family(kernel).name] += 1
             continue
         try:
             facts = part.kernel({**kernel.config, "arch": kernel.arch})
@@ -170,12 +170,21 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
         except UsageError as error:
             found.pop()
             notes.append(f"left out: {kernel.name} (its rules on problems: {error})")
+    if others:
+        notes.insert(0, _other_families(others))
     if not found:
         raise UsageError("; ".join(["no built kernel that breaks no rule", *notes]))
     archs = sorted({r.kernel.arch for r in found})
     if len(archs) > 1:
         raise UsageError(f"kernels of {', '.join(archs)}: a library is of one GPU")
     return found, [*notes, *filter(None, (_unclear(found, calls) for calls in _UPSTREAM))]
+
+
+def _other_families(counts: Mapping[str, int]) -> str:
+    """What is left out for want of a header that C programs describe its problems by."""
+    what = ", ".join(f"{n:,} kernel{'s' * (n != 1)} of {name}" for name, n in counts.items())
+    have = ", ".join(f.name for f in families().values() if f.library is not None)
+    return f"left out: {what}: the C library has {have}; from Python ckrules.runtime runs them all"
 
 
 def _unclear(rows: Sequence[LibraryRow], calls: int) -> str | None:

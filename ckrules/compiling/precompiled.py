@@ -16,6 +16,7 @@ from ckrules.compiling.compile_commands import flags
 from ckrules.compiling.execution import execute
 from ckrules.compiling.tasks import Task, is_runtime_header
 from ckrules.compiling.toolchain import Toolchain
+from ckrules.support import files
 
 _WORTH = 3
 """So many runs pay for the headers."""
@@ -70,8 +71,8 @@ class Precompiled:
         folder = Path(self._folder.name)
         for relative, text in self._files.items():
             (folder / relative).parent.mkdir(parents=True, exist_ok=True)
-            (folder / relative).write_text(text, encoding="utf-8")
-        (folder / "headers.hpp").write_text(head + "\n", encoding="utf-8")
+            files.put(folder / relative, text)
+        files.put(folder / "headers.hpp", head + "\n")
         result = str(folder / "headers.pch")
         asked = (*_ONE, *_clang("-emit-pch", "-o", result))
         status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, self._timeout)

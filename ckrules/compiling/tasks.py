@@ -23,6 +23,7 @@ from ckrules.compiling.compilers import portable
 from ckrules.compiling.execution import Ran, execute
 from ckrules.compiling.failures import Failure, FailureClass, classify
 from ckrules.kernels.names import plain
+from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
 
 _SOURCE = re.compile(r"(?:[A-Za-z]\w*/)?[A-Za-z]\w*(?:\.\w+)*", re.ASCII)
@@ -120,7 +121,7 @@ def _compile(
             continue  # the one that was precompiled is read
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        files.put(path, text)
     first, *others = commands(task.recipe, task.artifact, task.name, tools)
     ran = _execute_all([[*first, *words], *others], folder, task.timeout)
     seconds = time.perf_counter() - start

@@ -58,8 +58,36 @@ def replace(
     ...     holds(Path(name, "a"), b"new"), holds(Path(name, "a"), b"old")
     (True, False)
     """
-    with replacing(path, text=isinstance(data, str), folder=folder, mode=mode) as stream:
+    with (
+        _named(path),
+        replacing(path, text=isinstance(data, str), folder=folder, mode=mode) as stream,
+    ):
         stream.write(data)
+
+
+def put(path: Path, text: str) -> None:
+    """Writes a file of a scratch folder; an error names it, also where the disk is full.
+
+    Raises:
+        OSError: If it cannot be written.
+
+    >>> put(Path("/dev/full"), "text")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: '/dev/full'
+    """
+    with _named(path):
+        path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Has an error name the file: one of a write that finds the disk full does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def holds(path: Path, data: bytes) -> bool:

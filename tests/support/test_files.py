@@ -55,9 +55,15 @@ def test_an_error_in_the_middle_leaves_the_old_file(path: Path, error: BaseExcep
 
 
 def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
-    with no_file_beyond(10), pytest.raises(OSError, match="File too large"):
+    with no_file_beyond(10), pytest.raises(OSError, match=f"File too large: '{path}'"):
         files.replace(path, "x" * 11)
     assert only(path) == "old"
+
+
+def test_a_full_disk_is_named_where_scratch_files_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "probe.cpp"
+    with no_file_beyond(10), pytest.raises(OSError, match=f"File too large: '{path}'"):
+        files.put(path, "x" * 11)
 
 
 def test_a_folder_cannot_be_replaced(tmp_path: Path) -> None:

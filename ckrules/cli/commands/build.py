@@ -72,7 +72,7 @@ carried out, 3 there was nothing to build.
 @option("--timeout", default=900.0, type=Seconds(), help="Processor time for one artifact [900].")
 @option("--retry", is_flag=True, help="Compile again what failed before.")
 @option("--results", "database", metavar="FILE", help="Another results database.")
-@option("--library", is_flag=True, help="Also build a dispatcher library of DIR.")
+@option("--library", is_flag=True, help="Also build a C library of DIR: conv and gemm.")
 @model_option
 @quiet_option
 @rule_options
