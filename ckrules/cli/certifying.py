@@ -76,7 +76,7 @@ class CertifySetup:
             run = replace(run, tree=tree.name, family=family)
         if self.record is not None:
             recording.add(Path(self.record), run)
-        elif self.include and run.rules:
+        elif self.include and (run.rules or run.agreed or run.differed):
             place = evidence.own_place(run.tree)
             recording.add(place, run)
             note(f"evidence of this tree: {place}")

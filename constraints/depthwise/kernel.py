@@ -34,7 +34,7 @@ def depthwise_types(c: DepthwiseQuantities) -> BoolExpr:
 @rule(
     "DW002", "depthwise-dimensions", kind="compile",
     says="depthwise kernels are two-dimensional: ndim = {ndim}, expected 2",
-    source=f"{_TRAITS} static_assert NDimSpatial == 2",
+    source="ops/grouped_convolution/kernel/grouped_convolution_forward_kernel.hpp: GroupedConvFwdKernelArgs, the constructor of depthwise kernels, static_assert NDimSpatial == 2",
     accepts=[{}], rejects=[{"ndim": 3}],
 )  # fmt: skip
 def two_dimensional(c: DepthwiseQuantities) -> BoolExpr:

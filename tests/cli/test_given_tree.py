@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,9 @@ def test_evidence_of_a_tree_counts_there(own: Path, monkeypatch: pytest.MonkeyPa
     rule = book("forward", ck="2026.06")["EPI010"]
     rules = {"EPI010": (RejectionTally(2, 1, 0), evidence.fingerprint(rule))}
     made = CertifyRun("compiler", "gfx942", "2026.06", "clang 22", "-n 1", 1, 0, rules)
+    kept(replace(made, drawn="-n 2", agreed=2, rules={}), str(folder))  # nothing was rejected
+    assert "agreed = 2" in evidence.own_place(name).read_text()
     kept(made, str(folder))
-    assert evidence.own_place(name).is_file()
     assert f"conv of CK {name} on gfx942: 1 confirmed there" in run(*words).stderr
     monkeypatch.delenv("CKRULES_CK_INCLUDE")
     elsewhere = run(*words).stderr
