@@ -26,8 +26,14 @@ class AttentionGeneration:
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
-        if point["paged_kv"] or point["variant"] not in ("fmha_fwd", "fmha_fwd_splitkv"):
+        paged, variant = point["paged_kv"], point["variant"]
+        if paged and variant == "fmha_fwd":
             return "K and V lie in pages"
+        if paged and point["v_layout"] == "col":
+            return "columns of V lie in pages"
+        of_group = (paged or variant == "fmha_fwd_pagedkv") and point["mode"] == "group"
+        if of_group or variant == "fmha_batch_prefill":
+            return "K and V of a group lie in pages"
         return ""
 
     def words(self, point: Mapping[str, Any]) -> dict[str, Any]:

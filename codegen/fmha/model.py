@@ -65,7 +65,13 @@ class AttentionModel(KernelModel):
     @property
     def arguments(self) -> str:
         """The template of what it is handed."""
-        return f"{'fmha_splitkv' if self.joins else 'fmha_fwd'}_args.hpp.j2"
+        paged = self.point["variant"] == "fmha_fwd_pagedkv"
+        return f"fmha_{'splitkv' if self.joins else 'pagedkv' if paged else 'fwd'}_args.hpp.j2"
+
+    @property
+    def paged(self) -> bool:
+        """Whether K and V lie in pages."""
+        return bool(self.point.get("paged_kv"))
 
     @property
     def functions(self) -> tuple[OwnFunction, ...]:

@@ -25,12 +25,16 @@ def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
 
     >>> [o.name for o in operands({"bias": "alibi", "mode": "group", "lse": True})]
     ['q', 'k', 'v', 'slopes', 'start_q', 'start_k', 'o', 'lse']
+    >>> [o.name for o in operands({"bias": "no", "mode": "batch", "lse": False, "paged_kv": True})]
+    ['q', 'k', 'v', 'pages', 'o']
     """
     found = [KernelOperand(n, n) for n in "qkv"]
     if config["bias"] != "no":
         found.append(KernelOperand("bias" if config["bias"] == "bias" else "slopes", "bias"))
     if config["mode"] == "group":
         found += [KernelOperand(n, n) for n in ("start_q", "start_k")]
+    if config.get("paged_kv"):
+        found.append(KernelOperand("pages", "pages"))
     found.append(KernelOperand("o", "o", written=True))
     if stores_lse(config):
         found.append(KernelOperand("lse", "lse", written=True))

@@ -19,8 +19,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
 }
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
-#: What can be said of groups, windows and splits of K; -1: as the other sizes say.
-FURTHER = ("total_q", "total_k", "left", "right", "splits")
+#: What can be said of groups, windows, splits of K and pages; -1: as the other sizes say.
+FURTHER = ("total_q", "total_k", "left", "right", "splits", "page")
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
@@ -71,6 +71,7 @@ class AttentionProblem:
     left: int = -1
     right: int = -1
     splits: int = -1
+    page: int = -1
 
     @property
     def window(self) -> tuple[int, int]:
@@ -89,6 +90,11 @@ class AttentionProblem:
     def parts(self) -> int:
         """The splits of K; 4 unless it is said."""
         return 4 if self.splits < 0 else self.splits
+
+    @property
+    def page_rows(self) -> int:
+        """Rows of K and V in a page, of kernels that read pages; 256 unless it is said."""
+        return 256 if self.page < 0 else self.page
 
     def rows_of(self, name: str) -> tuple[int, ...]:
         """The lengths of the sequences of ``q`` or ``k``: one has the longest, others the rest.
@@ -115,9 +121,10 @@ class AttentionProblem:
         return products // 2 if self.mask == "causal" else products
 
     def sizes(self) -> dict[str, int]:
-        """Every size by name, words by their places."""
+        """Every size by name, words by their places, and the rows of a page."""
         numbers = {name: getattr(self, name) for name in SIZES}
-        return {**numbers, **{n: known.index(getattr(self, n)) for n, known in WORDS.items()}}
+        words = {n: known.index(getattr(self, n)) for n, known in WORDS.items()}
+        return {**numbers, **words, "page": self.page_rows}
 
     def __str__(self) -> str:
         text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
@@ -161,7 +168,8 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     if numbers["heads"] % numbers["heads_k"]:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
-    further = {n: size(n, values[n], 1 if n == "splits" else -1) for n in FURTHER if n in values}
+    least = {"splits": 1, "page": 1}
+    further = {n: size(n, values[n], least.get(n, -1)) for n in FURTHER if n in values}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
     _check_further(found)
@@ -204,10 +212,10 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 21 numbers of 64 bits, 5 doubles."""
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 22 numbers of 64 bits, 5 doubles."""
     totals = (sum(problem.rows_of(n)) for n in "qk")
     numbers = (*problem.sizes().values(), *totals, *problem.window, SEED, OFFSET, problem.parts)
-    return struct.pack("=21q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
+    return struct.pack("=22q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:

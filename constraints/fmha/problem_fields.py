@@ -38,7 +38,7 @@ _COMMON: Mapping[str, Sequence[int]] = {
 
 #: A problem that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
-    **{f"p_{n}": 0 for n in WORDS}, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    **{f"p_{n}": 0 for n in WORDS}, "p_page": 256, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
     "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
 }  # fmt: skip
 
@@ -51,7 +51,8 @@ def fields() -> list[Expr]:
         for name, known in WORDS.items()
     ]  # fmt: skip
     sizes = [Int(f"p_{n}", _COMMON[n], lo=1, hi=2**31 - 1, doc=_DOCS[n]) for n in SIZES]
-    return [*sizes, *words]
+    page = Int("p_page", (16, 128, 256), lo=1, hi=2**31 - 1, doc="rows of K and V in a page")
+    return [*sizes, *words, page]
 
 
 def values(problem: AttentionProblem) -> dict[str, Value]:
@@ -77,6 +78,7 @@ class ProblemSizes:
     p_lse: IntExpr
     p_dropout: IntExpr
     p_squant: IntExpr
+    p_page: IntExpr
 
     @property
     def grouped(self) -> BoolExpr:

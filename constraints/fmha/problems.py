@@ -32,7 +32,7 @@ class AttentionProblems:
 
     def members(self) -> tuple[str, Mapping[str, str]]:
         """``ckrules_attention`` of ``runtime/ckrules_attention.h``."""
-        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS)}
+        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS, "page")}
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and problem, with what follows from them."""
@@ -65,12 +65,13 @@ class AttentionProblems:
             "batch": (1, 64), "heads": (1, 128), "heads_k": (1, 128), "seqlen_q": (1, 16384),
             "seqlen_k": (1, 16384), "hdim": (8, 256), "hdim_v": (8, 256),
         }  # fmt: skip
-        return {f"p_{n}": span for n, span in {**sizes, **dict.fromkeys(WORDS, (0, 0))}.items()}
+        sizes |= {**dict.fromkeys(WORDS, (0, 0)), "page": (256, 256)}
+        return {f"p_{n}": span for n, span in sizes.items()}
 
     def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
         """Heads of Q share those of K evenly."""
         return [names["p_heads"] % names["p_heads_k"] == 0]
 
     def quiet(self) -> dict[str, Value]:
-        """The plainest function."""
-        return {f"p_{n}": 0 for n in WORDS}
+        """The plainest function, and pages as they are where nothing is said."""
+        return {**{f"p_{n}": 0 for n in WORDS}, "p_page": 256}

@@ -27,6 +27,7 @@ KERNELS: list[tuple[dict[str, Any], str]] = [
     ({"logits": True, "v_layout": "col"}, ",logits=yes"),
     ({"mode": "group", "lse": True, "mask": "mask"}, ",mode=group,lse=yes,mask=causal"),
     ({"mode": "group", "bias": "bias", "v_layout": "col"}, ",mode=group,bias=bias,total_q=6"),
+    ({"variant": "fmha_fwd_pagedkv", "paged_kv": True, "mask": "mask"}, ",mask=causal,page=4"),
 ]
 
 
@@ -36,6 +37,16 @@ def _tensors(changed: dict[str, Any], more: str) -> AttentionTensors:
 
 def _place(grouped: bool, sequence: int, first: int, head: int, row: int) -> tuple[int, ...]:
     return (head, first + row) if grouped else (sequence, head, row)
+
+
+def _key(
+    tensors: AttentionTensors, data: Any, sequence: int, first: int, head: int, row: int
+) -> tuple[int, ...]:
+    """Where a row of K and V is."""
+    if "pages" in data:
+        page = int(data["pages"][sequence][row // tensors.problem.page])
+        return page, head, row % tensors.problem.page
+    return _place(tensors.problem.mode == "group", sequence, first, head, row)
 
 
 @pytest.mark.parametrize(("changed", "more"), KERNELS)
@@ -52,7 +63,7 @@ def test_references_are_those_of_loops(changed: dict[str, Any], more: str) -> No
                 at = _place(grouped, sequence, first_q, head, i)
                 scores = []
                 for j in range(columns):
-                    key = _place(grouped, sequence, first_k, head // 2, j)
+                    key = _key(tensors, data, sequence, first_k, head // 2, j)
                     diagonal = i + columns - rows
                     hidden = (0 <= right < j - diagonal) or (0 <= left < diagonal - j)
                     score = float(data["q"][at] @ data["k"][key]) / math.sqrt(p.hdim)
@@ -137,7 +148,7 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
     assert {(p.mode, p.bias, p.lse) for p in found} == {("group", "alibi", "yes")}
     assert {p.mask for p in found} == {"causal", "window"}
     assert all(problems_of("fmha_fwd").parse(str(p)) == p for p in found)
-    assert len(problems_of("fmha_fwd").pack(found[0])) == 26 * 8
+    assert len(problems_of("fmha_fwd").pack(found[0])) == 27 * 8
 
 
 @pytest.mark.parametrize(
@@ -152,3 +163,15 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
 def test_senseless_totals_and_windows(more: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         parse(f"{SIZES},{more}")
+
+
+def test_pages_are_not_in_order_and_the_last_has_rows_behind_the_sequence() -> None:
+    tensors = _tensors({"variant": "fmha_fwd_pagedkv", "paged_kv": True}, ",page=4")
+    shapes = {t.name: t.shape for t in tensors.all}
+    assert shapes["k"] == (4, 2, 4, 16)
+    assert shapes["v"] == (4, 2, 4, 8)
+    data = samples(tensors)
+    assert data["pages"].tolist() == [[3, 2], [1, 0]]
+    right = tensors.reference(data)["o"]
+    data["k"][2, :, 3] = 100.0  # the eighth row of seven
+    assert np.array_equal(tensors.reference(data)["o"], right)

@@ -46,6 +46,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         ]
     if config.get("variant") == "fmha_fwd_splitkv":
         found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
+    if config.get("paged_kv"):
+        found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     if config.get("mode") == "group":
         found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
     return found

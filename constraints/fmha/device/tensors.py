@@ -1,5 +1,7 @@
 """Tensors of attention forward: shapes and orders in memory, the reference, and its error.
 
+Pages of K and V lie in the order that the tensor of their numbers says.
+
 Canonical are Q and O (batch, heads, rows, columns), K and V likewise, and LSE (batch, heads, rows);
 in group mode the batch is missing, and rows are those of all sequences, one behind the other.
 """
@@ -91,6 +93,19 @@ class AttentionTensors:
             # upstream's slopes: 2^(-8 i / heads)
             row = tuple(2.0 ** (-8.0 * (i + 1) / p.heads) for i in range(p.heads))
             return Tensor(name, "in", (p.batch, p.heads), "fp32", (0, 1), content=row * p.batch)
+        if name == "pages":
+            table = np.arange(p.batch * self._pages)[::-1]
+            shape = (p.batch, self._pages)
+            return Tensor(name, "in", shape, "int32", (0, 1), content=tuple(table.tolist()))
+        if name in "kv" and self._paged:
+            size = (
+                p.batch * self._pages,
+                p.heads_k,
+                p.page_rows,
+                p.hdim if name == "k" else p.hdim_v,
+            )
+            spread, shift = (1.0, K_SHIFT) if name == "k" else (1.0, 0.0)
+            return Tensor(name, "in", size, small, (0, 2, 1, 3), spread=spread, shift=shift)
         if name == "lse":
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
         if name == "bias":
@@ -124,6 +139,22 @@ class AttentionTensors:
         return str(self.config["mode"]) == "group"
 
     @property
+    def _paged(self) -> bool:
+        return bool(self.config.get("paged_kv"))
+
+    @property
+    def _pages(self) -> int:
+        """Pages of a sequence of K and V."""
+        return -(-self.problem.seqlen_k // self.problem.page_rows)
+
+    def _rows_of_pages(self, data: Arrays, name: str) -> NDArray[Any]:
+        """K or V by sequence, head and row."""
+        if not self._paged:
+            return data[name]
+        found = data[name][data["pages"].astype(np.int64)].swapaxes(1, 2)
+        return found.reshape(*found.shape[:2], -1, found.shape[-1])
+
+    @property
     def _v_order(self) -> tuple[int, ...]:
         """Of heads, rows and columns."""
         return (1, 0, 2) if self.config["v_layout"] == "row" else (0, 2, 1)
@@ -155,7 +186,7 @@ class AttentionTensors:
     @property
     def _telling(self) -> Sequence[str]:
         """The fields on which tensors and references depend."""
-        return ("dtype", "v_layout", "mode", "bias", "mask", "lse")
+        return ("dtype", "v_layout", "mode", "bias", "mask", "lse", "paged_kv")
 
     def _spans(self) -> Iterator[tuple[int, slice, slice]]:
         """Number, rows of Q and rows of K of each sequence, in its tensors."""
@@ -198,7 +229,7 @@ class AttentionTensors:
     def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:
         """Softmax, V, number and rows of Q of each sequence."""
         for number, at_q, at_k in self._spans():
-            k, v = (self._shared(data[n], number, at_k) for n in "kv")
+            k, v = (self._shared(self._rows_of_pages(data, n), number, at_k) for n in "kv")
             added = self._added(data, number, at_q, k.shape[1])
             found = self._softmax(self._part(data["q"], number, at_q), k, added)
             yield self._dropped(found, number), v, number, at_q

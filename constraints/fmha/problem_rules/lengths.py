@@ -21,6 +21,9 @@ _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FmhaFwdApiTrait {}(CK 2
 _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 _TRLOAD: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True}
 _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
+_PAGED: Mapping[str, Any] = {
+    "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
+}  # fmt: skip
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
 
 
@@ -214,3 +217,20 @@ def bias_is_vectors(c: AttentionFit) -> BoolExpr:
     Fix: use a kernel with pad_sk.
     """
     return c.p_seqlen_k % c.bias_vector == 0
+
+
+@rule(
+    "FPROB011", "pages-of-part-tiles", kind="launch",
+    applies=lambda c: c.paged_kv & c.variant.isin("fmha_fwd_splitkv", "fmha_fwd_pagedkv"),
+    says="a page has {p_page} rows, which are not a multiple of tile_n0 = {tile_n0}",
+    source="ops/fmha/pipeline/block_fmha_fwd_{splitkv,pagedkv}_pipeline_qr_ks_vs.hpp: page-block size should be divisible by kN0",
+    accepts=[_PAGED], rejects=[{**_PAGED, "p_page": 64}, {**_PAGED, "p_page": 192}],
+)  # fmt: skip
+def pages_are_whole_tiles(c: AttentionFit) -> BoolExpr:
+    """The rows of a page of K and V are a multiple of tile_n0.
+
+    Why: a tile is read from one page.
+
+    Fix: use larger pages, or a kernel with a smaller tile_n0.
+    """
+    return c.p_page % c.tile_n0 == 0
