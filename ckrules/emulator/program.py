@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,13 +33,17 @@ from ckrules.emulator.ops import (
 )  # fmt: skip
 from ckrules.emulator.wave import Cohort
 
-_GROUPS: tuple[tuple[str, Callable[[Decoded], Run | None]], ...] = (
-    ("flow", flow.decode), ("scalar", scalar.decode), ("vector", vector_decode.decode),
-    ("special", vector_special.decode), ("packed", packed.decode), ("special", division.decode),
-    ("packed", dots.decode), ("logic", logic.decode), ("fp8_convert", fp8_convert.decode),
-    ("matrix", scaled.decode), ("matrix", matrix.decode), ("matrix", wmma.decode),
-    ("local", local.decode), ("memory", global_.decode),
+Make = Callable[[Decoded], Run]
+_GROUPS: tuple[tuple[str, Mapping[str, Make]], ...] = (
+    ("flow", flow.OPCODES), ("scalar", scalar.OPCODES), ("vector", vector_decode.OPCODES),
+    ("special", vector_special.OPCODES), ("special", division.OPCODES),
+    ("packed", packed.OPCODES), ("packed", dots.OPCODES), ("logic", logic.OPCODES),
+    ("fp8_convert", fp8_convert.OPCODES), ("matrix", scaled.OPCODES), ("matrix", matrix.OPCODES),
+    ("matrix", wmma.OPCODES), ("local", local.OPCODES), ("memory", global_.OPCODES),
 )  # fmt: skip
+OPCODES = {name: (group, make) for group, opcodes in _GROUPS for name, make in opcodes.items()}
+"""By mnemonic without encoding: which modifiers it takes (`modifiers.ACCEPTED`), and what makes its
+meaning: the numpy operations that run it, and its C form by way of them."""
 _WORTH = 5000
 """Instructions of cohorts from which on native code is worth its making."""
 _ENCODINGS = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
@@ -152,12 +156,12 @@ def _meaning(
             halves[1].operands
         )
     d = _decoded(line, line.mnemonic, line.operands, target, jumps, number)
-    for name, group in _GROUPS:
-        run = group(d)
-        if run is not None:
-            modifiers.check(d, name)
-            return run, _touched(d.operands)
-    raise UnknownInstructionError(f"{line}: no semantics for this instruction on {target.arch}")
+    if d.name not in OPCODES:
+        raise UnknownInstructionError(f"{line}: no semantics for this instruction on {target.arch}")
+    group, make = OPCODES[d.name]
+    run = make(d)
+    modifiers.check(d, group)
+    return run, _touched(d.operands)
 
 
 def _decoded(

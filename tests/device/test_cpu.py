@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ from ckrules.compiling.toolchain import Missing, find_compiler
 from ckrules.device import cpu
 from ckrules.device.cpu import CpuDevice, CpuPlugin, _check_limits, disassembler, plan_of
 from ckrules.device.execute import Runner
-from ckrules.device.interface import DeviceError, DeviceInfo
+from ckrules.device.interface import DeviceError, DeviceInfo, Dim3
 from ckrules.device.jobs import Job, RunOutcome
+from ckrules.emulator import program
 from ckrules.emulator.disassembly import knows
 from ckrules.emulator.grid import Plan
 from ckrules.emulator.machine import Order
+from ckrules.emulator.native import library
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import UnknownNameError, UsageError
@@ -121,6 +125,55 @@ def test_memory_is_given_out_and_taken_back() -> None:
 def test_right_kernels_are_right(arch: str, part: str, problem: str) -> None:
     found = outcome(arch, part, problem, jobs="1")
     assert (found.status, found.detail, found.wrong) == ("ok", "", 0)
+
+
+@dataclass
+class Recorded(CpuDevice):
+    """A device that keeps what each launch left: wave instructions, memory, faults."""
+
+    left: list[tuple[int, bytes, str]] = field(default_factory=list)
+
+    def launch(self, module: Any, entry: str, grid: Dim3, block: Dim3, args: bytes) -> None:
+        """Runs a kernel to its end."""
+        super().launch(module, entry, grid, block, args)
+        memory = self._memory.bytes[: self._memory.top].tobytes()
+        faults = "; ".join(f"{each.kind}: {each.detail}" for each in self.observed())
+        self.left.append((self.steps, hashlib.sha256(memory).digest(), faults))
+
+
+_REST = [pytest.mark.certify]
+#: One of each GPU and direction; the rest is for `make certify`.
+BOTH = [
+    pytest.param(
+        *case.values, marks=[*case.marks, *([] if i in (0, 1, 5, 7) else [pytest.mark.certify])]
+    )
+    for i, case in enumerate(params(RIGHT))
+]
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.skipif(library.compiler() is None, reason="native code needs clang")
+@pytest.mark.parametrize(("arch", "part", "problem"), BOTH)
+def test_native_code_leaves_what_numpy_leaves(
+    arch: str, part: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit by bit, after each launch, in every order of waves and blocks."""
+    kernel = built(arch, part)
+    parsed = problems_of(kernel.config.variant).parse(problem)
+    monkeypatch.setattr(program, "_WORTH", 0)
+    found = []
+    for word in ("0", "1"):
+        monkeypatch.setenv(library.VARIABLE, word)
+        library.compiler.cache_clear()
+        cpu._program.cache_clear()
+        device = Recorded(DeviceInfo(0, "CPU", ""), plan_of({"jobs": "1"}))
+        ran = Runner(device).run(Job(kernel.folder, kernel.name, parsed, 0, 0))
+        found.append((ran.status, device.left))
+    library.compiler.cache_clear()
+    cpu._program.cache_clear()
+    assert found[0] == found[1]
+    assert found[0][1]
 
 
 @pytest.mark.toolchain

@@ -58,11 +58,9 @@ _FORMS = {
 }
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of one of these instructions; None if it is none."""
+def decode(d: Decoded) -> Run:
+    """The meaning of one of these instructions."""
     word, _, kind = d.name.rpartition("_")
-    if kind not in _FORMS or word not in ("v_div_scale", "v_div_fmas", "v_div_fixup"):
-        return None
     if d.operands.flags or d.operands.values:
         raise UnknownInstructionError(f"{d.line}: a modifier of a division")
     form = _FORMS[kind]
@@ -160,3 +158,6 @@ def fixed_up(form: _Form, quotient: Values, low: Values, high: Values) -> Values
     found = _first(choices, sign * np.abs(quotient))
     result: Values = found.astype(dtype)
     return result
+
+
+OPCODES = {f"v_div_{word}_{kind}": decode for word in ("scale", "fmas", "fixup") for kind in _FORMS}

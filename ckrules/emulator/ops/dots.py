@@ -19,22 +19,26 @@ from ckrules.emulator.wave import Cohort
 
 _WHOLE = re.compile(r"v_dot([248])(c?)_([iu]32)_(i16|u16|i8|u8|i4|u4|iu8|iu4)$")
 _REAL = re.compile(r"v_dot2(c|acc)?_(f32|f16|bf16)_(f16|bf16)$")
+_PARTS = ("2_i32_i16", "2_u32_u16", "4_i32_i8", "4_u32_u8", "4_i32_iu8", "8_i32_i4", "8_u32_u4",
+          "8_i32_iu4", "2c_i32_i16", "4c_i32_i8", "8c_i32_i4", "2_f32_f16", "2_f32_bf16",
+          "2_f16_f16", "2_bf16_bf16", "2c_f32_f16", "2c_f32_bf16", "2acc_f32_f16")  # fmt: skip
 _KNOWN = frozenset({"neg_lo", "neg_hi", "clamp", "op_sel", "op_sel_hi"})
 
 Parts = Callable[[Cohort], Values]
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of one of these instructions; None if it is none."""
+def decode(d: Decoded) -> Run:
+    """The meaning of one of these instructions."""
+    if d.encoding not in ("", "e32", "e64"):
+        raise UnknownInstructionError(f"{d.line}: lanes exchanged in a sum of products")
     if hit := _WHOLE.match(d.name):
-        if d.encoding not in ("", "e32", "e64"):
-            raise UnknownInstructionError(f"{d.line}: lanes exchanged in a sum of products")
         return _whole(d, int(hit[1]), hit[3], hit[4], bool(hit[2]))
-    if hit := _REAL.match(d.name):
-        if d.encoding not in ("", "e32", "e64"):
-            raise UnknownInstructionError(f"{d.line}: lanes exchanged in a sum of products")
-        return _reals(d, hit[2], hit[3], bool(hit[1]))
-    return None
+    hit = _REAL.match(d.name)
+    assert hit is not None
+    return _reals(d, hit[2], hit[3], bool(hit[1]))
+
+
+OPCODES = {f"v_dot{each}": decode for each in _PARTS}
 
 
 def _check(d: Decoded, accepted: frozenset[str]) -> None:

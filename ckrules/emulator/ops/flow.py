@@ -65,24 +65,6 @@ _WAITS = {
 LEAVING = ("s_branch", "s_cbranch", "s_endpgm", "s_barrier", "s_setpc", "s_swappc")
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of an instruction of this group; None if it is none."""
-    if d.name in NOTHING:
-        return lambda c: None
-    if d.name in ("s_branch",) or d.name.startswith("s_cbranch_"):
-        return _branch(d)
-    if d.name == "s_waitcnt":
-        return _wait_all(d)
-    if d.name in _WAITS:
-        return _wait(d, _WAITS[d.name])
-    if d.name in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
-        return _wait_two(d)
-    if d.name.startswith("s_setreg_"):
-        return _set_mode(d)
-    maker = _MAKERS.get(d.name)
-    return maker(d) if maker else None
-
-
 _MODE = re.compile(r"hwreg\(HW_REG_MODE, *(\d+), *(\d+)\)")
 
 
@@ -142,8 +124,6 @@ class Branch:
 
 def _branch(d: Decoded) -> Run:
     condition = "" if d.name == "s_branch" else d.name.removeprefix("s_cbranch_")
-    if condition and condition not in _CONDITIONS:
-        raise UnknownInstructionError(f"{d.line}: condition without semantics here")
     return Branch(_target(d), condition)
 
 
@@ -173,9 +153,9 @@ def _wait_all(d: Decoded) -> Run:
     return Wait(tuple(limits))
 
 
-def _wait(d: Decoded, counters: tuple[str, ...]) -> Run:
+def _wait(d: Decoded) -> Run:
     left = int(d.operands.items[-1].value)
-    return Wait(tuple((counter, left) for counter in counters))
+    return Wait(tuple((counter, left) for counter in _WAITS[d.name]))
 
 
 def _wait_two(d: Decoded) -> Run:
@@ -242,7 +222,16 @@ def _trap(d: Decoded) -> Run:
     return run
 
 
-_MAKERS: dict[str, Callable[[Decoded], Run]] = {
+OPCODES: dict[str, Callable[[Decoded], Run]] = {
+    **dict.fromkeys(NOTHING, lambda d: lambda c: None),
+    "s_branch": _branch,
+    **{f"s_cbranch_{condition}": _branch for condition in _CONDITIONS},
+    "s_waitcnt": _wait_all,
+    **dict.fromkeys(_WAITS, _wait),
+    "s_wait_loadcnt_dscnt": _wait_two,
+    "s_wait_storecnt_dscnt": _wait_two,
+    "s_setreg_b32": _set_mode,
+    "s_setreg_imm32_b32": _set_mode,
     "s_barrier": lambda d: _barrier,
     "s_barrier_signal": _signal,
     "s_barrier_wait": lambda d: _wait_barrier,

@@ -6,8 +6,6 @@ beyond the range become NaN, or infinite where the format has infinities (MODE.F
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,18 +25,6 @@ from ckrules.emulator.native.values import looked_up
 from ckrules.emulator.ops.float_formats import FORMATS, FloatFormat, table
 from ckrules.emulator.ops.lanes import part_get
 from ckrules.emulator.wave import Cohort
-
-_TO = re.compile(r"v_cvt_pk_(fp8|bf8)_f32$")
-_FROM = re.compile(r"v_cvt_(pk_)?f32_(fp8|bf8)$")
-
-
-def decode(d: Decoded) -> Run | None:
-    """The meaning of a conversion; None if it is none."""
-    if hit := _TO.match(d.name):
-        return _pack(d, d.target.float8(hit[1]))
-    if hit := _FROM.match(d.name):
-        return _unpack(d, d.target.float8(hit[2]), bool(hit[1]))
-    return None
 
 
 def rounded(values: NDArray[np.float32], kind: str) -> NDArray[np.uint8]:
@@ -79,8 +65,9 @@ def _limits(f: FloatFormat, kind: str) -> tuple[float, int]:
     return float(max(finite)), 0x7C if f.infinities else 0x7F
 
 
-def _pack(d: Decoded, kind: str) -> Run:
+def _pack(d: Decoded) -> Run:
     """Two numbers into one half of the destination; the other half stays."""
+    kind = d.target.float8(d.name.split("_")[3])
     target, first, second = d.operands.items
     if d.encoding not in ("", "e64"):
         raise UnknownInstructionError(f"{d.line}: encoding without semantics here")
@@ -94,8 +81,9 @@ def _pack(d: Decoded, kind: str) -> Run:
     return run
 
 
-def _unpack(d: Decoded, kind: str, pair: bool) -> Run:
+def _unpack(d: Decoded) -> Run:
     """One byte, or two bytes of one half of a dword, as fp32."""
+    kind, pair = d.target.float8(d.name.rpartition("_")[2]), "_pk_" in d.name
     target = d.operands.items[0]
     get = _part(d, pair)
     values = table(kind)
@@ -127,3 +115,9 @@ def _part(d: Decoded, pair: bool) -> Get:
         return get(c) >> shift
 
     return part
+
+
+OPCODES = {
+    **{f"v_cvt_pk_{kind}_f32": _pack for kind in ("fp8", "bf8")},
+    **{f"v_cvt_{pair}f32_{kind}": _unpack for pair in ("", "pk_") for kind in ("fp8", "bf8")},
+}

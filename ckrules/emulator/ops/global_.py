@@ -23,8 +23,6 @@ from ckrules.emulator.ops.atomics import ATOMICS
 from ckrules.emulator.ops.local import data_of, loaded_into, put_dwords, put_part, registers
 from ckrules.emulator.wave import Cohort, LaneAddresses, Mask, Outstanding
 
-_ACCESS = re.compile(r"(buffer|global|flat|scratch)_(load|store)_(.+)$")
-_ATOMIC = re.compile(r"(buffer|global|flat)_atomic_(.+)$")
 _SCALAR = re.compile(r"s_(?:buffer_)?load_(?:dword(x\d+)?|b(\d+)|([ui])(8|16))$")
 
 
@@ -57,19 +55,11 @@ _WIDTHS = {
 }  # fmt: skip
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of a memory instruction; None if it is none."""
-    if hit := _ACCESS.match(d.name):
-        lds = "lds" in d.operands.flags or hit[3].startswith("lds_")
-        width = _WIDTHS.get(hit[3].removeprefix("lds_"))
-        if width is None:
-            return None
-        return _load(d, hit[1], width, lds) if hit[2] == "load" else _store(d, hit[1], width)
-    if hit := _ATOMIC.match(d.name):
-        return _atomic(d, hit[1], hit[2])
-    if hit := _SCALAR.match(d.name):
-        return _scalar_load(d, hit)
-    return None
+def _access(d: Decoded) -> Run:
+    unit, word, rest = d.name.split("_", 2)
+    lds = "lds" in d.operands.flags or rest.startswith("lds_")
+    width = _WIDTHS[rest.removeprefix("lds_")]
+    return _load(d, unit, width, lds) if word == "load" else _store(d, unit, width)
 
 
 # Loads and stores
@@ -253,10 +243,9 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
     return run
 
 
-def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
-    atomic = ATOMICS.get(name)
-    if atomic is None:
-        return None
+def _atomic(d: Decoded) -> Run:
+    unit, _, name = d.name.split("_", 2)
+    atomic = ATOMICS[name]
     words, combine = atomic.words, atomic.combine
     items = list(d.operands.items)
     returns = bool(d.operands.flags & {"glc", "sc0"}) or "RETURN" in d.operands.values.get("th", "")
@@ -285,7 +274,9 @@ def _atomic(d: Decoded, unit: str, name: str) -> Run | None:
 # Scalar loads
 
 
-def _scalar_load(d: Decoded, hit: re.Match[str]) -> Run:
+def _scalar_load(d: Decoded) -> Run:
+    hit = _SCALAR.match(d.name)
+    assert hit is not None
     target, base, *rest = d.operands.items
     size = int(hit[4]) // 8 if hit[4] else 4 * target.count
     where = _scalar_places(d, base, rest, size)
@@ -355,3 +346,14 @@ def _scalar_places(
         return address + offset, room
 
     return where
+
+
+_UNITS = ("buffer", "global", "flat", "scratch")
+_LOADED = ("dword", "dwordx2", "dwordx3", "dwordx4", "dwordx8", "dwordx16", "b32", "b64", "b96",
+           "b128", "b256", "b512", "u8", "i8", "u16", "i16")  # fmt: skip
+OPCODES = {
+    **{f"{u}_{w}_{each}": _access for u in _UNITS for w in ("load", "store") for each in _WIDTHS},
+    **{f"{u}_load_lds_{each}": _access for u in _UNITS for each in _WIDTHS},
+    **{f"{u}_atomic_{each}": _atomic for u in _UNITS[:3] for each in ATOMICS},
+    **{f"s_{b}load_{each}": _scalar_load for b in ("", "buffer_") for each in _LOADED},
+}

@@ -30,10 +30,8 @@ def counter(d: Decoded) -> str:
     return "ds" if d.target.generation >= 12 else "lgkm"
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of an LDS instruction; None if it is none."""
-    if not d.name.startswith("ds_"):
-        return None
+def decode(d: Decoded) -> Run:
+    """The meaning of an LDS instruction."""
     if "gds" in d.operands.flags:
         raise UnknownInstructionError(f"{d.line}: GDS")
     if hit := _LOAD.match(d.name):
@@ -46,8 +44,7 @@ def decode(d: Decoded) -> Run | None:
         return make(d, int(hit[3]) // 8, stride)
     if hit := _TRANSPOSED.match(d.name):
         return _load_transposed(d, int(hit[2]))
-    maker = _MAKERS.get(d.name)
-    return maker(d) if maker else None
+    return _MAKERS[d.name](d)
 
 
 def registers(op: Operand, count: int | None = None) -> frozenset[int]:
@@ -332,4 +329,22 @@ _MAKERS: dict[str, Callable[[Decoded], Run]] = {
     "ds_wrxchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
     "ds_storexchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
     "ds_nop": lambda d: lambda c: None,
+}
+
+
+_WIDE = ("b32", "b64", "b96", "b128")
+_NARROW = ("u8", "i8", "u16", "i16")
+_D16 = tuple(f"{each}_d16{high}" for each in ("u8", "i8", "u16") for high in ("", "_hi"))
+_STORED = ("b8", "b16", "b8_d16_hi", "b16_d16_hi", *_WIDE)
+_PAIRS = ("read2", "read2st64", "load_2addr", "load_2addr_stride64", "write2", "write2st64",
+          "store_2addr", "store_2addr_stride64")  # fmt: skip
+OPCODES = {
+    f"ds_{name}": decode
+    for name in (
+        *(f"{word}_{each}" for word in ("read", "load") for each in (*_WIDE, *_NARROW, *_D16)),
+        *(f"{word}_{each}" for word in ("write", "store") for each in _STORED),
+        *(f"{word}_{each}" for word in _PAIRS for each in ("b32", "b64")),
+        *(f"read_b64_tr_b{bits}" for bits in (4, 8, 16)),
+        *("read_b96_tr_b6", *(name.removeprefix("ds_") for name in _MAKERS)),
+    )
 }

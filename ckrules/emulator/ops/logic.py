@@ -16,11 +16,9 @@ from ckrules.emulator.wave import Cohort
 _KINDS = {"v_bitop3_b32": U32, "v_bitop3_b16": U16}
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of one of these instructions; None if it is none."""
-    kind = _KINDS.get(d.name)
-    if kind is None:
-        return None
+def decode(d: Decoded) -> Run:
+    """The meaning of one of these instructions."""
+    kind = _KINDS[d.name]
     if d.encoding not in ("", "e64"):
         raise UnknownInstructionError(f"{d.line}: lanes exchanged in a function of bits")
     target, *sources = d.operands.items
@@ -48,3 +46,6 @@ def combined(a: Values, b: Values, e: Values, *, table: int) -> Values:
                 e if place & 1 else ~e
             )
     return result
+
+
+OPCODES = dict.fromkeys(_KINDS, decode)

@@ -7,6 +7,7 @@ AMD's matrix instruction calculator.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,15 +42,37 @@ class Shape:
         return rows * self.k * self.blocks // self.lanes
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of an MFMA; None if it is none."""
-    if d.name.startswith("v_mfma_"):
-        shape = mfma_shape(d.name)
-        if shape is None:
-            return None
-        a, b = d.target.float8(shape.a), d.target.float8(shape.b)
-        return _mfma(d, replace(shape, a=a, b=b))
-    return None
+_REALS = {
+    "f32": ("32x32x1_2b", "16x16x1_4b", "4x4x1_16b", "32x32x2", "16x16x4"),
+    "f16": ("32x32x4_2b", "16x16x4_4b", "4x4x4_16b", "32x32x8", "16x16x16", "16x16x32", "32x32x16"),
+    "bf16": ("32x32x2", "16x16x2", "4x4x2", "32x32x4", "16x16x8", "32x32x4_2b", "16x16x4_4b",
+             "4x4x4_16b", "32x32x8", "16x16x16", "16x16x32", "32x32x16"),
+    "bf16_1k": ("32x32x4", "16x16x4", "4x4x4", "32x32x8", "16x16x16"),
+    "xf32": ("16x16x8", "32x32x4"),
+    **{f"{a}_{b}": ("16x16x32", "32x32x16") for a in ("fp8", "bf8") for b in ("fp8", "bf8")},
+}  # fmt: skip
+_WHOLE = ("32x32x4_2b", "16x16x4_4b", "4x4x4_16b", "32x32x8", "16x16x16", "32x32x16", "16x16x32",
+          "16x16x64", "32x32x32")  # fmt: skip
+
+
+def _names() -> Iterator[str]:
+    """The MFMA of all generations, in the older spelling without the number of products, too."""
+    sizes = {("f32", kind): each for kind, each in _REALS.items()}
+    sizes |= {("i32", "i8"): _WHOLE, ("f64", "f64"): ("16x16x4", "4x4x4_4b")}
+    for (result, kind), each in sizes.items():
+        for size in each:
+            yield f"v_mfma_{result}_{size}_{kind}"
+            yield f"v_mfma_{result}_{size.partition('_')[0]}{kind}"
+
+
+def decode(d: Decoded) -> Run:
+    """The meaning of an MFMA."""
+    shape = mfma_shape(d.name)
+    assert shape is not None
+    return _mfma(d, replace(shape, a=d.target.float8(shape.a), b=d.target.float8(shape.b)))
+
+
+OPCODES = dict.fromkeys(_names(), decode)
 
 
 def mfma_shape(name: str) -> Shape | None:

@@ -47,13 +47,8 @@ _MIXED = {"v_fma_mix_f32": -1, "v_fma_mixlo_f16": 0, "v_fma_mixhi_f16": 1}
 """Which half of a dword each of them writes."""
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of a packed instruction; None if it is not one."""
-    if d.name in _MIXED:
-        return _mixed(d, _MIXED[d.name])
-    row = _PACKED.get(_NAMES.get(d.name, d.name))
-    if row is None:
-        return None
+def _packed(d: Decoded) -> Run:
+    row = _PACKED[_NAMES.get(d.name, d.name)]
     target, *sources = d.operands.items
     count = len(row.sources)
     if len(sources) != count:
@@ -134,9 +129,10 @@ def _put(c: Cohort, target: Operand, kind: OperandKind, low: Values, high: Value
         store(c, target.file, target.index + i, value)
 
 
-def _mixed(d: Decoded, half: int) -> Run:
+def _mixed(d: Decoded) -> Run:
     """V_FMA_MIX: each operand is fp32, or a half of a dword as fp16."""
     target, *sources = d.operands.items
+    half = _MIXED[d.name]
     halves = d.operands.bits("op_sel", (0, 0, 0))
     small = d.operands.bits("op_sel_hi", (0, 0, 0))
     clamp = "clamp" in d.operands.flags
@@ -159,3 +155,6 @@ def _mix_source(op: Operand, small: int, half: int) -> Get:
         return vector_get(op, F32)
     get = vector_get(op, F16, half)
     return lambda c: get(c).astype(np.float32)
+
+
+OPCODES = {**dict.fromkeys([*_PACKED, *_NAMES], _packed), **dict.fromkeys(_MIXED, _mixed)}

@@ -12,7 +12,7 @@ from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, I32, U32, U64, OperandKind, Values, scalar_get, scalar_put
 from ckrules.emulator.operands import Operand, Special
-from ckrules.emulator.ops.scalar_opcode import ALIASES, ROWS, ScalarOpcodeRow, overflows
+from ckrules.emulator.ops.scalar_opcode import ALIASES, ROWS, overflows
 from ckrules.emulator.wave import Cohort
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -26,19 +26,8 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 _KINDS = {"u32": U32, "i32": I32, "u64": U64, "f32": F32}
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of a scalar ALU instruction; None if it is none."""
-    row = ROWS.get(ALIASES.get(d.name, d.name))
-    if row is not None:
-        return _row(d, row)
-    for prefix, maker in _PREFIXES:
-        if d.name.startswith(prefix):
-            return maker(d)
-    simple = _MAKERS.get(d.name)
-    return simple(d) if simple else None
-
-
-def _row(d: Decoded, row: ScalarOpcodeRow) -> Run:
+def _row(d: Decoded) -> Run:
+    row = ROWS[ALIASES.get(d.name, d.name)]
     target, *sources = d.operands.items
     if d.name == "s_fmac_f32":
         sources.append(target)
@@ -67,8 +56,6 @@ def set_scc(c: Cohort, value: Values) -> None:
 
 def _comparison(d: Decoded) -> tuple[OperandKind, Callable[[Any, Any], Any]]:
     _, _, relation, kind = d.name.split("_")
-    if kind not in _KINDS or relation not in _RELATIONS:
-        raise UnknownInstructionError(f"{d.line}: comparison without semantics here")
     if kind == "f32" and relation == "lg":
         return F32, lambda a, b: (a < b) | (a > b)
     return _KINDS[kind], _RELATIONS[relation]
@@ -207,11 +194,11 @@ def _set_bit(value: bool) -> Callable[[Decoded], Run]:
     return make
 
 
-_PREFIXES: tuple[tuple[str, Callable[[Decoded], Run]], ...] = (
-    ("s_cmpk_", _compare_constant),
-    ("s_cmp_", _compare),
-)
-_MAKERS: dict[str, Callable[[Decoded], Run]] = {
+_COMPARISONS = [f"{relation}_{kind}" for relation in _RELATIONS for kind in _KINDS]
+OPCODES: dict[str, Callable[[Decoded], Run]] = {
+    **dict.fromkeys([*ROWS, *ALIASES], _row),
+    **{f"s_cmp_{each}": _compare for each in _COMPARISONS},
+    **{f"s_cmpk_{each}": _compare_constant for each in _COMPARISONS if "32" in each},
     "s_movk_i32": _constant_operation("mov"),
     "s_cmovk_i32": _constant_operation("cmov"),
     "s_addk_i32": _constant_operation("add"),

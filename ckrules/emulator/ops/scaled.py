@@ -38,11 +38,10 @@ _EACH = 32
 _MODIFIERS = {"cbsz", "blgp"}
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of an instruction of this group; None if it is none."""
+def decode(d: Decoded) -> Run:
+    """The meaning of an instruction of this group."""
     hit = _NAME.match(d.name)
-    if hit is None:
-        return None
+    assert hit is not None
     kinds = [_KINDS.get(d.operands.number(word)) for word in ("cbsz", "blgp")]
     a_kind, b_kind = kinds
     if a_kind is None or b_kind is None:
@@ -106,3 +105,10 @@ def _scaled(matrix: Values, scale: Values, rows: int, c: Cohort) -> Values:
     each = np.broadcast_to(scale, c.exec.shape).reshape(len(matrix), -1, rows)
     found: Values = matrix * np.repeat(each.swapaxes(1, 2), _EACH, axis=2)
     return found
+
+
+OPCODES = {
+    f"v_mfma_{scale}f32_{shape}_f8f6f4": decode
+    for scale in ("", "scale_")
+    for shape in ("16x16x128", "32x32x64")
+}

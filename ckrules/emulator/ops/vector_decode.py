@@ -23,12 +23,9 @@ def row_of(name: str) -> OpcodeRow | None:
     return ROWS.get(ALIASES.get(name, name))
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of an instruction with a row; None if it has none."""
-    row = row_of(d.name)
-    if row is None:
-        return None
-    compute, put, where = parts(d, row)
+def decode(d: Decoded) -> Run:
+    """The meaning of an instruction with a row."""
+    compute, put, where = parts(d, ROWS[ALIASES.get(d.name, d.name)])
     return whole(compute, put) if where is None else masked(compute, put, where)
 
 
@@ -156,3 +153,6 @@ def masked(compute: Get, put: Put, where: Callable[[Cohort], Values]) -> Run:
         c.exec, c.full = active, full
 
     return run
+
+
+OPCODES = dict.fromkeys([*ROWS, *ALIASES], decode)

@@ -6,7 +6,6 @@ Comparisons and carries write a bit a lane; others move data between lanes and s
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +42,6 @@ from ckrules.emulator.wave import Cohort, Mask
 _KINDS = {
     k.name: k for k in (U16, I16, F16, U32, I32, F32, U64, I64, F64)
 }  # fmt: skip
-_COMPARE = re.compile(r"v_cmp(x?)_(n?[a-z]+)_([uif]\d\d)$")
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "eq": operator.eq, "ne": operator.ne, "lg": lambda a, b: (a < b) | (a > b),
@@ -54,20 +52,10 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of one of these instructions; None if it is none of them."""
-    if d.name.startswith(("v_cmp_class_", "v_cmpx_class_")):
-        return _classes(d)
-    if hit := _COMPARE.match(d.name):
-        return _comparison(d, hit[1] == "x", hit[2], hit[3])
-    maker = _MAKERS.get(d.name)
-    return maker(d) if maker else None
-
-
 def _classes(d: Decoded) -> Run:
     """V_CMP_CLASS: whether a real is of one of the classes in a mask of ten bits."""
     kind = _KINDS[d.name.rpartition("_")[2]]
-    if d.name.startswith("v_cmpx") or d.encoding not in ("e32", "e64", ""):
+    if d.encoding not in ("e32", "e64", ""):
         raise UnknownInstructionError(f"{d.line}: comparison without semantics here")
     target, first, second = d.operands.items
     get, wanted = vector_get(first, kind), vector_get(second, U32)
@@ -119,9 +107,9 @@ def _writer(d: Decoded, target: Operand, kind: OperandKind) -> Put:
 Where = Callable[[Cohort], Mask]
 
 
-def _comparison(d: Decoded, to_exec: bool, relation: str, kind_name: str) -> Run:
-    if relation not in _RELATIONS:
-        raise UnknownInstructionError(f"{d.line}: comparison without semantics here")
+def _comparison(d: Decoded) -> Run:
+    word, relation, kind_name = d.name.removeprefix("v_").split("_")
+    to_exec = word == "cmpx"
     kind, compare = _KINDS[kind_name], _RELATIONS[relation]
     items = d.operands.items
     if to_exec and len(items) == 2:
@@ -334,7 +322,14 @@ def _sums(sign: int, swap: bool, takes: bool) -> Callable[[Decoded], Run]:
     return lambda d: _carrying(d, sign, swap, takes)
 
 
-_MAKERS: dict[str, Callable[[Decoded], Run]] = {
+OPCODES: dict[str, Callable[[Decoded], Run]] = {
+    **{
+        f"v_{word}_{relation}_{kind}": _comparison
+        for word in ("cmp", "cmpx")
+        for relation in _RELATIONS
+        for kind in _KINDS
+    },
+    **{f"v_cmp_class_{kind}": _classes for kind in ("f16", "f32", "f64")},
     "v_cndmask_b32": _from_choice,
     "v_cndmask_b16": _from_choice,
     "v_add_co_u32": _sums(1, False, False),

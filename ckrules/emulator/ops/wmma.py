@@ -35,11 +35,10 @@ def type_of(d: Decoded, name: str) -> str:
     return TYPES.get(name) or d.target.float8(name)
 
 
-def decode(d: Decoded) -> Run | None:
-    """The meaning of a WMMA; None if it is none."""
+def decode(d: Decoded) -> Run:
+    """The meaning of a WMMA."""
     hit = _NAME.match(d.name)
-    if hit is None:
-        return None
+    assert hit is not None
     result, k, names = hit[1], int(hit[2]), hit[3].split("_")
     types = [type_of(d, t) for t in (names * 2 if len(names) == 1 else names)]
     if any(t not in FORMATS for t in types) or d.target.wave_size != 32:
@@ -174,3 +173,11 @@ def finish(c: Cohort, target: Operand, value: Values, result: str, new: bool, ha
     old = np.moveaxis(c.v[target.index : target.index + 8], 0, -1)
     kept = old & np.uint32(0xFFFF0000 >> 16 * half)
     write(c, target, kept | (bits.astype(np.uint32) << np.uint32(16 * half)))
+
+
+_FORMS = (
+    *("f32_16x16x16_f16", "f32_16x16x16_bf16", "f16_16x16x16_f16", "bf16_16x16x16_bf16"),
+    *(f"f32_16x16x16_{a}_{b}" for a in ("fp8", "bf8") for b in ("fp8", "bf8")),
+    *("i32_16x16x16_iu8", "i32_16x16x16_iu4", "i32_16x16x32_iu4"),
+)
+OPCODES = {f"v_wmma_{form}": decode for form in _FORMS}
