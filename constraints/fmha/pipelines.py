@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
+from ckrules.constraints.fmha.words import HALVES
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -148,6 +149,55 @@ def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     Fix: use a smaller tile_n0.
     """
     return c.lds_bytes <= c.fact("lds_capacity")
+
+
+@rule(
+    "FMHA048", "trload-of-other-types", kind="compile",
+    applies=lambda c: c.pipeline == "qr_async_trload",
+    says="qr_async_trload computes fp16 and bf16: dtype = {dtype}",
+    source=["core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits (fp32)",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetQKBlockGemm, beside that of the custom policy (8-bit types)"],
+    accepts=[_TRLOAD, {**_TRLOAD, "dtype": "bf16"}], rejects=[{**_TRLOAD, "dtype": "fp32"}],
+)  # fmt: skip
+def trload_has_types(c: AttentionQuantities) -> BoolExpr:
+    """qr_async_trload computes fp16 and bf16.
+
+    Why: fp32 is not transposed as LDS is read, and of 8-bit types the policy wants warp GEMMs of
+    which the headers have one or the other.
+
+    Fix: use qr or qr_async.
+    """
+    return c.dtype.isin(*HALVES)
+
+
+def _transposing(c: AttentionQuantities) -> BoolExpr:
+    return all_of(c.pipeline == "qr_async_trload", c.dtype.isin(*HALVES))
+
+
+def _vector(c: AttentionQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
+    """Whether a lane's elements of a step, 8 at most, are 4, 12 or 16 bytes."""
+    each: IntExpr = rows * columns // c.threads
+    return any_of(each == 2, each == 6, each >= 8)
+
+
+@rule(
+    "FMHA049", "vectors-that-trload-cannot-load", kind="compile",
+    applies=_transposing,
+    says=["a lane loads {tile_m0 * tile_k0max // threads} elements of Q at once, expected 2, 6, or 8 and more",
+          "a lane loads {tile_n0 * tile_k0 // threads} elements of K at once, expected 2, 6, or 8 and more"],
+    source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert bytes == 4 || bytes == 12 || bytes == 16",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: MakeQDramTileDistribution, MakeKDramTileDistribution"],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 16, "tile_k0max": 48, "wave_m0": 1, "wave_n0": 4}],
+)  # fmt: skip
+def trload_loads_dwords(c: AttentionQuantities) -> BoolExpr:
+    """The lanes of qr_async_trload load 4, 12 or 16 bytes of Q and of K straight to LDS.
+
+    Why: asserted; there are no other loads of the kind.
+
+    Fix: use fewer waves or larger tiles.
+    """
+    columns = ite(c.tile_m0 >= 128, c.tile_k0max, c.tile_k0)
+    return all_of(_vector(c, c.tile_m0, c.tile_k0max), _vector(c, c.tile_n0, columns))
 
 
 #: Steps of K and of V whose buffers a table gives (LdsBufferSequence); only those of 3 and 4 meet.

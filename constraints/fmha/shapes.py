@@ -192,7 +192,7 @@ def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA039", "lanes-have-other-shares-of-p", kind="compile",
-    applies=lambda c: c.staged,
+    applies=lambda c: c.staged | (c.wave_n0 == 1),
     says="a lane has other parts of P in product 1 than in product 0: wave_m1 = {wave_m1}, {wave_m0 * wave_n0=}",
     source=f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",
     accepts=[{}, {"wave_m0": 2, "wave_n0": 2}], rejects=[{"wave_m0": 2}, {"wave_m1": 8}],
@@ -201,6 +201,7 @@ def lanes_keep_their_shares(c: AttentionQuantities) -> BoolExpr:
     """Where P stays in registers, product 1 has as many waves along M as product 0 has in all.
 
     Why: the registers of product 0 are assigned to those of product 1, which have to be as many.
+    With waves along N qr_async_trload hands P over in LDS.
 
     Fix: use the same waves for both, all along M.
     """
@@ -229,7 +230,6 @@ def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA010", "no-such-warp-gemm-of-attention", kind="compile",
-    applies=lambda c: c.staged,
     says=["product 0 of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} with waves of {wave_size} lanes",
           "product 1 of {dtype} has no warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1} with waves of {wave_size} lanes"],
     source=[f"{_POLICY}: GetQKBlockGemm, GetKVBlockGemm",
