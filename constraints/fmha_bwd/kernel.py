@@ -190,3 +190,49 @@ def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
         c.tile_m0 % (c.wave_m2 * c.warp_tile_m0) == 0,
         c.tile_hdq % (c.wave_n2 * c.warp_tile_n0) == 0,
     )
+
+
+@rule(
+    "FBWD010", "steps-of-other-tiles", kind="compile",
+    says=["tile_k0 = {tile_k0} is larger than the head that a block holds: tile_hdq = {tile_hdq}",
+          "tile_k2 = {tile_k2} is larger than the head that a block holds: tile_hdv = {tile_hdv}",
+          "product 1 takes all rows of Q at once: tile_k1 = {tile_k1}, tile_m0 = {tile_m0}",
+          "product 3 takes all rows of Q at once: tile_k3 = {tile_k3}, tile_m0 = {tile_m0}"],
+    source="ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_*.hpp: static_assert kQKHeaddim >= kK0, kM0 == kK1, kVHeaddim >= kK2, kM0 == kK3",
+    accepts=[{}], rejects=[{"tile_k1": 32}, {"tile_k3": 32}, {"tile_k0": 256}, {"tile_k2": 256}],
+)  # fmt: skip
+def steps_are_tiles(c: BackwardQuantities) -> BoolExpr:
+    """Products 1 and 3 take all rows of Q in a step, and 0 and 2 no more than a head.
+
+    Why: asserted.
+
+    Fix: use tile_m0 for tile_k1 and tile_k3.
+    """
+    return all_of(
+        c.tile_k0 <= c.tile_hdq, c.tile_k2 <= c.tile_hdv,
+        c.tile_k1 == c.tile_m0, c.tile_k3 == c.tile_m0,
+    )  # fmt: skip
+
+
+@rule(
+    "FBWD011", "no-such-warp-gemm-backward", kind="compile",
+    says=["products 0 and 2 of {dtype} have no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0}",
+          "products 1 and 3 of {dtype} have no warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1}"],
+    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp: GetQKBlockGemm, GetPTOGradTBlockGemm",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
+    accepts=[{}], rejects=[{"warp_tile_m0": 64, "warp_tile_n0": 4}, {"warp_tile_k1": 64}],
+)  # fmt: skip
+def warp_gemms_exist(c: BackwardQuantities) -> BoolExpr:
+    """The headers have the warp GEMMs of the products.
+
+    Why: the dispatcher is a list of specializations; products 1 and 3 have C transposed, and with
+    32 rows products 0 and 2 take one whose operand is changed about.
+
+    Fix: take a warp tile that the headers list.
+    """
+    first = (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)
+    second = (c.warp_tile_m1, c.warp_tile_n1, c.warp_tile_k1)
+    return all_of(
+        rel(c.facts["upright_warp_tiles"], c.dtype, c.wave_size, *first),
+        rel(c.facts["transposed_warp_tiles"], c.dtype, c.wave_size, *second),
+    )

@@ -13,7 +13,7 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as forward
-from ckrules.constraints.fmha.warp_gemms import hardware
+from ckrules.constraints.fmha.warp_gemms import DROPOUT, VALUES, hardware
 from ckrules.constraints.fmha_bwd import words as w
 from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup, rel
 from ckrules.engine.expr.relation import Table
@@ -175,6 +175,8 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardQuantities:
     names = [g.name for g in gpus]
     facts = {
         **hardware(gpus, ck),
+        "upright_warp_tiles": DROPOUT,
+        "transposed_warp_tiles": VALUES,
         "target": targets.table("target", names, apart=True),
     }
     words = BackwardQuantities(fields(names), facts, ck)
