@@ -155,8 +155,8 @@ def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     "FMHA048", "trload-of-other-types", kind="compile",
     applies=lambda c: c.pipeline == "qr_async_trload",
     says="qr_async_trload computes fp16 and bf16: dtype = {dtype}",
-    source=["core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits (fp32)",
-            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetQKBlockGemm, beside that of the custom policy (8-bit types)"],
+    source=["core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetQKBlockGemm"],
     accepts=[_TRLOAD, {**_TRLOAD, "dtype": "bf16"}], rejects=[{**_TRLOAD, "dtype": "fp32"}],
 )  # fmt: skip
 def trload_has_types(c: AttentionQuantities) -> BoolExpr:
