@@ -134,7 +134,7 @@ def test_warnings_do_not_make_a_configuration_illegal(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", legal(streamk_persistent=True))
     result = run("check", path)
     assert result.exit_code == 0
-    assert "SK004 launch (warning): " in result.stdout
+    assert "SK004 no-effect (warning): " in result.stdout
     assert "1 warning" in result.stderr
 
 
