@@ -300,7 +300,8 @@ class FileCheck:
         if codes.ignored_in(d.code, d.place.source, d.pointer):
             return []
         if suppressions is not None and suppressions.all:
-            found = suppressions.find(d.code, (d.place.line, *lines))
+            named = (at.line for at, _ in d.related)
+            found = suppressions.find(d.code, (d.place.line, *named, *lines))
             if found is not None:
                 d.suppressor, d.suppressed = "comment", found.reason
                 return [d]

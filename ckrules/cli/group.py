@@ -134,7 +134,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        about = {name: _about(name) for name in self.list_commands(ctx)}
+        about = {name: about_of(name) for name in self.list_commands(ctx)}
         for group, title in GROUPS.items():
             rows = [(name, summary) for name, (own, summary) in about.items() if own == group]
             with formatter.section(title):
@@ -204,7 +204,7 @@ def _commands() -> dict[str, str]:
     return found
 
 
-def _about(command: str) -> tuple[str, str]:
+def about_of(command: str) -> tuple[str, str]:
     """The group and the first line of a command's module, read without importing it."""
     home = Path(next(iter(package.__path__)), *_commands()[command].split("."))
     text = (home / "__init__.py" if home.is_dir() else home.with_suffix(".py")).read_bytes()

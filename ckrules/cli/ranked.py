@@ -139,11 +139,22 @@ class MeasuredTimes:
             return Samples.of(rows, self.books, self.product)
 
 
-#: ``--measurements`` and how it is read, given to the command as one `MeasuredTimes`.
+def _measured(
+    given: str | None, file: str | None, arch: str, product: str | None, books: Books
+) -> MeasuredTimes:
+    if given is not None and file is not None:
+        raise UsageError(f"--measurements {file}: {given} is given already")
+    if (named := given or file) is None:
+        raise UsageError("which measurements? Give a FILE")
+    return MeasuredTimes(books, named, arch, product)
+
+
+#: The file of measurements and how it is read, given to the command as one `MeasuredTimes`.
 measurement_options: Callable[[F], F] = gathered(
     "times",
-    MeasuredTimes,
-    option("--measurements", "file", metavar="FILE", required=True, help="Measured times."),
+    _measured,
+    click.argument("given", metavar="FILE", required=False),
+    option("--measurements", "file", metavar="FILE", help="The same as FILE."),
     option("--arch", default="gfx950", help="GPU of rows that name none [gfx950]."),
     product_option,
     rule_options,

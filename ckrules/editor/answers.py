@@ -23,6 +23,7 @@ Line = Callable[[str], str]
 
 #: ``"key": "val`` or ``key = "val``, up to the place where something is typed.
 _VALUE = re.compile(r"""^.*?["']?(?P<key>\w+)["']?\s*[:=]\s*(?P<quote>["']?)(?P<word>[\w.]*)$""")
+_NAME = re.compile(r"\w+")
 _KEY = re.compile(r"""^(?:.*[{,])?\s*(?P<quote>["']?)(?P<word>[a-z]\w*)?$""")
 
 
@@ -50,19 +51,32 @@ class Repair:
     safe: bool = False
 
 
-def hover(document: OpenDocument, line: int, column: int, books: Books, about: Line) -> str | None:
+def hover(
+    document: OpenDocument, text: str, line: int, column: int, books: Books, about: Line
+) -> str | None:
     """What stands at a place, as Markdown; None where nothing is known.
 
-    On a value: the field, its value and what it may be. Elsewhere in a configuration: whether it
-    is legal, and its derived quantities.
+    On a field's name or value: the field, its value and what it may be. Elsewhere in a
+    configuration: whether it is legal, and its derived quantities. On a field's name in a
+    configuration that cannot be read: what the field is.
+
+    Args:
+        document: The text.
+        text: The line.
+        line: Its number.
+        column: The place on it.
+        books: The rule books.
+        about: A line about a word.
     """
-    spot = document.spot(line, column)
+    name = next((w[0] for w in _NAME.finditer(text) if w.start() < column <= w.end()), "")
+    spot = document.spot(line, column) or (document.on_line(line, name) if name else None)
     if spot is not None:
         return _of_field(spot, books, about)
     for entry in document.near(line, column):
         if covers(entry.place, line, column):
             return _of_entry(entry, books)
-    return None
+    known = any(name in book.fields for book in books.every())
+    return f"**{name}**\n\n{about(name)}" if known else None
 
 
 def _of_field(spot: FieldSpot, books: Books, about: Line) -> str:

@@ -126,7 +126,9 @@ class Editor:
         document = self._documents.get(text.uri)
         if document is None:
             return None
-        said = hover(document, *_Places(text).of(at), *self._known(document))
+        line, column = _Places(text).of(at)
+        words = text.lines[line - 1] if line <= len(text.lines) else ""
+        said = hover(document, words, line, column, *self._known(document))
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said)) if said else None
 
     def complete(self, text: TextDocument, at: lsp.Position) -> list[lsp.CompletionItem]:

@@ -31,8 +31,7 @@ def fields_page(books: Iterable[RuleBook]) -> str:
     """The page: for each family a table of its fields and one of its derived quantities."""
     out = [
         "# Fields and quantities", "",
-        ("Made by `ckrules docs`; do not edit. `ckrules explain NAME` says more of each, without a "
-        "network."), "",
+        "`ckrules explain NAME` says more of each, without a network.", "",
         ("Fields are what a configuration says, quantities follow from them; conditions "
         "(`--where`), counts (`--by`) and columns (`--fields`) take both."),
         ("*Values* are the candidates of enumeration; `check` accepts integers in the range behind "

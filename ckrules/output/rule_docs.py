@@ -41,10 +41,10 @@ def index(rules: Mapping[str, tuple[RuleBook, Rule]]) -> str:
     out = [
         "# Rules",
         "",
-        "Made by `ckrules docs`; do not edit. `ckrules explain CODE` prints the same pages.",
         (
-            "What the book leaves out is in [not-modelled.md](../not-modelled.md), "
-            "what fields and quantities are in [fields.md](fields.md)."
+            "`ckrules explain CODE` prints the same pages. What the book leaves out is in "
+            "[not-modelled.md](../not-modelled.md), what fields and quantities are in "
+            "[fields.md](fields.md)."
         ),
         "",
         "| kind | meaning |",

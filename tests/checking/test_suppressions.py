@@ -39,6 +39,16 @@ def test_a_comment_hides_a_finding(folder: Path, text: str) -> None:
     assert (result.exit_code, "1 suppressed" in result.stderr) == (0, True)
 
 
+@pytest.mark.parametrize("field", ["tile_m", "wave_m", "warp_tile_m"])
+def test_a_comment_stands_at_any_field_that_the_message_names(folder: Path, field: str) -> None:
+    """The caret is at the field to change, which is not the first one of the message."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in legal(tile_m=96).items()]
+    lines = [f"{x} # ckrules: ignore[TILE001] why" if x.startswith(field) else x for x in lines]
+    write(folder, "k.toml", "[[kernels]]\n" + "\n".join(lines) + "\n")
+    found = run("check", "--arch", "gfx942", "--select", "TILE,SUP", "k.toml")
+    assert (found.stdout, found.exit_code) == ("", 0)
+
+
 def test_a_comment_hides_nothing_else(folder: Path) -> None:
     text = f"# ckrules: ignore[TILE001] why\n{GOOD}\n{ILLEGAL}\n"
     found = said(folder, text)

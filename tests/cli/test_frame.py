@@ -16,7 +16,7 @@ import pytest
 
 import ckrules
 from ckrules.arch import CK_VERSIONS
-from ckrules.cli.group import GROUPS, LazyGroup, _about, cli
+from ckrules.cli.group import GROUPS, LazyGroup, about_of, cli
 from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UndecidedError
@@ -46,7 +46,7 @@ def test_every_command_is_in_a_group() -> None:
     context = cli.make_context("ckrules", [], resilient_parsing=True)
     names = cli.list_commands(context)
     assert all(re.search(rf"^  {name}( |$)", listed, re.MULTILINE) for name in names)
-    assert all(_about(name)[0] in GROUPS for name in names)
+    assert all(about_of(name)[0] in GROUPS for name in names)
 
 
 def test_help_says_what_is_covered() -> None:

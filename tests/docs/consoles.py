@@ -2,9 +2,10 @@
 
 A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
 follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for
-anything: within a line for characters, alone on a line for lines. Other commands are not run.
-A block with ``title="NAME"`` is a file that the commands after it find in their folder; each
-command has a folder of its own.
+anything: within a line for characters, alone on a line for lines. ``$ python`` is a command, too;
+others are not run. A block with ``title="NAME"`` is a file that the commands after it find in their
+folder. Each command has a folder of its own, but on pages that are typed from top to bottom
+(`TYPED`): there a second block of a name shows what commands made of the file.
 
     python tests/docs/consoles.py README.md    writes the outputs that are not true any more
 """
@@ -21,7 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TYPED = ("README.md", "tutorial.md", "tutorial-generator.md", "tutorial-tuning.md")
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_EITHER = re.compile(r'^```\w+ title="[^"]+"\n.*?^```$|^```console\n.*?^```$', re.M | re.S)
 _FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -57,23 +60,26 @@ def consoles(text: str) -> Iterator[Console]:
 
 def is_ours(console: Console) -> bool:
     """Whether the command is one of this package's."""
-    return console.command.startswith("ckrules ")
+    return console.command.startswith(("ckrules ", "python "))
 
 
-def run(command: str, files: Mapping[str, str] | None = None) -> str:
-    """What a pipe gets from the command, both streams together, from a folder with these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "bin" / "ckrules"
-        script.parent.mkdir()
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ckrules "$@"\n', encoding="utf-8")
-        script.chmod(0o755)
-        work = Path(folder) / "work"
-        work.mkdir()
-        for name, text in (files or {}).items():
-            (work / name).write_text(text, encoding="utf-8")
+class Shell:
+    """A folder, and commands that are typed in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._programs, self.work = folder / "bin", folder / "work"
+        self._programs.mkdir()
+        self.work.mkdir()
+        for name, words in {"ckrules": "-m ckrules ", "python": ""}.items():
+            script = self._programs / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', encoding="utf-8")
+            script.chmod(0o755)
+
+    def run(self, command: str) -> str:
+        """What a pipe gets from the command, both streams together."""
         environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("CKRULES_")},
-            "PATH": f"{script.parent}:{os.environ['PATH']}",
+            "PATH": f"{self._programs}:{os.environ['PATH']}",
             "COLUMNS": "100",
             "NO_COLOR": "1",
             "PYTHONUNBUFFERED": "1",
@@ -82,9 +88,40 @@ def run(command: str, files: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
             ["bash", "-c", command],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
-            check=False, cwd=work, env=environment,
+            check=False, cwd=self.work, env=environment,
         )  # fmt: skip
-    return done.stdout
+        return done.stdout
+
+
+def run(command: str, files: Mapping[str, str] | None = None) -> str:
+    """What a command prints in a folder with these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(Path(folder))
+        for name, text in (files or {}).items():
+            (shell.work / name).write_text(text, encoding="utf-8")
+        return shell.run(command)
+
+
+def typed(text: str) -> Iterator[tuple[Console, str]]:
+    """The commands of a page from top to bottom, each with what it prints in one folder.
+
+    Raises:
+        AssertionError: Where a file is not what the page says that commands made of it.
+    """
+    commands = {c.line: c for c in consoles(text)}
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(Path(folder))
+        for block in _EITHER.finditer(text):
+            if file := _FILE.fullmatch(block[0]):
+                place = shell.work / file[1]
+                if place.exists():
+                    assert place.read_text(encoding="utf-8") == file[2], f"{file[1]} is otherwise"
+                place.write_text(file[2], encoding="utf-8")
+                continue
+            start = text.count("\n", 0, block.start()) + 1
+            for line in range(start, start + block[0].count("\n")):
+                if (console := commands.get(line)) is not None and is_ours(console):
+                    yield console, shell.run(console.command)
 
 
 def matches(shown: str, output: str) -> bool:
@@ -110,14 +147,18 @@ def _as_long(output: str, shown: str) -> str:
     return "".join(output.splitlines(keepends=True)[: len(lines) - 1]) + "…\n"
 
 
+def _apart(text: str) -> Iterator[tuple[Console, str]]:
+    """The commands of a page, each with what it prints in a folder of its own."""
+    ours = filter(is_ours, consoles(text))
+    return ((console, run(console.command, console.files)) for console in ours)
+
+
 def main(paths: list[str]) -> None:
     """Replaces each shown output that does not match."""
     for path in map(Path, paths):
         text = path.read_text(encoding="utf-8")
-        for console in consoles(text):
-            if is_ours(console) and not matches(
-                console.shown, output := run(console.command, console.files)
-            ):
+        for console, output in typed(text) if path.name in TYPED else _apart(text):
+            if not matches(console.shown, output):
                 print(f"{path}:{console.line}: {console.command}", file=sys.stderr)
                 head = f"$ {console.command}\n"
                 new = _as_long(output, console.shown)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.docs import consoles
 from tests.helpers import rule_pages
+from tests.helpers.scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -20,6 +21,7 @@ TEXTS = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in 
 COMMANDS = [
     pytest.param(found, id=f"{name}:{found.line}")
     for name, text in TEXTS.items()
+    if Path(name).name not in consoles.TYPED
     for found in consoles.consoles(text)
     if consoles.is_ours(found)
 ]
@@ -33,6 +35,13 @@ def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
 
     if not consoles.matches(console.shown, output):
         pytest.fail(f"`make docs` would write:\n{output}", pytrace=False)
+
+
+@pytest.mark.parametrize("name", [n for n in TEXTS if Path(n).name in consoles.TYPED])
+def test_a_page_typed_from_top_to_bottom_gives_what_it_shows(name: str) -> None:
+    for console, output in consoles.typed(TEXTS[name]):
+        if not consoles.matches(console.shown, output):
+            pytest.fail(f"$ {console.command}\n`make docs` would write:\n{output}", pytrace=False)
 
 
 @pytest.mark.parametrize("name", [n for n, text in TEXTS.items() if "\n>>> " in text])
@@ -79,8 +88,9 @@ def _dead(name: str, text: str) -> list[str]:
 
 @cache
 def _made() -> dict[str, str]:
-    """The pages of the rules, which the repository does not hold, by their places."""
-    return {f"docs/rules/{name}": text for name, text in rule_pages.made().items()}
+    """The pages of rules and commands, which the repository does not hold, by their places."""
+    made = {"rules": rule_pages.made(), "commands": load("site_pages").commands()}
+    return {f"docs/{f}/{name}": text for f, some in made.items() for name, text in some.items()}
 
 
 def _text(file: Path) -> str:

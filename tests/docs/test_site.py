@@ -133,6 +133,50 @@ def test_search_works_from_the_disk(site: Path) -> None:
     assert [a for a in asked if not a.startswith(("file:", "data:"))] == []
 
 
+FIRST = {
+    "ckrules fix": "commands/fix.html",
+    "ckrules why": "commands/why.html",
+    "ckrules count": "commands/count.html",
+    "certify numerics": "commands/certify-numerics.html",
+    "rank kernels": "commands/rank.html",
+    "TILE002": "rules/TILE002.html",
+    "baseline": "check.html",
+    "tutorial": "tutorial",
+}
+
+
+def test_search_finds_the_page_of_a_command_first(site: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(SLOWEST)
+        for words, wanted in FIRST.items():
+            page.goto((site / "index.html").as_uri())
+            page.focus("input.md-search__input")
+            page.locator("input.md-search__input").press_sequentially(words)
+            page.wait_for_function(
+                "wanted => document.querySelector('li.md-search-result__item a')"
+                "?.getAttribute('href').startsWith(wanted)",
+                arg=f"{site.as_uri()}/{wanted}",
+                timeout=60_000,
+            )
+
+
+def test_pages_begin_with_what_they_are_about(site: Path, pages: dict[str, Loads]) -> None:
+    """Who made a page is said at its end."""
+    for name in pages:
+        text = (site / name).read_text("utf-8")
+        _, _, body = text.partition("<h1")
+        first = re.search(r"<p>(.*?)</p>", body, re.DOTALL)
+        assert first is None or not re.match(r"Made (by|from)|Written by", first[1]), name
+
+
+def test_the_first_page_says_how_to_begin(site: Path) -> None:
+    start = (site / "index.html").read_text("utf-8").partition('id="pages"')[0]
+    text = re.sub(r"<[^>]*>", "", start)
+    assert "pip install" in text
+    assert text.count("$ ckrules ") == 3
+
+
 def test_examples_are_code(site: Path) -> None:
     """And not quotations, which Markdown takes ``>>>`` for."""
     text = (site / "api.html").read_text("utf-8")

@@ -165,6 +165,23 @@ def test_a_comment_hides_a_finding(name: str, tmp_path: Path) -> None:
     speak(tmp_path, session)
 
 
+def test_a_field_is_explained_in_what_cannot_be_read(tmp_path: Path) -> None:
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path = folder / "kernels.ck.json"
+        text = '{"variant": "forward", "dtype": "fp16", "tile_n": 96, "zzz": 3}'
+        await opened(client, path, text)
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        for word, known in (("tile_n", True), ("zzz", False)):
+            at = lsp.Position(0, text.index(word) + 2)
+            hover = await client.text_document_hover_async(lsp.HoverParams(which, at))
+            assert (hover is not None) is known
+            if hover is not None:
+                assert isinstance(hover.contents, lsp.MarkupContent)
+                assert hover.contents.value.startswith("**tile_n**\n\n")
+
+    speak(tmp_path, session)
+
+
 def test_hover_and_completion(tmp_path: Path) -> None:
     async def session(client: LanguageClient, folder: Path) -> None:
         path, text = folder / "kernels.ck.json", TEXTS["kernels.ck.json"]
@@ -179,6 +196,8 @@ def test_hover_and_completion(tmp_path: Path) -> None:
         assert isinstance(hover.contents, lsp.MarkupContent)
         assert hover.contents.value.startswith("**pipeline** = `compv4`")
         assert "mem" in hover.contents.value
+        name = lsp.Position(line, text.split("\n")[line].index("pipeline") + 3)
+        assert await client.text_document_hover_async(lsp.HoverParams(which, name)) == hover
         found = await client.text_document_completion_async(
             lsp.CompletionParams(which, lsp.Position(line, column + 2))
         )

@@ -37,10 +37,10 @@ range, and Spearman's correlation over the problems.
 
 \b
 Examples:
-  ckrules evaluate --measurements times.csv
-  ckrules evaluate --measurements times.csv --model none
-  ckrules evaluate --measurements times.csv --folds 5 --format json
-  ckrules evaluate --measurements a8w8_bpreshuffle_tuned_gemm.csv
+  ckrules evaluate times.csv
+  ckrules evaluate times.csv --model none
+  ckrules evaluate times.csv --folds 5 --format json
+  ckrules evaluate a8w8_bpreshuffle_tuned_gemm.csv
 
 \b
 Exit codes: 0 done, 2 usage or bad input.

@@ -23,9 +23,9 @@ needs no network. Needs matplotlib: pip install 'ckrules[plot]'.
 
 \b
 Examples:
-  ckrules plot predicted --measurements times.csv -o predicted.png
-  ckrules plot efficiency --measurements times.csv --model none -o estimates.svg
-  ckrules plot roofline --measurements times.csv -o roofline.html
+  ckrules plot predicted times.csv -o predicted.png
+  ckrules plot efficiency times.csv --model none -o estimates.svg
+  ckrules plot roofline times.csv -o roofline.html
 
 \b
 Exit codes: 0 done, 2 usage or bad input.

@@ -21,7 +21,7 @@ pip install 'ckrules[rank]'.
 
 \b
 Examples:
-  ckrules train --measurements times.csv -o mine.model.gz
+  ckrules train times.csv -o mine.model.gz
   ckrules rank --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3 --model mine.model.gz \\
     --variant forward --arch gfx950 --dtype bf16
 

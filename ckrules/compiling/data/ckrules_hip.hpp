@@ -40,6 +40,7 @@ struct Hip
     Function<int*> device                                   = nullptr;
     Function<int*, int, int> attribute                      = nullptr;
     Function<int*, void*, int, size_t> occupancy            = nullptr;
+    const char* (*said)(int)                                = nullptr;
     bool open                                               = false;
 };
 
@@ -90,13 +91,18 @@ inline bool open_hip()
                symbol(library, "hipDeviceGetAttribute", hip.attribute) &&
                symbol(library, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
                       hip.occupancy);
+    hip.said = reinterpret_cast<const char* (*)(int)>(dlsym(library, "hipGetErrorString"));
     return hip.open;
 }
 
 inline bool done(int status, const char* what)
 {
     if(status != 0)
-        error = std::string(what) + ": HIP error " + std::to_string(status);
+    {
+        const char* said = hip.said != nullptr ? hip.said(status) : nullptr;
+        error = std::string(what) + ": HIP error " + std::to_string(status) +
+                (said != nullptr ? std::string(", ") + said : "");
+    }
     return status == 0;
 }
 
