@@ -116,7 +116,7 @@ def _mentioned(command: str, documents: Mapping[Path, str]) -> str:
     found = {p: len(used.findall(text)) for p, text in documents.items()}
     most = sorted((p for p, n in found.items() if n), key=lambda p: -found[p])[:_MENTIONS]
     links = [f"- [{documents[p].splitlines()[0].removeprefix('# ')}](../{p.name})" for p in most]
-    return "\n".join(["", "## Read more", "", *links, ""]) if links else ""
+    return "\n".join(["", "Read more:", "", *links, ""]) if links else ""
 
 
 def reference() -> str:
