@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.device.dtypes import decode, element, encode, from_bytes, packed, rounded, sample
+from ckrules.device.dtypes import (
+    decode,
+    element,
+    encode,
+    from_bytes,
+    integral,
+    packed,
+    rounded,
+    sample,
+)
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +58,9 @@ def samples(tensors: Tensors) -> dict[str, Floats]:
 def _sample(tensor: Tensor, seed: str) -> Floats:
     """Values of a tensor that is read."""
     if tensor.content:
-        return np.array(tensor.content, np.float32).reshape(tensor.shape)
+        # fp32 has not every integer beyond 2**24
+        kind: type[np.floating[Any]] = np.float64 if integral(tensor.dtype) else np.float32
+        return np.array(tensor.content, kind).reshape(tensor.shape)
     values = sample(tensor.shape, tensor.dtype, seed)
     if (tensor.spread, tensor.shift) == (1.0, 0.0):
         return values

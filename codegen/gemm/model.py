@@ -133,6 +133,16 @@ class GemmModel(TileGemmModel):
         return (KernelTensor("a", "a"), KernelTensor("b", "b"), *ds, KernelTensor("c", "c"))
 
     @property
+    def columns(self) -> str:
+        """The columns of C, in C++."""
+        return "problem.n"
+
+    @property
+    def added(self) -> str:
+        """The elements of C, in C++, where every launch adds to it; empty: none does."""
+        return ""
+
+    @property
     def persistent(self) -> bool:
         """Whether as many blocks are launched as run at once."""
         return bool(self.point["persistent"])

@@ -13,11 +13,11 @@ _BASE = "BaseFlatmmPipelineAGmemBGmemCRegV1"
 
 PIPELINES: Mapping[str, GemmPipelineName] = {
     "flatmm": GemmPipelineName("FlatmmPipelineAGmemBGmemCRegV1", _BASE),
+    "moe_flatmm": GemmPipelineName("MoeFlatmmPipelineAGmemBGmemCRegV1", _BASE),
 }
 
 PROBED: Mapping[str, str] = {
-    "moe_flatmm": "MoeFlatmmPipelineAGmemBGmemCRegV1",
-    # that of other GEMMs and of newer headers, which the kernel, or the compiler, refuses
+    # those of other GEMMs and of newer headers, which the kernel, or the compiler, refuses
     "basic_v1": "GemmPipelineAGmemBGmemCRegV1",
     "basic_v2": "GemmPipelineAGmemBGmemCRegV2",
     "basic_async_v1": "GemmPipelineAGmemBGmemCRegAsyncV1",
@@ -39,6 +39,9 @@ GRANULARITIES: Mapping[str, str] = {
     "per_1x32": "1, 32", "per_1x128": "1, 128", "per_128x128": "128, 128",
 }  # fmt: skip
 """Arguments of ``FlatmmScalePointer`` by the field ``scales``: along M or N, then along K."""
+
+ACTIVATIONS: Mapping[str, str] = {"no": "", "silu": "MoeSilu", "swiglu": "Swiglu"}
+"""Classes of ``ck_tile::moe`` by the field ``activation``; "": that of the header."""
 
 KINDS: Mapping[int, str] = {1: "kFFN_gemm1_gate_up", 2: "kFFN_gemm2"}
 """Enumerators of ``MoeFlatmmKind`` by the field ``stage``."""

@@ -10,9 +10,9 @@ from ckrules.codegen.gemm.generation import TEMPLATES as GEMM_TEMPLATES
 from ckrules.codegen.gemm.generation import GemmGeneration
 from ckrules.codegen.gemm.model import GemmModel
 from ckrules.codegen.scaled import probe
-from ckrules.codegen.scaled.cpp_names import PIPELINES
-from ckrules.codegen.scaled.model import ScaledModel, entries
-from ckrules.constraints.scaled.words import TENSORS
+from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, PIPELINES
+from ckrules.codegen.scaled.model import ExpertModel, ScaledModel, entries
+from ckrules.constraints.scaled.words import EXPERTS, NARROW, TENSORS
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 class ScaledGeneration(GemmGeneration):
-    """flatmm, written against CK 2025.11: the templates of GEMMs with other blocks."""
+    """flatmm, for experts too, written against CK 2025.11 with the templates of GEMMs."""
 
     templates: tuple[Path, ...] = (TEMPLATES, GEMM_TEMPLATES)
     library = "scaled"
@@ -35,12 +35,28 @@ class ScaledGeneration(GemmGeneration):
         """The model of a point whose words there is C++ for.
 
         Raises:
-            UsageError: For scales that flatmm does not have.
+            UsageError: For scales and activations that flatmm does not have, and 4-bit weights.
         """
+        variant = point["variant"]
+        if point["dtype"] in NARROW:
+            raise UsageError(f"kernels of {variant} with 4-bit weights are not generated")
         if point["scales"] not in TENSORS:
-            raise UsageError(f"flatmm of CK {ck} has no scales = {point['scales']}")
+            raise UsageError(f"{variant} of CK {ck} has no scales = {point['scales']}")
+        if point["activation"] not in ACTIVATIONS:
+            raise UsageError(f"{variant} of CK {ck} has no activation {point['activation']}")
+        made = ExpertModel if variant == EXPERTS else ScaledModel
         found = entries(bool(quantities["splits_k"]))
-        return ScaledModel(name, ck, point, quantities, found, PIPELINES[str(point["pipeline"])])
+        return made(name, ck, point, quantities, found, PIPELINES[str(point["pipeline"])])
+
+    def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
+        """Header and units of a kernel; those for experts have their own."""
+        own = {
+            self.template: "moe_2025_11.hpp.j2",
+            self.device: "moe_device.cpp.j2",
+            "gemm_host.cpp.j2": "moe_host.cpp.j2",
+        }
+        for name, template in super().files(kernel):
+            yield name, own.get(template, template) if isinstance(kernel, ExpertModel) else template
 
     def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The header that includes every kernel."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.model import GemmModel, KernelTensor
-from ckrules.codegen.scaled.cpp_names import GRANULARITIES
-from ckrules.constraints.scaled.words import TENSORS, TYPES, VARIANTS
+from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, GRANULARITIES, KINDS
+from ckrules.constraints.scaled.words import ROUTING, TENSORS, TYPES, VARIANTS
 
 
 def entries(splits: bool) -> tuple[TemplateEntry, ...]:
@@ -48,10 +48,14 @@ class ScaledModel(GemmModel):
         return GRANULARITIES[str(self.point["scales"])]
 
     @property
+    def scales(self) -> tuple[str, ...]:
+        """The tensors of scales."""
+        return TENSORS[str(self.point["scales"])]
+
+    @property
     def tensors(self) -> tuple[KernelTensor, ...]:
         """A, B, their scales, and C."""
-        names = ("a", "b", *TENSORS[str(self.point["scales"])], "c")
-        return tuple(KernelTensor(name, name) for name in names)
+        return tuple(KernelTensor(name, name) for name in ("a", "b", *self.scales, "c"))
 
     @property
     def kernel(self) -> str:
@@ -82,3 +86,44 @@ class ScaledModel(GemmModel):
     def shuffled(self) -> bool:
         """B is always shuffled beforehand."""
         return True
+
+
+class ExpertModel(ScaledModel):
+    """One of the two GEMMs of a mixture of experts."""
+
+    __slots__ = ()
+
+    @property
+    def kernel(self) -> str:
+        """The kernel class."""
+        return "MoeFlatmmKernel"
+
+    @property
+    def kind(self) -> str:
+        """The enumerator of ``MoeFlatmmKind``."""
+        return KINDS[int(self.point["stage"])]
+
+    @property
+    def activation(self) -> str:
+        """The class of the activation; empty: that of the header."""
+        return ACTIVATIONS[str(self.point["activation"])]
+
+    @property
+    def tensors(self) -> tuple[KernelTensor, ...]:
+        """The routing, A, B, their scales, the bias and C."""
+        bias = ("bias",) if self.point["bias"] else ()
+        names = (*ROUTING, "a", "b", *self.scales, *bias, "c")
+        return tuple(KernelTensor(name, name) for name in names)
+
+    @property
+    def columns(self) -> str:
+        """The columns of C, in C++: gate and up halves become one."""
+        return "problem.n / 2" if self.point["stage"] == 1 else "problem.n"
+
+    @property
+    def added(self) -> str:
+        """The elements of C, to which the second GEMM adds what each expert has for a token."""
+        if self.point["stage"] == 2:
+            return "static_cast<int64_t>(kargs.NumTokens - 1) * kargs.stride_C + kargs.N"
+        rows = "static_cast<int64_t>(kargs.NumTokens * kargs.TopK - 1)"
+        return f"{rows} * kargs.stride_C + kargs.N / 2" if self.splits_k else ""

@@ -388,22 +388,38 @@ def experts_have_no_scale_of_tensors(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL017", "scales-experts-do-not-read", kind="wrong-result", until="2026.06",
     applies=lambda c: (c.variant == "moe_flatmm") & (c.scales != "per_tensor"),
-    says=["kernels for experts with {dtype} read scales of rows and columns, or none, not {scales}",
+    says=["kernels for experts with {dtype} read scales of rows and columns, not {scales}",
           "4-bit weights have a scale for every 32 of a column, not {scales}"],
-    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m, scale_n; MXFP4_Pipeline; read, not run)",
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m, scale_n; MXFP4_Pipeline)",
     accepts=[_EXPERTS, {**_FOUR_BITS, "scales": "per_1x32"}],
-    rejects=[{**_EXPERTS, "scales": "per_1x128"}, _FOUR_BITS],
+    rejects=[{**_EXPERTS, "scales": "per_1x128"}, {**_EXPERTS, "scales": "no"}, _FOUR_BITS],
 )  # fmt: skip
 def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
     """Kernels for experts read scales of rows and columns, and of 32 along K with 4-bit weights.
 
-    Why: the kernel compiles with others, and reads them as these, or not at all.
+    Why: the kernel compiles with others, and reads them as these. Where there are none it reads
+    them at address 0.
 
     Fix: use row_column, or per_1x32 for 4-bit weights.
     """
-    return all_of(
-        c.narrow_b | c.scales.isin("row_column", "no"), ~c.narrow_b | (c.scales == "per_1x32")
-    )
+    return all_of(c.narrow_b | (c.scales == "row_column"), ~c.narrow_b | (c.scales == "per_1x32"))
+
+
+@rule(
+    "SCAL025", "experts-without-scales", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "moe_flatmm") & ~c.narrow_b,
+    says="kernels for experts read scales of rows and columns at address 0 where there are none: scales = {scales}",
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m_window.load; read in ROCm/rocm-libraries @ 41164ca, where 2025.11 was run)",
+    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "scales": "no"}],
+)  # fmt: skip
+def experts_have_scales(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts have scales.
+
+    Why: only 4-bit weights keep the kernel from loading them; the pointer of no scales is null.
+
+    Fix: use row_column, with ones.
+    """
+    return c.scales != "no"
 
 
 @rule(

@@ -6,6 +6,7 @@ them a token has.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.scaled import problem, problem_fields
 from ckrules.constraints.scaled.problem import ExpertProduct
+from ckrules.constraints.scaled.words import EXPERTS
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
-
-
-EXPERTS = "moe_flatmm"
 
 
 class ScaledProblems(GemmProblems):
@@ -39,17 +38,18 @@ class ScaledProblems(GemmProblems):
     values = staticmethod(problem.values)
 
     def pack(self, problem: MatrixProduct) -> bytes:
-        """As other GEMMs' host libraries take it.
+        """As host libraries take it: that of other GEMMs, and behind it experts and topk of tokens.
 
-        Raises:
-            UsageError: For tokens with their experts: no such kernel is generated.
+        >>> len(ScaledProblems().pack(ExpertProduct(1, 2, 3)))
+        88
         """
+        found = super().pack(problem)
         if isinstance(problem, ExpertProduct):
-            raise UsageError("kernels for experts are not generated: no host library takes them")
-        return super().pack(problem)
+            found += struct.pack("=2q", problem.experts, problem.topk)
+        return found
 
     def members(self) -> tuple[str, Mapping[str, str]]:
-        """As other GEMMs'; no host library knows of experts."""
+        """As other GEMMs'; the dispatcher in C asks for products of one pair alone."""
         name, found = super().members()
         return name, {**found, "experts": "0", "topk": "0"}
 
@@ -84,6 +84,10 @@ class ScaledProblems(GemmProblems):
         """Those of other GEMMs, and some whose rows lie apart; none of what is not generated."""
         from ckrules.constraints.gemm.device.smoke import apart
 
+        if config["variant"] == EXPERTS:
+            from ckrules.constraints.scaled.device.experts import smoke
+
+            return list(smoke(config))
         if config["variant"] != "flatmm":
             return []
         return [*super().smoke(config), *(apart(config, True, by) for by in (8, 3))]
@@ -94,8 +98,11 @@ class ScaledProblems(GemmProblems):
         Raises:
             UsageError: For kernels that are not generated.
         """
+        from ckrules.constraints.scaled.device.experts import ExpertTensors
         from ckrules.constraints.scaled.device.tensors import ScaledTensors
 
+        if isinstance(problem, ExpertProduct):
+            return ExpertTensors(problem, config)
         if config["variant"] != "flatmm":
             raise UsageError(f"kernels of {config['variant']} are not generated: none can be run")
         return ScaledTensors(problem, config)

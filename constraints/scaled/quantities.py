@@ -117,7 +117,8 @@ class ScaledQuantities(TileGemm):
         pairs = ite(self.from_registers, self.repeat_n % 2 == 0, self.store_width.isin(2, 4, 8))
         # the raw form of the addition takes windows that no epilogue makes
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
-        return (self.variant == "flatmm") & ~self.persistent & pairs & ~raw
+        built = (self.variant == "flatmm") | self.split_k  # those for experts are asked to be
+        return all_of(self.flat, built, ~self.persistent, pairs, ~raw)
 
     @property
     def known_warp_tile(self) -> BoolExpr:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-VARIANTS = ("flatmm", "moe_flatmm", "abquant")
+EXPERTS = "moe_flatmm"
+VARIANTS = ("flatmm", EXPERTS, "abquant")
 #: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
 #: to A's type, or both go into one scaled instruction.
 TYPES: Mapping[str, tuple[str, str, str]] = {
@@ -26,6 +27,8 @@ SCHEDULERS = ("intrawave", "interwave", "default")
 SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_128x128", "no")
 #: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
 TENSORS: Mapping[str, tuple[str, ...]] = {"row_column": ("aq", "bq"), "no": ()}
+#: What says which rows of A meet the weights of which expert, in the order of kernels' tensors.
+ROUTING = ("sorted", "owners", "last", "weights")
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
 #: Elements of K that share a scale, and of N for B, with block scales.
 GROUP = 128

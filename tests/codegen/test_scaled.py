@@ -10,6 +10,7 @@ import pytest
 
 from ckrules.certify import probe
 from ckrules.codegen.generate import Generator
+from ckrules.codegen.scaled.generation import GENERATION
 from ckrules.codegen.scaled.model import entries
 from ckrules.constraints.scaled.vocabulary import BASELINE
 from ckrules.kernels.books import Books
@@ -62,11 +63,38 @@ def test_entries() -> None:
     assert len(entries(splits=False)) == 2
 
 
-def test_kernels_for_experts_are_not_generated(tmp_path: Path) -> None:
+def test_kernels_for_experts_have_their_routing_and_activation(tmp_path: Path) -> None:
     name = EXPERTS.format("1_256x64x128x128_1x4_16x16x64", "per_token_silu")
     config = config_from_name(name, Books("2025.11"), arch="gfx942")
-    with pytest.raises(UsageError, match="no pipeline moe_flatmm"):
-        Generator(Books("2025.11"), tmp_path).run([config])
+    Generator(Books("2025.11"), tmp_path).run([config])
+    header = next(tmp_path.glob("*moe*gemm1*.hpp")).read_text()
+    assert "Config::Kind, ck_tile::moe::MoeSilu>;" in header
+    assert "Config::PermuteN, 2>>;" in header
+    host = next(tmp_path.glob("*moe*.host.cpp")).read_text()
+    for tensor in ("sorted", "owners", "last", "weights", "aq"):
+        assert f'{{"{tensor}", CKRULES_IN' in host
+    assert "ckrules::tokens(given)" in host
+
+
+def test_results_of_the_second_gemm_are_added(tmp_path: Path) -> None:
+    name = EXPERTS.format("2_256x64x128x128_1x4_16x16x64", "per_token")
+    config = config_from_name(name, Books("2025.11"), arch="gfx942")
+    Generator(Books("2025.11"), tmp_path).run([config])
+    host = next(tmp_path.glob("*moe*.host.cpp")).read_text()
+    assert "clear(kargs.e_ptr, static_cast<int64_t>(kargs.NumTokens - 1) * kargs.stride_C" in host
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"dtype": "bf16_fp4", "scales": "per_1x32"}, "4-bit weights are not generated"),
+        ({"activation": "gelu"}, "no activation gelu"),
+    ],
+)
+def test_what_is_not_generated_of_experts(changed: dict[str, Any], said: str) -> None:
+    point = {**BASELINE, "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, **changed}
+    with pytest.raises(UsageError, match=said):
+        GENERATION.kernel(point, "name", "2025.11", {"splits_k": False})
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,10 @@ def test_what_kernels_are_tried_on() -> None:
     assert len(taken) >= 12
     assert {p.k_batch for p in taken} >= {1, 2}
     assert any(p.strides[0] for p in taken)
-    assert ScaledProblems().smoke({**BASELINE, "variant": "moe_flatmm"}) == []
+    assert ScaledProblems().smoke({**BASELINE, "variant": "abquant"}) == []
 
 
 def test_other_kernels_have_no_tensors() -> None:
-    point = {**BASELINE, "variant": "moe_flatmm"}
-    with pytest.raises(Exception, match="kernels of moe_flatmm are not generated"):
+    point = {**BASELINE, "variant": "abquant"}
+    with pytest.raises(Exception, match="kernels of abquant are not generated"):
         ScaledProblems().tensors(parse("M=1,N=1,K=1"), point)

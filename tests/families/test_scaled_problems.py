@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ckrules.constraints.gemm import problem as gemm
 from ckrules.constraints.scaled.problem import ExpertProduct, from_row, parse
 from ckrules.constraints.scaled.problem_fields import BASELINE
 from ckrules.constraints.scaled.problems import ScaledProblems
@@ -15,7 +17,6 @@ from ckrules.constraints.scaled.vocabulary import BASELINE as KERNEL
 from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_name
-from ckrules.support.errors import UsageError
 from tests.cli.run import run
 
 FLAT = "a8w8_bpreshuffle_cktile_0x0x8x4x1x0x0x0x0x1_128x128x128_1x4x1_16x16x128_default"
@@ -115,15 +116,26 @@ def test_experts_compute_tokens_and_others_products() -> None:
     assert tokens.flops == 2 * 4 * 2 * 16 * 32
     cells = {name: str(value) for name, value in problems.row(tokens, "moe_flatmm").items()}
     assert from_row(cells) == tokens
-    with pytest.raises(UsageError, match="experts are not generated"):
-        problems.pack(tokens)
+    assert problems.pack(tokens) == gemm.pack(tokens) + struct.pack("=2q", 8, 2)
 
 
 def test_sums_of_experts_in_parts() -> None:
     said = "M=8,N=2048,K=3072,experts=8,topk=2,k_batch=2"
     point = dict(config_from_name(EXPERTS, Books(), arch="gfx950").point)
+    assert codes(point, said, "2025.11") == ["SPROB033", "SPROB037"]
+    point["split_k"] = True
     assert codes(point, said, "2025.11") == ["SPROB033"]
     assert codes({**point, "stage": 2}, said, "2025.11") == ["SPROB033"]
+
+
+def test_rows_of_experts_have_their_own_scales_with_one_token() -> None:
+    """As kernels of CK 2025.11 ran; ROCm/rocm-libraries @ 41164ca gathers them otherwise."""
+    point = dict(config_from_name(EXPERTS, Books(), arch="gfx950").point)
+    point["scales"] = "row_column"
+    said = "N=2048,K=3072,experts=8,topk=2"
+    for ck, found in (("2025.11", ["SPROB036"]), ("2026.06", ["SPROB036"]), ("2026.09", [])):
+        assert codes(point, f"M=8,{said}", ck) == found
+        assert codes(point, f"M=1,{said}", ck) == []
 
 
 def test_check_says_why_a_kernel_does_not_take_a_product() -> None:

@@ -105,6 +105,44 @@ def sums_of_experts_are_whole(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
+    "SPROB037", "sums-of-experts-not-split-here", kind="launch",
+    applies=lambda c: c.of_tokens & (c.k_batch > 1),
+    says="the kernel is not instantiated for split sums: split_k = {split_k}, k_batch = {k_batch}",
+    source=["example/ck_tile/18_flatmm/moe_flatmm.cpp: RunSplitk (an epilogue that adds, where sums are split)",
+            "codegen/scaled/model.py: entries"],
+    accepts=[{**_FIRST, "split_k": True, "k_batch": 2}], rejects=[{**_FIRST, "k_batch": 2}],
+)  # fmt: skip
+def split_sums_are_instantiated(c: ScaledProblem) -> BoolExpr:
+    """Kernels for experts split sums where their epilogue adds to memory.
+
+    Why: the epilogue's memory operation is a template argument.
+
+    Fix: use a kernel with split_k, or k_batch = 1.
+    """
+    return c.split_k
+
+
+@rule(
+    "SPROB036", "rows-scaled-as-others", kind="wrong-result", until="2026.09",
+    applies=lambda c: c.of_tokens & ~c.narrow_b & (c.scales == "row_column"),
+    says="rows of A take the scales of other rows where an expert has several tokens: M = {M} tokens",
+    source=[f"{_RUN} (scale_m_offsets has an entry for every row of a lane)",
+            "core/tensor/tile_scatter_gather.hpp: load (idx_gather: YsGatherDim alone, the first of a lane's dimensions)",
+            f"{_RUN} at ROCm/rocm-libraries @ 41164ca (gathers along all three; mended)"],
+    accepts=[{**_FIRST, "M": 1}, {**_SECOND, "M": 1}], rejects=[{**_FIRST, "M": 2}, _SECOND],
+)  # fmt: skip
+def rows_have_scales_of_their_own(c: ScaledProblem) -> BoolExpr:
+    """Kernels for experts with scales of rows compute one token right, and of more only some rows.
+
+    Why: the scales of a lane's rows are gathered by the first of three dimensions, so that a row
+    takes the scale of the row behind another token. Upstream's example gives each tile one row.
+
+    Fix: none before 2026.09; multiply the rows' scales into C afterwards.
+    """
+    return c.M == 1
+
+
+@rule(
     "SPROB034", "tokens-beyond-their-bits", kind="wrong-result", applies=_tokens,
     says=[f"M = {{M}} tokens are more than {_TOKEN_BITS} bits of a sorted entry can name",
           "topk = {topk}: the place among a token's experts is read from 8 bits with a sign, expected at most 128"],
