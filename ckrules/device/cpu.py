@@ -158,13 +158,15 @@ class CpuDevice:
         self._written = written
 
     def announce(self, work: LaunchContext) -> None:
-        """Forgets what was seen before; kernels that compute in steps, or whose blocks share the
-        work out, are never sampled.
+        """Forgets what was seen before.
+
+        Kernels that compute in steps, or whose blocks share the work out or add to the same
+        results, are never sampled.
         """
         self._faults, self._written, self._partial = {}, None, False
         self.accesses.clear()
         steps = "workspace" in work.addresses
-        self._whole = self.plan.sample is None or steps or work.shared_out
+        self._whole = self.plan.sample is None or steps or work.shared_out or work.added_up
         self._waiting = work.shared_out
 
     def observed(self) -> Sequence[Observation]:

@@ -114,8 +114,9 @@ class Runner:
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
             whole = kernel.info.needs_room
+            adds = bool(getattr(tensors, "added_up", False))
             self.device.announce(
-                LaunchContext(job.name, config, job.problem, places, memory.sizes, whole)
+                LaunchContext(job.name, config, job.problem, places, memory.sizes, whole, adds)
             )
             self.phase(Phase.LAUNCH)
             carry_out(self.device, module, steps)

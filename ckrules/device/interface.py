@@ -70,6 +70,8 @@ class LaunchContext:
     """Bytes of what is at these addresses."""
     shared_out: bool = False
     """Whether blocks share the work out among as many as run at once (`Info.needs_room`)."""
+    added_up: bool = False
+    """Whether blocks that differ along x or y add to the same results (`Tensors`)."""
 
 
 @runtime_checkable

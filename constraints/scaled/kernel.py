@@ -17,7 +17,8 @@ _MOE = "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp"
 _PROBLEM = "ops/gemm_quant/pipeline/gemm_quant_pipeline_problem.hpp"
 _EIGHT = "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_eight_waves{,_policy}.hpp (CK 2026.06, read)"
 
-_EXPERTS: Mapping[str, Any] = {
+#: A kernel for experts, and one with 4-bit weights, for examples of rules.
+OF_EXPERTS: Mapping[str, Any] = {
     "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
 }  # fmt: skip
 _BLOCKS: Mapping[str, Any] = {
@@ -28,8 +29,8 @@ _EIGHTS: Mapping[str, Any] = {
     **_BLOCKS, "arch": "gfx950", "pipeline": "abquant_eight_waves", "tile_m": 192, "tile_n": 256,
     "wave_m": 4, "wave_n": 2, "warp_tile_k": 128,
 }  # fmt: skip
-_FOUR_BITS: Mapping[str, Any] = {
-    **_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "tile_k": 256, "warp_tile_k": 32,
+FOUR_BITS: Mapping[str, Any] = {
+    **OF_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "tile_k": 256, "warp_tile_k": 32,
 }  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def _rows(c: ScaledQuantities) -> BoolExpr:
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmPipeline",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: FlatmmPipeline",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: GemmPipeline"],
-    accepts=[{}, _EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
+    accepts=[{}, OF_EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
 )  # fmt: skip
 def pipeline_is_the_kernels(c: ScaledQuantities) -> BoolExpr:
     """Each kind of kernel has its own pipelines.
@@ -90,7 +91,7 @@ def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
 
     Fix: use 1x4x1.
     """
-    return all_of(c.wave_m == 1, c.wave_k == 1)
+    return all_of(c.wave_m == 1, c.narrow_b | (c.wave_k == 1))
 
 
 @rule(
@@ -99,9 +100,9 @@ def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
           "4-bit weights take warp tiles of 16x16, not {warp_tile_m}x{warp_tile_n}"],
     source=[f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
             f"{_MIXED}: static_assert MPerXdl == 16 && NPerXdl == 16"],
-    accepts=[{}, _FOUR_BITS],
+    accepts=[{}, FOUR_BITS],
     rejects=[{"dtype": "bf16", "warp_tile_m": 64, "warp_tile_n": 4, "warp_tile_k": 16},
-             {**_FOUR_BITS, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16}],
+             {**FOUR_BITS, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 16}],
 )  # fmt: skip
 def weights_have_known_shape(c: ScaledQuantities) -> BoolExpr:
     """Pre-shuffled weights are read in warp tiles of 16 or 32 columns, 4-bit ones of 16x16.
@@ -160,7 +161,7 @@ def rows_of_flat_a_are_covered(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: (c.stage == 1) & ~c.narrow_b,
     says="gate and up share a wave's warp tiles along N: {repeat_n=}, expected an even number",
     source=f"{_MOE}: static_assert NIterPerWarp % 2 == 0 (IsGateUpMode)",
-    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "tile_n": 64}],
+    accepts=[OF_EXPERTS], rejects=[{**OF_EXPERTS, "tile_n": 64}],
 )  # fmt: skip
 def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
     """The first GEMM of experts has an even number of warp tiles along N for each wave.
@@ -178,7 +179,7 @@ def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
           "only moe_flatmm has 4-bit weights: {variant}, {dtype}",
           "only the first stage has an activation: stage = {stage}, {activation}"],
     source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
-    accepts=[{}, _EXPERTS], rejects=[{"stage": 1}, {**_EXPERTS, "stage": 0}],
+    accepts=[{}, OF_EXPERTS], rejects=[{"stage": 1}, {**OF_EXPERTS, "stage": 0}],
 )  # fmt: skip
 def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
     """Stages, activations and 4-bit weights belong to kernels for mixtures of experts.
@@ -220,7 +221,7 @@ def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernelArgs",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (exp_bias, p_sorted_expert_weights)",
             "ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: AQLayout"],
-    accepts=[{}, {**_EXPERTS, "bias": True}, {**_BLOCKS, "scale_rows": True}],
+    accepts=[{}, {**OF_EXPERTS, "bias": True}, {**_BLOCKS, "scale_rows": True}],
     rejects=[{"scale_rows": True}, {"routed_weight": True}, {"bias": True}, {"split_k": True}],
 )  # fmt: skip
 def parameters_exist(c: ScaledQuantities) -> BoolExpr:
@@ -264,8 +265,8 @@ def flat_scales_exist(c: ScaledQuantities) -> BoolExpr:
           "experts store with cshuffle, not {epilogue}"],
     source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::operator() (takes no scales)",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: NumMXdlPerWavePerShuffle of the epilogue"],
-    accepts=[{}, {"epilogue": "default", "scales": "no"}, _EXPERTS],
-    rejects=[{"epilogue": "default"}, {**_EXPERTS, "epilogue": "default"}],
+    accepts=[{}, {"epilogue": "default", "scales": "no"}, OF_EXPERTS],
+    rejects=[{"epilogue": "default"}, {**OF_EXPERTS, "epilogue": "default"}],
 )  # fmt: skip
 def scales_go_through_cshuffle(c: ScaledQuantities) -> BoolExpr:
     """Kernels with scales of rows and columns store with cshuffle, and experts' always do.
@@ -310,7 +311,7 @@ def permuted_rows_have_their_scales(c: ScaledQuantities) -> BoolExpr:
     accepts=[{"permute_n": True, "scales": "no"},
              {"permute_n": True, "scales": "no", "epilogue": "default", "tile_n": 64}],
     rejects=[{"permute_n": True, "scales": "no", "epilogue": "default"},
-             {**_EXPERTS, "permute_n": True}],
+             {**OF_EXPERTS, "permute_n": True}],
 )  # fmt: skip
 def permuted_columns_are_undone(c: ScaledQuantities) -> BoolExpr:
     """permute_n goes with flatmm and cshuffle, or with one warp tile along N for each wave.
@@ -354,7 +355,7 @@ def permuted_columns_are_covered(c: ScaledQuantities) -> BoolExpr:
     says=["4-bit weights share scales by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
           "4-bit weights take eight warp tiles along K at once: {tile_k // warp_tile_k=}"],
     source="ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: static_assert NIterPerWarp % XDL_PerScaleN, KIterPerWarp % XDL_PerScaleK",
-    accepts=[_FOUR_BITS], rejects=[{**_FOUR_BITS, "tile_n": 64}, {**_FOUR_BITS, "tile_k": 128}],
+    accepts=[FOUR_BITS], rejects=[{**FOUR_BITS, "tile_n": 64}, {**FOUR_BITS, "tile_k": 128}],
 )  # fmt: skip
 def packs_are_whole(c: ScaledQuantities) -> BoolExpr:
     """Beside 16-bit A, 4-bit weights have warp tiles in pairs along N and by eight along K.
@@ -365,61 +366,6 @@ def packs_are_whole(c: ScaledQuantities) -> BoolExpr:
     Fix: use another tile_n, fewer waves, or a tile_k of 256.
     """
     return all_of(c.repeat_n % 2 == 0, c.tile_k // c.warp_tile_k % 8 == 0)
-
-
-@rule(
-    "SCAL016", "scale-of-whole-tensor", kind="compile", until="2026.06",
-    applies=lambda c: c.variant == "moe_flatmm",
-    says="kernels for experts have no scale for a whole tensor: scales = {scales}",
-    source="ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)",
-    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "scales": "per_tensor"}],
-)  # fmt: skip
-def experts_have_no_scale_of_tensors(c: ScaledQuantities) -> BoolExpr:
-    """Kernels for experts have no scale that belongs to a whole tensor.
-
-    Why: the type of the scales asserts it. aiter's kernels that are called per_tensor compile
-    because its generator looks for another word (per_tenser) and hands them no scales at all.
-
-    Fix: use row_column.
-    """
-    return c.scales != "per_tensor"
-
-
-@rule(
-    "SCAL017", "scales-experts-do-not-read", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.variant == "moe_flatmm") & (c.scales != "per_tensor"),
-    says=["kernels for experts with {dtype} read scales of rows and columns, not {scales}",
-          "4-bit weights have a scale for every 32 of a column, not {scales}"],
-    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m, scale_n; MXFP4_Pipeline)",
-    accepts=[_EXPERTS, {**_FOUR_BITS, "scales": "per_1x32"}],
-    rejects=[{**_EXPERTS, "scales": "per_1x128"}, {**_EXPERTS, "scales": "no"}, _FOUR_BITS],
-)  # fmt: skip
-def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
-    """Kernels for experts read scales of rows and columns, and of 32 along K with 4-bit weights.
-
-    Why: the kernel compiles with others, and reads them as these. Where there are none it reads
-    them at address 0.
-
-    Fix: use row_column, or per_1x32 for 4-bit weights.
-    """
-    return all_of(c.narrow_b | (c.scales == "row_column"), ~c.narrow_b | (c.scales == "per_1x32"))
-
-
-@rule(
-    "SCAL025", "experts-without-scales", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.variant == "moe_flatmm") & ~c.narrow_b,
-    says="kernels for experts read scales of rows and columns at address 0 where there are none: scales = {scales}",
-    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m_window.load; read in ROCm/rocm-libraries @ 41164ca, where 2025.11 was run)",
-    accepts=[_EXPERTS], rejects=[{**_EXPERTS, "scales": "no"}],
-)  # fmt: skip
-def experts_have_scales(c: ScaledQuantities) -> BoolExpr:
-    """Kernels for experts have scales.
-
-    Why: only 4-bit weights keep the kernel from loading them; the pointer of no scales is null.
-
-    Fix: use row_column, with ones.
-    """
-    return c.scales != "no"
 
 
 @rule(

@@ -136,6 +136,8 @@ def test_rows_of_experts_have_their_own_scales_with_one_token() -> None:
     for ck, found in (("2025.11", ["SPROB036"]), ("2026.06", ["SPROB036"]), ("2026.09", [])):
         assert codes(point, f"M=8,{said}", ck) == found
         assert codes(point, f"M=1,{said}", ck) == []
+    point |= {"transpose_c": True, "tile_m": point["warp_tile_m"]}
+    assert codes(point, f"M=8,{said}", "2025.11") == []
 
 
 def test_check_says_why_a_kernel_does_not_take_a_product() -> None:

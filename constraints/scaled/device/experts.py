@@ -53,6 +53,11 @@ class ExpertTensors(ScaledTensors):
         """Whether it is the first GEMM, with gate and up."""
         return bool(self.config["stage"] == 1)
 
+    @property
+    def added_up(self) -> bool:
+        """In the second GEMM each expert's blocks add to the tokens' rows."""
+        return not self._first
+
     @cached_property
     def _routing(self) -> NDArray[np.int64]:
         return routing(self.problem)
@@ -232,6 +237,6 @@ def smoke(config: Mapping[str, Any]) -> list[ExpertProduct]:
     return [
         of(1, n, 2 * k, 4, 2), of(1, n, k, 1, 1), of(1, 2 * n, 3 * k, 16, 6), of(1, n, 33 * k, 3, 1),
         of(m - 3, n, k, 3, 2), of(3 * m + 1, n, 4 * k, 2, 1), of(m, n, 5 * k, 16, 6),
-        of(1, n - 32, 2 * k, 4, 2), of(1, n, 2 * k - 16, 4, 2), of(1, n, 4 * k, 4, 2, 2),
+        of(1, n - 16, 2 * k, 4, 2), of(1, n, 2 * k - 16, 4, 2), of(1, n, 4 * k, 4, 2, 2),
         ExpertProduct(1, n, 2 * k, strides=(apart, 0, apart), experts=4, topk=2),
     ]  # fmt: skip

@@ -129,17 +129,19 @@ def split_sums_are_instantiated(c: ScaledProblem) -> BoolExpr:
     source=[f"{_RUN} (scale_m_offsets has an entry for every row of a lane)",
             "core/tensor/tile_scatter_gather.hpp: load (idx_gather: YsGatherDim alone, the first of a lane's dimensions)",
             f"{_RUN} at ROCm/rocm-libraries @ 41164ca (gathers along all three; mended)"],
-    accepts=[{**_FIRST, "M": 1}, {**_SECOND, "M": 1}], rejects=[{**_FIRST, "M": 2}, _SECOND],
+    accepts=[{**_FIRST, "M": 1}, {**_SECOND, "M": 1}, {**_FIRST, "transpose_c": True, "tile_m": 16}],
+    rejects=[{**_FIRST, "M": 2}, _SECOND, {**_FIRST, "transpose_c": True}],
 )  # fmt: skip
 def rows_have_scales_of_their_own(c: ScaledProblem) -> BoolExpr:
-    """Kernels for experts with scales of rows compute one token right, and of more only some rows.
+    """Kernels for experts with scales of rows compute one token right, or one row a lane.
 
     Why: the scales of a lane's rows are gathered by the first of three dimensions, so that a row
-    takes the scale of the row behind another token. Upstream's example gives each tile one row.
+    takes the scale of the row behind another token, unless a lane has one row, as of transposed
+    products with one warp tile along M. Upstream's example gives each tile one row.
 
-    Fix: none before 2026.09; multiply the rows' scales into C afterwards.
+    Fix: use a transposed kernel of the first GEMM whose tile_m is warp_tile_m.
     """
-    return c.M == 1
+    return (c.M == 1) | (c.transpose_c & (c.repeat_m == 1))
 
 
 @rule(

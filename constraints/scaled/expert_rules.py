@@ -1,0 +1,125 @@
+"""SCAL: what kernels for mixtures of experts ask beside what flatmm does.
+
+Their epilogue is their own: rows are scattered to tokens, and multiplied by scales and weights that
+are gathered.
+"""
+
+from __future__ import annotations
+
+from ckrules.constraints.scaled.kernel import FOUR_BITS, OF_EXPERTS
+from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_MIXED = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp"
+
+
+@rule(
+    "SCAL016", "scale-of-whole-tensor", kind="compile", until="2026.06",
+    applies=lambda c: c.variant == "moe_flatmm",
+    says="kernels for experts have no scale for a whole tensor: scales = {scales}",
+    source="ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)",
+    accepts=[OF_EXPERTS], rejects=[{**OF_EXPERTS, "scales": "per_tensor"}],
+)  # fmt: skip
+def experts_have_no_scale_of_tensors(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts have no scale that belongs to a whole tensor.
+
+    Why: the type of the scales asserts it. aiter's kernels that are called per_tensor compile
+    because its generator looks for another word (per_tenser) and hands them no scales at all.
+
+    Fix: use row_column.
+    """
+    return c.scales != "per_tensor"
+
+
+@rule(
+    "SCAL017", "scales-experts-do-not-read", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.variant == "moe_flatmm") & (c.scales != "per_tensor"),
+    says=["kernels for experts with {dtype} read scales of rows and columns, not {scales}",
+          "4-bit weights have a scale for every 32 of a column, not {scales}"],
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m, scale_n; MXFP4_Pipeline)",
+    accepts=[OF_EXPERTS, {**FOUR_BITS, "scales": "per_1x32"}],
+    rejects=[{**OF_EXPERTS, "scales": "per_1x128"}, {**OF_EXPERTS, "scales": "no"}, FOUR_BITS],
+)  # fmt: skip
+def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts read scales of rows and columns, and of 32 along K with 4-bit weights.
+
+    Why: the kernel compiles with others, and reads them as these. Where there are none it reads
+    them at address 0.
+
+    Fix: use row_column, or per_1x32 for 4-bit weights.
+    """
+    return all_of(c.narrow_b | (c.scales == "row_column"), ~c.narrow_b | (c.scales == "per_1x32"))
+
+
+@rule(
+    "SCAL025", "experts-without-scales", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "moe_flatmm") & ~c.narrow_b,
+    says="kernels for experts read scales of rows and columns at address 0 where there are none: scales = {scales}",
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m_window.load; read in ROCm/rocm-libraries @ 41164ca, where 2025.11 was run)",
+    accepts=[OF_EXPERTS], rejects=[{**OF_EXPERTS, "scales": "no"}],
+)  # fmt: skip
+def experts_have_scales(c: ScaledQuantities) -> BoolExpr:
+    """Kernels for experts have scales.
+
+    Why: only 4-bit weights keep the kernel from loading them; the pointer of no scales is null.
+
+    Fix: use row_column, with ones.
+    """
+    return c.scales != "no"
+
+
+@rule(
+    "SCAL026", "shuffles-of-experts-not-whole", kind="compile", until="2026.06",
+    applies=lambda c: (c.variant == "moe_flatmm") & (c.repeat_m >= 1) & (c.tile_m % (c.wave_m * c.warp_tile_m) == 0),
+    says=("a wave's {repeat_m} warp tiles along M do not divide into shuffles of {shuffle_repeat}, "
+          "which kernels for experts index: {repeat_m=}, {shuffle_repeat=}"),
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (c_scatter_offsets[mIter], NumMEpiTile = MRepeat / NumMXdlPerWavePerShuffle)",
+    accepts=[OF_EXPERTS], rejects=[{**OF_EXPERTS, "stage": 2, "tile_m": 48, "tile_n": 64, "tile_k": 256}],
+)  # fmt: skip
+def shuffles_of_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """The warp tiles of a wave along M divide into equal shuffles, where experts store.
+
+    Why: what EPI002 says of other kernels; these have offsets for whole shuffles only, and the
+    index of the last one is beyond them.
+
+    Fix: use another tile_m.
+    """
+    return c.repeat_m % c.shuffle_repeat == 0
+
+
+@rule(
+    "SCAL027", "weights-of-other-entries", kind="wrong-result",
+    applies=lambda c: c.stage == 2,
+    says="a lane's columns of the transposed product take the weights of neighbouring entries",
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (exp_weight_window: (M, 1) with strides (1, 0), loaded by vectors along N)",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() at ROCm/rocm-libraries @ 41164ca (as in 2025.11)"],
+    accepts=[{**OF_EXPERTS, "stage": 2}], rejects=[{**OF_EXPERTS, "stage": 2, "transpose_c": True}],
+)  # fmt: skip
+def entries_have_their_own_weights(c: ScaledQuantities) -> BoolExpr:
+    """The second GEMM of experts is not transposed.
+
+    Why: a row has one weight for all columns, but a lane with several columns of a row loads
+    several weights at once. Kernels that were run had only every fourth column right.
+
+    Fix: set transpose_c to false.
+    """
+    return ~c.transpose_c
+
+
+@rule(
+    "SCAL028", "waves-along-k-of-4-bit-weights", kind="wrong-result",
+    applies=lambda c: (c.variant == "moe_flatmm") & c.narrow_b,
+    says="nothing adds up what waves along K have of 4-bit weights: wave_k = {wave_k}",
+    source=f"{_MIXED}: operator() (waves along M and N; read, not run, it compiles)",
+    accepts=[{**FOUR_BITS, "scales": "per_1x32"}],
+    rejects=[{**FOUR_BITS, "scales": "per_1x32", "wave_n": 2, "wave_k": 2}],
+)  # fmt: skip
+def four_bit_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
+    """A block for 4-bit weights has one wave along K.
+
+    Why: the other pipelines assert it; this one compiles and treats each wave as one along N.
+
+    Fix: set wave_k to 1.
+    """
+    return c.wave_k == 1
