@@ -286,6 +286,7 @@ def scales_go_through_cshuffle(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.from_registers & (c.scales == "row_column"),
     says="permute_n scales all rows as the first of a wave: a wave has {repeat_m} warp tiles along M, expected 1",
     source="ops/epilogue/cshuffle_epilogue.hpp: operator() for TiledMMAPermuteN (scale_m_window is never moved)",
+    issue="ROCm/rocm-libraries#11700",
     accepts=[{"permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}],
     rejects=[{"permute_n": True}],
 )  # fmt: skip
