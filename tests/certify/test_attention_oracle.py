@@ -128,3 +128,9 @@ def test_a_kernel_that_appends_compiles(oracle: CompilerOracle) -> None:
     kernel = {**book("fmha_fwd_appendkv", ck="2025.11").vocabulary.baseline, **AN_APPEND}
     assert not book("fmha_fwd_appendkv", ck="2025.11").violations(kernel)
     assert oracle.check(kernel).ok
+
+
+@pytest.mark.toolchain
+def test_a_kernel_that_joins_splits_compiles(oracle: CompilerOracle) -> None:
+    """The probe's template had a name of another namespace."""
+    assert oracle.check(dict(book("fmha_fwd_splitkv_combine", ck="2025.11").vocabulary.baseline)).ok
