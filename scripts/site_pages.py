@@ -122,8 +122,8 @@ def _mentioned(command: str, documents: Mapping[Path, str]) -> str:
 def reference() -> str:
     """The page of the library: its names, then the modules that programs import.
 
-    >>> "::: ckrules.engine.space.Space" in reference()
-    True
+    >>> "::: ckrules.engine.space.Space" in reference(), "heading: ckrules.Space" in reference()
+    (True, True)
     """
     out = ["# The library", "", "`import ckrules` costs nothing: names are imported when used.", ""]
     out += ["## Names of `ckrules`", ""]
@@ -131,7 +131,8 @@ def reference() -> str:
         if not name.startswith("__"):
             value = getattr(ckrules, name)
             home = getattr(value, "__module__", "ckrules")
-            out += [f"::: {home}.{getattr(value, '__name__', name)}", *_options(3)]
+            said = f"ckrules.{name}"
+            out += [f"::: {home}.{getattr(value, '__name__', name)}", *_options(3, said)]
     for title, modules in MODULES.items():
         out += [f"## {title}", ""]
         for module in modules:
@@ -139,5 +140,7 @@ def reference() -> str:
     return "\n".join(out) + "\n"
 
 
-def _options(level: int) -> list[str]:
-    return ["    options:", f"      heading_level: {level}", ""]
+def _options(level: int, heading: str = "") -> list[str]:
+    """The level of an object's heading, and its words where they are not the object's path."""
+    said = [f"      heading: {heading}", f"      toc_label: {heading}"] if heading else []
+    return ["    options:", f"      heading_level: {level}", *said, ""]

@@ -20,6 +20,7 @@ from ckrules.kernels.names import format_name, naming_of, parse_name
 from ckrules.kernels.parts import ParsedName
 from ckrules.kernels.schema import LONG, FieldError, Schema, shorten
 from ckrules.support.errors import CkrulesError, UsageError, nearest, unknown
+from ckrules.support.tables import html_table
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -55,6 +56,11 @@ class Config:
             return format_name(self.point, self.spelling)
         except CkrulesError:
             return None
+
+    def _repr_html_(self) -> str:
+        """The kernel as notebooks show it: its name and fields."""
+        rows = [["field", "value"], *([n, str(v)] for n, v in self.point.items())]
+        return html_table(rows, self.name or f"{self.variant}, which no name can say")
 
 
 class ConfigError(UsageError):

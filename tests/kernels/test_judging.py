@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ckrules
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import config_from_mapping
 from tests.cli.run import ILLEGAL, LEGAL
 
 #: Legal for CK 2025.11 and not for 2026.06, whose epilogue has a rule more (EPI002).
@@ -48,5 +50,8 @@ def test_notebooks_get_tables() -> None:
     shown = ckrules.why(ILLEGAL, arch="gfx942")._repr_html_()
     assert "<td>tile_m</td><td>96</td>" in shown
     assert "TILE001: " in shown
+    config = config_from_mapping(LEGAL, Books())
+    assert f"<caption>{config.name}</caption>" in config._repr_html_()
+    assert f"<td>tile_m</td><td>{LEGAL['tile_m']}</td>" in config._repr_html_()
     ranking = ckrules.rank([LEGAL], "N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1")
     assert "<caption>1 of 1 kernels: " in ranking._repr_html_()
