@@ -66,7 +66,7 @@ def backward_layout_has_all_dimensions(c: ConvQuantities) -> BoolExpr:
           "the arguments of {variant} hold two sizes, and {layout} writes three: ndim = 2 goes with layout nhwgc"],
     source=[f"{_KERNELS}: {_CONSTRUCTORS}", "core/container/array.hpp: array(std::initializer_list) (asserts nothing)"],
     accepts=[{"variant": "bwd_data"}, {"variant": "bwd_weight", "ndim": 3, "layout": "ndhwgc"}],
-    rejects=[{"variant": "bwd_data", "ndim": 1, "layout": "nhwgc"},
+    rejects=[{"variant": "bwd_data", "ndim": 1, "layout": "ndhwgc"},
              {"variant": "bwd_weight", "ndim": 2, "layout": "ndhwgc"}],
 )  # fmt: skip
 def backward_layout_has_no_more_dimensions(c: ConvQuantities) -> BoolExpr:

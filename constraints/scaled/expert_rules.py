@@ -56,7 +56,7 @@ def experts_read_their_scales(c: ScaledQuantities) -> BoolExpr:
     "SCAL025", "experts-without-scales", kind="wrong-result", since="2026.06",
     applies=lambda c: (c.variant == "moe_flatmm") & ~c.narrow_b,
     says="kernels for experts read scales of rows and columns at address 0 where there are none: scales = {scales}",
-    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (scale_m_window.load; read in ROCm/rocm-libraries @ 41164ca, where 2025.11 was run)",
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (CK 2026.09, read in ROCm/rocm-libraries @ 41164ca: scale_m_window.load; of 2025.11 it was run)",
     accepts=[OF_EXPERTS], rejects=[{**OF_EXPERTS, "scales": "no"}],
 )  # fmt: skip
 def experts_have_scales(c: ScaledQuantities) -> BoolExpr:
@@ -93,7 +93,7 @@ def shuffles_of_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.stage == 2,
     says="a lane's columns of the transposed product take the weights of neighbouring entries",
     source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (exp_weight_window: (M, 1) with strides (1, 0), loaded by vectors along N)",
-            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() at ROCm/rocm-libraries @ 41164ca (as in 2025.11)"],
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (CK 2026.09, read in ROCm/rocm-libraries @ 41164ca; as in 2025.11)"],
     accepts=[{**OF_EXPERTS, "stage": 2}], rejects=[{**OF_EXPERTS, "stage": 2, "transpose_c": True}],
 )  # fmt: skip
 def entries_have_their_own_weights(c: ScaledQuantities) -> BoolExpr:

@@ -93,7 +93,9 @@ def test_errors_are_of_what_has_code() -> None:
 
 def test_what_is_not_generated_does_not_end_a_run() -> None:
     options = BuildOptions(artifacts=(Artifact.DEVICE,))
-    point = BOOKS.of("moe_flatmm").example({"variant": "moe_flatmm", "pipeline": "moe_flatmm"})
+    experts = {"variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1}
+    narrow = {"dtype": "bf16_fp4", "scales": "per_1x32", "warp_tile_k": 32}
+    point = BOOKS.of("moe_flatmm").example(experts | narrow)
     found = registers.RegisterCompiler(BOOKS, options, 1).allocation(point)
     assert found == Allocation(registers.UNWRITTEN)
 

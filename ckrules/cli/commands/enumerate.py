@@ -25,8 +25,8 @@ from ckrules.cli.once import option
 from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import note, waiting
-from ckrules.support.errors import UsageError
+from ckrules.cli.terminal import is_terminal, note, waiting
+from ckrules.support.errors import UndecidedError, UsageError
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Point
 
 GROUP = "explore"
+_QUICK = 10_000
+"""Points that are written before a bar's total matters."""
 
 EPILOG = """\b
 A terminal gets a table: the recommended kernels of the space first, then
@@ -150,8 +152,8 @@ class _Shown:
             shown = _table(chunks, request, listing)
         else:
             most = spread if limit is None else limit
-            with waiting("counting the kernels"):
-                total = _rows(space, shard, most) if listing.kept else None
+            seen = listing.kept and is_terminal(sys.stderr)
+            total = _rows(space, shard, most) if seen else None
             shown = emit(chunks, columns.fields, listing, total)
         if not request.by_file:
             self._tell(shown)
@@ -209,10 +211,19 @@ def _spread(space: Space, n: int) -> Iterator[Mapping[str, Any]]:
     return iter([space.compile().unrank_many(places)] if places else [])
 
 
-def _rows(space: Space, shard: tuple[int, int] | None, limit: int | None) -> int:
-    """How many points `_tables` or `_spread` has."""
+def _rows(space: Space, shard: tuple[int, int] | None, limit: int | None) -> int | None:
+    """How many points `_tables` or `_spread` has, for a bar; None where they cannot be counted.
+
+    Of a small limit that, since counting may take longer than it lists.
+    """
+    if limit is not None and limit <= _QUICK:
+        return limit
     i, n = shard or (1, 1)
-    total = space.count()
+    try:
+        with waiting("counting the kernels"):
+            total = space.count()
+    except UndecidedError:
+        return None
     listed = i * total // n - (i - 1) * total // n  # as `Space.shard` divides
     return listed if limit is None else min(limit, listed)
 

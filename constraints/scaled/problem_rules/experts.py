@@ -128,7 +128,7 @@ def split_sums_are_instantiated(c: ScaledProblem) -> BoolExpr:
     says="rows of A take the scales of other rows where an expert has several tokens: M = {M} tokens",
     source=[f"{_RUN} (scale_m_offsets has an entry for every row of a lane)",
             "core/tensor/tile_scatter_gather.hpp: load (idx_gather: YsGatherDim alone, the first of a lane's dimensions)",
-            f"{_RUN} at ROCm/rocm-libraries @ 41164ca (gathers along all three since)"],
+            f"{_RUN} (CK 2026.09, read in ROCm/rocm-libraries @ 41164ca: gathers along all three)"],
     accepts=[{**_FIRST, "M": 1}, {**_SECOND, "M": 1}, {**_FIRST, "transpose_c": True, "tile_m": 16}],
     rejects=[{**_FIRST, "M": 2}, _SECOND, {**_FIRST, "transpose_c": True}],
 )  # fmt: skip
