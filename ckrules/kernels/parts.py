@@ -223,6 +223,20 @@ class Tensors(Protocol):
         """The terms of one element's sum in the order that `slices` divides."""
 
 
+class Unsliced:
+    """`Tensors` whose results are not plain sums: no part of one can be missed for itself."""
+
+    def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """None."""
+        yield from ()
+
+    def products(
+        self, name: str, data: Mapping[str, NDArray[Any]], at: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """Not asked for: there are no slices."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Division:
     """One way to divide an axis of a result: a label for every coordinate."""

@@ -134,8 +134,8 @@ class GemmModel(TileGemmModel):
 
     @property
     def columns(self) -> str:
-        """The columns of C, in C++."""
-        return "problem.n"
+        """The columns of C, in C++: a member of a problem, and what is made of it."""
+        return "n"
 
     @property
     def added(self) -> str:

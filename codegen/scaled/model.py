@@ -118,7 +118,7 @@ class ExpertModel(ScaledModel):
     @property
     def columns(self) -> str:
         """The columns of C, in C++: gate and up halves become one."""
-        return "problem.n / 2" if self.point["stage"] == 1 else "problem.n"
+        return "n / 2" if self.point["stage"] == 1 else "n"
 
     @property
     def added(self) -> str:

@@ -27,6 +27,8 @@ SCHEDULERS = ("intrawave", "interwave", "default")
 SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_128x128", "no")
 #: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
 TENSORS: Mapping[str, tuple[str, ...]] = {"row_column": ("aq", "bq"), "no": ()}
+#: Bits of a sorted entry that say which token it is; the others say which of its experts.
+TOKEN_BITS = 24
 #: What says which rows of A meet the weights of which expert, in the order of kernels' tensors.
 ROUTING = ("sorted", "owners", "last", "weights")
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")

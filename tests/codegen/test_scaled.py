@@ -63,14 +63,19 @@ def test_entries() -> None:
     assert len(entries(splits=False)) == 2
 
 
+def _experts(name: str, folder: Path) -> tuple[str, str]:
+    """Header and host unit of a kernel for experts."""
+    config = config_from_name(name, Books("2025.11"), arch="gfx942")
+    Generator(Books("2025.11"), folder).run([config])
+    header = next(folder.glob("*moe*gemm*.hpp"))
+    return header.read_text(), header.with_suffix(".host.cpp").read_text()
+
+
 def test_kernels_for_experts_have_their_routing_and_activation(tmp_path: Path) -> None:
     name = EXPERTS.format("1_256x64x128x128_1x4_16x16x64", "per_token_silu")
-    config = config_from_name(name, Books("2025.11"), arch="gfx942")
-    Generator(Books("2025.11"), tmp_path).run([config])
-    header = next(tmp_path.glob("*moe*gemm1*.hpp")).read_text()
+    header, host = _experts(name, tmp_path)
     assert "Config::Kind, ck_tile::moe::MoeSilu>;" in header
     assert "Config::PermuteN, 2>>;" in header
-    host = next(tmp_path.glob("*moe*.host.cpp")).read_text()
     for tensor in ("sorted", "owners", "last", "weights", "aq"):
         assert f'{{"{tensor}", CKRULES_IN' in host
     assert "ckrules::tokens(given)" in host
@@ -78,9 +83,7 @@ def test_kernels_for_experts_have_their_routing_and_activation(tmp_path: Path) -
 
 def test_results_of_the_second_gemm_are_added(tmp_path: Path) -> None:
     name = EXPERTS.format("2_256x64x128x128_1x4_16x16x64", "per_token")
-    config = config_from_name(name, Books("2025.11"), arch="gfx942")
-    Generator(Books("2025.11"), tmp_path).run([config])
-    host = next(tmp_path.glob("*moe*.host.cpp")).read_text()
+    _, host = _experts(name, tmp_path)
     assert "clear(kargs.e_ptr, static_cast<int64_t>(kargs.NumTokens - 1) * kargs.stride_C" in host
 
 

@@ -29,7 +29,7 @@ from ckrules.constraints.fmha.problem import (
     AttentionProblem,
 )
 from ckrules.constraints.fmha.words import NARROW, OPERANDS
-from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor, Unsliced
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -67,7 +67,7 @@ class Softmax(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AttentionTensors:
+class AttentionTensors(Unsliced):
     """Q, K, V, what is added, and O of a problem for one kernel."""
 
     problem: AttentionProblem
@@ -366,14 +366,6 @@ class AttentionTensors:
         found.append(Division("tile", at // tile, "tile", " along Q"))
         found.append(Division("wave", at % tile // deep % waves, "wave", " along Q", ordered=False))
         return found
-
-    def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """None: what is missing in a softmax changes all of it."""
-        yield from ()
-
-    def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
-        """Not asked for: there are no slices."""
-        raise NotImplementedError
 
 
 def _nonzero(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from ckrules.constraints.scaled.device.tensors import ScaledTensors
 from ckrules.constraints.scaled.problem import ExpertProduct
-from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor
+from ckrules.constraints.scaled.words import TOKEN_BITS
+from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor, Unsliced
 
 Arrays = Mapping[str, NDArray[Any]]
-_TOKEN_BITS = 24
 #: swiglu of ``ck_tile::moe::Swiglu``: the slope of its sigmoid, and the limit of its operands.
 _SLOPE, _LIMIT = 1.702, 7.0
-#: Half a step beside 1 of the types of C; CK cuts bf16 off, which counts twice.
-_HALF_STEP = {"fp16": 2.0**-11, "bf16": 2.0**-8}
+#: A step beside 1 of the types of C: CK cuts bf16 off, and fp16 is rounded here and there.
+_STEPS = {"fp16": 2.0**-10, "bf16": 2.0**-7}
 
 
 def routing(problem: ExpertProduct) -> NDArray[np.int64]:
@@ -40,8 +40,11 @@ def routing(problem: ExpertProduct) -> NDArray[np.int64]:
     return order
 
 
-class ExpertTensors(ScaledTensors):
-    """The routing, A, B, their scales, the bias and C of a product of tokens for one kernel."""
+class ExpertTensors(Unsliced, ScaledTensors):
+    """The routing, A, B, their scales, the bias and C of a product of tokens for one kernel.
+
+    An activation, or the sum over experts, stands between products and results.
+    """
 
     problem: ExpertProduct
 
@@ -70,10 +73,10 @@ class ExpertTensors(ScaledTensors):
     def _entries(self) -> tuple[list[int], list[int], int]:
         """Entries, the expert of each tile, and how many entries count."""
         p, entries, owners = self.problem, list[int](), list[int]()
-        nobody = (p.topk << _TOKEN_BITS) | p.m
+        nobody = (p.topk << TOKEN_BITS) | p.m
         for expert in range(p.experts):
             tokens, places = np.nonzero(self._routing == expert)
-            found = [(int(k) << _TOKEN_BITS) | int(t) for t, k in zip(tokens, places, strict=True)]
+            found = [(int(k) << TOKEN_BITS) | int(t) for t, k in zip(tokens, places, strict=True)]
             found += [nobody] * (-len(found) % self._tile)
             entries += found
             owners += [expert] * (len(found) // self._tile)
@@ -133,26 +136,25 @@ class ExpertTensors(ScaledTensors):
         types = " ".join(str(self.config[n]) for n in ("dtype", "dtype_c", "scales"))
         return f"{self.problem.whole()} of experts {words} in {types}, b {shape} {order}"
 
-    def _sums(self, data: Arrays) -> Iterator[tuple[int, Any, NDArray[Any], NDArray[Any]]]:
-        """For each expert its number, its tokens and places, its sums, and those of magnitudes."""
+    def _sums(self, data: Arrays) -> Iterator[tuple[int, Any, NDArray[Any]]]:
+        """For each expert its number, its tokens and places, and its sums."""
         p = self.problem
         a, weights = data["a"].astype(np.float64), data["b"].reshape(p.experts, p.n, p.k)
         for expert in range(p.experts):
             tokens, places = np.nonzero(self._routing == expert)
             rows = tokens if self._first else tokens * p.topk + places
-            b = weights[expert].astype(np.float64).T
-            sums, sizes = a[rows] @ b, abs(a[rows]) @ abs(b)
+            sums = a[rows] @ weights[expert].astype(np.float64).T
             if self.scales:
                 scale = data["aq"].astype(np.float64)[rows] * data["bq"][expert].astype(np.float64)
-                sums, sizes = sums * scale, sizes * abs(scale)
+                sums = sums * scale
             if "bias" in data:
                 sums = sums + data["bias"][expert]
-            yield expert, (tokens, places), sums, sizes
+            yield expert, (tokens, places), sums
 
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
         """C by its definition, not rounded: the first GEMM's activation, the second's sums."""
         p, found = self.problem, np.zeros(self._result)
-        for expert, (tokens, places), sums, _ in self._sums(data):
+        for expert, (tokens, places), sums in self._sums(data):
             if self._first:
                 gate, up = sums[:, : p.n // 2], sums[:, p.n // 2 :]
                 found[tokens * p.topk + places] = self._activated(gate, up)
@@ -183,9 +185,12 @@ class ExpertTensors(ScaledTensors):
         is added, and after it.
         """
         p, off = self.problem, 0.0
-        step = _HALF_STEP[str(self.config["dtype_c"])] * 2
+        step = _STEPS[str(self.config["dtype_c"])]
+        # what is added up, without signs; the bias is exact beside it
+        sizes_of = self._sums({n: abs(v) for n, v in data.items() if n != "bias"})
+        every = zip(self._sums(data), sizes_of, strict=True)
         if self._first:
-            for _, _, sums, sizes in self._sums(data):
+            for (_, _, sums), (_, _, sizes) in every:
                 doubt = sizes * (p.k + 4) * 2.0**-24 + abs(sums) * 2.0**-22
                 gate, up = sums[:, : p.n // 2], sums[:, p.n // 2 :]
                 value = abs(self._activated(gate, up))
@@ -194,7 +199,7 @@ class ExpertTensors(ScaledTensors):
                 off = max(off, float(each.max(initial=0.0)))
             return off
         total = np.zeros(self._result)
-        for expert, (tokens, _), sums, sizes in self._sums(data):
+        for (expert, (tokens, _), sums), (_, _, sizes) in every:
             values = abs(self._weighted(expert, data, sums))
             doubt = abs(self._weighted(expert, data, sizes)) * (p.k + 4) * 2.0**-24
             np.add.at(total, tokens, doubt + values * step * (p.topk + 1))
@@ -207,14 +212,6 @@ class ExpertTensors(ScaledTensors):
         owner = self._routing.ravel()
         whose = [Division("group", owner, "expert")] if self._first else []
         return [ResultAxis("M", mask.shape[0], whose), ResultAxis("N", mask.shape[1])], mask
-
-    def slices(self, name: str, length: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """None: an activation, or the sum over experts, stands between."""
-        yield from ()
-
-    def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
-        """Not asked for: there are no slices."""
-        raise NotImplementedError
 
 
 def smoke(config: Mapping[str, Any]) -> list[ExpertProduct]:

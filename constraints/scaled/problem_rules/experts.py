@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
+from ckrules.constraints.scaled.words import TOKEN_BITS
 from ckrules.engine.expr import BoolExpr, all_of, const, maximum
 from ckrules.engine.rules import rule
 
@@ -20,8 +21,6 @@ _FIRST: Mapping[str, Any] = {
     "experts": 8, "topk": 2,
 }  # fmt: skip
 _SECOND: Mapping[str, Any] = {**_FIRST, "stage": 2}
-#: Bits of a sorted entry that say which token it is; the others say which of its experts.
-_TOKEN_BITS = 24
 #: The largest offset of 32 bits with a sign.
 _MOST = 2**31 - 1
 
@@ -146,7 +145,7 @@ def rows_have_scales_of_their_own(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB034", "tokens-beyond-their-bits", kind="wrong-result", applies=_tokens,
-    says=[f"M = {{M}} tokens are more than {_TOKEN_BITS} bits of a sorted entry can name",
+    says=[f"M = {{M}} tokens are more than {TOKEN_BITS} bits of a sorted entry can name",
           "topk = {topk}: the place among a token's experts is read from 8 bits with a sign, expected at most 128"],
     source=f"{_RUN} (token_id_offset, token_id_mask, fused_token >> token_id_offset; read, not run)",
     accepts=[{**_FIRST, "M": 1000000}, {**_FIRST, "experts": 256, "topk": 128}],
@@ -160,7 +159,7 @@ def tokens_fit_their_bits(c: ScaledProblem) -> BoolExpr:
 
     Fix: split the tokens.
     """
-    return all_of(c.M < 2**_TOKEN_BITS, c.topk <= 128)
+    return all_of(c.M < 2**TOKEN_BITS, c.topk <= 128)
 
 
 @rule(
