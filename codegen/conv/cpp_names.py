@@ -1,7 +1,9 @@
 """The C++ words that a configuration's values stand for, by CK release.
 
 Facts: ops/gemm/pipeline, ops/grouped_convolution and example/ck_tile/20_grouped_convolution
-of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573.
+of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573; for 2026.09 the same
+generator (read in ROCm/rocm-libraries @ eaf6d8b on 25 November 2026: CKTileGroupedConvKernelGenerator,
+CKTileDepthwiseConvKernelGenerator), which writes what it wrote in June.
 """
 
 from __future__ import annotations
@@ -127,17 +129,24 @@ _2025_11: Mapping[str, ConvPipelineName] = {
 }
 _V1 = "BaseGemmPipelineAGmemBGmemCRegV1"
 
+_2026_06: Mapping[str, ConvPipelineName] = {
+    **_2025_11,
+    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True),
+    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True),
+    "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True),
+    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True),
+    "basic_async_v1": _pipeline(
+        "BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, "BasicAsyncV1", base=_V1
+    ),
+    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet", policy=True),
+}
+
 PIPELINES: Mapping[str, Mapping[str, ConvPipelineName]] = {
     "2025.11": _2025_11,
-    "2026.06": {
-        **_2025_11,
-        "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True),
-        "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True),
-        "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True),
-        "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True),
-        "basic_async_v1": _pipeline(
-            "BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, "BasicAsyncV1", base=_V1
-        ),
-        "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet", policy=True),
-    },
+    "2026.06": _2026_06,
+    "2026.09": _2026_06,
 }
+"""The classes of pipelines by their words, for the releases that there are templates for."""
+
+INTERFACES = {"2025.11": "2025_11", "2026.06": "2026_06", "2026.09": "2026_06"}
+"""Whose templates a release takes: its own, or those of an older one whose interface it has."""

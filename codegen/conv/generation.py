@@ -27,7 +27,7 @@ class GroupedConvGeneration:
     def files(self, kernel: GroupedConvModel) -> Iterator[tuple[str, str]]:
         """Header, units and dispatcher wrapper of a kernel."""
         name = kernel.name
-        yield f"{name}.hpp", f"kernel_{kernel.ck.replace('.', '_')}.hpp.j2"
+        yield f"{name}.hpp", f"kernel_{words.INTERFACES[kernel.ck]}.hpp.j2"
         yield f"{name}.cpp", "unit.cpp.j2"
         yield f"{name}.device.cpp", "device.cpp.j2"
         yield f"{name}.host.cpp", "host.cpp.j2"

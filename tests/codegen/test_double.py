@@ -1,10 +1,11 @@
-"""Sources of CK 2026.06 against a double of its interface (tests/data/ck_2026_06/README.md).
+"""Sources of CK 2026 against a double of its interface (tests/data/ck_2026_06/README.md).
 
 The real headers cannot be had here; this finds what is misspelt, missing or in the wrong order.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,21 @@ def compiled(folder: Path, unit: str, *extra: str) -> None:
     command += ["-Wno-unused-parameter", "-fsyntax-only", unit]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
+
+
+def test_september_takes_the_sources_of_june(tmp_path: Path) -> None:
+    """What was read of September's interface is June's, so that the double stands for both."""
+    texts = []
+    for ck in (CK, "2026.09"):
+        generator = Generator(Books(ck), tmp_path / ck, force=True, stamp=Stamp("0.0.0", "test"))
+        generator.run(Config(p) for p in every_kind())
+        found = {p.relative_to(tmp_path / ck): p.read_text() for p in (tmp_path / ck).rglob("*.*")
+                 if p.is_file()}  # fmt: skip
+        alike = re.compile(rf";\n// that of September [^\n]*alike|{ck}")
+        texts.append({path: alike.sub("", text) for path, text in found.items()})
+    june, september = texts
+    assert june.keys() == september.keys()
+    assert [path for path in june if june[path] != september[path]] == []
 
 
 def test_launchers_wrappers_and_registration(tmp_path: Path) -> None:
