@@ -1,9 +1,9 @@
 """The C++ words that a configuration's values stand for, by CK release.
 
 Facts: ops/gemm/pipeline, ops/grouped_convolution and example/ck_tile/20_grouped_convolution
-of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573; for 2026.09 the same
-generator (read in ROCm/rocm-libraries @ eaf6d8b on 25 November 2026: CKTileGroupedConvKernelGenerator,
-CKTileDepthwiseConvKernelGenerator), which writes what it wrote in June.
+of CK 2025.11; for 2026.06 the generator of ROCm/rocm-libraries change 8573; for 2026.09 the same,
+which writes what it wrote in June (read in ROCm/rocm-libraries @ eaf6d8b on 25 November 2026:
+CKTileGroupedConvKernelGenerator, CKTileDepthwiseConvKernelGenerator).
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 ELEMENTS = {"fp16": "ck_tile::half_t", "bf16": "ck_tile::bf16_t", "fp32": "float"}
-
-DATA_TYPES = {"fp16": "FP16", "bf16": "BF16", "fp32": "FP32"}
-"""Enumerators of the dispatcher's DataType."""
 
 LAYOUTS = {
     "nwgc": ("NWGC", "GKXC", "NWGK"),
@@ -100,45 +97,40 @@ class ConvPipelineName:
     cls: str  # ex) GemmPipelineAgBgCrCompV3
     base: str | None  # what knows hot loop and tail; None: the pipeline has no variants
     tail: int  # arguments of the base's TailHandler; 0 where there is none
-    policy: bool  # 2026.06: the conv policy is the second template argument
-    dispatcher: str  # ex) CompV3
+    policy: bool  # since 2026.06: the conv policy is the second template argument
 
 
 def _pipeline(
-    enum: str, stem: str, tail: int, dispatcher: str, *, policy: bool = False, base: str = ""
+    enum: str, stem: str, tail: int, *, policy: bool = False, base: str = ""
 ) -> ConvPipelineName:
     name = f"GemmPipeline{stem}"
-    return ConvPipelineName(
-        enum, name, (base or f"Base{name}") if tail else None, tail, policy, dispatcher
-    )
+    return ConvPipelineName(enum, name, (base or f"Base{name}") if tail else None, tail, policy)
 
 
 _2025_11: Mapping[str, ConvPipelineName] = {
     # The v1 and v2 classes of this release have neither hot-loop nor tail variants.
-    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0, "CompV1"),
-    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0, "CompV2"),
-    "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem"),
-    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3"),
-    "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3, "CompV4"),
-    "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3, "CompV5"),
-    "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3, "CompV6"),
-    "comp_async": _pipeline("COMPUTE_ASYNC", "AgBgCrCompAsync", 3, "CompAsync"),
+    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 0),
+    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 0),
+    "mem": _pipeline("MEMORY", "AgBgCrMem", 3),
+    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3),
+    "compv4": _pipeline("COMPUTE_V4", "AgBgCrCompV4", 3),
+    "compv5": _pipeline("COMPUTE_V5", "AgBgCrCompV5", 3),
+    "compv6": _pipeline("COMPUTE_V6", "AgBgCrCompV6", 3),
+    "comp_async": _pipeline("COMPUTE_ASYNC", "AgBgCrCompAsync", 3),
     # Later than this release: generated with --force only, and refused by the compiler.
-    "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 0, "BasicAsyncV1"),
-    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet"),
+    "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 0),
+    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0),
 }
 _V1 = "BaseGemmPipelineAGmemBGmemCRegV1"
 
 _2026_06: Mapping[str, ConvPipelineName] = {
     **_2025_11,
-    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, "CompV1", policy=True),
-    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, "CompV2", policy=True),
-    "mem": _pipeline("MEMORY", "AgBgCrMem", 3, "Mem", policy=True),
-    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, "CompV3", policy=True),
-    "basic_async_v1": _pipeline(
-        "BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, "BasicAsyncV1", base=_V1
-    ),
-    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, "Wavelet", policy=True),
+    "basic_v1": _pipeline("BASIC_V1", "AGmemBGmemCRegV1", 2, policy=True),
+    "basic_v2": _pipeline("BASIC_V2", "AGmemBGmemCRegV2", 3, policy=True),
+    "mem": _pipeline("MEMORY", "AgBgCrMem", 3, policy=True),
+    "compv3": _pipeline("COMPUTE_V3", "AgBgCrCompV3", 3, policy=True),
+    "basic_async_v1": _pipeline("BASIC_ASYNC_V1", "AGmemBGmemCRegAsyncV1", 2, base=_V1),
+    "wavelet": _pipeline("WAVELET", "AgBgCrWavelet", 0, policy=True),
 }
 
 PIPELINES: Mapping[str, Mapping[str, ConvPipelineName]] = {

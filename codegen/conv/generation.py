@@ -31,7 +31,8 @@ class GroupedConvGeneration:
         yield f"{name}.cpp", "unit.cpp.j2"
         yield f"{name}.device.cpp", "device.cpp.j2"
         yield f"{name}.host.cpp", "host.cpp.j2"
-        yield f"dispatcher_wrappers/dispatcher_wrapper_{name}.hpp", "dispatcher/wrapper.hpp.j2"
+        if kernel.registered:
+            yield f"dispatcher_wrappers/dispatcher_wrapper_{name}.hpp", "dispatcher/wrapper.hpp.j2"
 
     def covers(
         self, kernels: Sequence[GroupedConvModel]
@@ -45,10 +46,11 @@ class GroupedConvGeneration:
                 {"direction": direction, "kernels": members},
             )
         registration = "register_all_grouped_conv_kernels.hpp"
+        registered = [(d, [k for k in members if k.registered]) for d, members in groups]
         yield (
             f"dispatcher_wrappers/{registration}",
             "dispatcher/register_all.hpp.j2",
-            {"groups": groups},
+            {"groups": registered, "count": sum(len(members) for _, members in registered)},
         )
         yield registration, "dispatcher/register_beside.hpp.j2", {}
 

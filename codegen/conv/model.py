@@ -29,14 +29,14 @@ class GroupedConvModel(KernelModel):
         return words.ELEMENTS[self.dtype]
 
     @property
-    def data_type(self) -> str:
-        """The enumerator of the dispatcher's DataType."""
-        return words.DATA_TYPES[self.dtype]
-
-    @property
     def ndim(self) -> int:
         """Spatial dimensions."""
         return int(self.point["ndim"])
+
+    @property
+    def registered(self) -> bool:
+        """Whether the dispatcher can run it: its backend has two and three dimensions."""
+        return self.ndim > 1
 
     @property
     def layouts(self) -> tuple[str, ...]:
@@ -91,9 +91,18 @@ class ConvModel(GroupedConvModel, TileGemmModel):
         return words.problem_scheduler(self.ck, pipeline, scheduler)
 
     @property
-    def epilogue(self) -> str:
-        """The enumerator of the dispatcher's Epilogue."""
-        return words.EPILOGUES[str(self.point["epilogue"])]
+    def key_specialization(self) -> str:
+        """The specialization in the dispatcher's key, with what the key has no field for.
+
+        The registry keeps one kernel of those whose keys are equal.
+        """
+        p = self.point
+        marks = ("two_stage", "explicit_gemm", "double_smem_buffer")
+        pads = "".join(str(int(bool(p[f"pad_{d}"]))) for d in "mnk")
+        return "_".join([
+            str(p["specialization"]), *(m for m in marks if p[m]),
+            *([f"pad{pads}"] if pads != "111" else []),
+        ])  # fmt: skip
 
     @property
     def blocks_per_cu(self) -> int:

@@ -91,16 +91,40 @@ def test_september_takes_the_sources_of_june(tmp_path: Path) -> None:
     assert [path for path in june if june[path] != september[path]] == []
 
 
+def key_of(wrapper: Path) -> tuple[str, ...]:
+    """What a wrapper writes into the registry's key."""
+    return tuple(re.findall(r"^    key\.\w+ += (.+);$", wrapper.read_text(), re.MULTILINE))
+
+
+def test_the_registry_keeps_every_kernel(tmp_path: Path) -> None:
+    """Of equal keys it keeps the first: whatever tells two kernels apart is in the key."""
+    others = [
+        {**WEIGHT, "explicit_gemm": True}, {**FORWARD, "double_smem_buffer": True},
+        {**FORWARD, "pad_k": False}, {**FORWARD, "num_groups_to_merge": 2},
+        {**DEPTHWISE, "sub_h": 8}, {**DEPTHWISE, "nbatch": 2},
+    ]  # fmt: skip
+    generate(tmp_path, *every_kind(), *others)
+    wrappers = list((tmp_path / "dispatcher_wrappers").glob("dispatcher_wrapper_*.hpp"))
+    assert len(wrappers) == len(registered(every_kind())) + len(others)
+    assert len({key_of(w) for w in wrappers}) == len(wrappers)
+
+
+def registered(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that the dispatcher's backend can run."""
+    return [p for p in points if p["ndim"] > 1]
+
+
 def test_launchers_wrappers_and_registration(tmp_path: Path) -> None:
     points = every_kind()
     generate(tmp_path, *points)
+    count = len(registered(points))
     lines = [
         '#include "register_all_grouped_conv_kernels.hpp"',
         *(f'#include "include_all_grouped_conv_{d}_kernels.hpp"'
           for d in ("fwd", "bwd_data", "bwd_weight")),
         *(f'#include "{format_name(p)}.cpp"' for p in points),
         "void use() { ck_tile::dispatcher::register_all_grouped_conv_kernels(); }",
-        f"static_assert(ck_tile::dispatcher::get_grouped_conv_kernel_count() == {len(points)});",
+        f"static_assert(ck_tile::dispatcher::get_grouped_conv_kernel_count() == {count});",
         "static_assert(SelectedConvKernelLauncher::NDimSpatial == 2);",
     ]  # fmt: skip
     (tmp_path / "all.cpp").write_text("\n".join(lines) + "\n")

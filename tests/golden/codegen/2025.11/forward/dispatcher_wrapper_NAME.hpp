@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "ck_tile/dispatcher.hpp"
-#include "ck_tile/dispatcher/grouped_conv_utils.hpp"
+#include "ck_tile/dispatcher/backends/generated_conv_backend.hpp"
+#include "ck_tile/dispatcher/grouped_conv_registry.hpp"
 
 #include "../NAME.hpp"
 
@@ -18,29 +18,44 @@ namespace generated {
 inline GroupedConvKernelInstancePtr make_NAME(const std::string& gfx_arch = "gfx942")
 {
     GroupedConvKernelKey key;
-    key.signature.dtype_in  = DataType::FP16;
-    key.signature.dtype_wei = DataType::FP16;
-    key.signature.dtype_out = DataType::FP16;
-    key.signature.dtype_acc = DataType::FP32;
-    key.signature.layout    = "nhwgc";
-    key.signature.conv_type = "forward";
-    key.signature.num_dims  = 2;
-    key.signature.groups    = 1;
+    key.dtype_in      = "fp16";
+    key.dtype_wei     = "fp16";
+    key.dtype_out     = "fp16";
+    key.layout        = "nhwgc";
+    key.ndim_spatial  = 2;
+    key.op            = GroupedConvOp::Forward;
 
-    key.algorithm.tile_shape      = {128, 128, 64};
-    key.algorithm.wave_shape      = {2, 2, 1};
-    key.algorithm.warp_tile_shape = {32, 32, 16};
-    key.algorithm.pipeline        = Pipeline::CompV3;
-    key.algorithm.scheduler       = Scheduler::Intrawave;
-    key.algorithm.epilogue        = Epilogue::CShuffle;
-    key.gfx_arch = gfx_arch;
+    key.tile_m        = 128;
+    key.tile_n        = 128;
+    key.tile_k        = 64;
+    key.wave_m        = 2;
+    key.wave_n        = 2;
+    key.wave_k        = 1;
+    key.warp_m        = 32;
+    key.warp_n        = 32;
+    key.warp_k        = 16;
+    key.pipeline      = "compv3";
+    key.scheduler     = "intrawave";
+    key.epilogue      = "cshuffle";
+    key.vector_size_a = 8;
+    key.vector_size_b = 8;
+    key.vector_size_c = 8;
+    key.block_per_cu  = 2;
+
+    key.num_wave_groups     = 1;
+    key.num_groups_to_merge = 1;
+    key.specialization      = "default";
+    key.large_tensor        = false;
+    key.streamk_enabled     = false;
+    key.streamk_reduction   = "none";
+    key.streamk_persistent  = false;
+    key.arch          = gfx_arch;
 
     return std::make_shared<GroupedConvKernelInstance>(
         key,
         "NAME",
-        [](const ::ck_tile::GroupedConvFwdHostArgs<>& args, const ::ck_tile::stream_config& s) {
-            return NAME_Launcher::launch(args, s);
-        });
+        backends::make_conv_fwd_run_fn<::NAME_Launcher, 2>(),
+        backends::make_conv_fwd_is_supported_fn<::NAME_Launcher, 2>());
 }
 
 } // namespace generated

@@ -1,2 +1,0 @@
-#pragma once
-#include "ck_tile/dispatcher.hpp"
