@@ -1,7 +1,8 @@
 """The language server: `ckrules.editor.texts` behind the Language Server Protocol, by pygls.
 
 It answers while a text is checked: one thread checks, and what was typed meanwhile is checked
-next. What checks is imported there as well, after the editor's first question has been answered.
+next. What checks is imported there as well. `ckrules.editor.greeting` has answered `initialize`
+before this module is imported.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from ckrules import __version__
+from ckrules.editor.greeting import TRIGGERS
 from ckrules.support.errors import CkrulesError
 
 if TYPE_CHECKING:
@@ -145,7 +147,7 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
         return editor.hover(text, params.position)
 
     @ls.feature(
-        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', ":", "="])
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=list(TRIGGERS))
     )
     async def completed(params: lsp.CompletionParams) -> lsp.CompletionList:
         editor, text = await own.ready(params)

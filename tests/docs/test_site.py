@@ -161,6 +161,31 @@ def test_search_finds_the_page_of_a_command_first(site: Path) -> None:
             )
 
 
+def test_search_finds_the_same_for_one_and_for_several(site: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(SLOWEST)
+        found = []
+        for words in ("kernel", "kernels"):
+            page.goto((site / "index.html").as_uri())
+            page.focus("input.md-search__input")
+            page.locator("input.md-search__input").press_sequentially(words)
+            page.wait_for_function(  # the last letter's answer
+                "words => document.querySelector('.md-search-result__meta')?.innerText.match(/\\d/)"
+                " && document.querySelector('input.md-search__input').value == words",
+                arg=words,
+            )
+            page.wait_for_timeout(1000)
+            links = page.locator("li.md-search-result__item a.md-search-result__link")
+            found.append(
+                (
+                    page.locator(".md-search-result__meta").inner_text(),
+                    [each.get_attribute("href").partition("?")[0] for each in links.all()[:5]],
+                )
+            )
+        assert found[0] == found[1]
+
+
 def test_pages_begin_with_what_they_are_about(site: Path, pages: dict[str, Loads]) -> None:
     """Who made a page is said at its end."""
     for name in pages:

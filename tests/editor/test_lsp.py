@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient as Client
 
+from ckrules.editor.greeting import AnsweredInput, greet
+from ckrules.editor.server import server
 from tests.cli.run import run
 
 DATA = Path(__file__).parent.parent / "data"
@@ -57,6 +62,28 @@ class LanguageClient(Client):
         found = await self.sent.get()
         assert found.uri == path.as_uri()
         return list(found.diagnostics)
+
+
+class Kept(io.BytesIO):
+    """What a server says, and an editor that says no more when it has heard something."""
+
+    said = b""
+
+    def flush(self) -> None:
+        self.said = self.getvalue()
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        for _ in range(600):
+            if self.said:
+                break
+            time.sleep(0.1)
+        return b""
+
+
+def _initialize(capabilities: dict[str, Any]) -> bytes:
+    asked = {"id": 1, "method": "initialize", "params": {"capabilities": capabilities}}
+    body = json.dumps({"jsonrpc": "2.0", **asked}).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 Session = Callable[[LanguageClient, Path], Awaitable[None]]
@@ -312,21 +339,58 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
-        child.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        child.stdin.write(_initialize({}))
         child.stdin.flush()
         assert child.stdout.readline().startswith(b"Content-Length")
         child.terminate()
         assert child.wait(60) == 143
 
 
-def test_initialize_is_answered_before_rules_are_imported() -> None:
-    code = (
-        "import sys, ckrules.cli.commands.lsp, ckrules.editor.server\n"
-        "print([m for m in sys.modules if m.startswith(('ckrules.checking', 'ckrules.kernels'))])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+def test_initialize_is_answered_before_the_protocol_is_imported(tmp_path: Path) -> None:
+    """An import that never ends does not keep the editor waiting."""
+    (tmp_path / "lsprotocol.py").write_text("import time\ntime.sleep(600)\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-m", "ckrules", "lsp"],
+        stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": path},
+    ) as child:  # fmt: skip
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(_initialize({}))
+            child.stdin.flush()
+            assert child.stdout.readline().startswith(b"Content-Length")
+        finally:
+            child.kill()
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [{}, {"textDocument": {"hover": {}}, "general": {"positionEncodings": ["utf-8", "utf-16"]}}],
+)
+def test_the_greeting_says_what_the_server_would(capabilities: dict[str, Any]) -> None:
+    """The answer is that of pygls, which is then told the same and whose answer is left out."""
+    told, own = io.BytesIO(), Kept()
+    read, write = greet(io.BytesIO(_initialize(capabilities)), told)
+    again = AnsweredInput(b"".join(iter(read.readline, b"")), own)
+    server(lambda: pytest.fail("no text was opened")).start_io(again, own)  # type: ignore[arg-type]
+    said, later = (json.loads(x.partition(b"\r\n\r\n")[2]) for x in (told.getvalue(), own.said))
+    later["result"]["capabilities"].pop("executeCommandProvider")  # there is none
+    later["result"]["capabilities"]["workspace"].pop("fileOperations")
+    assert said == later
+    write.write(own.said)
+    write.write(own.said)
+    assert told.getvalue().count(b"Content-Length") == 2  # the second is an answer of its own
+
+
+@pytest.mark.parametrize("first", [b"", b"Content-Length: 2\r\n\r\n[]", b"rubbish\n\n"])
+def test_what_does_not_greet_is_left_to_the_server(first: bytes) -> None:
+    told = io.BytesIO()
+    read, write = greet(io.BytesIO(first + b"rest\n"), told)
+    assert b"".join(iter(read.readline, b"")) == first + b"rest\n"
+    assert write is told
+    assert not told.getvalue()
 
 
 def test_faulty_options_are_said(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import os
 import signal
 from collections.abc import Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ckrules.cli.once import option
+from ckrules.editor.greeting import greet
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,19 +34,18 @@ docs/editors.md shows how for VS Code, Neovim and Emacs.
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")
 def command(arch: str | None, ck: str | None, profile: str | None) -> int:
     """Serve an editor: findings, hover, completion and quick fixes (Language Server Protocol)."""
-    try:
-        from ckrules.editor.server import server
-    except ModuleNotFoundError as error:
-        if error.name not in ("pygls", "lsprotocol"):
-            raise
-        raise UsageError("the language server needs pygls: pip install 'ckrules[editor]'") from None
+    if any(find_spec(name) is None for name in ("pygls", "lsprotocol")):
+        raise UsageError("the language server needs pygls: pip install 'ckrules[editor]'")
     given = {"arch": arch, "ck": ck, "profile": profile}
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     # copies, since the server closes what it is given
     with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
-        server(partial(_editor, given)).start_io(stdin, stdout)
+        read, write = greet(stdin, stdout)
+        from ckrules.editor.server import server  # takes a second or two
+
+        server(partial(_editor, given)).start_io(read, write)
     return 0
 
 
