@@ -154,6 +154,8 @@ def _bars(figure: Any, picture: Bars) -> None:
     axes.invert_yaxis()
     axes.set(title=_plain(picture.title), xlabel=picture.unit, ylabel=_plain(picture.field))
     axes.margins(x=0.16, y=0.02)
+    if _whole(picture.values):
+        axes.xaxis.get_major_locator().set_params(integer=True)
     axes.xaxis.set_major_formatter(lambda value, _: brief(value))
     for place, value in zip(places, picture.values, strict=True):
         axes.annotate(number(value), (value, place), (4, 0), textcoords="offset points",
@@ -169,6 +171,7 @@ def _heat_map(figure: Any, picture: HeatMap) -> None:
         [[np.nan if v is None else v for v in line] for line in picture.cells], dtype=np.float64
     )
     least, most = float(np.nanmin(cells)), float(np.nanmax(cells))
+    ends = least, most
     if least == most:
         least, most = least / 2, most * 2
     norm = LogNorm(least, most) if least > 0 else Normalize(least, most)
@@ -186,6 +189,9 @@ def _heat_map(figure: Any, picture: HeatMap) -> None:
     bar.outline.set_visible(False)
     if least > 0:
         _briefly(bar.ax.yaxis)
+    if ends[1] < 10 * ends[0] and _whole([value for _, value in _known(cells)]):
+        bar.set_ticks(_between(*ends))
+        bar.minorticks_off()
     if len(across) <= 20 and len(down) <= 40:
         _numbers(axes, cells, lambda value: colors(norm(value)))
 
@@ -225,6 +231,19 @@ def _known(cells: np.ndarray[Any, Any]) -> list[tuple[tuple[int, int], float]]:
     rows, columns = cells.shape
     found = (((i, j), float(cells[i, j])) for i in range(rows) for j in range(columns))
     return [(place, value) for place, value in found if value == value]
+
+
+def _whole(values: Sequence[float]) -> bool:
+    """Whether they are counts, of which there is nothing between one and the next."""
+    return all(value == int(value) for value in values)
+
+
+def _between(least: float, most: float) -> list[float]:
+    """A few whole numbers from one to another."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(6, integer=True).tick_values(least, most)
+    return [t for t in ticks if least <= t <= most]
 
 
 def _points(figure: Any, picture: Points) -> None:

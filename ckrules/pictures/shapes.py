@@ -43,11 +43,16 @@ class Bars:
 
     @property
     def about(self) -> str:
-        """The longest and the shortest bar."""
+        """The longest and the shortest bar, where they differ."""
         pairs = sorted(zip(self.values, self.labels, strict=True), key=lambda p: p[0])
         (few, least), (many, most) = pairs[0], pairs[-1]
-        text = f"{self.field}: {len(pairs)} value{'s' * (len(pairs) != 1)}, most {self.unit} at "
-        text += f"{most} ({number(many)}), fewest at {least} ({number(few)})."
+        if len(pairs) == 1:
+            return f"{self.field}: {most} alone, {number(many)} {self.unit}. {self.said}".strip()
+        if few == many:
+            shared = f"each with {number(many)} {self.unit}"
+            return f"{self.field}: {len(pairs)} values, {shared}. {self.said}".strip()
+        text = f"{self.field}: {len(pairs)} values, most {self.unit} at {most} ({number(many)}), "
+        text += f"fewest at {least} ({number(few)})."
         return f"{text} {self.said}".strip()
 
     def table(self) -> Table:

@@ -45,10 +45,11 @@ def of_sides(
     sections = [ReportSection("What is accepted", text, picture=bars)]
     sections += _rules(found.only_a, found.only_b.title)
     sections += _rules(found.only_b, found.only_a.title)
-    for side in (a, b):
+    for side in (a,) if found.equal else (a, b):
         for field in choice.to_count(side.book, side.space)[:2]:
             picture = counting.by_value(side.space, field)
-            sections.append(ReportSection(f"{side.title}: by {field}", picture=picture))
+            heading = f"Both: by {field}" if found.equal else f"{side.title}: by {field}"
+            sections.append(ReportSection(heading, picture=picture))
     return Report(f"{a.title} against {b.title}: {title}", facts, sections)
 
 

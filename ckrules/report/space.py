@@ -10,6 +10,7 @@ from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr.variables import Role
 from ckrules.kernels import problem_files
 from ckrules.kernels.names import format_name
+from ckrules.output.counts import Group
 from ckrules.pictures import counting, sampled, times
 from ckrules.pictures.shapes import Nothing, Picture, word
 from ckrules.ranking.best import comparable
@@ -126,18 +127,27 @@ def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books,
     points = listing.points
     region = listing.region
     for field in choice.to_count(region.book, region.space):
-        _, groups = listing.count([field])
+        groups = _groups(listing, [field])
         sections.append(
             ReportSection(f"By {field}", picture=counting.bars(field, groups, "kernels"))
         )
     if (two := choice.pair(region.book, region.space)) is not None:
-        _, groups = listing.count(two)
+        groups = _groups(listing, two)
         picture = counting.cells(two[1], two[0], groups, "kernels")
         sections.append(ReportSection(f"By {two[0]} and {two[1]}", picture=picture))
     own = [p for p in points if set(p) == set(region.book.fields)]
     sections += _drawn(region.book, own[:: max(1, len(own) // LINES)][:LINES])
     sections += _predicted(region, books, asked)
     return Report(f"Catalog {name}: {title}", facts, sections)
+
+
+def _groups(listing: CatalogListing, by: Sequence[str]) -> list[Group]:
+    """Counts by fields; kernels of a family without one are said to have none."""
+    _, groups = listing.count(by)
+    return [
+        (tuple(f"no {f}" if v == "-" else v for f, v in zip(by, key, strict=True)), n)
+        for key, n in groups
+    ]
 
 
 def _topics(topics: tuple[int, Sequence[tuple[str, int, str]]] | None) -> ReportSection:

@@ -173,6 +173,22 @@ def test_packs_lie_where_the_layout_says() -> None:
     assert len(found.rows) == 16 * 32 * 2 // 128
 
 
+def test_ticks_of_counts_are_whole_numbers() -> None:
+    bars = Bars("runs", "status", "runs", ("ok", "hung"), (2, 1))
+    cells = HeatMap("runs", "a", "b", "runs", ("1", "2"), ("x",), ((2, 3),))
+    for picture in (bars, cells, HeatMap("runs", "a", "b", "runs", ("1",), ("x",), ((1,),))):
+        words = re.findall(r"<text[^>]*>([^<]*)</text>", drawing.drawn(picture, "svg").decode())
+        numbers = [w for w in words if re.fullmatch(r"[\d.]+", w)]
+        assert numbers
+        assert all("." not in w for w in numbers), numbers
+
+
+def test_one_bar_is_neither_most_nor_fewest() -> None:
+    assert Bars("", "status", "builds", ("ok",), (4,)).about == "status: ok alone, 4 builds."
+    both = Bars("", "status", "builds", ("ok", "failed"), (4, 4))
+    assert both.about == "status: 2 values, each with 4 builds."
+
+
 def test_nothing_to_show(region: Region) -> None:
     none = Region(region.book, region.fixed, (region.book.vocabulary.names()["tile_m"] < 0,))
     found = [

@@ -136,6 +136,8 @@ def test_catalog(tmp_path: Path) -> None:
         for code, n in found["removed"].items():
             row = rf"<td>{stage}</td><td>{code}</td><td class=\"number\">{n}</td>"
             assert re.search(row, text)
+    assert "no pipeline" in page.words["td"]  # depthwise kernels
+    assert "-" not in page.words["td"]
     same = report(tmp_path, "space", "--catalog", "tiny", "--arch", "gfx950")[0]
     assert same.words["h2"] == page.words["h2"]
 
@@ -153,6 +155,8 @@ def test_difference(tmp_path: Path) -> None:
             assert f'<td>{rule["code"]}</td><td class="number">{rule["count"]:,}</td>' in text
     page, _ = report(tmp_path, "diff", "gfx942", "gfx942", *SMALL[:2], *SMALL[4:])
     assert "Both sides accept the same" in " ".join(page.words["p"])
+    assert [h for h in page.words["h2"] if ": by " in h][0].startswith("Both: by ")
+    assert len(page.words["h2"]) == len(set(page.words["h2"]))  # no picture twice
 
 
 @pytest.fixture
