@@ -155,7 +155,7 @@ def test_difference(tmp_path: Path) -> None:
             assert f'<td>{rule["code"]}</td><td class="number">{rule["count"]:,}</td>' in text
     page, _ = report(tmp_path, "diff", "gfx942", "gfx942", *SMALL[:2], *SMALL[4:])
     assert "Both sides accept the same" in " ".join(page.words["p"])
-    assert [h for h in page.words["h2"] if ": by " in h][0].startswith("Both: by ")
+    assert next(h for h in page.words["h2"] if ": by " in h).startswith("Both: by ")
     assert len(page.words["h2"]) == len(set(page.words["h2"]))  # no picture twice
 
 
