@@ -64,6 +64,23 @@ def test_sums_of_blocks_are_scaled_by_vector_units() -> None:
     assert blocks.bounds["loads"][0] > flat.bounds["loads"][0]
 
 
+def test_weights_that_waves_load_in_their_own_order_do_not_pass_through_lds() -> None:
+    """Of A four waves side by side read the whole tile each, after it was written once."""
+    narrow, wide, high = (
+        float(estimate(LARGE, {**change, "tile_k": 128}).bounds["LDS"][0])
+        for change in (
+            {"tile_m": 64, "tile_n": 64}, {"tile_m": 64, "tile_n": 256}, {"tile_m": 128, "tile_n": 64}
+        )
+    )  # fmt: skip
+    assert wide == pytest.approx(narrow / 4, rel=0.05)  # a quarter of the blocks, each the same A
+    assert high == pytest.approx(narrow, rel=0.05)
+    few, many = (
+        float(estimate(LARGE, {**BLOCKS, "tile_m": 128, "tile_n": n}).bounds["LDS"][0])
+        for n in (128, 256)
+    )
+    assert many > 1.1 * few / 2
+
+
 def test_only_kernels_that_were_fitted_are_said_to_be() -> None:
     assert estimate(LARGE, FLAT).assumed == {}
     assert "family = scaled" in estimate(LARGE, {"dtype": "bf16", "warp_tile_k": 32}).assumed
