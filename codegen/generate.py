@@ -25,6 +25,11 @@ from ckrules.support.errors import UsageError
 MANIFEST = "ckrules-kernels.jsonl"
 """What a generated folder holds, one kernel a line: what `ckrules build` works from."""
 
+SECONDS = "compile_seconds"
+"""The quantity that predicts how long the device unit with one entry takes."""
+ENTRY_SHARE = 0.25
+"""What each further entry takes of that, who finds the headers read."""
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -43,6 +48,10 @@ class GenerationReport:
     unchanged: int = 0
     refused: list[Refused] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
+    seconds: int = 0
+    """Of a processor, that the device units are predicted to take, but for the ``unknown``."""
+    unknown: int = 0
+    """Kernels of which nobody predicts that."""
 
 
 class Generator:
@@ -136,6 +145,11 @@ class Generator:
         lines = (manifest_line(k, ok, self.stamp, gpu) for k, ok in members)
         tree.put(MANIFEST, "".join(lines))
         report.kernels += len(kernels)
+        for seconds in map(device_seconds, kernels):
+            if seconds is None:
+                report.unknown += 1
+            else:
+                report.seconds += seconds
         report.written += tree.written
         report.unchanged += tree.unchanged
         report.folders.append(folder)
@@ -164,7 +178,7 @@ class _Maker:
         self.ck, self.book = books.ck, books.of(family.variants[0])
         self.judge = BatchChecker(self.book)
         known = self.book.vocabulary.quantities
-        self.known = [n for n in self.generation.quantities if n in known]
+        self.known = [n for n in (*self.generation.quantities, SECONDS) if n in known]
 
     def model(self, config: Config) -> KernelModel:
         """The model of a configuration, with what the rule book says of it."""
@@ -221,6 +235,13 @@ def kernel_files(k: KernelModel, stamp: Stamp) -> Iterator[tuple[str, str]]:
         yield path, render(template, {"k": k, "stamp": stamp}, generation.templates)
 
 
+def device_seconds(k: KernelModel) -> int | None:
+    """Seconds of a processor that the device unit is predicted to take; None: nobody knows."""
+    first: int | None = k.resources.get(SECONDS)
+    more = len(getattr(k, "entries", ())) - 1
+    return None if first is None else round(first * (1 + ENTRY_SHARE * max(more, 0)))
+
+
 def manifest_line(k: KernelModel, legal: bool, stamp: Stamp, gpu: Gpu | TargetGpu) -> str:
     """A kernel's line of the manifest."""
     line = {
@@ -232,6 +253,7 @@ def manifest_line(k: KernelModel, legal: bool, stamp: Stamp, gpu: Gpu | TargetGp
         "rules": stamp.rules,
         "legal": legal,
         "lds_bytes": k.resources.get("lds_bytes"),
+        "device_seconds": device_seconds(k),
         "config": dict(k.point),
     }
     return json.dumps(line) + "\n"

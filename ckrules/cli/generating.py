@@ -190,6 +190,21 @@ def _finish(report: GenerationReport, wanted: GenerationRequest, quiet: bool) ->
             f"{count(report.kernels, 'kernel')}{broken};"
             f" {report.written:,} files written, {report.unchanged:,} unchanged"
         )
+        if report.seconds:
+            rest = f", without {count(report.unknown, 'kernel')}" if report.unknown else ""
+            note(f"to compile for the GPU: {_span(report.seconds)} of a processor (estimate{rest})")
     if unreadable:
         return 2
     return 1 if report.refused else 0
+
+
+def _span(seconds: int) -> str:
+    """A time as one says it.
+
+    >>> _span(40), _span(1500), _span(9000)
+    ('40 seconds', '25 minutes', '2.5 hours')
+    """
+    if seconds < 100:
+        return f"{seconds} seconds"
+    minutes = seconds / 60
+    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"

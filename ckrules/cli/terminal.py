@@ -66,23 +66,29 @@ _SOON = 0.02
 
 
 class Progress:
-    """A counter on a terminal's standard error; nothing elsewhere."""
+    """A counter on a terminal's standard error; nothing elsewhere.
 
-    def __init__(self, title: str, total: int | None) -> None:
+    Where what is counted takes unequally long, ``work`` is what all of it is predicted to take: the
+    bar and the time left follow it, and not the count.
+    """
+
+    def __init__(self, title: str, total: int | None, work: float | None = None) -> None:
         self._title, self._total, self._done = title, total, 0
+        self._all, self._reached = total if work is None else work, 0.0
         self._bar: Any = None
         self._task: Any = None
         self._later: threading.Timer | None = None
         self._changing = threading.Lock()
         self._stopped = False
 
-    def advance(self, done: int, *, known: bool = False) -> None:
+    def advance(self, done: int, *, known: bool = False, work: float | None = None) -> None:
         """Counts ``done`` more as finished; what was known before says nothing of the time left."""
         self._done += done
+        self._reached += done if work is None else work
         with self._changing:
             if self._bar is not None:
                 count = self._bar.reset if known else self._bar.update
-                count(self._task, completed=self._done, count=self._count())
+                count(self._task, completed=self._reached, count=self._count())
 
     def _count(self) -> str:
         """What is done of how much; empty where nothing is counted."""
@@ -120,9 +126,9 @@ class Progress:
                 redirect_stdout=is_terminal(sys.stdout),  # what goes elsewhere is not for here
             )
             self._bar.start()
-            total = None if self._total is None else float(self._total)
+            total = None if self._all is None else float(self._all)
             self._task = self._bar.add_task(
-                self._title, total=total, completed=self._done, count=self._count()
+                self._title, total=total, completed=self._reached, count=self._count()
             )
 
     def stop(self) -> None:
@@ -137,13 +143,18 @@ class Progress:
 
 @contextmanager
 def progress(
-    title: str, total: int | None = None, *, patience: float = 0.0, beside: bool = False
+    title: str,
+    total: int | None = None,
+    *,
+    work: float | None = None,
+    patience: float = 0.0,
+    beside: bool = False,
 ) -> Iterator[Progress]:
     """A `Progress`, seen after so many seconds, that is removed at the end, whatever happens.
 
     It is not seen ``beside`` an output that the same terminal shows meanwhile.
     """
-    shown = Progress(title, total)
+    shown = Progress(title, total, work)
     if not beside:
         shown.start(patience)
     try:

@@ -45,6 +45,8 @@ class ManifestEntry:
     config: dict[str, Any] = field(repr=False)
     family: str = ""
     """Empty in what earlier versions wrote."""
+    device_seconds: int | None = None
+    """Seconds of a processor that the device unit is predicted to take; None: nobody knows."""
 
     def __post_init__(self) -> None:
         for key, (holds, expected) in _GRAMMAR.items():
@@ -91,7 +93,7 @@ def read(place: Path) -> Iterator[ManifestEntry]:
 
 
 _REQUIRED = ("name", "ck", "arch", "rules", "legal", "lds_bytes", "config")
-_OPTIONAL = ("defines", "family")
+_OPTIONAL = ("defines", "family", "device_seconds")
 
 
 def _entry(folder: Path, line: bytes) -> ManifestEntry:
@@ -169,6 +171,7 @@ _GRAMMAR: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "rules": (_is_word, "the version of a rule book"),
     "legal": (_is_flag, "true or false"),
     "lds_bytes": (lambda v: v is None or _is_number(v), "a number of bytes or null"),
+    "device_seconds": (lambda v: v is None or _is_number(v), "a number of seconds or null"),
     "config": (_is_config, "an object with a variant, and numbers, words and Booleans"),
     "family": (_is_word, "the name of a family"),
 }

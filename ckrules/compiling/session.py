@@ -36,6 +36,8 @@ from ckrules.support.errors import UnknownNameError, UsageError
 _RUNTIME = "runtime"
 _SCRATCH = ".ckrules-tmp"
 _LARGEST_SOURCE = 64 << 20
+USUAL_SECONDS, HOST_SECONDS = 20.0, 3.0
+"""Of a processor: for a device unit of which nothing is predicted, and for a host unit."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class _Running:
 
     pool: Executor
     summary: BuildSummary
-    progress: Callable[[Result | None], None]
+    progress: Callable[[float], None]
     headers: SharedHeaders
     waiting: dict[Future[work.BuildOutcome], tuple[ManifestEntry, work.Task, str]] = field(
         default_factory=dict
@@ -90,15 +92,15 @@ class _Running:
         given = (partial(self.headers.flags, coming=alike),) if here else ()
         self.waiting[self.pool.submit(work.run, task, *given)] = (kernel, task, key)
 
-    def is_known(self, found: KnownArtifact) -> None:
+    def is_known(self, found: KnownArtifact, seconds: float) -> None:
         """Counts an artifact that is there already, or is known to fail."""
         if found.status == BuildStatus.OK:
             self.summary.known += 1
         else:
             self.summary.failed_before += 1
-        self.progress(None)
+        self.progress(seconds)
 
-    def done(self, result: Result) -> None:
+    def done(self, result: Result, seconds: float) -> None:
         """Counts a stored result."""
         if result.status == BuildStatus.OK:
             self.summary.built += 1
@@ -107,7 +109,7 @@ class _Running:
             self.summary.transient += result.error_class in TRANSIENT
         if result.finding is not None:
             self.summary.findings.append(result)
-        self.progress(result)
+        self.progress(seconds)
 
     def cancel(self) -> None:
         """Gives up what has not been started."""
@@ -149,9 +151,15 @@ class BuildSession:
         results: Results,
         pool: Executor,
         width: int,
-        progress: Callable[[Result | None], None] | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> BuildSummary:
         """Builds what is not known yet; results are stored in the order in which they come.
+
+        Args:
+            results: What is known, and where results go.
+            pool: What compiles.
+            width: How many it compiles at once.
+            progress: Told of each artifact by the seconds that it was predicted to take.
 
         Raises:
             MissingToolError: If the toolchain is not there.
@@ -170,7 +178,7 @@ class BuildSession:
                 running.summary.total += 1
                 key = work.task_key(task, self.tools_for(task))
                 if found := self.already(kernel, task, known, key):
-                    running.is_known(found)
+                    running.is_known(found, predicted(kernel, task.artifact))
                     continue
                 running.start(kernel, task, key, kinds[_kind(kernel, task.artifact)])
                 while len(running.waiting) >= 2 * width:
@@ -187,11 +195,16 @@ class BuildSession:
         done, _ = wait(running.waiting, return_when=FIRST_COMPLETED)
         for future in done:
             kernel, task, key = running.waiting.pop(future)
-            running.done(self.stored(results, kernel, task, key, _outcome(future)))
+            stored = self.stored(results, kernel, task, key, _outcome(future))
+            running.done(stored, predicted(kernel, task.artifact))
 
     def count(self) -> int:
         """How many artifacts the build is about."""
         return len(self.kernels) * len(self.options.artifacts)
+
+    def predicted(self) -> float:
+        """Seconds of a processor that all artifacts are predicted to take."""
+        return sum(predicted(k, a) for k in self.kernels for a in self.options.artifacts)
 
     def tasks(self) -> Iterator[tuple[ManifestEntry, work.Task]]:
         """What there is to compile, kernel by kernel.
@@ -350,6 +363,14 @@ class BuildSession:
         steps = commands(task.recipe, task.artifact, kernel.name, tools)
         home = shlex.quote(str(kernel.folder.resolve()))
         return " && ".join([f"cd {home}", *map(shlex.join, steps)])
+
+
+def predicted(kernel: ManifestEntry, artifact: Artifact) -> float:
+    """Seconds of a processor that an artifact is predicted to take, usual ones where unknown."""
+    device = float(kernel.device_seconds or USUAL_SECONDS)
+    return {Artifact.DEVICE: device, Artifact.HOST: HOST_SECONDS}.get(
+        artifact, device + HOST_SECONDS
+    )
 
 
 def _kind(kernel: ManifestEntry, artifact: Artifact) -> tuple[object, ...]:

@@ -16,7 +16,17 @@ from __future__ import annotations
 from functools import cached_property
 
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, ceil_div, ite, lookup, maximum, minimum
+from ckrules.engine.expr import (
+    BoolExpr,
+    EnumExpr,
+    IntExpr,
+    ceil_div,
+    const,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+)
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
@@ -104,6 +114,7 @@ class ConvQuantities(ConvFields):
     def own_register_terms(self) -> dict[str, IntExpr]:
         """Addresses in images, of as many dimensions."""
         return {
+            "images": const(1),
             "third dimension": ite(self.ndim == 3, 1, 0),
             "gradient of the input": ite(self.variant == "bwd_data", 1, 0),
         }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from ckrules.constraints.gemm.words import ONE_BUFFER
-from ckrules.constraints.tile_gemm.vocabulary import TileGemm, widest
+from ckrules.constraints.tile_gemm.tiles import widest
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,

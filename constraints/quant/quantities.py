@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ckrules.constraints.gemm.quantities import GemmQuantities as Gemm
 from ckrules.constraints.quant import words as w
-from ckrules.constraints.tile_gemm.vocabulary import widest
+from ckrules.constraints.tile_gemm.tiles import widest
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, EnumExpr, IntExpr, const, ite, lookup
 from ckrules.engine.rules.book import quantity, quantity_in
 

@@ -38,12 +38,18 @@ SIMDS = 4
 """Those that a workgroup's waves are spread over: of a compute unit, on RDNA of two."""
 
 
-def estimate(terms: Mapping[str, IntExpr]) -> IntExpr:
-    """Vector registers that a lane could use, from terms that `WEIGHTS` has."""
+def estimate(
+    terms: Mapping[str, IntExpr], weights: Mapping[str, int] = WEIGHTS, unit: int = UNIT
+) -> IntExpr:
+    """What terms come to by their weights, which are in parts of a unit; never less than 0.
+
+    Terms without a weight count for something else.
+    """
     total: IntExpr = const(0)
-    for name, term in terms.items():
-        total = total + WEIGHTS[name] * term
-    return maximum(total, 0) // UNIT
+    for name, weight in weights.items():
+        if name in terms:
+            total = total + weight * terms[name]
+    return maximum(total, 0) // unit
 
 
 def bound(file: IntExpr, lane: IntExpr, waves: IntExpr) -> IntExpr:

@@ -29,6 +29,21 @@ def test_what_was_known_before_says_nothing_of_the_time_left(
         assert task.time_remaining == pytest.approx(50 * 120, rel=0.2)
 
 
+def test_the_time_left_follows_what_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten of a minute each, then one of ten minutes."""
+    monkeypatch.setattr(terminal, "is_terminal", lambda _: True)
+    now = [0.0]
+    with terminal.progress("artifacts", 11, work=1200) as bar:
+        bar._bar.get_time = lambda: now[0]
+        (task,) = bar._bar.tasks
+        task._get_time = lambda: now[0]
+        for _ in range(10):
+            now[0] += 60
+            bar.advance(1, work=60)
+        assert (task.completed, task.total, task.fields["count"]) == (600, 1200, "10/11")
+        assert task.time_remaining == pytest.approx(600, rel=0.2)
+
+
 @pytest.mark.parametrize(("seconds", "seen"), [(0.0, False), (1.0, True)])
 def test_what_is_soon_done_shows_nothing(
     seconds: float, seen: bool, monkeypatch: pytest.MonkeyPatch

@@ -254,6 +254,23 @@ def test_command_line(tmp_path: Path) -> None:
     assert "0 files written" in again.stderr
 
 
+def test_it_says_how_long_compilers_will_take(tmp_path: Path) -> None:
+    few, many = (
+        {**LEGAL, "ndim": 2, "pipeline": pipeline, "double_smem_buffer": False}
+        for pipeline in ("basic_v1", "mem")
+    )
+    found = []
+    for name, config in (("few", few), ("many", many)):
+        told = ["-o", str(tmp_path / name), "--force", "--ck", "2025.11"]
+        done = run("generate", "-", *told, stdin=json.dumps(config))
+        assert "of a processor (estimate)" in done.stderr
+        line = json.loads((tmp_path / name / MANIFEST).read_text())
+        found.append(line["device_seconds"])
+    one, several = found
+    assert 5 <= one <= 30
+    assert several >= 1.5 * one  # mem has four entries here
+
+
 def test_command_line_says_what_it_refuses(tmp_path: Path) -> None:
     done = run("generate", ILLEGAL, "--arch", "gfx942", "-o", str(tmp_path))
     assert done.exit_code == 1

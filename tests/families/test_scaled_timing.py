@@ -69,7 +69,9 @@ def test_weights_that_waves_load_in_their_own_order_do_not_pass_through_lds() ->
     narrow, wide, high = (
         float(estimate(LARGE, {**change, "tile_k": 128}).bounds["LDS"][0])
         for change in (
-            {"tile_m": 64, "tile_n": 64}, {"tile_m": 64, "tile_n": 256}, {"tile_m": 128, "tile_n": 64}
+            {"tile_m": 64, "tile_n": 64},
+            {"tile_m": 64, "tile_n": 256},
+            {"tile_m": 128, "tile_n": 64},
         )
     )  # fmt: skip
     assert wide == pytest.approx(narrow / 4, rel=0.05)  # a quarter of the blocks, each the same A

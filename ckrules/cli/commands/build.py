@@ -135,9 +135,9 @@ def command(
     with (
         Results(Path(database) if database else home / FILE) as results,
         executors.executor(executor, width) as (pool, at_once),
-        progress("artifacts", session.count()) as bar,
+        progress("artifacts", session.count(), work=session.predicted()) as bar,
     ):
-        summary = session.run(results, pool, at_once, lambda _: bar.advance(1))
+        summary = session.run(results, pool, at_once, lambda s: bar.advance(1, work=s))
     if not quiet and compiler is None:
         _tell_others(session.compilers)
     code = _finish(summary, quiet)
