@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.constraints.fmha.words import HALVES
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, ite
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -75,129 +74,6 @@ def gpu_loads_to_lds(c: AttentionQuantities) -> BoolExpr:
     Fix: use qr.
     """
     return c.has("direct_to_lds")
-
-
-@rule(
-    "FMHA024", "no-transposing-loads", kind="hardware",
-    applies=lambda c: c.trload,
-    says="{arch} does not transpose as LDS is read, so the kernel is empty",
-    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable (true on __gfx950__, else !kUseTrLoad)",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "arch": "gfx942"}],
-)  # fmt: skip
-def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
-    """Kernels that transpose V as LDS is read run on gfx950.
-
-    Why: elsewhere their body is empty: they are launched and write nothing.
-
-    Fix: use qr_async.
-    """
-    return c.transposes
-
-
-@rule(
-    "FMHA044", "functions-that-trload-leaves-out", kind="wrong-result",
-    applies=lambda c: c.pipeline == "qr_async_trload",
-    says=["qr_async_trload adds no bias: bias = {bias}", "qr_async_trload caps no scores: logits = {logits}",
-          "qr_async_trload drops nothing: dropout = {dropout}",
-          "qr_async_trload scales nothing: squant = {squant}"],
-    source=[f"{_TRLOAD_PIPELINE}: ignore = bias_dram_block_window_tmp, ignore = position_encoding",
-            "ops/fmha/kernel/fmha_fwd_kernel.hpp: what run_ hands to FmhaPipeline where its name is qr_async_trload"],
-    accepts=[_TRLOAD, {**_TRLOAD, "lse": True}],
-    rejects=[{**_TRLOAD, "bias": "bias"}, {**_TRLOAD, "logits": True}, {**_TRLOAD, "dropout": True}],
-)  # fmt: skip
-def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
-    """qr_async_trload has no bias, cap, dropout and quantisation.
-
-    Why: it takes the bias and looks at nothing of it; cap, random numbers and scales are not even
-    handed to it. The generator lists such kernels without them only.
-
-    Fix: use qr_async.
-    """
-    return all_of(c.bias == "no", ~c.logits, ~c.dropout, ~c.squant)
-
-
-@rule(
-    "FMHA045", "columns-of-v-that-trload-takes-for-rows", kind="wrong-result",
-    applies=lambda c: c.pipeline == "qr_async_trload",
-    says="qr_async_trload reads V by rows: v_layout = {v_layout}",
-    source="ops/fmha/kernel/fmha_fwd_kernel.hpp: make_v_dram, (length, hdim_v) whatever VLayout says",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "v_layout": "col"}],
-)  # fmt: skip
-def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
-    """V is row-major for qr_async_trload.
-
-    Why: its view of V has rows of the head dimension for either layout.
-
-    Fix: use qr_async, or transpose V.
-    """
-    return c.v_layout == "row"
-
-
-@rule(
-    "FMHA046", "trload-lds-overflow", kind="hardware",
-    applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 == 1),
-    says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}",
-    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeK, GetSmemSizeV",
-            "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1", "arch/data/*.toml [lds] bytes"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, **_WIDE, "tile_n0": 256, "tile_n1": 256}],
-)  # fmt: skip
-def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
-    """K and V of qr_async_trload, two of each from 128 rows of Q on, fit the LDS.
-
-    Why: they are whole there, not in steps.
-
-    Fix: use a smaller tile_n0.
-    """
-    return c.lds_bytes <= c.fact("lds_capacity")
-
-
-@rule(
-    "FMHA048", "trload-of-other-types", kind="compile",
-    applies=lambda c: c.pipeline == "qr_async_trload",
-    says="qr_async_trload computes fp16 and bf16: dtype = {dtype}",
-    source=["core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits",
-            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetQKBlockGemm"],
-    accepts=[_TRLOAD, {**_TRLOAD, "dtype": "bf16"}], rejects=[{**_TRLOAD, "dtype": "fp32"}],
-)  # fmt: skip
-def trload_has_types(c: AttentionQuantities) -> BoolExpr:
-    """qr_async_trload computes fp16 and bf16.
-
-    Why: fp32 is not transposed as LDS is read, and of 8-bit types the policy wants warp GEMMs of
-    which the headers have one or the other.
-
-    Fix: use qr or qr_async.
-    """
-    return c.dtype.isin(*HALVES)
-
-
-def _transposing(c: AttentionQuantities) -> BoolExpr:
-    return all_of(c.pipeline == "qr_async_trload", c.dtype.isin(*HALVES))
-
-
-def _vector(c: AttentionQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
-    """Whether a lane's elements of a step, 8 at most, are 4, 12 or 16 bytes."""
-    each: IntExpr = rows * columns // c.threads
-    return any_of(each == 2, each == 6, each >= 8)
-
-
-@rule(
-    "FMHA049", "vectors-that-trload-cannot-load", kind="compile",
-    applies=_transposing,
-    says=["a lane loads {tile_m0 * tile_k0max // threads} elements of Q at once, expected 2, 6, or 8 and more",
-          "a lane loads {tile_n0 * tile_k0 // threads} elements of K at once, expected 2, 6, or 8 and more"],
-    source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert bytes == 4 || bytes == 12 || bytes == 16",
-            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: MakeQDramTileDistribution, MakeKDramTileDistribution"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 16, "tile_k0max": 48, "wave_m0": 1, "wave_n0": 4}],
-)  # fmt: skip
-def trload_loads_dwords(c: AttentionQuantities) -> BoolExpr:
-    """The lanes of qr_async_trload load 4, 12 or 16 bytes of Q and of K straight to LDS.
-
-    Why: asserted; there are no other loads of the kind.
-
-    Fix: use fewer waves or larger tiles.
-    """
-    columns = ite(c.tile_m0 >= 128, c.tile_k0max, c.tile_k0)
-    return all_of(_vector(c, c.tile_m0, c.tile_k0max), _vector(c, c.tile_n0, columns))
 
 
 #: Steps of K and of V whose buffers a table gives (LdsBufferSequence); only those of 3 and 4 meet.

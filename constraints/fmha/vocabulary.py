@@ -138,6 +138,11 @@ class AttentionQuantities(AttentionShape):
         return self.pipeline != "qr_async_trload"
 
     @property
+    def transposing(self) -> BoolExpr:
+        """Where qr_async_trload has a body."""
+        return (self.pipeline == "qr_async_trload") & self.transposes
+
+    @property
     def asynchronous(self) -> BoolExpr:
         """Pipelines that load K into LDS past the registers."""
         return self.pipeline == "qr_async"

@@ -93,6 +93,12 @@ class StepQuantities(Vocabulary):
         return node
 
     @quantity
+    def combined_rows(self) -> IntExpr:
+        """Rows of O that a block combines: a wave has four columns in each lane."""
+        node: IntExpr = self.wave_size // (self.tile_dv // 4)
+        return node
+
+    @quantity
     def target(self) -> EnumExpr:
         """The factory of upstream's generator that takes the GPU; none: it refuses the GPU."""
         node: EnumExpr = ite(

@@ -24,6 +24,10 @@ TRLOAD = {
     "tile_k0": 64, "wave_m0": 1, "wave_m1": 1,
     **{f"warp_tile_{x}{p}": 32 if x == "k" else 16 for x in "mnk" for p in (0, 1)},
 }  # fmt: skip
+EIGHT = {
+    **TRLOAD, "tile_m0": 128, "tile_k0": 32, "tile_n1": 64, "wave_m0": 8, "wave_n0": 2,
+    "wave_m1": 8, "wave_n1": 2,
+}  # fmt: skip
 PREFILL = {
     "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True, "pipeline": "qr_async",
     "pad_s": True, "pad_d": True, "pad_dv": True,
@@ -87,6 +91,10 @@ def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
         ({**TRLOAD, "v_layout": "col"}, {"FMHA045"}),
         ({"hdim": 96, "tile_k0max": 96, "tile_k0": 48}, {"FMHA042"}),
         ({"tile_n1": 32, "wave_n1": 2}, {"FMHA043"}),
+        # qr_async_trload: 4 elements of V at once, a pair of V transposed, 64 loads of K
+        ({**EIGHT, "tile_n0": 64, "tile_k1": 64, "tile_k0max": 192}, {"FMHA049"}),
+        ({**TRLOAD, "tile_n0": 96, "tile_n1": 32, "tile_k1": 16, "wave_n1": 4}, {"FMHA053"}),
+        ({**TRLOAD, "tile_n0": 256, "tile_k0": 192, "tile_k0max": 192, "wave_n1": 2}, {"FMHA056"}),
     ],
 )
 def test_what_the_compiler_refused(change: dict[str, object], codes: set[str]) -> None:
@@ -94,3 +102,32 @@ def test_what_the_compiler_refused(change: dict[str, object], codes: set[str]) -
     rules = book("fmha_fwd", ck="2025.11")
     point = {**rules.vocabulary.baseline, **change}
     assert codes <= {v.rule.code for v in rules.violations(point)}
+
+
+APPEND = {"variant": "fmha_fwd_appendkv", "tile_s": 64, "tile_sk": 64, "tile_d": 64, "tile_dv": 64}
+DOT = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "tile_dv": 0, "block_per_cu": 2}
+CONVERT = {**DOT, "variant": "fmha_bwd_convert_dq"}
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({}, set()), (APPEND, set()), (DOT, set()), (CONVERT, set()),
+        ({"tile_dv": 8}, set()), ({"tile_dv": 64}, {"FSTP007"}), ({"tile_dv": 4}, {"FSTP007"}),
+        ({"tile_dv": 28, "hdim": 56, "arch": "gfx1201"}, {"FSTP007"}),
+        ({"tile_dv": 9, "hdim": 72}, {"FSTP008"}),
+        ({"hdim": 288}, {"FSTP006"}), ({"hdim": 288, "block_per_cu": 1}, set()),
+        ({**APPEND, "tile_sk": 12}, {"FSTP009", "FSTP010"}),
+        ({**APPEND, "tile_d": 1024, "block_per_cu": 1}, {"FSTP009", "FSTP010"}),
+        ({**APPEND, "rope": "inter", "tile_s": 8}, {"FSTP009", "FSTP010"}),
+        ({**APPEND, "tile_d": 96}, {"FSTP010"}),
+        ({**DOT, "tile_s": 8}, {"FSTP011"}), ({**DOT, "hdim": 44}, {"FSTP011"}),
+        ({**CONVERT, "hdim": 48}, {"FSTP012"}), ({**CONVERT, "hdim": 48, "tile_s": 60}, set()),
+        ({**CONVERT, "deterministic": True}, {"FSTP013"}),
+    ],
+)  # fmt: skip
+def test_what_the_compiler_said_of_steps(change: dict[str, object], codes: set[str]) -> None:
+    """As clang said of kernels before and after attention; kernels of wrong results compile."""
+    rules = book("fmha_fwd_splitkv_combine", ck="2025.11")
+    point = {**rules.vocabulary.baseline, "hdim": 64, **change}
+    assert {v.rule.code for v in rules.violations(point)} == codes
