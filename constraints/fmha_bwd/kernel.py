@@ -164,6 +164,7 @@ def block_can_be_launched(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD009", "backward-warp-tiles-leave-rows", kind="wrong-result",
+    applies=lambda c: c.trload,
     says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
           "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
           "tile_n0 = {tile_n0} is not a multiple of {wave_m1 * warp_tile_m1=}",
@@ -172,10 +173,10 @@ def block_can_be_launched(c: BackwardQuantities) -> BoolExpr:
           "tile_m0 = {tile_m0} is not a multiple of {wave_m2 * warp_tile_m0=}",
           "tile_hdq = {tile_hdq} is not a multiple of {wave_n2 * warp_tile_n0=}"],
     source="ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: MIterPerWarp, NIterPerWarp",
-    accepts=[{}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 24}, {**_TRLOAD, "tile_n0": 96, "warp_tile_n0": 32}],
 )  # fmt: skip
 def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
-    """Warp tiles cover rows and columns of the results of all products.
+    """Where LDS is read transposed, warp tiles cover rows and columns of all products.
 
     Why: the number of warp tiles is a truncating division.
 

@@ -117,6 +117,12 @@ class BackwardQuantities(Vocabulary):
         """Lanes of a wave."""
         return self.fact("wave_size")
 
+    @property
+    def element_bytes(self) -> IntExpr:
+        """Bytes of an element of the operands."""
+        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
+        return node
+
     @quantity
     def target(self) -> EnumExpr:
         """The factory of upstream's generator that takes the GPU; none: it refuses the GPU."""

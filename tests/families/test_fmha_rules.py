@@ -131,3 +131,27 @@ def test_what_the_compiler_said_of_steps(change: dict[str, object], codes: set[s
     rules = book("fmha_fwd_splitkv_combine", ck="2025.11")
     point = {**rules.vocabulary.baseline, "hdim": 64, **change}
     assert {v.rule.code for v in rules.violations(point)} == codes
+
+
+SMALL = {
+    "hdim": 32, "tile_m0": 32, "tile_n0": 64, "tile_k0": 32, "tile_k1": 32, "tile_k2": 32,
+    "tile_k3": 32, "tile_hdq": 32, "tile_hdv": 32, "wave_m2": 2, "wave_n2": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({}, set()),
+        (SMALL, set()),
+        ({**SMALL, "tile_k4": 48}, {"FBWD012"}),
+        ({**SMALL, "hdim": 48, "tile_hdq": 48, "tile_k0": 48}, {"FBWD012", "FBWD013"}),
+        ({**SMALL, "tile_n0": 192}, {"FBWD014", "FBWD015"}),
+        ({**SMALL, "tile_k0": 16, "warp_tile_k0": 16}, {"FBWD016"}),
+        ({**SMALL, "arch": "gfx950", "trload": True, "warp_tile_k1": 32}, {"FBWD017"}),
+    ],
+)
+def test_what_backward_asserts(change: dict[str, object], codes: set[str]) -> None:
+    rules = book("fmha_bwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **change}
+    assert {v.rule.code for v in rules.violations(point)} == codes

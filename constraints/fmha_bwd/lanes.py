@@ -1,0 +1,265 @@
+"""FBWD: how threads load, transpose and hold the operands of attention backward.
+
+Facts: ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp, CK 2025.11, whose products of
+lengths are asserted. All divisions there truncate. Kernels that transpose as LDS is read have a
+policy of their own, which is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, is_pow2, ite, maximum, minimum
+from ckrules.engine.rules import rule
+
+_POLICY = "ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp"
+_PIPELINES = "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_kr_ktr_vr{,_iglp}.hpp"
+_TRLOAD: Mapping[str, Any] = {
+    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
+    "warp_tile_k1": 32,
+}  # fmt: skip
+#: Elements of a row of a head that is no power of two, in a turn of the lanes.
+_TURN = 32
+
+
+def _by_registers(c: BackwardQuantities) -> BoolExpr:
+    return ~c.trload
+
+
+@rule(
+    "FBWD012", "registers-of-products-not-covered", kind="compile",
+    applies=_by_registers,
+    says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
+          "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
+          "tile_n0 = {tile_n0} is not a multiple of {wave_m1 * warp_tile_m1=}",
+          "tile_hdv = {tile_hdv} is not a multiple of {wave_n1 * warp_tile_n1=}",
+          "tile_hdq = {tile_hdq} is not a multiple of {wave_n1 * warp_tile_n1=}",
+          "tile_m0 = {tile_m0} is not a multiple of {wave_m2 * warp_tile_m0=}",
+          "tile_hdq = {tile_hdq} is not a multiple of {wave_n2 * warp_tile_n0=}",
+          "tile_k0 = {tile_k0} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
+          "tile_k2 = {tile_k2} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
+          "tile_k1 = {tile_k1} is not a multiple of warp_tile_k1 = {warp_tile_k1}",
+          "tile_k3 = {tile_k3} is not a multiple of warp_tile_k1 = {warp_tile_k1}",
+          "tile_k4 = {tile_k4} is not a multiple of {min(warp_tile_k0, tile_k4)=}",
+          "tile_n0 = {tile_n0} is not a multiple of tile_k4 = {tile_k4}"],
+    source=[f"{_POLICY}: Make{{K,V,KT,QT,OGradT}}Reg*BlockDescriptor, Make{{Q,OGrad,PT,SGrad,SGradT}}RegSliceBlockDescriptor, MakeLSEDLdsReadBlockDescriptor static_assert on the product of lengths",
+            "core/container/sequence.hpp: reverse_slice_sequence (slices of K^T for product 4)"],
+    accepts=[{}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}, {"tile_k4": 48}],
+)  # fmt: skip
+def registers_are_covered(c: BackwardQuantities) -> BoolExpr:
+    """Warp tiles cover rows, columns and steps of all five products.
+
+    Why: asserted of the registers of each operand, whose lengths come from truncating divisions.
+
+    Fix: use fewer waves, smaller warp tiles or a larger tile.
+    """
+    deep = minimum(c.warp_tile_k0, c.tile_k4)
+    return all_of(
+        c.tile_m0 % (c.wave_m0 * c.warp_tile_m0) == 0,
+        c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
+        c.tile_n0 % (c.wave_m1 * c.warp_tile_m1) == 0,
+        c.tile_hdv % (c.wave_n1 * c.warp_tile_n1) == 0,
+        c.tile_hdq % (c.wave_n1 * c.warp_tile_n1) == 0,
+        c.tile_m0 % (c.wave_m2 * c.warp_tile_m0) == 0,
+        c.tile_hdq % (c.wave_n2 * c.warp_tile_n0) == 0,
+        c.tile_k0 % c.warp_tile_k0 == 0, c.tile_k2 % c.warp_tile_k0 == 0,
+        c.tile_k1 % c.warp_tile_k1 == 0, c.tile_k3 % c.warp_tile_k1 == 0,
+        c.tile_k4 % deep == 0, c.tile_n0 % c.tile_k4 == 0,
+    )  # fmt: skip
+
+
+def _all(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
+    """Elements of a tensor that a thread loads."""
+    return rows * columns // c.threads
+
+
+def _vector(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
+    """Elements that a thread loads at once: 16 bytes where it has 4 bytes' worth of such vectors."""
+    total, most, least = _all(c, rows, columns), 16 // c.element_bytes, 4 // c.element_bytes
+    node: IntExpr = ite(total // most >= least, most, total // least)
+    return node
+
+
+def _loaded(
+    c: BackwardQuantities, rows: IntExpr, columns: IntExpr, vector: IntExpr
+) -> tuple[BoolExpr, BoolExpr]:
+    """Whether a load has no empty length, and whether rows in LDS are whole vectors."""
+    across = c.wave_size // (columns // vector)
+    odd = rows % (c.wave_size // (_TURN // 2) * c.waves)
+    some = rows // (across * c.waves) >= 1
+    wide = columns % _TURN + odd == 0
+    pack, inner = ite(is_pow2(columns), vector, 2), ite(is_pow2(columns), columns, _TURN)
+    layer = maximum(1, 64 // inner)
+    return ite(is_pow2(columns), some, (across >= 1) & wide), inner % pack + rows % layer == 0
+
+
+@rule(
+    "FBWD013", "operands-not-covered-by-loads", kind="compile",
+    applies=_by_registers,
+    says=["lanes and waves do not cover K: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "rows of K in LDS are not whole vectors: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "lanes and waves do not cover V: tile_n0 = {tile_n0}, tile_hdv = {tile_hdv}, {threads} threads",
+          "rows of V in LDS are not whole vectors: tile_n0 = {tile_n0}, tile_hdv = {tile_hdv}, {threads} threads",
+          "lanes and waves do not cover Q: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "rows of Q in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "lanes and waves do not cover dO: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads",
+          "rows of dO in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads"],
+    source=[f"{_POLICY}: Make{{K,V,Q,OGrad}}DramTileDistribution static_assert kKPerBlock % kKPerIter == 0 and on the product of lengths (dstr_m)",
+            f"{_POLICY}: MakeXLdsBlockDescriptor static_assert on the product of lengths"],
+    accepts=[{}, {"hdim": 96, "tile_hdq": 96, "tile_hdv": 96, "tile_m0": 32, "tile_k0": 96, "tile_k2": 96,
+                  "tile_k1": 32, "tile_k3": 32, "wave_m2": 2, "wave_n2": 2}],
+    rejects=[{"tile_hdq": 48, "hdim": 48}, {"tile_m0": 2}],
+)  # fmt: skip
+def loads_cover_operands(c: BackwardQuantities) -> BoolExpr:
+    """Lanes and waves load K, V, Q and dO, and put whole vectors of a row into LDS.
+
+    Why: asserted. Heads of a power of two are loaded in vectors of 16 bytes at most, others in
+    pairs, 32 elements of a row in a turn.
+
+    Fix: use heads of a power of two or a multiple of 32, and fewer waves.
+    """
+    value = minimum(16 // c.element_bytes, _all(c, c.tile_n0, c.tile_hdv))
+    loads = (
+        (c.tile_n0, c.tile_hdq, _vector(c, c.tile_n0, c.tile_hdq)),
+        (c.tile_n0, c.tile_hdv, value),
+        (c.tile_m0, c.tile_hdq, _vector(c, c.tile_m0, c.tile_hdq)),
+        (c.tile_m0, c.tile_hdv, _vector(c, c.tile_m0, c.tile_hdv)),
+    )
+    return all_of(*(x for rows, columns, v in loads for x in _loaded(c, rows, columns, v)))
+
+
+def _turned(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
+    """Whether a head's descriptor of a tensor with rows changed for columns has all elements."""
+    vector = _vector(c, rows, columns)
+    whole = _folded(c, rows, columns, vector, _all(c, rows, columns) // vector)
+    deep = rows // (c.wave_size // (_TURN // 2) * c.waves)
+    inner: IntExpr = c.tile_hdq * 0 + _TURN
+    return ite(is_pow2(columns), whole, _folded(c, rows, inner, c.tile_hdq * 0 + 2, deep))
+
+
+def _folded(
+    c: BackwardQuantities, rows: IntExpr, columns: IntExpr, pack: IntExpr, deep: IntExpr
+) -> BoolExpr:
+    """MakeXTLdsBlockDescriptor: packs of columns, and of rows (deep), folded over all banks."""
+    packs, numbers = columns // pack, rows // deep
+    writing, reading = c.threads // packs, c.wave_size // c.warp_tile_m0
+    per_write, per_read = numbers // writing, numbers // reading
+    fold = ite(deep * packs > 64, 1, 64 // (deep * packs))
+    more = fold * per_write // per_read
+    lanes = ite(more > 1, reading // more, reading)
+    pair = ite(deep * c.warp_tile_m0 > 64, 1, minimum(packs, 64 // (deep * c.warp_tile_m0)))
+    first = lanes * (writing // fold // lanes) * fold * per_write * deep
+    return first * (packs // pair * pair * pack) == rows * columns
+
+
+@rule(
+    "FBWD014", "operands-not-turned-in-lds", kind="compile",
+    applies=_by_registers,
+    says=["K with rows and columns changed does not fill its LDS: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "Q with rows and columns changed does not fill its LDS: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {threads} threads",
+          "dO with rows and columns changed does not fill its LDS: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads"],
+    source=f"{_POLICY}: MakeXTLdsBlockDescriptor static_assert on the product of lengths, MakeShuffled{{K,Q,OGrad}}LdsWriteBlockDescriptor",
+    accepts=[{}], rejects=[{"tile_m0": 24}],
+)  # fmt: skip
+def operands_are_turned(c: BackwardQuantities) -> BoolExpr:
+    """The packs in which K, Q and dO are turned in LDS hold all of them.
+
+    Why: asserted; packs, threads that write and threads that read come from truncating divisions.
+
+    Fix: use powers of two, and fewer waves or more rows.
+    """
+    return all_of(
+        _turned(c, c.tile_n0, c.tile_hdq), _turned(c, c.tile_m0, c.tile_hdq),
+        _turned(c, c.tile_m0, c.tile_hdv),
+    )  # fmt: skip
+
+
+@rule(
+    "FBWD015", "bias-not-covered-by-loads", kind="compile",
+    applies=_by_registers,
+    says=["lanes and waves do not cover the bias, which kernels without one have a window of, too: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
+          "the bias does not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
+          "rows of dS in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}"],
+    source=[f"{_POLICY}: MakeBiasTileDistribution, MakeBiasLdsBlockDescriptor, MakeSGradLdsBlockDescriptor static_assert on the product of lengths",
+            f"{_PIPELINES}: bias_dram_window"],
+    accepts=[{}], rejects=[{"tile_n0": 24}],
+)  # fmt: skip
+def loads_cover_bias(c: BackwardQuantities) -> BoolExpr:
+    """Lanes and waves cover a block of the bias, whether the kernel has one or not.
+
+    Why: asserted; its window is made in either case.
+
+    Fix: use powers of two.
+    """
+    vector = _vector(c, c.tile_m0, c.tile_n0)
+    across = c.wave_size // (c.tile_n0 // vector)
+    turn = across * c.waves
+    covered = (c.tile_m0 // turn * turn) * (c.tile_n0 // vector * vector)
+    pack: IntExpr = 16 // c.element_bytes
+    layer = maximum(1, 64 // c.tile_n0)
+    return all_of(
+        covered == c.tile_m0 * c.tile_n0,
+        _folded(c, c.tile_m0, c.tile_n0, vector, _all(c, c.tile_m0, c.tile_n0) // vector),
+        c.tile_n0 % pack + c.tile_m0 % layer == 0,
+    )  # fmt: skip
+
+
+@rule(
+    "FBWD016", "heads-in-steps", kind="wrong-result",
+    says=["product 0 is computed once, of tile_k0 = {tile_k0} of tile_hdq = {tile_hdq} elements of a head",
+          "product 2 is computed once, of tile_k2 = {tile_k2} of tile_hdv = {tile_hdv} elements of a head"],
+    source=f"{_PIPELINES}: s_acc = gemm_0(q_reg_tensor, k_reg_tensor), dp_acc = gemm_2(do_reg_tensor, v_reg_tensor), no loop over kQKHeaddim / kK0",
+    accepts=[{}], rejects=[{"tile_k0": 64}, {"tile_k2": 64}],
+)  # fmt: skip
+def heads_are_whole(c: BackwardQuantities) -> BoolExpr:
+    """Products 0 and 2 take a whole head in a step.
+
+    Why: they are computed once; what lies behind the step is left out of the scores.
+
+    Fix: use tile_hdq for tile_k0 and tile_hdv for tile_k2.
+    """
+    return all_of(c.tile_k0 == c.tile_hdq, c.tile_k2 == c.tile_hdv)
+
+
+def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
+    """Whether waves beside and below each other, 8 lanes of 16 bytes in a row, cover a tensor."""
+    parts = columns // (128 // c.element_bytes)
+    beside = minimum(c.waves, parts)
+    below = maximum(1, c.waves // beside)
+    rest = columns % (128 // c.element_bytes) + parts % beside + rows % (below * 8)
+    return rest + (c.waves - beside * below) == 0
+
+
+@rule(
+    "FBWD017", "operands-that-trload-does-not-cover", kind="compile",
+    applies=lambda c: c.trload & c.transposes,
+    says=["fp32 is not transposed as LDS is read: dtype = {dtype}", "dS lies in LDS as warp tiles of 16 rows have it: warp_tile_m0 = {warp_tile_m0}",
+          "the rows of Q are a divisor of the {wave_size} lanes of a wave: tile_m0 = {tile_m0}",
+          "waves do not cover K in rows of 128 bytes: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {waves} waves",
+          "waves do not cover V in rows of 128 bytes: tile_n0 = {tile_n0}, tile_hdv = {tile_hdv}, {waves} waves",
+          "waves do not cover Q in rows of 128 bytes: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {waves} waves",
+          "waves do not cover dO in rows of 128 bytes: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {waves} waves",
+          "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
+          "tile_k0 = {tile_k0} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
+          "tile_k2 = {tile_k2} is not a multiple of warp_tile_k0 = {warp_tile_k0}"],
+    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_trload_default_policy.hpp: MakeXDramTileDistribution, MakeLSEDDramTileDistribution, MakeSGradLdsBlockDescriptor static_assert",
+            f"{_POLICY}: MakeKRegBlockDescriptor, MakeVRegBlockDescriptor static_assert on the product of lengths",
+            "core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits"],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 24}, {**_TRLOAD, "tile_hdq": 96, "hdim": 96}],
+)  # fmt: skip
+def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
+    """Where LDS is read transposed, waves cover K, V, Q and dO in rows of 128 bytes.
+
+    Why: asserted; 8 lanes load 16 bytes each of a row, and waves lie beside each other first.
+
+    Fix: use heads of a multiple of 64, and fewer waves.
+    """
+    return all_of(
+        c.dtype != "fp32", c.warp_tile_m0 == 16, c.wave_size % c.tile_m0 == 0,
+        _spread(c, c.tile_n0, c.tile_hdq), _spread(c, c.tile_n0, c.tile_hdv),
+        _spread(c, c.tile_m0, c.tile_hdq), _spread(c, c.tile_m0, c.tile_hdv),
+        c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
+        c.tile_k0 % c.warp_tile_k0 == 0, c.tile_k2 % c.warp_tile_k0 == 0,
+    )  # fmt: skip
