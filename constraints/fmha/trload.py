@@ -250,7 +250,7 @@ def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
     """Memory and LDS change the columns of a row about alike.
 
     Why: groups of columns are numbered by exclusive or with the row, in memory over the head
-    dimension of Q, in LDS over the step; where the two differ, or are no power of two, a group is
+    dimension of Q, in LDS over the step; where the two differ, or are not powers of two, a group is
     not found where it was put.
 
     Fix: use a head of 32, 64, 128 or 256 for Q and V, and from 64 to 127 rows of Q the whole of it

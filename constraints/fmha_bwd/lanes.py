@@ -20,7 +20,7 @@ _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
     "warp_tile_k1": 32,
 }  # fmt: skip
-#: Elements of a row of a head that is no power of two, in a turn of the lanes.
+#: Elements of a row of a head that is not a power of two, in a turn of the lanes.
 _TURN = 32
 
 

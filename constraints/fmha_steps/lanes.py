@@ -25,7 +25,7 @@ _THREADS = 256
 @rule(
     "FSTP006", "no-blocks-of-a-step", kind="compile",
     applies=lambda c: c.variant.isin(COMBINE, APPEND),
-    says=["the launch bound is no block on a compute unit: block_per_cu = {block_per_cu}, expected -1 or more than 0",
+    says=["the launch bound is {block_per_cu} blocks on a compute unit: block_per_cu = {block_per_cu}, expected -1 or more than 0",
           "the pipeline knows a launch bound for heads of 256 at most: hdim = {hdim}, tile_d = {tile_d}, block_per_cu = {block_per_cu}"],
     source=["ops/fmha/kernel/fmha_fwd_{splitkv_combine,appendkv}_kernel.hpp: static_assert kBlockPerCu > 0",
             f"{_COMBINE}.hpp: kBlockPerCu, a lambda that returns nothing for larger heads"],
