@@ -1,9 +1,9 @@
 """Element types: the bits of floats and integers, and reproducible data in them.
 
 numpy has no bf16, so bf16 tensors are arrays of ``uint16``: the upper half of an fp32 value,
-rounded to nearest, ties to even. 8-bit floats are arrays of ``uint8``, which tables decode
-(`ckrules.device.small_floats`). Integers are what C++ converts to. 4-bit integers are arrays of
-``uint8``, too, an element each, of their value and 8; `packed` puts two into a byte.
+rounded to nearest, ties to even. Floats of 8 and of 4 bits are arrays of ``uint8``, which tables
+decode (`ckrules.device.small_floats`). Integers are what C++ converts to. 4-bit integers are arrays
+of ``uint8``, too, an element each, of their value and 8; `packed` puts two of 4 bits into a byte.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ ELEMENTS = {
         *(Element("fp32", 4, 23), Element("fp16", 2, 10), Element("bf16", 2, 7)),
         *(Element("fp8", 1, 3), Element("bf8", 1, 2)),
         *(Element("fp8_fnuz", 1, 3), Element("bf8_fnuz", 1, 2)),
+        *(Element("fp4", 1, 1, 2), Element("e8m0", 1, 0)),
         *(Element("int4", 1, 3, 2), Element("int8", 1, 7), Element("int32", 4, 31)),
     )
 }
-"""8-bit floats have the OCP encodings, or the FNUZ ones by the name."""
+"""8-bit floats have the OCP encodings, or the FNUZ ones by the name; e8m0 are powers of two."""
 
 _INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32}
 _LARGEST = 5
@@ -156,7 +157,8 @@ def from_bytes(data: bytes, dtype: str) -> Bits:
 def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     """Values between -1 and 1 that a type has exactly, the same for the same ``seed``.
 
-    Integers lie between -5 and 5, those of 4 bits between -8 and 7.
+    Integers lie between -5 and 5, those of 4 bits between -8 and 7. Floats of 4 bits are any that
+    there are, up to 6, powers of two from 1/4 to 2.
 
     >>> bool((sample((3, 4), "fp16", "x") == sample((3, 4), "fp16", "x")).all())
     True
@@ -164,6 +166,10 @@ def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     generator = np.random.default_rng(zlib.crc32(seed.encode()))
     if dtype == "int4":
         return generator.integers(-8, 8, size=tuple(shape)).astype(np.float32)
+    if dtype == "fp4":
+        return decode(generator.integers(0, 16, size=tuple(shape)), dtype)
+    if dtype == "e8m0":
+        return np.ldexp(np.float32(1), generator.integers(-2, 2, size=tuple(shape)))
     most = _LARGEST if dtype in _INTEGERS else 1.0
     found = generator.uniform(-most, most, size=tuple(shape))
     return rounded(np.rint(found) if dtype in _INTEGERS else found, dtype)

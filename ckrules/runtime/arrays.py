@@ -34,6 +34,8 @@ _NUMPY = {
     "fp8_fnuz": ("uint8", "float8_e4m3fnuz"),
     "bf8_fnuz": ("uint8", "float8_e5m2fnuz"),
     "int4": ("uint8",),
+    "fp4": ("uint8",),
+    "e8m0": ("uint8", "float8_e8m0fnu"),
     "int8": ("int8",),
     "int32": ("int32",),
 }

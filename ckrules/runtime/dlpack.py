@@ -31,7 +31,7 @@ CODES: dict[tuple[int, int], tuple[str, ...]] = {
     (11, 8): ("fp8_fnuz",),
     (12, 8): ("bf8",),  # kDLFloat8_e5m2
     (13, 8): ("bf8_fnuz",),
-    (1, 8): ("fp8", "fp8_fnuz", "bf8", "bf8_fnuz", "int4"),  # bits without a meaning
+    (1, 8): ("fp8", "fp8_fnuz", "bf8", "bf8_fnuz", "int4", "fp4", "e8m0"),  # bits without a meaning
     (1, 16): ("bf16",),
 }
 """The element types that a type code and a number of bits may hold."""

@@ -16,6 +16,9 @@ PIPELINES: Mapping[str, GemmPipelineName] = {
     "moe_flatmm": GemmPipelineName("MoeFlatmmPipelineAGmemBGmemCRegV1", _BASE),
 }
 
+WIDENING = GemmPipelineName("F16xMXF4FlatmmPipelineAGmemBGmemCRegV1", _BASE)
+"""The pipeline of experts whose weights have 4 bits."""
+
 PROBED: Mapping[str, str] = {
     # those of other GEMMs and of newer headers, which the kernel, or the compiler, refuses
     "basic_v1": "GemmPipelineAGmemBGmemCRegV1",

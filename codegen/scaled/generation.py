@@ -10,9 +10,9 @@ from ckrules.codegen.gemm.generation import TEMPLATES as GEMM_TEMPLATES
 from ckrules.codegen.gemm.generation import GemmGeneration
 from ckrules.codegen.gemm.model import GemmModel
 from ckrules.codegen.scaled import probe
-from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, PIPELINES
+from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, PIPELINES, WIDENING
 from ckrules.codegen.scaled.model import ExpertModel, ScaledModel, entries
-from ckrules.constraints.scaled.words import EXPERTS, NARROW, TENSORS
+from ckrules.constraints.scaled.words import EXPERTS, NARROW, TENSORS, WIDENED
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
@@ -35,18 +35,19 @@ class ScaledGeneration(GemmGeneration):
         """The model of a point whose words there is C++ for.
 
         Raises:
-            UsageError: For scales and activations that flatmm does not have, and 4-bit weights.
+            UsageError: For scales and activations that the kernels do not have.
         """
-        variant = point["variant"]
-        if point["dtype"] in NARROW:
-            raise UsageError(f"kernels of {variant} with 4-bit weights are not generated")
-        if point["scales"] not in TENSORS:
+        variant, narrow = point["variant"], point["dtype"] in NARROW
+        if narrow and point["dtype"] not in WIDENED:
+            raise UsageError(f"{variant} of CK {ck} has no kernel with dtype = {point['dtype']}")
+        if point["scales"] not in TENSORS or narrow != (point["scales"] == "per_1x32"):
             raise UsageError(f"{variant} of CK {ck} has no scales = {point['scales']}")
         if point["activation"] not in ACTIVATIONS:
             raise UsageError(f"{variant} of CK {ck} has no activation {point['activation']}")
         made = ExpertModel if variant == EXPERTS else ScaledModel
         found = entries(bool(quantities["splits_k"]))
-        return made(name, ck, point, quantities, found, PIPELINES[str(point["pipeline"])])
+        pipeline = WIDENING if narrow else PIPELINES[str(point["pipeline"])]
+        return made(name, ck, point, quantities, found, pipeline)
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel; those for experts have their own."""

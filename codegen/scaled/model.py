@@ -6,7 +6,7 @@ from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.model import GemmModel, KernelTensor
 from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, GRANULARITIES, KINDS
-from ckrules.constraints.scaled.words import ROUTING, TENSORS, TYPES, VARIANTS
+from ckrules.constraints.scaled.words import ROUTING, TENSORS, TYPES, VARIANTS, WIDENED
 
 
 def entries(splits: bool) -> tuple[TemplateEntry, ...]:
@@ -102,6 +102,16 @@ class ExpertModel(ScaledModel):
     def kind(self) -> str:
         """The enumerator of ``MoeFlatmmKind``."""
         return KINDS[int(self.point["stage"])]
+
+    @property
+    def widens(self) -> bool:
+        """Whether weights have 4 bits, which are widened to the type of A."""
+        return self.point["dtype"] in WIDENED
+
+    @property
+    def granularity(self) -> str:
+        """The argument of ``FlatmmScalePointer`` of A's rows, which 4-bit weights do not have."""
+        return GRANULARITIES["no"] if self.widens else super().granularity
 
     @property
     def activation(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from ckrules.codegen.gemm import cpp_names as gemm
 from ckrules.codegen.probing import Point, geometry, integer, pick, truth
 from ckrules.codegen.render import cpp
-from ckrules.codegen.scaled.cpp_names import GRANULARITIES, KINDS, PROBED
+from ckrules.codegen.scaled.cpp_names import GRANULARITIES, KINDS, PROBED, WIDENING
 from ckrules.constraints.scaled.words import NARROW, TYPES
 
 TEMPLATE = "scaled_probe_2025_11.cpp.j2"
@@ -49,7 +49,7 @@ def _of_experts(point: Point) -> dict[str, Any]:
     stage, narrow = integer(point, "stage"), point.get("dtype") in NARROW
     pipeline = pick(point, "pipeline", PROBED)
     if narrow and pipeline == PROBED["moe_flatmm"]:
-        pipeline = "F16xMXF4FlatmmPipelineAGmemBGmemCRegV1"
+        pipeline = WIDENING.cls
     return {
         "narrow": narrow,
         "pipeline": pipeline,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.gemm import problem_fields as gemm
 from ckrules.constraints.scaled import vocabulary as scaled
 from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.constraints.scaled.words import MICRO
 from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
@@ -92,6 +93,8 @@ class ScaledProblem(ScaledQuantities):
         """Elements of B that must divide K; flatmm asks how N is padded."""
         # FlatmmPipelineProblem::VectorSizeB, for columns of B
         wide: IntExpr = ite(self.pad_n, 1, 16 // self.element_bytes)
+        # 4-bit weights have a width of their own: F16xMXF4FlatmmPipelineAGmemBGmemCRegV1
+        wide = ite(self.narrow_b, MICRO, wide)
         return ite(self.flat, wide, self.vector_b)
 
     @quantity

@@ -15,6 +15,8 @@ TYPES: Mapping[str, tuple[str, str, str]] = {
     "fp8_fp4": ("fp8", "pk_fp4", "fp32"),
 }
 NARROW = ("bf16_fp4", "fp16_fp4", "fp8_fp4")
+#: Those whose weights are widened to the type of A.
+WIDENED = ("bf16_fp4", "fp16_fp4")
 OUTPUTS = ("bf16", "fp16")
 #: The pipelines of these kernels, by variant.
 PIPELINES: Mapping[str, tuple[str, ...]] = {
@@ -26,7 +28,9 @@ SCHEDULERS = ("intrawave", "interwave", "default")
 #: What a scale belongs to: a row of A and a column of B, or aiter's words.
 SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_128x128", "no")
 #: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
-TENSORS: Mapping[str, tuple[str, ...]] = {"row_column": ("aq", "bq"), "no": ()}
+TENSORS: Mapping[str, tuple[str, ...]] = {
+    "row_column": ("aq", "bq"), "no": (), "per_1x32": ("bq",),
+}  # fmt: skip
 #: Bits of a sorted entry that say which token it is; the others say which of its experts.
 TOKEN_BITS = 24
 #: What says which rows of A meet the weights of which expert, in the order of kernels' tensors.
@@ -34,6 +38,8 @@ ROUTING = ("sorted", "owners", "last", "weights")
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
 #: Elements of K that share a scale, and of N for B, with block scales.
 GROUP = 128
+#: Elements of K that share a scale of e8m0.
+MICRO = 32
 
 SYNONYMS = {
     "dtype": {

@@ -87,10 +87,24 @@ def test_results_of_the_second_gemm_are_added(tmp_path: Path) -> None:
     assert "clear(kargs.e_ptr, static_cast<int64_t>(kargs.NumTokens - 1) * kargs.stride_C" in host
 
 
+def test_4_bit_weights_have_a_pipeline_and_scales_of_their_own(tmp_path: Path) -> None:
+    name = EXPERTS.format("1_256x32x128x256_1x4_16x16x32", "per_1x32_swiglu")
+    header, host = _experts(name, tmp_path)
+    assert "F16xMXF4FlatmmPipelineProblem<Config::ADataType, ck_tile::pk_fp4_t" in " ".join(
+        header.split()
+    )
+    assert "using Scale = ck_tile::FlatmmScalePointer<-1>;" in header
+    assert "using ColumnScale = ck_tile::FlatmmScalePointer<1, 32>;" in header
+    assert '{"bq", CKRULES_IN' in host
+    assert '{"aq", ' not in host
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"dtype": "bf16_fp4", "scales": "per_1x32"}, "4-bit weights are not generated"),
+        ({"dtype": "fp8_fp4", "scales": "per_1x32"}, "no kernel with dtype = fp8_fp4"),
+        ({"dtype": "bf16_fp4"}, "no scales = row_column"),
+        ({"scales": "per_1x32"}, "no scales = per_1x32"),
         ({"activation": "gelu"}, "no activation gelu"),
     ],
 )

@@ -78,3 +78,53 @@ def test_the_second_gemm_adds_a_tokens_experts_by_their_weights() -> None:
     want = (routing(made.problem) + 1).sum(axis=1) * 32 * 0.5
     assert (found == want[:, None]).all()
     assert made.error("c", data) > 0
+
+
+NARROW = {
+    **FIRST, "arch": "gfx950", "dtype": "bf16_fp4", "scales": "per_1x32", "tile_n": 128,
+    "tile_k": 256, "wave_n": 4,
+}  # fmt: skip
+K, N = 512, 128
+
+
+def _laid(made: ExpertTensors, name: str) -> Any:
+    """The numbers of elements, in canonical order, as they lie in memory."""
+    tensor = next(t for t in made.all if t.name == name)
+    numbers = np.arange(np.prod(tensor.shape)).reshape(tensor.shape)
+    return numbers.transpose(tensor.order).reshape(2, -1)
+
+
+@pytest.mark.parametrize("stage", [1, 2])
+def test_4_bit_weights_lie_as_upstreams_host_code_lays_them(stage: int) -> None:
+    """shuffle_mxfp4_weight and shuffle_mxfp4_scale, place by place."""
+    product = ExpertProduct(3, N, K, experts=2, topk=1)
+    made = ExpertTensors(product, {**NARROW, "stage": stage})
+    laid, scales = _laid(made, "b"), _laid(made, "bq")
+    drawn = np.random.default_rng(3)
+    for _ in range(200):
+        e, n, k = drawn.integers(2), drawn.integers(N), drawn.integers(K)
+        half, column = divmod(n, N // 2)
+        tile = 2 * (column // 16) + half if stage == 1 else n // 16
+        byte = k // 2
+        at = tile * 16 * 16 * 4 * (K // 128) + byte // 64 * 16 * 16 * 4
+        at += byte % 64 // 16 * 256 + n % 16 * 16 + byte % 16
+        assert laid[e, 2 * at + k % 2] == (e * N + n) * K + k
+        group, pair = k // 32, column // 16 if stage == 1 else n // 32
+        which = half if stage == 1 else n // 16 % 2
+        at = ((pair * (K // 256) + group // 8) * 4 + group % 4) * 16 + n % 16
+        at = (at * 2 + group // 4 % 2) * 2 + which
+        assert scales[e, at] == (e * N + n) * (K // 32) + group
+
+
+def test_4_bit_weights_have_the_scales_of_their_32() -> None:
+    made = ExpertTensors(
+        ExpertProduct(1, N, K, experts=1, topk=1), {**NARROW, "stage": 2, "activation": "no"}
+    )
+    data = {t.name: np.ones(t.shape) for t in made.all}
+    shape = data["bq"].shape
+    scales = np.ones((N, K // 32))
+    scales[5, 3] = 4.0
+    data["bq"] = scales.reshape(shape)
+    found = made.reference(data)["c"]
+    assert found[0, 4] == K
+    assert found[0, 5] == K + 3 * 32

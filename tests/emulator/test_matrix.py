@@ -363,6 +363,30 @@ def test_operands_of_8_6_and_4_bits(m: int, k: int, a_kind: str, b_kind: str, sc
     assert np.allclose(read(bench, 64, wanted), wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("byte", range(4))
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_pairs_of_4_bits_are_widened_by_a_power_of_two(kind: str, byte: int) -> None:
+    text = f"v_cvt_scalef32_pk_{kind}_fp4 v2, v0, v1 op_sel:[{byte & 1},{byte >> 1},0]"
+    bench = Bench(text, arch="gfx950")
+    drawn = np.random.default_rng(byte)
+    source = drawn.integers(0, 2**32, 64, dtype=np.uint32)
+    bench.v(0, source)
+    scales = np.ldexp(drawn.uniform(1, 2, 64), drawn.integers(-6, 7, 64)).astype(np.float32)
+    bench.v(1, scales.view(np.uint32))
+    bench.run()
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    octets = source.view(np.uint8).reshape(64, 4)[:, byte]
+    halves = np.stack([octets & 15, octets >> 4], axis=-1)
+    # of a scale the exponent counts alone
+    powers = np.exp2(np.floor(np.log2(scales)))[:, None]
+    wanted = np.where(halves > 7, -1, 1) * table[halves & 7] * powers
+    found = read(bench, 2, np.zeros((64, 1), np.uint32)).view(np.uint16).reshape(64, 2)
+    if kind == "f16":
+        assert (found.view(np.float16) == wanted).all()
+    else:
+        assert ((found.astype(np.uint32) << 16).view(np.float32) == wanted).all()
+
+
 # RDNA
 
 

@@ -1,6 +1,9 @@
-"""Matrix instructions of gfx950 whose operands are of 8, 6 or 4 bits, with scales (F8F6F4).
+"""Instructions of gfx950 for numbers with scales: matrix products (F8F6F4), and conversions.
 
-Sources: AMD, "CDNA4 ISA", 7.1 and 7.2; A. Salykov and others, "Introduction to Matrix Core
+Operands of products are of 8, 6 or 4 bits. Pairs of 4-bit floats become fp16 or bf16.
+
+Sources: AMD, "CDNA4 ISA", 7.1 and 7.2, V_CVT_SCALEF32_PK_F16_FP4; LLVM 22, VOP3Instructions.td
+(the byte of the source is OP_SEL[1:0]); A. Salykov and others, "Introduction to Matrix Core
 Programming on AMD CDNA3 and CDNA4 architecture" (layouts of operands of 8 and of 4 bits); OCP,
 "Microscaling Formats (MX) Specification" (E2M3, E3M2, E2M1, E8M0); ROCm/hip-fpsan,
 ``amdgcn_mfma.hpp`` (on an MI350: fields of 6 and of 4 bits lie alike, the lowest bits first).
@@ -15,10 +18,10 @@ import numpy as np
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import U32, Get, Values, vector_get
+from ckrules.emulator.kinds import U32, Get, Values, vector_get, vector_put
 from ckrules.emulator.native.trace import TracedProduct
 from ckrules.emulator.operands import Operand
-from ckrules.emulator.ops.float_formats import FORMATS
+from ckrules.emulator.ops.float_formats import FORMATS, bf16, table
 from ckrules.emulator.ops.matrix import (
     accumulator_of,
     check_modifiers,
@@ -107,8 +110,38 @@ def _scaled(matrix: Values, scale: Values, rows: int, c: Cohort) -> Values:
     return found
 
 
+def _widen(d: Decoded) -> Run:
+    """Two 4-bit floats of a byte of the source, times the power of two that a scale's bits name."""
+    kind = d.name.split("_")[4]
+    target, source, scale = d.operands.items
+    low, high, *_ = (*d.operands.bits("op_sel", (0, 0, 0)), 0, 0)
+    shift = np.uint32(8 * (low + 2 * high))
+    get, scale_of, put = vector_get(source, U32), vector_get(scale, U32), vector_put(target, U32)
+    values = table("fp4")
+
+    def run(c: Cohort) -> None:
+        byte, exponent = get(c) >> shift, (scale_of(c) >> np.uint32(23)) & np.uint32(0xFF)
+        factor = np.where(exponent == 255, np.nan, np.ldexp(1.0, exponent.astype(np.int32) - 127))
+        found = [values[byte >> np.uint32(at) & np.uint32(15)] * factor for at in (0, 4)]
+        first, second = (_bits(value.astype(np.float32), kind) for value in found)
+        put(c, first | second << np.uint32(16))
+
+    return run
+
+
+def _bits(values: Values, kind: str) -> Values:
+    """The bits of numbers in a format of 16 bits."""
+    if kind == "bf16":
+        return bf16(values).astype(np.uint32)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16).view(np.uint16).astype(np.uint32)
+
+
 OPCODES = {
-    f"v_mfma_{scale}f32_{shape}_f8f6f4": decode
-    for scale in ("", "scale_")
-    for shape in ("16x16x128", "32x32x64")
+    **{f"v_cvt_scalef32_pk_{kind}_fp4": _widen for kind in ("f16", "bf16")},
+    **{
+        f"v_mfma_{scale}f32_{shape}_f8f6f4": decode
+        for scale in ("", "scale_")
+        for shape in ("16x16x128", "32x32x64")
+    },
 }

@@ -5,26 +5,33 @@ round. B has the weights of all experts, each (N, K) and shuffled as flatmm's, i
 gate before up. An entry says which token an expert computes: the token in its lower 24 bits, in the
 others which of the token's experts it is; each expert has whole block tiles of entries, filled up
 with the number behind the last token (CK's example/ck_tile/18_flatmm/run_moe_flatmm_example.inc).
+
+Weights of 4 bits have a scale for every 32 along K, and orders of their own
+(`ckrules.constraints.scaled.device.micro`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ckrules.constraints.scaled.device import micro
 from ckrules.constraints.scaled.device.tensors import ScaledTensors
 from ckrules.constraints.scaled.problem import ExpertProduct
-from ckrules.constraints.scaled.words import TOKEN_BITS
+from ckrules.constraints.scaled.words import TOKEN_BITS, WIDENED
 from ckrules.kernels.parts import Division, Point, ResultAxis, Tensor, Unsliced
 
 Arrays = Mapping[str, NDArray[Any]]
 #: swiglu of ``ck_tile::moe::Swiglu``: the slope of its sigmoid, and the limit of its operands.
 _SLOPE, _LIMIT = 1.702, 7.0
 #: A step beside 1 of the types of C: CK cuts bf16 off, and fp16 is rounded here and there.
+#: What makes scales of 4-bit weights small enough for products of gate and up.
+_SMALL = 1 / 16
 _STEPS = {"fp16": 2.0**-10, "bf16": 2.0**-7}
 
 
@@ -55,6 +62,17 @@ class ExpertTensors(Unsliced, ScaledTensors):
     def _first(self) -> bool:
         """Whether it is the first GEMM, with gate and up."""
         return bool(self.config["stage"] == 1)
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether weights have 4 bits."""
+        return self.config["dtype"] in WIDENED
+
+    @property
+    def types(self) -> tuple[str, str, str]:
+        """The element types of A, B and C."""
+        a, b, c = super().types
+        return a, "fp4" if self._narrow else b, c
 
     @property
     def added_up(self) -> bool:
@@ -108,10 +126,15 @@ class ExpertTensors(Unsliced, ScaledTensors):
 
     def _sides_and_scales(self) -> Iterator[Tensor]:
         p = self.problem
-        shape, order = self._b("c")
-        turned = (0, *(axis + 1 for axis in order))
         yield Tensor("a", "in", (self._rows_of_a, p.k), self.types[0], (0, 1), p.strides[0])
-        yield Tensor("b", "in", (p.experts, *shape), self.types[1], turned)
+        if self._narrow:
+            halves = 2 if self._first else 1
+            yield micro.experts("b", micro.weights(p.n, p.k, halves), p.experts, self.types[1])
+            scales = micro.scales(p.n, p.k, halves)
+            yield replace(micro.experts("bq", scales, p.experts, "e8m0"), spread=_SMALL)
+            return
+        shape, order = self._b("c")
+        yield micro.experts("b", (shape, order), p.experts, self.types[1])
         # the kernel looks at as many scales as there are entries
         for name, size in (("aq", (self._room, 1)), ("bq", (p.experts, p.n))):
             if name in self.scales:
@@ -140,11 +163,13 @@ class ExpertTensors(Unsliced, ScaledTensors):
         """For each expert its number, its tokens and places, and its sums."""
         p = self.problem
         a, weights = data["a"].astype(np.float64), data["b"].reshape(p.experts, p.n, p.k)
+        if self._narrow:
+            weights = weights * micro.spread(data["bq"], (p.experts, p.n, p.k))
         for expert in range(p.experts):
             tokens, places = np.nonzero(self._routing == expert)
             rows = tokens if self._first else tokens * p.topk + places
             sums = a[rows] @ weights[expert].astype(np.float64).T
-            if self.scales:
+            if "aq" in data:
                 scale = data["aq"].astype(np.float64)[rows] * data["bq"][expert].astype(np.float64)
                 sums = sums * scale
             if "bias" in data:

@@ -21,6 +21,10 @@ _FIRST: Mapping[str, Any] = {
     "experts": 8, "topk": 2,
 }  # fmt: skip
 _SECOND: Mapping[str, Any] = {**_FIRST, "stage": 2}
+_NARROW: Mapping[str, Any] = {
+    **_SECOND, "dtype": "bf16_fp4", "scales": "per_1x32", "tile_m": 32, "tile_k": 256,
+    "warp_tile_k": 32,
+}  # fmt: skip
 #: The largest offset of 32 bits with a sign.
 _MOST = 2**31 - 1
 
@@ -141,6 +145,26 @@ def rows_have_scales_of_their_own(c: ScaledProblem) -> BoolExpr:
     Fix: use a transposed kernel of the first GEMM whose tile_m is warp_tile_m.
     """
     return (c.M == 1) | (c.transpose_c & (c.repeat_m == 1))
+
+
+@rule(
+    "SPROB038", "scales-of-4-bit-weights-not-whole", kind="wrong-result",
+    applies=lambda c: c.of_tokens & c.narrow_b,
+    says=["N = {N} is not a multiple of the 32 columns whose scales are loaded at once",
+          "K = {K} is not a multiple of the 256 whose scales are loaded at once"],
+    source=[f"{_KERNEL}::MakeGemmTensorViews (FlatScaleK, FlatScaleN)",
+            "example/ck_tile/18_flatmm/mixed_prec/a16w4_moe_flatmm.cpp: shuffle_mxfp4_scale"],
+    accepts=[_NARROW, {**_NARROW, "pad_k": True, "K": 768}],
+    rejects=[{**_NARROW, "pad_n": True, "N": 528}, {**_NARROW, "pad_k": True, "K": 640}],
+)  # fmt: skip
+def scales_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Of 4-bit weights N has whole pairs of warp tiles, and K whole loads of scales.
+
+    Why: a lane loads the scales of two columns and of two parts of K at once, which lie side by side.
+
+    Fix: pad the weights and their scales.
+    """
+    return all_of(c.N % 32 == 0, c.K % 256 == 0)
 
 
 @rule(
