@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ckrules.codegen.gemm import cpp_names as gemm
 from ckrules.codegen.gemm.cpp_names import GemmPipelineName
 
 _BASE = "BaseFlatmmPipelineAGmemBGmemCRegV1"
@@ -14,7 +15,11 @@ _BASE = "BaseFlatmmPipelineAGmemBGmemCRegV1"
 PIPELINES: Mapping[str, GemmPipelineName] = {
     "flatmm": GemmPipelineName("FlatmmPipelineAGmemBGmemCRegV1", _BASE),
     "moe_flatmm": GemmPipelineName("MoeFlatmmPipelineAGmemBGmemCRegV1", _BASE),
+    "mx_flatmm": GemmPipelineName("MXF4FlatmmPipelineAGmemBGmemCRegV1", _BASE),
 }
+
+ELEMENTS: Mapping[str, str] = {**gemm.ELEMENTS, "pk_fp4": "ck_tile::pk_fp4_t"}
+"""Types of elements."""
 
 WIDENING = GemmPipelineName("F16xMXF4FlatmmPipelineAGmemBGmemCRegV1", _BASE)
 """The pipeline of experts whose weights have 4 bits."""

@@ -11,8 +11,8 @@ from ckrules.codegen.gemm.generation import GemmGeneration
 from ckrules.codegen.gemm.model import GemmModel
 from ckrules.codegen.scaled import probe
 from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, PIPELINES, WIDENING
-from ckrules.codegen.scaled.model import ExpertModel, ScaledModel, entries
-from ckrules.constraints.scaled.words import EXPERTS, NARROW, TENSORS, WIDENED
+from ckrules.codegen.scaled.model import ExpertModel, MicroModel, ScaledModel, entries
+from ckrules.constraints.scaled.words import EXPERTS, MX, NARROW, TENSORS, WIDENED
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
@@ -40,24 +40,29 @@ class ScaledGeneration(GemmGeneration):
         variant, narrow = point["variant"], point["dtype"] in NARROW
         if narrow and point["dtype"] not in WIDENED:
             raise UsageError(f"{variant} of CK {ck} has no kernel with dtype = {point['dtype']}")
-        if point["scales"] not in TENSORS or narrow != (point["scales"] == "per_1x32"):
+        small = narrow or variant == MX
+        if point["scales"] not in TENSORS or small != (point["scales"] == "per_1x32"):
             raise UsageError(f"{variant} of CK {ck} has no scales = {point['scales']}")
         if point["activation"] not in ACTIVATIONS:
             raise UsageError(f"{variant} of CK {ck} has no activation {point['activation']}")
-        made = ExpertModel if variant == EXPERTS else ScaledModel
+        made = {EXPERTS: ExpertModel, MX: MicroModel}.get(str(variant), ScaledModel)
         found = entries(bool(quantities["splits_k"]))
         pipeline = WIDENING if narrow else PIPELINES[str(point["pipeline"])]
         return made(name, ck, point, quantities, found, pipeline)
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel; those for experts have their own."""
-        own = {
-            self.template: "moe_2025_11.hpp.j2",
-            self.device: "moe_device.cpp.j2",
-            "gemm_host.cpp.j2": "moe_host.cpp.j2",
-        }
+        own: dict[str, str] = {}
+        if isinstance(kernel, MicroModel):
+            own = {self.template: "mx_2025_11.hpp.j2", "gemm_host.cpp.j2": "mx_host.cpp.j2"}
+        if isinstance(kernel, ExpertModel):
+            own = {
+                self.template: "moe_2025_11.hpp.j2",
+                self.device: "moe_device.cpp.j2",
+                "gemm_host.cpp.j2": "moe_host.cpp.j2",
+            }
         for name, template in super().files(kernel):
-            yield name, own.get(template, template) if isinstance(kernel, ExpertModel) else template
+            yield name, own.get(template, template)
 
     def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The header that includes every kernel."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm.model import GemmModel, KernelTensor
-from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, GRANULARITIES, KINDS
+from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, ELEMENTS, GRANULARITIES, KINDS
 from ckrules.constraints.scaled.words import ROUTING, TENSORS, TYPES, VARIANTS, WIDENED
 
 
@@ -28,7 +28,7 @@ class ScaledModel(GemmModel):
     def types(self) -> tuple[str, str, str, str]:
         """The C++ types of A, B, the sums and C."""
         a, b, sums = self.dtypes[str(self.point["dtype"])]
-        found = (words.ELEMENTS[t] for t in (a, b, sums, str(self.point["dtype_c"])))
+        found = (ELEMENTS[t] for t in (a, b, sums, str(self.point["dtype_c"])))
         first, second, third, c = found
         return first, second, third, c
 
@@ -88,6 +88,22 @@ class ScaledModel(GemmModel):
         return True
 
 
+class MicroModel(ScaledModel):
+    """A GEMM whose operands have 4 bits, and scales for every 32 along K."""
+
+    __slots__ = ()
+
+    @property
+    def kernel(self) -> str:
+        """The kernel class."""
+        return "MXFlatmmKernel"
+
+    @property
+    def narrow(self) -> tuple[bool, bool]:
+        """Two elements share a byte, of A and of B."""
+        return True, True
+
+
 class ExpertModel(ScaledModel):
     """One of the two GEMMs of a mixture of experts."""
 
@@ -112,6 +128,11 @@ class ExpertModel(ScaledModel):
     def granularity(self) -> str:
         """The argument of ``FlatmmScalePointer`` of A's rows, which 4-bit weights do not have."""
         return GRANULARITIES["no"] if self.widens else super().granularity
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The tensors of scales; 4-bit weights alone have them."""
+        return ("bq",) if self.widens else super().scales
 
     @property
     def activation(self) -> str:

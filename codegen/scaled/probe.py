@@ -7,8 +7,8 @@ from typing import Any
 from ckrules.codegen.gemm import cpp_names as gemm
 from ckrules.codegen.probing import Point, geometry, integer, pick, truth
 from ckrules.codegen.render import cpp
-from ckrules.codegen.scaled.cpp_names import GRANULARITIES, KINDS, PROBED, WIDENING
-from ckrules.constraints.scaled.words import NARROW, TYPES
+from ckrules.codegen.scaled.cpp_names import ELEMENTS, GRANULARITIES, KINDS, PROBED, WIDENING
+from ckrules.constraints.scaled.words import MX, NARROW, TYPES
 
 TEMPLATE = "scaled_probe_2025_11.cpp.j2"
 
@@ -25,8 +25,8 @@ def values(point: Point) -> dict[str, Any]:
     plain = {"pipeline": pick(point, "pipeline", PROBED), "narrow": False, "blocked": 0}
     return {
         "experts": experts,
-        "a": gemm.ELEMENTS[a],
-        "b": gemm.ELEMENTS[b],
+        "a": ELEMENTS[a],
+        "b": ELEMENTS[b],
         "c": pick(point, "dtype_c", gemm.ELEMENTS),
         **geometry(point),
         "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
@@ -40,6 +40,8 @@ def values(point: Point) -> dict[str, Any]:
         "scale": pick(point, "scales", GRANULARITIES),
         "operation_on_c": "set",
         **plain,
+        "micro": point.get("variant") == MX,
+        **({"blocked": 2} if point.get("variant") == MX else {}),
         **(_of_experts(point) if experts else {}),
     }
 

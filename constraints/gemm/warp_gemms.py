@@ -96,7 +96,8 @@ _LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
 }
 #: Scaled instructions, which take every pair of 8-bit and 4-bit types.
 _SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
-    (("fp8", "pk_fp4"), False): ((16, 16, 128),)
+    (("fp8", "pk_fp4"), False): ((16, 16, 128),),
+    (("pk_fp4", "pk_fp4"), False): ((16, 16, 128),),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckrules.constraints.scaled.words import GROUP, PIPELINES, SYNONYMS, VARIANTS
+from ckrules.constraints.scaled.words import GROUP, PIPELINES, SYNONYMS, USUAL, VARIANTS
 from ckrules.constraints.tile_gemm import TOPICS
 from ckrules.kernels.family import Family
 
@@ -74,9 +74,7 @@ class Scaled(Family):
         if all(type(n) is int for n in waves):
             many = waves[0] * waves[1] * waves[2] == 8 and full.get("warp_tile_k") == GROUP
             full.setdefault("pipeline", found[-1] if many else found[0])
-        full.setdefault("scales", "blocks" if full["variant"] == "abquant" else (
-            "row_column" if full["variant"] == "flatmm" else "per_tensor"
-        ))  # fmt: skip
+        full.setdefault("scales", USUAL[str(full["variant"])])
         if full.get("family") == self.name:
             del full["family"]
 

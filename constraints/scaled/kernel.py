@@ -91,7 +91,7 @@ def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
 
     Fix: use 1x4x1.
     """
-    return all_of(c.wave_m == 1, c.narrow_b | (c.wave_k == 1))
+    return all_of(c.wave_m == 1, c.narrow_b | c.micro | (c.wave_k == 1))
 
 
 @rule(
@@ -112,7 +112,7 @@ def weights_have_known_shape(c: ScaledQuantities) -> BoolExpr:
     Fix: use a 16x16 warp tile.
     """
     small = (c.warp_tile_m == 16) & (c.warp_tile_n == 16)
-    return all_of(c.warp_tile_n.isin(16, 32), implies(c.narrow_b, small))
+    return all_of(c.warp_tile_n.isin(16, 32), implies(c.narrow_b | c.micro, small))
 
 
 @rule(
@@ -176,7 +176,7 @@ def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL008", "experts-elsewhere", kind="compile",
     says=["only moe_flatmm has stages, and it has 1 and 2: {variant}, stage = {stage}",
-          "only moe_flatmm has 4-bit weights: {variant}, {dtype}",
+          "only moe_flatmm widens 4-bit weights: {variant}, {dtype}",
           "only the first stage has an activation: stage = {stage}, {activation}"],
     source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
     accepts=[{}, OF_EXPERTS], rejects=[{"stage": 1}, {**OF_EXPERTS, "stage": 0}],

@@ -86,15 +86,16 @@ class ScaledProblem(ScaledQuantities):
     def checked_vector_a(self) -> IntExpr:
         """Elements of A that must divide K."""
         # FlatmmPipelineProblem::VectorSizeA
-        return ite(self.flat, ite(self.pad_k, 1, self.vector_a), self.vector_a)
+        wide: IntExpr = ite(self.flat, ite(self.pad_k, 1, self.vector_a), self.vector_a)
+        return ite(self.micro, MICRO, wide)
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide K; flatmm asks how N is padded."""
         # FlatmmPipelineProblem::VectorSizeB, for columns of B
         wide: IntExpr = ite(self.pad_n, 1, 16 // self.element_bytes)
-        # 4-bit weights have a width of their own: F16xMXF4FlatmmPipelineAGmemBGmemCRegV1
-        wide = ite(self.narrow_b, MICRO, wide)
+        # of 4 bits: GetVectorSizeA, GetVectorSizeB of F16xMXF4FlatmmPipelineAGmemBGmemCRegV1, MXF4…
+        wide = ite(self.narrow_b | self.micro, MICRO, wide)
         return ite(self.flat, wide, self.vector_b)
 
     @quantity

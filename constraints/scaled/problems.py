@@ -14,7 +14,7 @@ from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.scaled import problem, problem_fields
 from ckrules.constraints.scaled.problem import ExpertProduct
-from ckrules.constraints.scaled.words import EXPERTS
+from ckrules.constraints.scaled.words import EXPERTS, MX
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
@@ -88,8 +88,10 @@ class ScaledProblems(GemmProblems):
             from ckrules.constraints.scaled.device.experts import smoke
 
             return list(smoke(config))
-        if config["variant"] != "flatmm":
+        if config["variant"] not in ("flatmm", MX):
             return []
+        if config["variant"] == MX:
+            return list(super().smoke(config))
         return [*super().smoke(config), *(apart(config, True, by) for by in (8, 3))]
 
     def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
@@ -103,6 +105,10 @@ class ScaledProblems(GemmProblems):
 
         if isinstance(problem, ExpertProduct):
             return ExpertTensors(problem, config)
+        if config["variant"] == MX:
+            from ckrules.constraints.scaled.device.micro import MicroTensors
+
+            return MicroTensors(problem, config)
         if config["variant"] != "flatmm":
             raise UsageError(f"kernels of {config['variant']} are not generated: none can be run")
         return ScaledTensors(problem, config)

@@ -56,7 +56,7 @@ class ScaledQuantities(TileGemm):
     @property
     def asserted(self) -> BoolExpr:
         """flatmm truncates, and CShuffle alone goes over the whole tile after it."""
-        return (self.variant != "flatmm") | (self.epilogue == "cshuffle")
+        return ~self.variant.isin("flatmm", w.MX) | (self.epilogue == "cshuffle")
 
     @property
     def launch_blocks(self) -> IntExpr:
@@ -67,6 +67,17 @@ class ScaledQuantities(TileGemm):
     def flat(self) -> BoolExpr:
         """True where weights are shuffled and only A goes through LDS."""
         return self.variant != "abquant"
+
+    @cached_property
+    def micro(self) -> BoolExpr:
+        """True where A and B have 4 bits, and scales for every 32 along K."""
+        return self.variant == w.MX
+
+    @cached_property
+    def packed_a(self) -> IntExpr:
+        """Elements of A that share a byte."""
+        shared: IntExpr = ite(self.dtype == "fp4", 2, 1)
+        return shared
 
     @cached_property
     def eight_waves(self) -> BoolExpr:
@@ -102,7 +113,8 @@ class ScaledQuantities(TileGemm):
     @cached_property
     def from_registers(self) -> BoolExpr:
         """Where results go from registers to memory: those of flatmm's permuted columns."""
-        return all_of(self.variant == "flatmm", self.permute_n, self.epilogue == "cshuffle")
+        own = self.variant.isin("flatmm", w.MX)
+        return all_of(own, self.permute_n, self.epilogue == "cshuffle")
 
     @quantity
     def store_width(self) -> IntExpr:
@@ -117,7 +129,9 @@ class ScaledQuantities(TileGemm):
         pairs = ite(self.from_registers, self.repeat_n % 2 == 0, self.store_width.isin(2, 4, 8))
         # the raw form of the addition takes windows that no epilogue makes
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
-        built = (self.variant == "flatmm") | self.split_k  # those for experts are asked to be
+        built = (
+            self.variant.isin("flatmm", w.MX) | self.split_k
+        )  # those for experts are asked to be
         return all_of(self.flat, built, ~self.persistent, pairs, ~raw)
 
     @property
@@ -136,12 +150,13 @@ class ScaledQuantities(TileGemm):
     @quantity
     def lanes_k(self) -> IntExpr:
         """Lanes side by side along a row of A, which each load 16 bytes (flatmm)."""
-        return self.tile_k // (16 // self.element_bytes)
+        return self.tile_k // (16 // self.element_bytes * self.packed_a)
 
     @quantity
     def lane_bytes(self) -> IntExpr:
         """Bytes of A's warp tile that a lane reads from LDS (flatmm)."""
-        return self.warp_tile_m * self.warp_tile_k * self.element_bytes // self.wave_size
+        elements = self.warp_tile_m * self.warp_tile_k * self.element_bytes
+        return elements // self.packed_a // self.wave_size
 
     @quantity_in("bytes")
     def a_stage(self) -> IntExpr:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 EXPERTS = "moe_flatmm"
-VARIANTS = ("flatmm", EXPERTS, "abquant")
+MX = "mx_flatmm"
+VARIANTS = ("flatmm", EXPERTS, MX, "abquant")
 #: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
 #: to A's type, or both go into one scaled instruction.
 TYPES: Mapping[str, tuple[str, str, str]] = {
@@ -13,6 +14,7 @@ TYPES: Mapping[str, tuple[str, str, str]] = {
     "bf16_fp4": ("bf16", "bf16", "fp32"),
     "fp16_fp4": ("fp16", "fp16", "fp32"),
     "fp8_fp4": ("fp8", "pk_fp4", "fp32"),
+    "fp4": ("pk_fp4", "pk_fp4", "fp32"),
 }
 NARROW = ("bf16_fp4", "fp16_fp4", "fp8_fp4")
 #: Those whose weights are widened to the type of A.
@@ -22,14 +24,19 @@ OUTPUTS = ("bf16", "fp16")
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "flatmm": ("flatmm",),
     "moe_flatmm": ("moe_flatmm",),
+    "mx_flatmm": ("mx_flatmm",),
     "abquant": ("abquant", "abquant_eight_waves"),
 }
 SCHEDULERS = ("intrawave", "interwave", "default")
 #: What a scale belongs to: a row of A and a column of B, or aiter's words.
 SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_128x128", "no")
+#: Those of a variant, where a configuration leaves them out.
+USUAL: Mapping[str, str] = {
+    "flatmm": "row_column", EXPERTS: "per_tensor", MX: "per_1x32", "abquant": "blocks",
+}  # fmt: skip
 #: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
 TENSORS: Mapping[str, tuple[str, ...]] = {
-    "row_column": ("aq", "bq"), "no": (), "per_1x32": ("bq",),
+    "row_column": ("aq", "bq"), "no": (), "per_1x32": ("aq", "bq"),
 }  # fmt: skip
 #: Bits of a sorted entry that say which token it is; the others say which of its experts.
 TOKEN_BITS = 24
@@ -48,5 +55,5 @@ SYNONYMS = {
     },
     "dtype_c": {"half": "fp16", "float16": "fp16", "bfloat16": "bf16"},
     "scales": {"pertoken": "row_column"},
-    "variant": {"moeflatmm": "moe_flatmm", "blockscale": "abquant"},
+    "variant": {"mxflatmm": "mx_flatmm", "moeflatmm": "moe_flatmm", "blockscale": "abquant"},
 }  # fmt: skip

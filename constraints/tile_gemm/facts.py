@@ -59,7 +59,10 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
         "lane_vgprs": _per_gpu("lane_vgprs", gpus, lambda g: g.vgprs_per_wave),
         "simd_vgprs": _per_gpu("simd_vgprs", gpus, lambda g: g.vgprs_per_simd or 0),
         "element_bytes": Table(
-            "element_bytes", ("dtype",), {word: DTYPES[a] // 8 for word, (a, _, _) in types.items()}
+            "element_bytes",
+            ("dtype",),
+            # of 4 bits two share a byte, which is what sizeof says of them
+            {word: max(1, DTYPES[a] // 8) for word, (a, _, _) in types.items()},
         ),
         "header_warp_tiles": _header_warp_tiles(ck, types),
         "hardware_warp_tiles": _hardware_warp_tiles(gpus, ck, types),

@@ -94,8 +94,7 @@ def test_errors_are_of_what_has_code() -> None:
 def test_what_is_not_generated_does_not_end_a_run() -> None:
     options = BuildOptions(artifacts=(Artifact.DEVICE,))
     experts = {"variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1}
-    narrow = {"dtype": "bf16_fp4", "scales": "per_1x32", "warp_tile_k": 32}
-    point = BOOKS.of("moe_flatmm").example(experts | narrow)
+    point = BOOKS.of("moe_flatmm").example(experts | {"activation": "gelu"})
     found = registers.RegisterCompiler(BOOKS, options, 1).allocation(point)
     assert found == Allocation(registers.UNWRITTEN)
 

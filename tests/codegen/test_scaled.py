@@ -12,6 +12,7 @@ from ckrules.certify import probe
 from ckrules.codegen.generate import Generator
 from ckrules.codegen.scaled.generation import GENERATION
 from ckrules.codegen.scaled.model import entries
+from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.vocabulary import BASELINE
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping, config_from_name
@@ -97,6 +98,18 @@ def test_4_bit_weights_have_a_pipeline_and_scales_of_their_own(tmp_path: Path) -
     assert "using ColumnScale = ck_tile::FlatmmScalePointer<1, 32>;" in header
     assert '{"bq", CKRULES_IN' in host
     assert '{"aq", ' not in host
+
+
+def test_4_bit_operands_have_a_kernel_of_their_own(tmp_path: Path) -> None:
+    name, files = _generated(tmp_path, **OF_FOUR_BITS)
+    header = " ".join(files[f"{name}.hpp"].split())
+    assert "ck_tile::MXFlatmmKernel<Partitioner, Pipeline, Epilogue>" in header
+    assert "using Scale = ck_tile::FlatmmScalePointer<1, 32>;" in header
+    assert "Config::PermuteN, 2>>;" in header
+    assert "a is packed" in files[f"{name}.host.cpp"]
+    asked = probe.render({**BASELINE, **OF_FOUR_BITS})
+    assert "MXFlatmmPipelineProblem<AType," in asked
+    assert "using AType = ck_tile::pk_fp4_t;" in " ".join(asked.split())
 
 
 @pytest.mark.parametrize(

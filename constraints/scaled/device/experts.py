@@ -6,7 +6,7 @@ gate before up. An entry says which token an expert computes: the token in its l
 others which of the token's experts it is; each expert has whole block tiles of entries, filled up
 with the number behind the last token (CK's example/ck_tile/18_flatmm/run_moe_flatmm_example.inc).
 
-Weights of 4 bits have a scale for every 32 along K, and orders of their own
+4-bit weights have a scale for every 32 along K, and orders of their own
 (`ckrules.constraints.scaled.device.micro`).
 """
 

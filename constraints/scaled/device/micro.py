@@ -1,4 +1,4 @@
-"""4-bit weights with a scale of e8m0 for every 32 along K (MX): shapes and orders in memory.
+"""4-bit operands with a scale of e8m0 for every 32 along K (MX): shapes, orders, the reference.
 
 A shape has canonical axes, N before K, divided so that an order of them is that of memory. Weights
 lie in pieces of 32 elements, 16 bytes, of a column: those of 16 columns side by side, then the next
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ckrules.constraints.scaled.device.tensors import Arrays, ScaledTensors
 from ckrules.constraints.scaled.words import MICRO
 from ckrules.kernels.parts import Tensor
 
@@ -75,3 +76,62 @@ def spread(found: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """
     each = found.reshape(*shape[:-1], -1).astype(np.float64)
     return np.repeat(each, MICRO, axis=-1)[..., : shape[-1]]
+
+
+#: A step beside 1 of the types of C, to which CK rounds, or cuts off.
+_STEPS = {"fp16": 2.0**-10, "bf16": 2.0**-7}
+
+
+class MicroTensors(ScaledTensors):
+    """A, B, their scales and C of a product whose operands have 4 bits.
+
+    A lies row by row. Its scales have rows up to whole pairs of warp tiles.
+    """
+
+    @property
+    def types(self) -> tuple[str, str, str]:
+        """The element types of A, B and C."""
+        return "fp4", "fp4", self.element(str(self.config["dtype_c"]))
+
+    def _plain(self) -> tuple[Tensor, ...]:
+        """A, B, their scales and C."""
+        p = self.problem
+        rows = -(-p.m // (_WIDE * _PACK)) * _WIDE * _PACK
+        shape, order = weights(p.n, p.k)
+        of_rows, of_columns = scales(rows, p.k), scales(p.n, p.k)
+        return (
+            Tensor("a", "in", (p.m, p.k), "fp4", (0, 1)),
+            Tensor("b", "in", shape, "fp4", order),
+            Tensor("aq", "in", of_rows[0], "e8m0", of_rows[1]),
+            Tensor("bq", "in", of_columns[0], "e8m0", of_columns[1]),
+            Tensor("c", "out", (p.m, p.n), self.types[2], (0, 1), p.strides[2]),
+        )
+
+    def _scaled(self, data: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A (M, K) and B (N, K), each element times its scale: exact in fp32, too."""
+        p = self.problem
+        a, b = (side.astype(np.float64) for side in self._sides(data))
+        rows = data["aq"].reshape(-1, -(-p.k // MICRO))[: p.m]
+        return a * spread(rows, (p.m, p.k)), b * spread(data["bq"], (p.n, p.k))
+
+    def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
+        """C by its definition, not rounded."""
+        a, b = self._scaled(data)
+        return {"c": a @ b.T}
+
+    def error(self, name: str, data: Arrays) -> float:
+        """How far an element may be off at most: sums are fp32, in parts of the type of C."""
+        a, b = self._scaled(data)
+        sizes = abs(a) @ abs(b).T
+        step = _STEPS[str(self.config["dtype_c"])] * (2 * self.problem.k_batch - 1)
+        most = sizes * (self.problem.k + 4) * 2.0**-24 + abs(a @ b.T) * step
+        if self.problem.k_batch > 1:
+            most += sizes * step
+        return float(most.max())
+
+    def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
+        """The terms of one element's sum in the order of K, each with its scales."""
+        a, b = self._scaled(data)
+        row, column = at
+        terms: NDArray[np.float64] = a[row] * b[column]
+        return terms

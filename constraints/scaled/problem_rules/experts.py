@@ -149,10 +149,11 @@ def rows_have_scales_of_their_own(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB038", "scales-of-4-bit-weights-not-whole", kind="wrong-result",
-    applies=lambda c: c.of_tokens & c.narrow_b,
+    applies=lambda c: (c.of_tokens & c.narrow_b) | c.micro,
     says=["N = {N} is not a multiple of the 32 columns whose scales are loaded at once",
           "K = {K} is not a multiple of the 256 whose scales are loaded at once"],
     source=[f"{_KERNEL}::MakeGemmTensorViews (FlatScaleK, FlatScaleN)",
+            "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTensorViews (scale_packs_n, scale_packs_k)",
             "example/ck_tile/18_flatmm/mixed_prec/a16w4_moe_flatmm.cpp: shuffle_mxfp4_scale"],
     accepts=[_NARROW, {**_NARROW, "pad_k": True, "K": 768}],
     rejects=[{**_NARROW, "pad_n": True, "N": 528}, {**_NARROW, "pad_k": True, "K": 640}],

@@ -206,6 +206,7 @@ def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
 @rule(
     "SPROB009", "strides-with-scales", kind="wrong-result",
     says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
+          "A of 4 bits is packed: stride_a = {stride_a}",
           "rows of A overlap: stride_a = {stride_a}, K = {K}",
           "columns of B overlap: stride_b = {stride_b}, K = {K}",
           "rows of C overlap: stride_c = {stride_c}, {result_columns=}"],
@@ -217,13 +218,16 @@ def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
 def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
     """Strides are at least as long as what is contiguous, and pre-shuffled weights are packed.
 
-    Why: the kernels look at no stride. Weights of flatmm are viewed as whole warp tiles, one behind
+    A of 4 bits is packed, too.
+
+    Why: the kernels look at no stride. Host libraries here take no stride of 4-bit elements. Weights of flatmm are viewed as whole warp tiles, one behind
     the other.
 
     Fix: use a larger stride, or none for packed tensors.
     """
     return all_of(
         implies(c.flat, c.stride_b == 0),
+        implies(c.micro, c.stride_a == 0),
         (c.stride_a == 0) | (c.stride_a >= c.K),
         (c.stride_b == 0) | (c.stride_b >= c.K),
         (c.stride_c == 0) | (c.stride_c >= c.result_columns),

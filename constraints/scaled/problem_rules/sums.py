@@ -15,6 +15,10 @@ _PIPELINE = (
     "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: FlatmmPipelineAGmemBGmemCRegV1"
 )
 _PADDED: Mapping[str, Any] = {"pad_n": True, "pad_k": True}
+_MICRO: Mapping[str, Any] = {
+    "variant": "mx_flatmm", "pipeline": "mx_flatmm", "arch": "gfx950", "dtype": "fp4",
+    "scales": "per_1x32", "tile_k": 256, "warp_tile_k": 128,
+}  # fmt: skip
 
 
 def _in_parts(c: ScaledProblem) -> BoolExpr:
@@ -82,6 +86,23 @@ def parts_end_alike(c: ScaledProblem) -> BoolExpr:
         c.pad_k & (c.last_tiles % 2 == 1),
         c.last_part <= 0,  # SPROB020
     )
+
+
+@rule(
+    "SPROB039", "parts-with-the-first-scales", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.micro,
+    says="every part of a sum takes the scales of the first: k_batch = {k_batch}",
+    source="ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
+    accepts=[_MICRO], rejects=[{**_MICRO, "k_batch": 2}],
+)  # fmt: skip
+def parts_have_their_scales(c: ScaledProblem) -> BoolExpr:
+    """Sums of mx_flatmm are in one part.
+
+    Why: a part begins at its own products, but at the scales of the first ones.
+
+    Fix: use k_batch = 1.
+    """
+    return c.k_batch == 1
 
 
 @rule(

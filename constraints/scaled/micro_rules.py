@@ -1,0 +1,127 @@
+"""SCAL: what flatmm with 4-bit operands and scales of 32 along K (MX) asks beside other flatmm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_PIPELINE = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXF4FlatmmPipelineAGmemBGmemCRegV1"
+_KERNEL = "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel"
+
+#: A kernel with 4-bit operands, for examples of rules.
+OF_FOUR_BITS: Mapping[str, Any] = {
+    "variant": "mx_flatmm", "pipeline": "mx_flatmm", "arch": "gfx950", "dtype": "fp4",
+    "scales": "per_1x32", "tile_k": 256, "warp_tile_k": 128,
+}  # fmt: skip
+
+
+def _micro(c: ScaledQuantities) -> BoolExpr:
+    return c.micro
+
+
+@rule(
+    "SCAL029", "four-bits-elsewhere", kind="compile",
+    says=["mx_flatmm multiplies fp4, not {dtype}", "only mx_flatmm multiplies fp4: {variant}"],
+    source=["ops/gemm/warp/warp_gemm_attribute_mfma_impl.hpp: WarpGemmAttributeMfmaScaleImpl_f32_16x16x128_fp4::operator() (takes scales, as no other does)",
+            f"{_PIPELINE}::operator() (WG with two numbers of scales)"],
+    accepts=[{}, OF_FOUR_BITS], rejects=[{"dtype": "fp4"}, {**OF_FOUR_BITS, "dtype": "fp8"}],
+)  # fmt: skip
+def four_bits_have_their_kernel(c: ScaledQuantities) -> BoolExpr:
+    """4-bit operands belong to mx_flatmm, and it takes no others.
+
+    Why: its warp GEMM takes scales, which other kernels do not hand to it.
+
+    Fix: change the variant or dtype.
+    """
+    four = c.dtype == "fp4"
+    return all_of(~c.micro | four, c.micro | ~four)
+
+
+@rule(
+    "SCAL030", "four-bits-on-other-gpu", kind="compile", until="2026.06", applies=_micro,
+    says="mx_flatmm is for gfx950, not {arch}",
+    source=f"{_PIPELINE}::operator() (static_assert outside of __gfx950__)",
+    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "arch": "gfx942"}],
+)  # fmt: skip
+def four_bits_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
+    """Kernels of mx_flatmm are for gfx950.
+
+    Why: asserted; the scaled matrix instructions are there.
+
+    Fix: widen the operands.
+    """
+    return c.arch == "gfx950"
+
+
+@rule(
+    "SCAL031", "other-scales-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
+    says="mx_flatmm reads a scale for each 32 along K, not {scales}",
+    source=f"{_KERNEL}::MakeGemmTensorViews (BlockScaleSize, reinterpret_cast to int32_t; read, not run)",
+    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "scales": "row_column"}],
+)  # fmt: skip
+def four_bits_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm has scales for every 32 of a row of A, and of a column of B.
+
+    Why: whatever the type of the scales says, the kernel reads four exponents of such at once.
+
+    Fix: use per_1x32.
+    """
+    return c.scales == "per_1x32"
+
+
+@rule(
+    "SCAL032", "packs-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
+    says=["scales are shared by pairs of a wave's warp tiles along M: {repeat_m=}, expected an even number",
+          "scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
+          "A is read from LDS in the order of two warp tiles along K: {tile_k // warp_tile_k=}, expected 2"],
+    source=f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, addr, AkIter; read, not run)",
+    accepts=[OF_FOUR_BITS],
+    rejects=[{**OF_FOUR_BITS, "tile_m": 48, "tile_n": 64}, {**OF_FOUR_BITS, "tile_n": 64},
+             {**OF_FOUR_BITS, "tile_k": 512}],
+)  # fmt: skip
+def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm has warp tiles in pairs along M and N, and two along K.
+
+    Why: the loops count pairs, so that what is left over is not computed; which part of A is read
+    next is computed for two warp tiles along K.
+
+    Fix: use a tile_k of 256, and a tile_m and tile_n of whole pairs.
+    """
+    return all_of(c.repeat_m % 2 == 0, c.repeat_n % 2 == 0, c.tile_k // c.warp_tile_k == 2)
+
+
+@rule(
+    "SCAL033", "waves-along-k-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
+    says="nothing adds up what waves along K have: wave_k = {wave_k}",
+    source=f"{_PIPELINE} (MWarp, NWarp; read, not run)",
+    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "wave_n": 2, "wave_k": 2}],
+)  # fmt: skip
+def four_bit_operands_have_waves_along_n(c: ScaledQuantities) -> BoolExpr:
+    """A block of mx_flatmm has one wave along K.
+
+    Why: the pipeline treats each wave as one along M or N.
+
+    Fix: set wave_k to 1.
+    """
+    return c.wave_k == 1
+
+
+@rule(
+    "SCAL034", "pipeline-of-older-headers", kind="compile", since="2026.06",
+    says="mx_flatmm is of CK 2025.11 here; the pipeline that came after it has no rules yet",
+    source="ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: in place of MXF4FlatmmPipelineAGmemBGmemCRegV1)",
+    accepts=[{}], rejects=[OF_FOUR_BITS],
+)  # fmt: skip
+def four_bits_are_of_older_headers(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm is the kernel of November 2025.
+
+    Why: its pipeline is gone. Another one multiplies 8 and 6 bits, too, on more GPUs, and asks for
+    other sizes, which were not read.
+
+    Fix: use the headers of November 2025.
+    """
+    return ~c.micro

@@ -1,0 +1,35 @@
+"""Real kernels with scales: compiled by clang against CK 2025.11, and run on the CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compiling.gemm_kernels import Kernel, Kernels
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
+
+KERNELS = Kernels("scaled", ("variant",))
+_PROBLEMS = (
+    ("M=33,N=128,K=384", "M=1,N=64,K=256,k_batch=2"),
+    ("M=1,N=64,K=256,experts=3,topk=2",),
+    ("M=45,N=128,K=768", "M=1,N=64,K=256"),
+    ("M=5,N=128,K=512,experts=3,topk=2",),
+)
+#: What is run: kernel and problems.
+RUN = dict(zip(KERNELS.names, _PROBLEMS, strict=True))
+
+
+def test_the_kernels_cover_what_they_should() -> None:
+    assert KERNELS.broken() == []
+    assert {p["variant"] for p in KERNELS.points} == {"flatmm", "moe_flatmm", "mx_flatmm"}
+    assert "bf16_fp4" in {p["dtype"] for p in KERNELS.points}
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
+def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
+    KERNELS.compiled(kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
+def test_it_computes_right(kernel: Kernel) -> None:
+    KERNELS.computes(kernel, RUN[kernel])
