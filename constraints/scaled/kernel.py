@@ -112,7 +112,7 @@ def weights_have_known_shape(c: ScaledQuantities) -> BoolExpr:
     Fix: use a 16x16 warp tile.
     """
     small = (c.warp_tile_m == 16) & (c.warp_tile_n == 16)
-    return all_of(c.warp_tile_n.isin(16, 32), implies(c.narrow_b | c.micro, small))
+    return all_of(c.warp_tile_n.isin(16, 32), implies(c.narrow_b, small))
 
 
 @rule(

@@ -56,7 +56,7 @@ class ScaledQuantities(TileGemm):
     @property
     def asserted(self) -> BoolExpr:
         """flatmm truncates, and CShuffle alone goes over the whole tile after it."""
-        return ~self.variant.isin("flatmm", w.MX) | (self.epilogue == "cshuffle")
+        return (self.variant != "flatmm") | (self.epilogue == "cshuffle")
 
     @property
     def launch_blocks(self) -> IntExpr:
@@ -113,8 +113,7 @@ class ScaledQuantities(TileGemm):
     @cached_property
     def from_registers(self) -> BoolExpr:
         """Where results go from registers to memory: those of flatmm's permuted columns."""
-        own = self.variant.isin("flatmm", w.MX)
-        return all_of(own, self.permute_n, self.epilogue == "cshuffle")
+        return all_of(self.variant == "flatmm", self.permute_n, self.epilogue == "cshuffle")
 
     @quantity
     def store_width(self) -> IntExpr:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.scaled.device.tensors import Arrays, ScaledTensors
+from ckrules.constraints.gemm.device.tensors import Arrays
+from ckrules.constraints.scaled.device.tensors import ScaledTensors
 from ckrules.constraints.scaled.words import MICRO
 from ckrules.kernels.parts import Tensor
 
