@@ -81,7 +81,8 @@ def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
     says=["flatmm wants one wave along M: wave_m = {wave_m}",
           "flatmm wants one wave along K: wave_k = {wave_k}"],
     source=[f"{_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
-            f"{_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1"],
+            f"{_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution static_assert WaveNum == M_Warps * N_Warps"],
     accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
 )  # fmt: skip
 def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
@@ -91,7 +92,7 @@ def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
 
     Fix: use 1x4x1.
     """
-    return all_of(c.wave_m == 1, c.narrow_b | c.micro | (c.wave_k == 1))
+    return all_of(c.wave_m == 1, c.narrow_b | (c.wave_k == 1))
 
 
 @rule(

@@ -95,23 +95,7 @@ def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL033", "waves-along-k-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
-    says="nothing adds up what waves along K have: wave_k = {wave_k}",
-    source=f"{_PIPELINE} (MWarp, NWarp; read, not run)",
-    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "wave_n": 2, "wave_k": 2}],
-)  # fmt: skip
-def four_bit_operands_have_waves_along_n(c: ScaledQuantities) -> BoolExpr:
-    """A block of mx_flatmm has one wave along K.
-
-    Why: the pipeline treats each wave as one along M or N.
-
-    Fix: set wave_k to 1.
-    """
-    return c.wave_k == 1
-
-
-@rule(
-    "SCAL034", "pipeline-of-older-headers", kind="compile", since="2026.06",
+    "SCAL033", "pipeline-of-older-headers", kind="compile", since="2026.06",
     says="mx_flatmm is of CK 2025.11 here; the pipeline that came after it has no rules yet",
     source="ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: in place of MXF4FlatmmPipelineAGmemBGmemCRegV1)",
     accepts=[{}], rejects=[OF_FOUR_BITS],
