@@ -27,7 +27,7 @@ MANIFEST = "ckrules-kernels.jsonl"
 
 SECONDS = "compile_seconds"
 """The quantity that predicts how long the device unit with one entry takes."""
-ENTRY_SHARE = 0.25
+ENTRY_SHARE = 0.2
 """What each further entry takes of that, who finds the headers read."""
 
 
