@@ -107,7 +107,7 @@ def page(numbers: Mapping[Key, Tally]) -> str:
         for name in dict.fromkeys(key[0] for key in numbers)
     }
     return environment.get_template("upstream-differences.md.j2").render(
-        table=_table, link=_link, kinds=KINDS,
+        table=_table, link=_link, kinds=KINDS, ck=library.DEFAULT_CK,
         catalogs=[[f"`{n}`", (d := catalogs.load(n).data).title, d.source] for n in by_catalog],
         counts={name: list(_counts(own)) for name, own in by_catalog.items()},
         nothing=list(_nothing(numbers)),
@@ -273,8 +273,8 @@ def _production() -> Iterator[Row]:
     """Tiles, waves and warp tiles of aiter's pre-shuffled weights, as each rule set sees them."""
     for gpu, (profile, ck) in itertools.product(
         ("gfx942", "gfx950"),
-        (("tile_engine", "2025.11"), ("dispatcher", "2026.06"),
-         ("legal", "2025.11"), ("legal", "2026.06")),
+        (("tile_engine", "2025.11"), ("dispatcher", "2026.06"), ("dispatcher", "2026.09"),
+         ("legal", "2025.11"), ("legal", "2026.06"), ("legal", "2026.09")),
     ):  # fmt: skip
         points = catalogs.load("aiter").listed("flatmm", gpu, "fp8")
         shapes = dict.fromkeys(tuple(p[k] for k in _GEOMETRY) for p in points)

@@ -307,7 +307,7 @@ def rule_options(function: F) -> F:
     which tree.
     """
 
-    @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
+    @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 or 2026.09 (default).")
     @option("--profile", metavar="NAME", help="Rule set (default: legal).")
     @arch_file_option
     @functools.wraps(function)

@@ -29,6 +29,7 @@ from typing import Any, TypeVar, overload
 from ckrules.compat.decided_rules import DecidedRules, asked, completed
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import reader_tables
+from ckrules.kernels.library import DEFAULT_CK
 from ckrules.kernels.reader_tables import Fields, RecordTable
 from ckrules.support.errors import UsageError
 
@@ -38,7 +39,7 @@ _LOG = logging.getLogger("ckrules.compat.aiter")
 
 
 def reasons(
-    kernel: object, gpus: str, *, dtype: str = "", list_name: str = "", ck: str = "2026.06"
+    kernel: object, gpus: str, *, dtype: str = "", list_name: str = "", ck: str = DEFAULT_CK
 ) -> list[str]:
     """Why an instance cannot compile, launch or compute right, with codes; empty: it can.
 
@@ -79,15 +80,15 @@ def reasons(
 @overload
 def buildable(
     kernels: Mapping[K, T], gpus: str, *, dtype: str = "", list_name: str = "",
-    ck: str = "2026.06", report: Callable[[str], object] | None = None,
+    ck: str = DEFAULT_CK, report: Callable[[str], object] | None = None,
 ) -> dict[K, T]: ...  # fmt: skip
 @overload
 def buildable(
     kernels: Sequence[T], gpus: str, *, dtype: str = "", list_name: str = "",
-    ck: str = "2026.06", report: Callable[[str], object] | None = None,
+    ck: str = DEFAULT_CK, report: Callable[[str], object] | None = None,
 ) -> list[T]: ...  # fmt: skip
 def buildable(
-    kernels: Any, gpus: str, *, dtype: str = "", list_name: str = "", ck: str = "2026.06",
+    kernels: Any, gpus: str, *, dtype: str = "", list_name: str = "", ck: str = DEFAULT_CK,
     report: Callable[[str], object] | None = None,
 ) -> Any:  # fmt: skip
     """The instances that can be built and compute right, with the keys that they had.

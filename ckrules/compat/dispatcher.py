@@ -7,9 +7,11 @@ rules on vector widths are left out, which the filter does not get.
 
 >>> from ckrules.compat.dispatcher import ArchFilter, KernelConfig
 >>> kernel = {"tile_m": 192, "tile_n": 128, "tile_k": 32, "pipeline": "compv3"}
->>> ArchFilter("gfx942").is_kernel_valid(**kernel), ArchFilter(
-...     "gfx942", profile="dispatcher").is_kernel_valid(**kernel)
-(False, True)
+>>> ArchFilter("gfx942").is_kernel_valid(**kernel)
+False
+>>> [ArchFilter("gfx942", ck=ck, profile="dispatcher").is_kernel_valid(**kernel)
+...     for ck in ("2026.06", "2026.09")]
+[True, False]
 >>> ArchFilter("gfx942").validate_kernel(KernelConfig("fp16", "fp16", "fp16", 192, 128, 32, 2, 2, 1,
 ...     32, 32, 16, "compv3")).errors[0][:7]
 'EPI002:'
@@ -23,6 +25,7 @@ from typing import Any
 
 from ckrules import arch as gpu_facts
 from ckrules.compat.decided_rules import asked, completed
+from ckrules.kernels.library import DEFAULT_CK
 from ckrules.support.errors import UsageError
 
 
@@ -116,7 +119,7 @@ class ArchFilter:
         gpu_arch: str,
         strict_mode: bool = True,
         *,
-        ck: str = "2026.06",
+        ck: str = DEFAULT_CK,
         profile: str = "legal",
     ) -> None:
         self.gpu_arch, self.strict_mode = gpu_arch.lower(), strict_mode

@@ -24,7 +24,7 @@ class Books:
     """The rule books of one CK version, profile and set of GPUs, each built when it is needed.
 
     Args:
-        ck: The CK headers, ``2026.06`` where none are named.
+        ck: The CK headers, ``2026.09`` where none are named.
         profile: The rule set, ``legal`` where none is named.
         arch_files: GPU files, or folders of them, that add to the package's own.
         tree: The tree that kernels are compiled against, whose version counts where none is named.

@@ -13,7 +13,7 @@ from ckrules.kernels.families import families, family_of, gpus_of, named
 from ckrules.kernels.family import Family
 from ckrules.support.errors import UsageError, unknown
 
-DEFAULT_CK = "2026.06"
+DEFAULT_CK = "2026.09"
 #: Rule sets that hold another one's rules beside their own.
 WIDER = {"fast": "legal"}
 #: Rule sets that may add nothing to what a family's fields say.

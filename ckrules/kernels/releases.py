@@ -65,7 +65,7 @@ def rule_changes(variant: str, old: RuleBook, new: RuleBook) -> list[RuleChange]
     """`book_changes` of two versions, and of their books of problems where the family has any.
 
     >>> from ckrules.constraints import book
-    >>> [str(c) for c in rule_changes("forward", book("forward"), book("forward", ck="2026.09"))]
+    >>> [str(c) for c in rule_changes("forward", book("forward", ck="2026.06"), book("forward"))]
     ['changed, of problems: PROB023 tiles-of-a-sum-in-compv3-of-eight-waves']
     """
     changes = book_changes(old, new)

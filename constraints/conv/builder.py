@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import ConvQuantities
-from ckrules.constraints.tile_gemm.upstream import trait_is_listed
+from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
+from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import RuleDef, rule
 
 _CHECK = (
@@ -29,13 +30,32 @@ def _wave32(c: ConvQuantities) -> BoolExpr:
     return c.wave_size == 32
 
 
-trait_is_valid = rule(
+#: Combinations that the check of a configuration refuses: the dispatcher's, and one more pipeline.
+_REFUSED = Table.relation(
+    "refused_by_builder",
+    REFUSED_TRAITS.keys,
+    [*REFUSED_TRAITS.rows, *(("basic_async_v1", e, "interwave") for e in ("cshuffle", "default"))],
+    source="dispatcher/codegen/codegen_common.py: TraitConfigBase._UNSUPPORTED",
+)
+
+
+@rule(
     "BLDR001", "trait-refused-by-builder", kind="profile", profiles=_PROFILE,
     says="the builder refuses {pipeline} with {scheduler} and epilogue {epilogue}",
     source="dispatcher/codegen/codegen_common.py: TraitConfigBase.is_valid (CK 2026.06)",
     accepts=[{}, {"pipeline": "mem", "scheduler": "interwave"}],
-    rejects=[{"scheduler": "interwave"}],
-)(trait_is_listed)  # fmt: skip
+    rejects=[{"scheduler": "interwave"},
+             {"pipeline": "basic_async_v1", "scheduler": "interwave"}],
+)  # fmt: skip
+def trait_is_valid(c: ConvQuantities) -> BoolExpr:
+    """The pipeline, epilogue and scheduler are not a combination of the refused list.
+
+    Why: the list has interwave with basic_async_v1, comp_async and compv3 to compv6; other
+    pipelines that do not know interwave are not in it.
+
+    Fix: use intrawave.
+    """
+    return ~rel(_REFUSED, c.pipeline, c.epilogue, c.scheduler)
 
 
 @rule(

@@ -30,7 +30,7 @@ def report(form: str, *words: str) -> str:
 def evidence_of_one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """More evidence changes no golden file."""
     condition = fingerprint(book("forward")["TILE001"])
-    known = {Ground("conv", "2026.06", "gfx942", "compiler", condition): RejectionTally(4, 2, 0)}
+    known = {Ground("conv", "2026.09", "gfx942", "compiler", condition): RejectionTally(4, 2, 0)}
     monkeypatch.setattr(evidence, "evidence", lambda: {"TILE001": known})
 
 

@@ -143,7 +143,7 @@ def test_values_outside_the_candidates_can_be_set() -> None:
 def test_count(points: list[dict[str, Any]]) -> None:
     assert run("count", *SMALL).stdout == f"{len(points)}\n"
     found = json.loads(run("count", *SMALL, "--format", "json").stdout)
-    assert found == {**FIXED, "ck": "2026.06", "profile": "legal", "count": len(points)}
+    assert found == {**FIXED, "ck": "2026.09", "profile": "legal", "count": len(points)}
 
 
 @pytest.mark.parametrize("by", ["tile_h", "tile_h,in_vec", "tile_h,in_vec,out_vec"])

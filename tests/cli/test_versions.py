@@ -19,7 +19,7 @@ def _rows(ck: str) -> str:
 @pytest.mark.parametrize("command", ["enumerate", "sample"])
 def test_rows_say_their_version(command: str) -> None:
     found = run(command, *SMALL, "-n", "2", "--format", "json", "-q").stdout
-    assert [row["ck"] for row in json.loads(found)] == ["2026.06"] * 2
+    assert [row["ck"] for row in json.loads(found)] == ["2026.09"] * 2
     some = run(command, *SMALL, "-n", "2", "--format", "jsonl", "-q", "--fields", "tile_h").stdout
     assert [set(json.loads(row)) for row in some.splitlines()] == [{"tile_h"}] * 2
     listed = run(
@@ -68,9 +68,9 @@ def test_text_without_a_version_has_the_default_and_a_line(tmp_path: Path) -> No
     names = run("enumerate", *OLD, "-n", "1", "-q").stdout
     done = run("generate", "-", "-o", str(tmp_path), "--arch", "gfx942", "-q", stdin=names)
     assert done.exit_code == 0
-    assert done.stderr == "note: for CK 2026.06: neither --ck nor the input says which\n"
+    assert done.stderr == "note: for CK 2026.09: neither --ck nor the input says which\n"
     quiet = run(
-        "generate", "-", "-o", str(tmp_path), "-q", "--ck", "2026.06", *OLD[2:4], stdin=names
+        "generate", "-", "-o", str(tmp_path), "-q", "--ck", "2026.09", *OLD[2:4], stdin=names
     )
     assert quiet.stderr == ""
 

@@ -134,7 +134,7 @@ def test_what_was_asked_for_is_where_the_page_begins(monkeypatch: pytest.MonkeyP
     assert run("explore", *SMALL, "--where", "stride_h == 1").exit_code == 0
     (site,) = seen
     assert site.scope == {
-        "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.06",
+        "variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.09",
     }  # fmt: skip
     other = site.subject({"arch": "gfx90a", "dtype": "bf16"})
     words = ("--variant", "forward_depthwise", "--arch", "gfx90a", "--dtype", "bf16")

@@ -278,7 +278,7 @@ def test_the_current_set_is_a_file(page: TestClient, form: str, tmp_path: Path) 
         assert len(lines) == expected
         assert len(set(lines)) == expected or form == "names"
         if form == "jsonl":
-            assert json.loads(lines[-1]) == {**space[expected - 1], "ck": "2026.06"}
+            assert json.loads(lines[-1]) == {**space[expected - 1], "ck": "2026.09"}
 
 
 @pytest.mark.parametrize(
@@ -365,13 +365,13 @@ def test_pictures_draw_fields_that_still_vary(page: TestClient) -> None:
 
 def test_a_kernel_of_a_release_without_headers_leads_to_one_with_them() -> None:
     books = Books()
-    about = Subject(select(books, GIVEN), books, "kernels of CK 2026.06")
+    about = Subject(select(books, GIVEN), books, "kernels of CK 2026.09")
 
     def made(scope: Mapping[str, str]) -> Subject:
         other = Books(scope["ck"])
         return Subject(select(other, {**GIVEN, "tile_m": 64}), other, "kernels of CK 2025.11")
 
-    with client(about, scope={"ck": "2026.06"}, make=made) as page:
+    with client(about, scope={"ck": "2026.09"}, make=made) as page:
         shown = page.get("/kernel", params={"k": NAME}).text
         link = re.search(r'<a href="([^"]+)">The same kernel of CK 2025.11</a>', shown)
         assert link

@@ -17,7 +17,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from tests.explore.client import chips, client, text, total
 
-FIRST = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.06"}
+FIRST = {"variant": "forward_depthwise", "arch": "gfx942", "dtype": "fp16", "ck": "2026.09"}
 
 
 def made(scope: Mapping[str, str]) -> Subject:

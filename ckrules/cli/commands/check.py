@@ -231,7 +231,7 @@ class _Only(ParamType):
 @option("--stdin-filename", metavar="NAME", default="-", help="What messages call stdin.")
 @output_option
 @quiet_option
-@option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 (default) or 2026.09.")
+@option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 or 2026.09 (default).")
 @option("--ck-include", metavar="DIR", help="CK's include folder: its version counts.")
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")
 @arch_file_option
