@@ -148,6 +148,8 @@ SMALL = {
         ({**SMALL, "hdim": 48, "tile_hdq": 48, "tile_k0": 48}, {"FBWD012", "FBWD013"}),
         ({**SMALL, "tile_n0": 192}, {"FBWD014", "FBWD015"}),
         ({**SMALL, "tile_k0": 16, "warp_tile_k0": 16}, {"FBWD016"}),
+        ({**SMALL, "warp_tile_k1": 32}, {"FBWD018"}),
+        ({**SMALL, "wave_m0": 2, "wave_n0": 2}, {"FBWD018"}),
         ({**SMALL, "arch": "gfx950", "trload": True, "warp_tile_k1": 32}, {"FBWD017"}),
     ],
 )
