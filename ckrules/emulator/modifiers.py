@@ -26,23 +26,13 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "logic": frozenset({"bitop3"}),
     "packed": frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"}),
     "fp8_convert": frozenset({"op_sel", "byte_sel"}),
-    "matrix": frozenset(
-        {
-            "cbsz",
-            "abid",
-            "blgp",
-            "neg",
-            "neg_lo",
-            "neg_hi",
-            "op_sel",
-            "op_sel_hi",
-            "clamp",
-        }
-    ),
     "local": frozenset({"offset", "offset0", "offset1"}),
     "memory": frozenset({"offset", "th", "scope", *_CACHE}),
 }
-"""Names of modifiers by group of instructions, without those of SDWA and DPP."""
+"""Names of modifiers by group of instructions, without those of SDWA and DPP.
+
+Each matrix instruction has its own.
+"""
 
 _BUFFER = frozenset({"offen", "idxen", "lds"})
 _NO_EFFECT = ("s_waitcnt", "s_delay_alu", "s_sendmsg", "s_wait_alu", "s_setreg", "s_clause")
@@ -57,7 +47,7 @@ def check(d: Decoded, group: str) -> None:
     Raises:
         UnknownInstructionError: If there is one.
     """
-    if group == "flow" and d.name.startswith(_NO_EFFECT):
+    if group == "matrix" or (group == "flow" and d.name.startswith(_NO_EFFECT)):
         return
     accepted = ACCEPTED[group]
     if group in ("vector", "special", "fp8_convert"):
@@ -68,8 +58,16 @@ def check(d: Decoded, group: str) -> None:
         accepted |= _BUFFER
     if group == "flow" and d.name.startswith(("buffer_", "global_")):
         accepted |= _CACHE | {"scope"}
-    given = d.operands.flags | d.operands.values.keys()
-    for name in sorted(given - accepted):
+    refuse(d, accepted)
+
+
+def refuse(d: Decoded, accepted: frozenset[str]) -> None:
+    """Refuses all modifiers but these.
+
+    Raises:
+        UnknownInstructionError: If there is another.
+    """
+    for name in sorted((d.operands.flags | d.operands.values.keys()) - accepted):
         raise UnknownInstructionError(f"{d.line}: modifier {name} without semantics here")
 
 

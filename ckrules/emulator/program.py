@@ -13,7 +13,7 @@ from ckrules.emulator.image import Image, parse
 from ckrules.emulator.instruction import Decoded, InOrder, Instruction, Run, Target
 from ckrules.emulator.native.drive import Native, native_of
 from ckrules.emulator.native.library import compiler
-from ckrules.emulator.operands import BASES, Operands
+from ckrules.emulator.operands import BASES, Operands, Special
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
     division,
@@ -95,16 +95,12 @@ def load(code: bytes, objdump: Path) -> Program:
     sizes = {k.descriptor.wave_size for k in image.kernels.values()}
     target = Target(image.arch, sizes.pop() if len(sizes) == 1 else 64)
     instructions = [_instruction(line, i, target, numbers) for i, line in enumerate(lines)]
-    used = [
-        max(
-            (i for line in instructions for i in line.touched if base <= i < base + 1000),
-            default=base,
-        )
-        - base
-        + 1
+    touched = frozenset[int]().union(*(i.touched for i in instructions))
+    vectors, sums = (
+        max((r - base for r in touched if base <= r < base + 1000), default=0) + 1
         for base in (BASES["v"], BASES["a"])
-    ]
-    return Program(image, instructions, numbers, used[0], used[1], _unit(lines))
+    )
+    return Program(image, instructions, numbers, vectors, sums, _unit(lines))
 
 
 def _unit(lines: Sequence[DisassembledLine]) -> int:
@@ -161,7 +157,7 @@ def _meaning(
     group, make = OPCODES[d.name]
     run = make(d)
     modifiers.check(d, group)
-    return run, _touched(d.operands)
+    return run, _touched(d.operands) | _unnamed(d)
 
 
 def _decoded(
@@ -174,12 +170,20 @@ def _decoded(
 ) -> Decoded:
     encoding = next((e for e in _ENCODINGS if mnemonic.endswith(e)), "")
     name = mnemonic.removesuffix(encoding)
-    return Decoded(line, name, encoding[1:], _operands(text), target, jumps, number)
-
-
-def _operands(text: str) -> Operands:
-    return parse_operands(text)
+    return Decoded(line, name, encoding[1:], parse_operands(text), target, jumps, number)
 
 
 def _touched(operands: Operands) -> frozenset[int]:
     return frozenset(r for op in operands.items for r in op.registers())
+
+
+def _unnamed(d: Decoded) -> frozenset[int]:
+    """Registers that an instruction reads and its text does not name.
+
+    Source: LLVM, ``Uses`` in VOP3Instructions.td (V_DIV_FMAS), SOPInstructions.td (S_CBRANCH_VCCZ),
+    BUFInstructions.td and FLATInstructions.td (loads to LDS).
+    """
+    if d.name.startswith(("v_div_fmas", "s_cbranch_vcc")):
+        return frozenset((int(Special.VCC), int(Special.VCC) + 1))
+    to_lds = "lds" in d.operands.flags or "_load_lds_" in d.name
+    return frozenset((int(Special.M0),)) if to_lds else frozenset()

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ckrules.emulator.errors import UnknownInstructionError
+from ckrules.emulator.ops.rounding import power_of_two
 from tests.emulator.reference import nearest, same
 from tests.helpers.isa import Bench
 
@@ -155,3 +156,13 @@ def test_functions_of_three_bits(table: int, kind: str, bits: int) -> None:
             for i in range(bits)
         )
         assert int(bench.get(0)[0, lane]) == wanted
+
+
+def test_powers_of_two_end_without_an_overflow() -> None:
+    given = np.array([1023.0, np.nextafter(1024.0, 0), 1024.0, 3000.0, -3000.0, np.inf, np.nan])
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = power_of_two(given)
+    assert found[0] == 2.0**1023
+    assert 0 <= 1 - found[1] / np.finfo(np.float64).max < 1e-12
+    assert found[2:6].tolist() == [np.inf, np.inf, 0.0, np.inf]
+    assert np.isnan(found[6])

@@ -44,3 +44,17 @@ LINES = {
 @pytest.mark.parametrize(("arch", "line"), [(a, line) for a in LINES for line in LINES[a]])
 def test_has_a_c_form(arch: str, line: str) -> None:
     assert traced(meaning(line, arch).run, 32 if arch.startswith("gfx1") else 64) is not None
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("v_add_u32 v1, v1, v2", "v_add_u32 v3, v4, v5"),
+    ("v_fma_f32 v1, v2, v2, v1", "v_fma_f32 v3, v4, v5, v6"),
+    ("s_add_u32 s1, s1, s1", "s_add_u32 s2, s3, s4"),
+    ("ds_read_b64 v[2:3], v2", "ds_read_b64 v[4:5], v8"),
+])  # fmt: skip
+def test_which_registers_are_the_same_makes_no_other_function(one: str, other: str) -> None:
+    forms = [traced(meaning(line, "gfx942").run, 64) for line in (one, other)]
+    assert forms[0] is not None
+    assert forms[1] is not None
+    assert forms[0].body == forms[1].body
+    assert len(forms[0].registers) == len(forms[1].registers)

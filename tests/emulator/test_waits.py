@@ -42,6 +42,10 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     ("ds_read_b32 v1, v0\nds_read_b32 v2, v0\ns_waitcnt lgkmcnt(1)\nv_mov_b32 v3, v1", "gfx942", False),
     ("s_load_dword s8, s[0:1], 0x0\ns_load_dword s9, s[0:1], 0x0\ns_waitcnt lgkmcnt(1)\ns_mov_b32 s10, s8", "gfx942", True),
     ("s_load_dword s8, s[0:1], 0x0\ns_load_dword s9, s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s10, s8", "gfx942", False),
+    # registers that the text does not name
+    ("s_load_dwordx2 vcc, s[0:1], 0x0\nv_div_fmas_f32 v1, v2, v3, v4", "gfx942", True),
+    ("s_load_dwordx2 vcc, s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_div_fmas_f32 v1, v2, v3, v4", "gfx942", False),
+    ("s_load_dwordx2 vcc, s[0:1], 0x0\ns_cbranch_vccnz 0", "gfx942", True),
     ("s_load_dword s8, s[0:1], 0x0\nds_read_b32 v1, v0\ns_waitcnt lgkmcnt(1)\nv_mov_b32 v2, v1", "gfx942", True),
     ("s_load_b32 s8, s[0:1], 0x0\ns_wait_kmcnt 0x0\ns_mov_b32 s10, s8", "gfx1201", False),
     ("flat_load_dword v1, v[8:9]\ns_waitcnt vmcnt(0)\nv_mov_b32 v3, v1", "gfx942", True),

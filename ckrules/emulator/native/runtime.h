@@ -7,7 +7,10 @@ typedef uint8_t u8; typedef uint16_t u16; typedef uint32_t u32; typedef uint64_t
 typedef int8_t i8; typedef int16_t i16; typedef int32_t i32; typedef int64_t i64;
 typedef _Float16 f16; typedef float f32; typedef double f64;
 #define INLINE static inline __attribute__((always_inline))
-#define LANES_LOOP _Pragma("clang loop vectorize(assume_safety)") for (long l = 0; l < LANES; l++)
+/* Registers may be the same, but each is read before it is written, at the same place. */
+#define FREELY _Pragma("clang loop vectorize(assume_safety)")
+#define LANES_LOOP FREELY for (long l = 0; l < LANES; l++)
+#define BLOCKS_LOOP FREELY for (long b = 0; b < n; b++)
 
 enum { WAVES = 64, MANY = 63, COUNTERS = 12, QUEUE = 512, SLOTS = 64, REGISTERS = 3000 };
 typedef struct { i32 id, slot, slots; } entry;
@@ -153,7 +156,7 @@ INLINE void lds_read(ctx *c, const i32 *at, const int size, int first) {
     }
   }
 }
-INLINE void lds_write(ctx *c, const i32 *at, const int size) {
+INLINE void lds_write(ctx *c, const i32 *at, const int size, int first) {
   long n = c->n, L = LANES, words = size < 4 ? 1 : size / 4;
   for (long b = 0; b < n; b++) {
     u8 *bytes = c->lds + c->slots[b] * c->lds_stride;
@@ -161,11 +164,16 @@ INLINE void lds_write(ctx *c, const i32 *at, const int size) {
       i32 a = at[b * L + l];
       u32 word[4];
       if (a < 0) continue;
-      for (long k = 0; k < words; k++) word[k] = c->data[(k * n + b) * L + l];
+      for (long k = 0; k < words; k++) word[k] = c->data[((first + k) * n + b) * L + l];
       memcpy(bytes + a, word, size);
     }
   }
 }
+/* With a constant size what is copied is a move. */
+#define BY_SIZE(copy, c, at, first) switch (size) { \
+  case 16: copy(c, at, 16, first); break; case 12: copy(c, at, 12, first); break; \
+  case 8: copy(c, at, 8, first); break; case 4: copy(c, at, 4, first); break; \
+  case 2: copy(c, at, 2, first); break; default: copy(c, at, 1, first); }
 static int lds_load(ctx *c, int size, int first) {
   int same;
   i32 *at = lds_places(c, size, &same);
@@ -195,14 +203,7 @@ static int lds_load(ctx *c, int size, int first) {
         w[k] = by_others(w[k], c->epoch, mine) ? (i32)(c->epoch * WAVES + MANY) : mine;
     }
   }
-  switch (size) {
-    case 16: lds_read(c, at, 16, first); break;
-    case 12: lds_read(c, at, 12, first); break;
-    case 8: lds_read(c, at, 8, first); break;
-    case 4: lds_read(c, at, 4, first); break;
-    case 2: lds_read(c, at, 2, first); break;
-    default: lds_read(c, at, 1, first);
-  }
+  BY_SIZE(lds_read, c, at, first)
   return 0;
 }
 static int lds_store(ctx *c, int size, int first) {
@@ -243,14 +244,7 @@ static int lds_store(ctx *c, int size, int first) {
       for (long k = 0; k < units; k++) w[k] = by_others(w[k], c->epoch, mine) ? many : mine;
     }
   }
-  switch (size) {
-    case 16: lds_write(c, at, 16); break;
-    case 12: lds_write(c, at, 12); break;
-    case 8: lds_write(c, at, 8); break;
-    case 4: lds_write(c, at, 4); break;
-    case 2: lds_write(c, at, 2); break;
-    default: lds_write(c, at, 1);
-  }
+  BY_SIZE(lds_write, c, at, 0)
   return 0;
 }
 

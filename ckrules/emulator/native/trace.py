@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ckrules.emulator.native.expressions import expression
+from ckrules.emulator.native.product import MatrixInstruction, written
 from ckrules.emulator.native.values import (
     Parts,
     Traced,
@@ -22,36 +24,7 @@ from ckrules.emulator.native.values import (
     result_type,
 )
 from ckrules.emulator.operands import Special
-from ckrules.emulator.ops.float_formats import table
 
-_BINARY = {
-    np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
-    np.bitwise_xor: "^", np.less: "<", np.less_equal: "<=", np.greater: ">",
-    np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=", np.logical_and: "&&",
-    np.logical_or: "||",
-}  # fmt: skip
-_CALLS = {
-    np.rint: "rint",
-    np.trunc: "trunc",
-    np.floor: "floor",
-    np.ceil: "ceil",
-    np.sqrt: "sqrt",
-    np.absolute: "fabs",
-    np.fabs: "fabs",
-}
-_TESTS = {
-    np.isnan: "({0} != {0})",
-    np.isfinite: "(({0}) - ({0}) == 0)",
-    np.isinf: "({0} == {0} && !(({0}) - ({0}) == 0))",
-}
-_ELEMENTS = {
-    "f32": "F32_",
-    "xf32": "F32_",
-    "f16": "F16_",
-    "bf16": "BF16_",
-    "i8": "I8_",
-    "u8": "U8_",
-}
 REGISTERS, CONSTANTS, BUFFERS = 40, 16, 8
 
 
@@ -68,34 +41,14 @@ class NativeForm:
     """Whether the access to LDS writes."""
 
 
-@dataclass(frozen=True)
-class TracedProduct:
-    """A matrix product, as its instruction describes it."""
-
-    shape: Any
-    operands: tuple[Any, Any]
-    target: Any
-    addend: Any
-    counts: tuple[int, int]
-    """Elements of A and of B that a lane holds."""
-    words: tuple[int, ...]
-    """Registers of A and of B."""
-    where: Any
-    """Which element of the result is where: (register, lane)."""
-    wide: str
-    """The type in which reals are summed."""
-    lanes: int
-    """Those that hold operands."""
-    parts: int = 1
-    """Ranges of K of which each lane holds a piece."""
-
-
 @dataclass
 class Trace:
     """The C of one instruction, as it comes about."""
 
     lanes: int
-    registers: dict[tuple[str, int], int] = field(default_factory=dict)
+    registers: list[tuple[str, int]] = field(default_factory=list)
+    """What parameters stand for. A register that is used twice has two of them, so that a function
+    serves all instructions of its shape, whichever of their registers are the same."""
     constants: list[int] = field(default_factory=list)
     pure: list[tuple[bool, str]] = field(default_factory=list)
     """Statements without effects: whether of a lane, and the text."""
@@ -112,7 +65,7 @@ class Trace:
     """Values that other lanes read, and their buffers."""
     tables: dict[bytes, str] = field(default_factory=dict)
     heads: list[str] = field(default_factory=list)
-    written: set[str] = field(default_factory=set)
+    written: set[tuple[str, int]] = field(default_factory=set)
     number: int = 0
 
     # Values
@@ -127,18 +80,20 @@ class Trace:
 
     def register(self, file: str, index: int) -> Traced:
         """What a register holds now."""
-        at = self.place(file, index)
-        if at in self.written:
+        if (file, index) in self.written:
             raise UntraceableError("a register is read after it was written")
+        at = self.place(file, index)
         text = f"{at}[b]" if file == "s" else f"{at}[x]"
         found = self.new(np.uint32, text, lane=file != "s")
         found.home = at
         return found
 
-    def place(self, file: str, index: int) -> str:
+    def place(self, file: str, index: int, *, writes: bool = False) -> str:
         """A register's name in C."""
-        number = self.registers.setdefault((file, index), len(self.registers))
-        return f"r{number}"
+        self.registers.append((file, index))
+        if writes:
+            self.written.add((file, index))
+        return f"r{len(self.registers) - 1}"
 
     def value(self, given: Any, dtype: np.dtype[Any]) -> Traced:
         """Anything as a value of a type."""
@@ -220,7 +175,7 @@ class Trace:
             return self.new(results[0], text, lane=a.lane or n.lane)
         common = common_type(*args)
         each = [self.value(a, common) for a in args]
-        text = _expression(ufunc, [e.text for e in each], common)
+        text = expression(ufunc, [e.text for e in each], common)
         return self.new(results[0], text, lane=any(e.lane for e in each))
 
     def _frexp(self, a: Traced, results: tuple[np.dtype[Any], ...]) -> tuple[Traced, Traced]:
@@ -244,7 +199,7 @@ class Trace:
     def _loop(self, statements: list[tuple[bool, str]], after: list[str]) -> None:
         before = [text for lane, text in statements if not lane]
         inner = [text for lane, text in statements if lane]
-        lines = ["for (long b = 0; b < n; b++) {", *before]
+        lines = ["for (long b = 0; b < n; b++) {" if inner else "BLOCKS_LOOP {", *before]
         if inner:
             lines += ["LANES_LOOP {", "const long x = b * LANES + l; (void)x;", *inner, "}"]
         self.done.append("\n".join([*lines, *after, "}"]))
@@ -263,16 +218,15 @@ class Trace:
         if new.dtype != np.uint32 or self.after:
             raise UntraceableError("a store of no dword")
         at = target.home
-        self.written.add(at)
+        self.written.add(self.registers[int(at[1:])])
         self.effects.append((True, f"{at}[x] ^= (({new.text}) ^ {at}[x]) & (0 - (u32){bit.text});"))
 
     def scalar(self, index: int, value: Any) -> None:
         """Writes a scalar register of each block."""
         new = self.value(value, np.dtype(np.uint32))
-        at = self.place("s", index)
         if new.lane:
             raise UntraceableError("a lane's value in a scalar register")
-        self.written.add(at)
+        at = self.place("s", index, writes=True)
         self.after.append(f"{at}[b] = {new.text};")
         if index >= Special.EXEC:
             self.refreshes = True
@@ -302,13 +256,8 @@ class Trace:
         self.pure.append((False, f"u8 {name}[LANES] __attribute__((aligned(64)));"))
         self.effects.append((True, f"{name}[l] = {bit.text};"))
         for i in range(self.lanes // 32):
-            at = self.place("s", index + i)
-            self.written.add(at)
+            at = self.place("s", index + i, writes=True)
             self.after.append(f"{at}[b] = packed({name} + {32 * i});")
-
-    def reduced(self, value: Traced) -> Traced:
-        """Whether a bit is set in any lane of a block: a value behind the loop over lanes."""
-        raise UntraceableError("lanes taken together")
 
     def of_lane(self, value: Any, lane: Any = None) -> Traced:
         """What one lane of each block has: the first active one, or one by number."""
@@ -341,8 +290,7 @@ class Trace:
 
     def write_lane(self, file: str, index: int, lane: Any, value: Any) -> None:
         """Writes a register's lane by number."""
-        at = self.place(file, index)
-        self.written.add(at)
+        at = self.place(file, index, writes=True)
         place, new = (self.value(each, np.dtype(np.uint32)).text for each in (lane, value))
         self.after.append(f"{at}[b * LANES + {place}] = {new};")
 
@@ -357,71 +305,9 @@ class Trace:
         count = max(1, size // 4)
         return [self.new(np.uint32, f"c->data[{i} * n + b]", lane=False) for i in range(count)]
 
-    def matrix(self, product: TracedProduct) -> None:
+    def matrix(self, product: MatrixInstruction) -> None:
         """A matrix product of all lanes."""
-        p, shape, wide = product, product.shape, product.wide
-        kinds = [_ELEMENTS.get(kind, "TABLE_") for kind in (shape.a, shape.b)]
-        tables = [
-            self._floats(table(kind)) if name == "TABLE_" else "0"
-            for kind, name in zip((shape.a, shape.b), kinds, strict=True)
-        ]
-        a, b = (self._base(op, words) for op, words in zip(p.operands, p.words, strict=True))
-        count = p.where.shape[0]
-        d = self._base(p.target, count)
-        before = "0" if p.addend.is_constant else f"{self._base(p.addend, count)}[at]"
-        near = not p.addend.is_constant and p.addend.file == p.target.file
-        near = near and 0 < abs(p.addend.index - p.target.index) < count
-        if p.addend.is_constant and p.addend.value:
-            raise UntraceableError("a constant added to a product")
-        rows = p.where.reshape(-1, shape.n)  # lanes side by side hold elements side by side
-        if (rows != rows[:, :1] + np.arange(shape.n)).any():
-            raise UntraceableError("a result whose columns are not in order")
-        where = ",".join(map(str, rows[:, 0].tolist()))
-        self.heads.append(f"static const u16 where[] = {{{where}}};")
-        k, blocks, lanes = shape.k, shape.blocks, p.lanes
-        sizes = [
-            f"{kinds[i]}, {tables[i]}, {rows}, {blocks}, {c}, {k}, {lanes}, {p.parts}"
-            for i, (rows, c) in enumerate(((shape.m, p.counts[0]), (shape.n, p.counts[1])))
-        ]
-        total = "i32" if shape.result == "i32" else wide
-        old = f"({total})(i32){before}" if total == "i32" else f"({total})u32_as_f32({before})"
-        result = f"{old} + from[x]"
-        result = f"(u32)({result})" if total == "i32" else f"f32_as_u32((f32)({result}))"
-        # Where the addend reaches into the result, all of it is read before any is written.
-        target = f"whole[r][g * {shape.n} + x]" if near else f"{d}[at]"
-        row = f"{d} + (r * n + b) * LANES"
-        written = f"for (long r = 0; r < {count}; r++) memcpy({row}, whole[r], 4 * LANES);"
-        self.done.append(
-            f"""for (long b = 0; b < n; b++) {{
-{total} left[{blocks * k * shape.m}], right[{blocks * k * shape.n}];
-{total} sum[{blocks * shape.m * shape.n}];
-{f"u32 whole[{count}][LANES];" if near else ""}
-operand_{total}(left, {a} + b * LANES, n * LANES, {sizes[0]});
-operand_{total}(right, {b} + b * LANES, n * LANES, {sizes[1]});
-product_{total}(sum, left, right, {shape.m}, {shape.n}, {k}, {blocks});
-for (long r = 0; r < {count}; r++)
-for (long g = 0; g < LANES / {shape.n}; g++) {{
-const {total} *from = sum + where[r * (LANES / {shape.n}) + g];
-for (long x = 0; x < {shape.n}; x++) {{
-const long at = (r * n + b) * LANES + g * {shape.n} + x;
-{target} = {result};
-}}
-}}
-{written if near else ""}
-}}"""
-        )
-
-    def _base(self, op: Any, words: int) -> str:
-        """The first of several registers."""
-        if op.file not in "va" or op.count < words:
-            raise UntraceableError("no vector registers")
-        return self.place(op.file, op.index)
-
-    def _floats(self, values: Any) -> str:
-        name = f"floats{len(self.heads)}"
-        each = ",".join(f"0x{int(bits):x}" for bits in values.view(np.uint32))
-        self.heads.append(f"static const u32 {name}[] = {{{each}}};")
-        return f"(const f32 *){name}"
+        self.done.append(written(self, product))
 
     def access(self, name: str, address: Any, size: int, room: Any = None, data: Any = None) -> Any:
         """Calls what loads or stores, with each lane's address; gives what was loaded."""
@@ -460,7 +346,7 @@ const long at = (r * n + b) * LANES + g * {shape.n} + x;
         if len(self.registers) > REGISTERS or len(self.constants) > CONSTANTS:
             raise UntraceableError("more operands than there is room for")
         head = ["const long n = c->n; u8 lost = 0; (void)lost;", *self.heads]
-        for (file, _), number in self.registers.items():
+        for number, (file, _) in enumerate(self.registers):
             each = "n" if file == "s" else "n * LANES"
             head.append(f"u32 *r{number} = c->{file} + (long)i->r[{number}] * {each};")
         tail = ["refresh(c);"] if self.refreshes else []
@@ -476,39 +362,3 @@ const long at = (r * n + b) * LANES + g * {shape.n} + x;
             issues,
             bool(self.touched) and self.touched[0][1],
         )
-
-
-def _expression(ufunc: Any, args: list[str], kind: np.dtype[Any]) -> str:
-    small = kind.itemsize < 4 and kind.kind in "iu"
-    if ufunc in _BINARY:
-        if kind.kind == "b" and ufunc in (np.add, np.subtract, np.multiply):
-            raise UntraceableError("sums of bits")
-        if small and ufunc is np.multiply:
-            args = [f"(u32){a}" for a in args]
-        return f"{args[0]} {_BINARY[ufunc]} {args[1]}"
-    if ufunc is np.divide and kind.kind == "f":
-        return f"{args[0]} / {args[1]}"
-    if ufunc is np.invert:
-        return f"!{args[0]}" if kind.kind == "b" else f"~{args[0]}"
-    if ufunc is np.negative:
-        return f"-{args[0]}"
-    if ufunc in (np.left_shift, np.right_shift):
-        word = "left" if ufunc is np.left_shift else "right"
-        return f"shift_{word}_{ctype(kind)}({args[0]}, {args[1]})"
-    if ufunc in (np.minimum, np.maximum):
-        sign = "<" if ufunc is np.minimum else ">"
-        nan = f"{args[0]} != {args[0]} || " if kind.kind == "f" else ""
-        return f"({nan}{args[0]} {sign} {args[1]}) ? {args[0]} : {args[1]}"
-    if ufunc is np.bitwise_count and kind.kind == "u":
-        return f"__builtin_popcountll({args[0]})"
-    if kind.kind == "f":
-        if ufunc in _TESTS:
-            return _TESTS[ufunc].format(args[0])
-        if ufunc is np.signbit:
-            return f"{ctype(kind)}_as_u{8 * kind.itemsize}({args[0]}) >> {8 * kind.itemsize - 1}"
-        if ufunc in _CALLS:  # of fp16 in fp32, whose results are exact or rounded alike
-            end = "" if kind.itemsize == 8 else "f"
-            return f"__builtin_{_CALLS[ufunc]}{end}({args[0]})"
-    elif ufunc is np.absolute:
-        return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"
-    raise UntraceableError(ufunc.__name__)

@@ -87,7 +87,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def any(self, axis: int | None = None) -> Any:
         """Over the lanes of a block; over all of them it is a guard."""
         if axis == 1 and self.lane:
-            return self.trace.reduced(self)
+            raise UntraceableError("lanes taken together")
         return LaneGuard(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **more: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ckrules.emulator import modifiers
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, I32, U32, Values, half_put, vector_get, vector_put
@@ -41,13 +42,8 @@ def decode(d: Decoded) -> Run:
 OPCODES = {f"v_dot{each}": decode for each in _PARTS}
 
 
-def _check(d: Decoded, accepted: frozenset[str]) -> None:
-    for name in sorted((d.operands.values.keys() | d.operands.flags) - accepted):
-        raise UnknownInstructionError(f"{d.line}: modifier {name} without semantics here")
-
-
 def _whole(d: Decoded, count: int, result: str, part: str, accumulates: bool) -> Run:
-    _check(d, _KNOWN)
+    modifiers.refuse(d, _KNOWN)
     target, first, second, *third = d.operands.items
     addend = target if accumulates else third[0]
     signs = d.operands.bits("neg_lo", (0, 0, 0))
@@ -89,7 +85,7 @@ def parts_of(words: Values, bits: int, signed: bool) -> Values:
 
 
 def _reals(d: Decoded, result: str, part: str, accumulates: bool) -> Run:
-    _check(d, _KNOWN if result == "f32" else frozenset())
+    modifiers.refuse(d, _KNOWN if result == "f32" else frozenset())
     target, addend = d.operands.items[0], d.operands.items[0 if accumulates else 3]
     gets = [_pair(d, i, part) for i in range(2)]
     if result == "f32":

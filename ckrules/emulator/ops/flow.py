@@ -14,43 +14,14 @@ from ckrules.emulator.kinds import U64, scalar_get, scalar_put
 from ckrules.emulator.operands import Special
 from ckrules.emulator.wave import Cohort, Mask, State
 
-NOTHING = frozenset(
-    [
-        "s_nop",
-        "s_sleep",
-        "s_setprio",
-        "s_icache_inv",
-        "s_dcache_wb",
-        "s_dcache_inv",
-        "s_clause",
-        "s_delay_alu",
-        "s_code_end",
-        "s_sendmsg",
-        "s_set_inst_prefetch_distance",
-        "s_ttracedata",
-        "s_incperflevel",
-        "s_decperflevel",
-        "s_wait_alu",
-        "s_wait_idle",
-        "s_inst_prefetch",
-        "buffer_wbl2",
-        "buffer_inv",
-        "buffer_gl0_inv",
-        "buffer_gl1_inv",
-        "buffer_wbinvl1",
-        "buffer_wbinvl1_vol",
-        "global_inv",
-        "global_wb",
-        "global_wbinv",
-        "s_waitcnt_depctr",
-        "v_nop",
-        "s_denorm_mode",
-        "s_trap_nop",
-        "s_prefetch_inst",
-        "s_prefetch_inst_pc_rel",
-        "s_prefetch_data",
-    ]
-)
+NOTHING = (
+    "s_nop", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_wb", "s_dcache_inv", "s_clause",
+    "s_delay_alu", "s_code_end", "s_sendmsg", "s_set_inst_prefetch_distance", "s_ttracedata",
+    "s_incperflevel", "s_decperflevel", "s_wait_alu", "s_wait_idle", "s_inst_prefetch",
+    "buffer_wbl2", "buffer_inv", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1",
+    "buffer_wbinvl1_vol", "global_inv", "global_wb", "global_wbinv", "s_waitcnt_depctr", "v_nop",
+    "s_denorm_mode", "s_trap_nop", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data",
+)  # fmt: skip
 """Instructions that change neither registers nor memory."""
 
 _COUNTERS = {"vmcnt": "vm", "lgkmcnt": "lgkm", "expcnt": "exp", "vscnt": "vs"}

@@ -6,8 +6,9 @@ Sources: AMD, "Instinct MI300 ISA", 12.13; "CDNA4 ISA" for the transposing reads
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -19,32 +20,10 @@ from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.atomics import ATOMICS, LOCAL
 from ckrules.emulator.wave import Cohort, Outstanding
 
-_LOAD = re.compile(r"ds_(?:read|load)_([ui]?)(b?)(8|16|32|64|96|128)(_d16)?(_hi)?$")
-_STORE = re.compile(r"ds_(?:write|store)_b(8|16|32|64|96|128)(_d16_hi)?$")
-_TWO = re.compile(r"ds_(read2|write2|load_2addr|store_2addr)(st64|_stride64)?_b(32|64)$")
-_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(4|6|8|16)$")
-
 
 def counter(d: Decoded) -> str:
     """The counter of LDS instructions."""
     return "ds" if d.target.generation >= 12 else "lgkm"
-
-
-def decode(d: Decoded) -> Run:
-    """The meaning of an LDS instruction."""
-    if "gds" in d.operands.flags:
-        raise UnknownInstructionError(f"{d.line}: GDS")
-    if hit := _LOAD.match(d.name):
-        return _load(d, int(hit[3]) // 8, hit[1] == "i", bool(hit[4]), bool(hit[5]))
-    if hit := _STORE.match(d.name):
-        return _store(d, int(hit[1]) // 8, bool(hit[2]))
-    if hit := _TWO.match(d.name):
-        stride = int(hit[3]) // 8 * (64 if hit[2] else 1)
-        make = _load_two if hit[1] in ("read2", "load_2addr") else _store_two
-        return make(d, int(hit[3]) // 8, stride)
-    if hit := _TRANSPOSED.match(d.name):
-        return _load_transposed(d, int(hit[2]))
-    return _MAKERS[d.name](d)
 
 
 def registers(op: Operand, count: int | None = None) -> frozenset[int]:
@@ -76,21 +55,42 @@ def _issued(c: Cohort, d: Decoded, loaded: frozenset[int], touched: list[Touch])
     c.issue(counter(d), Outstanding(loaded, stamp=touched))
 
 
-def _load(d: Decoded, size: int, signed: bool, keeps: bool, high: bool) -> Run:
-    target, source = d.operands.items
-    address = _address(source, d.operands.number("offset"))
-    loaded = loaded_into(target)
+Make = Callable[[Decoded], Run]
 
-    def run(c: Cohort) -> None:
-        place = address(c)
-        data, touched = c.chunk.lds.load(c, place, size)
-        _issued(c, d, loaded, touched)
-        if size >= 4:
-            put_dwords(c, target, data)
-        else:
-            put_part(c, target, data[..., 0], size, signed=signed, keeps=keeps, high=high)
 
-    return run
+def _load(
+    size: int, *, stride: int = 0, signed: bool = False, keeps: bool = False, high: bool = False
+) -> Make:
+    """A load by each lane, or with a stride two of them, at multiples of it."""
+
+    def make(d: Decoded) -> Run:
+        target, source = d.operands.items
+        places, loaded = _addresses(d, source, stride), loaded_into(target)
+
+        def run(c: Cohort) -> None:
+            touched: list[Touch] = []
+            found = []
+            for address in places:
+                data, own = c.chunk.lds.load(c, address(c), size)
+                found.append(data)
+                touched += own
+            _issued(c, d, loaded, touched)
+            if size < 4:
+                part = found[0][..., 0]
+                put_part(c, target, part, size, signed=signed, keeps=keeps, high=high)
+                return
+            for i, data in enumerate(found):
+                put_dwords(c, Operand(target.file, target.index + i * size // 4), data)
+
+        return run
+
+    return make
+
+
+def _addresses(d: Decoded, base: Operand, stride: int) -> list[Callable[[Cohort], Values]]:
+    if not stride:
+        return [_address(base, d.operands.number("offset"))]
+    return [_address(base, d.operands.number(f"offset{i}") * stride) for i in range(2)]
 
 
 def put_dwords(c: Cohort, target: Operand, data: Values) -> None:
@@ -128,53 +128,29 @@ def data_of(op: Operand, count: int) -> Callable[[Cohort], Values]:
     return get
 
 
-def _store(d: Decoded, size: int, high: bool) -> Run:
-    where, source = d.operands.items
-    address = _address(where, d.operands.number("offset"))
-    data = data_of(source, max(1, size // 4))
+def _store(size: int, *, stride: int = 0, high: bool = False) -> Make:
+    """A store by each lane, or with a stride two of them, at multiples of it."""
 
-    def run(c: Cohort) -> None:
-        place, values = address(c), data(c)
-        data_there = values >> np.uint32(16) if high else values
-        _issued(c, d, frozenset(), c.chunk.lds.store(c, place, data_there, size))
+    def make(d: Decoded) -> Run:
+        where, *sources = d.operands.items
+        places = _addresses(d, where, stride)
+        data = [data_of(op, max(1, size // 4)) for op in sources]
 
-    return run
+        def run(c: Cohort) -> None:
+            touched: list[Touch] = []
+            for address, get in zip(places, data, strict=True):
+                values = get(c) >> np.uint32(16) if high else get(c)
+                touched += c.chunk.lds.store(c, address(c), values, size)
+            _issued(c, d, frozenset(), touched)
 
+        return run
 
-def _load_two(d: Decoded, size: int, stride: int) -> Run:
-    target, source = d.operands.items
-    places = [_address(source, d.operands.number(f"offset{i}") * stride) for i in range(2)]
-    loaded, words = loaded_into(target), size // 4
-
-    def run(c: Cohort) -> None:
-        lds, touched, both = c.chunk.lds, [], []
-        for address in places:
-            data, own = lds.load(c, address(c), size)
-            both.append(data)
-            touched += own
-        _issued(c, d, loaded, touched)
-        for i, data in enumerate(both):
-            put_dwords(c, Operand(target.file, target.index + i * words), data)
-
-    return run
+    return make
 
 
-def _store_two(d: Decoded, size: int, stride: int) -> Run:
-    where, *sources = d.operands.items
-    places = [_address(where, d.operands.number(f"offset{i}") * stride) for i in range(2)]
-    data = [data_of(op, size // 4) for op in sources]
-
-    def run(c: Cohort) -> None:
-        lds, touched = c.chunk.lds, []
-        for address, get in zip(places, data, strict=True):
-            touched += lds.store(c, address(c), get(c), size)
-        _issued(c, d, frozenset(), touched)
-
-    return run
-
-
-def _load_transposed(d: Decoded, bits: int) -> Run:
+def _load_transposed(d: Decoded) -> Run:
     """Reads of gfx950 that transpose: 16 lanes exchange the elements of what each has read."""
+    bits = int(d.name.rpartition("_b")[2])
     if bits not in (8, 16):
         raise UnknownInstructionError(f"{d.line}: transposing reads of {bits} bits")
     target, source = d.operands.items
@@ -213,7 +189,7 @@ def transposed(data: Values, bits: int) -> list[Values]:
     return found
 
 
-def _permute(backward: bool) -> Callable[[Decoded], Run]:
+def _permute(backward: bool) -> Make:
     """DS_BPERMUTE reads from the lane of an address, DS_PERMUTE sends there."""
 
     def make(d: Decoded) -> Run:
@@ -293,7 +269,7 @@ _SWIZZLES: dict[str, Callable[..., Values]] = {
 }
 
 
-def _atomic(combine: Callable[[Values, Values], Values], returns: bool) -> Callable[[Decoded], Run]:
+def _atomic(combine: Callable[[Values, Values], Values], returns: bool) -> Make:
     """Read-modify-write of one dword, lane after lane."""
 
     def make(d: Decoded) -> Run:
@@ -320,7 +296,38 @@ def _returning(name: str) -> str:
     return f"ds_{word}_rtn_{kind}"
 
 
-_MAKERS: dict[str, Callable[[Decoded], Run]] = {
+_WORDS = {"b32": 4, "b64": 8, "b96": 12, "b128": 16}
+_KEPT = {"": {}, "_d16": {"keeps": True}, "_d16_hi": {"keeps": True, "high": True}}
+_PARTS = [
+    (f"{sign}{8 * size}{word}", _load(size, signed=sign == "i", **kept))
+    for sign, size in (("u", 1), ("i", 1), ("u", 2), ("i", 2))
+    for word, kept in _KEPT.items()
+    if not kept or (sign, size) != ("i", 2)
+]  # fmt: skip
+_HALVES = [
+    (f"b{8 * size}{high}", _store(size, high=bool(high)))
+    for size in (1, 2) for high in ("", "_d16_hi")
+]  # fmt: skip
+_SPREAD = [("2", "_2addr", 1), ("2st64", "_2addr_stride64", 64)]
+"""Accesses of two places: how older and newer mnemonics end, and what they multiply offsets by."""
+
+
+def _names() -> Iterator[tuple[str, Make]]:
+    """Loads and stores, as older and newer mnemonics name them."""
+    for older, newer, parts, make in (
+        ("read", "load", _PARTS, _load), ("write", "store", _HALVES, _store)
+    ):  # fmt: skip
+        each = [*parts, *((word, make(size)) for word, size in _WORDS.items())]
+        yield from ((f"ds_{word}_{name}", run) for word in (older, newer) for name, run in each)
+        for (old, new, step), size in itertools.product(_SPREAD, (4, 8)):
+            run = make(size, stride=step * size)
+            yield from ((f"ds_{n}_b{8 * size}", run) for n in (older + old, newer + new))
+
+
+OPCODES: dict[str, Make] = {
+    **dict(_names()),
+    **{f"ds_read_b64_tr_b{bits}": _load_transposed for bits in (4, 8, 16)},
+    "ds_read_b96_tr_b6": _load_transposed,
     "ds_bpermute_b32": _permute(True),
     "ds_permute_b32": _permute(False),
     "ds_swizzle_b32": _swizzle,
@@ -329,22 +336,4 @@ _MAKERS: dict[str, Callable[[Decoded], Run]] = {
     "ds_wrxchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
     "ds_storexchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
     "ds_nop": lambda d: lambda c: None,
-}
-
-
-_WIDE = ("b32", "b64", "b96", "b128")
-_NARROW = ("u8", "i8", "u16", "i16")
-_D16 = tuple(f"{each}_d16{high}" for each in ("u8", "i8", "u16") for high in ("", "_hi"))
-_STORED = ("b8", "b16", "b8_d16_hi", "b16_d16_hi", *_WIDE)
-_PAIRS = ("read2", "read2st64", "load_2addr", "load_2addr_stride64", "write2", "write2st64",
-          "store_2addr", "store_2addr_stride64")  # fmt: skip
-OPCODES = {
-    f"ds_{name}": decode
-    for name in (
-        *(f"{word}_{each}" for word in ("read", "load") for each in (*_WIDE, *_NARROW, *_D16)),
-        *(f"{word}_{each}" for word in ("write", "store") for each in _STORED),
-        *(f"{word}_{each}" for word in _PAIRS for each in ("b32", "b64")),
-        *(f"read_b64_tr_b{bits}" for bits in (4, 8, 16)),
-        *("read_b96_tr_b6", *(name.removeprefix("ds_") for name in _MAKERS)),
-    )
 }

@@ -8,38 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
+from ckrules.emulator import modifiers
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, F64, I32, Values
-from ckrules.emulator.native.trace import TracedProduct
+from ckrules.emulator.native.product import MatrixInstruction, Shape
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS, unpack
 from ckrules.emulator.wave import Cohort
 
+_RESULTS = {"f32": F32, "i32": I32, "f64": F64}
 _MFMA = re.compile(r"v_mfma_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z0-9_]+?)(_1k)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One MFMA: sizes, blocks, types."""
-
-    m: int
-    n: int
-    k: int
-    blocks: int
-    result: str
-    a: str
-    b: str
-    lanes: int = 64
-
-    def parallel(self, rows: int) -> int:
-        """Elements of K that each lane holds of an operand with so many rows."""
-        return rows * self.k * self.blocks // self.lanes
 
 
 _REALS = {
@@ -106,20 +89,22 @@ def _blocks(m: int, k: int, kind: str, newer: bool) -> int:
 def elements(c: Cohort, op: Operand, kind: str, count: int) -> Values:
     """What each lane holds: (block, lane, element), as numbers."""
     words = -(-count * FORMATS[kind].bits // 32)
-    file = c.v if op.file == "v" else c.a
-    data = np.ascontiguousarray(np.moveaxis(file[op.index : op.index + words], 0, -1))
-    return unpack(data, kind)[..., :count]
+    return unpack(registers(c, op, words), kind)[..., :count]
 
 
-def _operand(each: Values, rows: int, shape: Shape) -> Values:
+def operand(c: Cohort, p: MatrixInstruction, i: int, order: Values | None = None) -> Values:
     """A or B as matrices: (block of threads, product, row, k).
 
-    Lane ``row + rows * (product + products * step)`` holds ``parallel`` consecutive elements of K.
+    Lane ``row + rows * (product + products * step)`` holds a piece of each range of K, the steps
+    after each other. An order takes each lane's elements from another lane.
     """
-    count = each.shape[-1]
-    steps = shape.k // count
-    split = each.reshape(each.shape[0], steps, shape.blocks, rows, count)
-    return split.transpose(0, 2, 3, 1, 4).reshape(each.shape[0], shape.blocks, rows, shape.k)
+    op, kind, rows, count = p.side(i)
+    shape, parts = p.shape, p.parts[i]
+    each = elements(c, op, kind, count)[:, : shape.lanes]
+    if order is not None:
+        each = each[:, order]
+    split = each.reshape(len(each), -1, shape.blocks, rows, parts, count // parts)
+    return split.transpose(0, 2, 3, 4, 1, 5).reshape(len(each), shape.blocks, rows, shape.k)
 
 
 def _broadcast(a: Values, cbsz: int, abid: int) -> Values:
@@ -129,124 +114,92 @@ def _broadcast(a: Values, cbsz: int, abid: int) -> Values:
     return a[:, source]
 
 
-def _group_lanes(each: Values, blgp: int) -> Values:
-    """BLGP: groups of 16 lanes of B, exchanged."""
+def _lane_groups(blgp: int) -> Values:
+    """BLGP: from which lane each lane of B gets what it holds, in groups of 16."""
     lane = np.arange(64)
-    group = {
+    return {
         1: lane % 32, 2: 32 + lane % 32, 3: (lane + 16) % 64,
         4: lane % 16, 5: 16 + lane % 16, 6: 32 + lane % 16, 7: 48 + lane % 16,
     }[blgp]  # fmt: skip
-    return each[:, group]
 
 
-def place(shape: Shape) -> tuple[Values, Values, Values]:
-    """Product, row and column of each element of the result: arrays over (lane, register)."""
-    lane = np.arange(64)[:, None]
-    count = shape.m * shape.n * shape.blocks // 64
-    register = np.arange(count)[None, :]
-    column = lane % shape.n + 0 * register
-    if shape.result == "f64":
-        product = lane // shape.n % shape.blocks + 0 * register
-        return product, 4 * register + lane // 16, column
-    if shape.m == 4:
-        return lane // 4 + 0 * register, register + 0 * lane, column
+def place(shape: Shape) -> Values:
+    """Which element of all products, row by row, is where in the result: (register, lane)."""
+    lane = np.arange(64)
+    register = np.arange(shape.m * shape.n * shape.blocks // 64)[:, None]
     above = lane // shape.n  # which group of four rows
-    each = shape.m * shape.n // 64
-    product, inner = register // each + 0 * lane, register % each
-    row = inner // 4 * (256 // shape.n) + 4 * above + inner % 4
-    return product, row, column
-
-
-_BROADCASTS = {"cbsz", "abid", "blgp"}
-
-
-def check_modifiers(d: Decoded, accepted: set[str]) -> None:
-    """Refuses the modifiers that other matrix instructions have.
-
-    Raises:
-        UnknownInstructionError: If there is one.
-    """
-    for name in sorted((d.operands.values.keys() | d.operands.flags) - accepted):
-        raise UnknownInstructionError(f"{d.line}: modifier {name} without semantics here")
+    if shape.result == "f64":
+        product, row = above % shape.blocks, 4 * register + lane // 16
+    elif shape.m == 4:
+        product, row = above, register
+    else:
+        each = shape.m * shape.n // 64
+        product, inner = register // each, register % each
+        row = inner // 4 * (256 // shape.n) + 4 * above + inner % 4
+    found: Values = (product * shape.m + row) * shape.n + lane % shape.n
+    return found
 
 
 def _mfma(d: Decoded, shape: Shape) -> Run:
     target, a_op, b_op, c_op = d.operands.items[:4]
     cbsz, abid, blgp = (d.operands.number(n) for n in ("cbsz", "abid", "blgp"))
     signs = d.operands.bits("neg", (0, 0, 0))
-    check_modifiers(d, {"cbsz", "abid", "blgp", "neg"} if shape.result == "f64" else _BROADCASTS)
+    accepted = frozenset({"cbsz", "abid", "blgp"})
+    modifiers.refuse(d, accepted | {"neg"} if shape.result == "f64" else accepted)
     if abid >> cbsz or 1 << cbsz > shape.blocks:
         raise UnknownInstructionError(f"{d.line}: more products than there are share an operand")
     if blgp and shape.result == "f64":
         raise UnknownInstructionError(f"{d.line}: groups of lanes of fp64 exchanged")
-    product, row, column = place(shape)
-    a_count, b_count = shape.parallel(shape.m), shape.parallel(shape.n)
-    wide: Any = np.float64 if shape.result == "f64" else np.float32
-
+    wide = "f64" if shape.result == "f64" else "f32"
+    p = MatrixInstruction(shape, (a_op, b_op), target, c_op, place(shape), wide)
     plain = not (cbsz or blgp or any(signs)) and shape.result != "f64"
-    where = (product * shape.m + row) * shape.n + column
+    order = _lane_groups(blgp) if blgp else None
 
     def run(c: Cohort) -> None:
         if c.native is not None and plain:
-            words = tuple(
-                -(-n * FORMATS[k].bits // 32) for n, k in ((a_count, shape.a), (b_count, shape.b))
-            )
-            counts = a_count, b_count
-            c.native.trace.matrix(
-                TracedProduct(shape, (a_op, b_op), target, c_op, counts, words, where.T, "f32", 64)
-            )
+            c.native.trace.matrix(p)
             return
-        a = _operand(elements(c, a_op, shape.a, a_count), shape.m, shape)
-        raw_b = elements(c, b_op, shape.b, b_count)
-        if blgp:
-            raw_b = _group_lanes(raw_b, blgp)
-        b = _operand(raw_b, shape.n, shape)
-        if cbsz:
-            a = _broadcast(a, cbsz, abid)
-        if signs[0]:
-            a = -a
-        if signs[1]:
-            b = -b
-        accumulator = accumulator_of(c, c_op, row.shape[1], shape.result)
-        if signs[2]:
-            accumulator = -accumulator
-        if shape.result == "i32":
-            total = a.astype(np.int64) @ b.astype(np.int64).swapaxes(2, 3)
-            value = accumulator + total[:, product, row, column]
-            write(c, target, value.astype(np.int64).astype(np.uint32))
-            return
-        total = summed(a.astype(wide), b.astype(wide))
-        value = accumulator + total[:, product, row, column]
-        write(c, target, words_of(value.astype(wide)))
+        a, b = _broadcast(operand(c, p, 0), cbsz, abid), operand(c, p, 1, order)
+        given = a, b, accumulator_of(c, p)
+        a, b, before = (-x if sign else x for x, sign in zip(given, signs, strict=True))
+        finish(c, p, before + summed(p, a, b))
 
     return run
 
 
-def summed(a: Values, b: Values) -> Values:
-    """A times the transpose of B: products added one after the other, from the first of K on.
+def summed(p: MatrixInstruction, a: Values, b: Values) -> Values:
+    """A times the transpose of B as the result lies: (block, lane, register).
 
-    Libraries for matrix products add in an order of their own, which differs by machine.
+    Products are added one after the other, from the first of K on: libraries for matrix products
+    add in an order of their own, which differs by machine.
     """
-    total = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
+    wide = np.dtype(np.int64 if p.shape.result == "i32" else p.wide.replace("f", "float"))
+    a, b = a.astype(wide), b.astype(wide)
+    total = np.zeros((*a.shape[:-1], b.shape[-2]), wide)
     for k in range(a.shape[-1]):
         total += a[..., :, None, k] * b[..., None, :, k]
-    return total
+    found: Values = total.reshape(len(total), -1)[:, p.where.T]
+    return found
 
 
-def accumulator_of(c: Cohort, op: Operand, count: int, result: str) -> Values:
+def accumulator_of(c: Cohort, p: MatrixInstruction) -> Values:
     """C as each lane holds it: (block, lane, register)."""
-    kind = {"f32": F32, "i32": I32, "f64": F64}[result]
+    op, kind = p.addend, _RESULTS[p.shape.result]
     if op.is_constant:
         return kind.constant(op)[None, None]
-    words = count * (2 if result == "f64" else 1)
+    return registers(c, op, len(p.where) * kind.bits // 32).view(kind.dtype)
+
+
+def registers(c: Cohort, op: Operand, count: int) -> Values:
+    """Dwords of consecutive registers: (block, lane, dword)."""
     file = c.v if op.file == "v" else c.a
-    data = np.ascontiguousarray(np.moveaxis(file[op.index : op.index + words], 0, -1))
-    return data.view(kind.dtype)
+    return np.ascontiguousarray(np.moveaxis(file[op.index : op.index + count], 0, -1))
 
 
-def words_of(value: Values) -> Values:
-    """Numbers as the dwords of registers."""
-    return np.ascontiguousarray(value).view(np.uint32)
+def finish(c: Cohort, p: MatrixInstruction, value: Values) -> None:
+    """Writes a result, rounded to its type; whole numbers are cut to 32 bits."""
+    dtype = np.uint32 if p.shape.result == "i32" else _RESULTS[p.shape.result].dtype
+    write(c, p.target, np.ascontiguousarray(value.astype(dtype)).view(np.uint32))
 
 
 def write(c: Cohort, target: Operand, words: Values) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ckrules.emulator.kinds import OperandKind, Values
 
@@ -21,3 +25,14 @@ class OpcodeRow:
     """Whether the destination is the last source, which the text leaves out."""
     saturates: bool = False
     """Whether ``clamp`` keeps whole numbers in range: `compute` on numbers of 64 bits is exact."""
+
+
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "eq": operator.eq, "ne": operator.ne, "lg": lambda a, b: (a < b) | (a > b),
+    "neq": operator.ne, "nlt": lambda a, b: ~(a < b), "nle": lambda a, b: ~(a <= b),
+    "ngt": lambda a, b: ~(a > b), "nge": lambda a, b: ~(a >= b),
+    "nlg": lambda a, b: ~((a < b) | (a > b)),
+    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "u": lambda a, b: np.isnan(a) | np.isnan(b),
+}  # fmt: skip
+"""Comparisons by their words. Of whole numbers ``lg`` is ``ne``; of reals NaN is neither."""

@@ -142,6 +142,8 @@ def bf16_bits(a: Values) -> NDArray[np.uint32]:
 
 
 _BIAS = 1023
+_BELOW = math.nextafter(1024.0, 0.0)
+"""Of this and what is less two to the power of is no more than the largest number."""
 _LN2 = math.log(2)
 _POWERS = [_LN2**k / math.factorial(k) for k in range(15)]
 """Of the Taylor series of two to a power: what is left out is below 2e-19 up to one half."""
@@ -162,11 +164,12 @@ def power_of_two(x: Values) -> Values:
     >>> power_of_two(np.array([-1074.0, 3, np.inf, -np.inf, np.nan])).tolist()
     [5e-324, 8.0, inf, 0.0, nan]
     """
-    cut = np.minimum(np.maximum(x, -2000.0), 2000.0)
+    cut = np.minimum(np.maximum(x, -2000.0), _BELOW)
     whole = np.rint(cut)
     step = np.where(np.isnan(whole), 0.0, whole).astype(np.int32)
     near = step >> np.int32(1)  # half of it twice: the bits of an exponent hold no more
-    return _series(_POWERS, cut - whole) * _power(near) * _power(step - near)
+    found = _series(_POWERS, cut - whole) * _power(near) * _power(step - near)
+    return np.where(x >= 1024.0, np.inf, found)
 
 
 def _power(exponent: Values) -> Values:

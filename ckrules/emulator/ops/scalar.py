@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,17 +11,10 @@ from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, I32, U32, U64, OperandKind, Values, scalar_get, scalar_put
 from ckrules.emulator.operands import Operand, Special
+from ckrules.emulator.ops.opcode import RELATIONS
 from ckrules.emulator.ops.scalar_opcode import ALIASES, ROWS, overflows
 from ckrules.emulator.wave import Cohort
 
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "eq": operator.eq, "lg": operator.ne, "neq": operator.ne,
-    "nlt": lambda a, b: ~(a < b), "nle": lambda a, b: ~(a <= b),
-    "ngt": lambda a, b: ~(a > b), "nge": lambda a, b: ~(a >= b),
-    "nlg": lambda a, b: ~((a < b) | (a > b)),
-    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "u": lambda a, b: np.isnan(a) | np.isnan(b),
-}  # fmt: skip
 _KINDS = {"u32": U32, "i32": I32, "u64": U64, "f32": F32}
 
 
@@ -56,9 +48,7 @@ def set_scc(c: Cohort, value: Values) -> None:
 
 def _comparison(d: Decoded) -> tuple[OperandKind, Callable[[Any, Any], Any]]:
     _, _, relation, kind = d.name.split("_")
-    if kind == "f32" and relation == "lg":
-        return F32, lambda a, b: (a < b) | (a > b)
-    return _KINDS[kind], _RELATIONS[relation]
+    return _KINDS[kind], RELATIONS[relation]
 
 
 def _compare(d: Decoded) -> Run:
@@ -194,7 +184,7 @@ def _set_bit(value: bool) -> Callable[[Decoded], Run]:
     return make
 
 
-_COMPARISONS = [f"{relation}_{kind}" for relation in _RELATIONS for kind in _KINDS]
+_COMPARISONS = [f"{word}_{kind}" for word in RELATIONS for kind in _KINDS if word != "ne"]
 OPCODES: dict[str, Callable[[Decoded], Run]] = {
     **dict.fromkeys([*ROWS, *ALIASES], _row),
     **{f"s_cmp_{each}": _compare for each in _COMPARISONS},

@@ -16,29 +16,28 @@ from dataclasses import replace
 
 import numpy as np
 
+from ckrules.emulator import modifiers
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import U32, Get, Values, vector_get, vector_put
-from ckrules.emulator.native.trace import TracedProduct
+from ckrules.emulator.native.product import MatrixInstruction
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS, bf16, table
 from ckrules.emulator.ops.matrix import (
     accumulator_of,
-    check_modifiers,
-    elements,
+    finish,
     mfma_shape,
+    operand,
     place,
     summed,
-    words_of,
-    write,
 )  # fmt: skip
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_mfma_(scale_)?f32_(16x16x128|32x32x64)_f8f6f4$")
 _KINDS = {0: "fp8_ocp", 1: "bf8_ocp", 2: "fp6", 3: "bf6", 4: "fp4"}
 _EACH = 32
-"""Elements of K that each lane holds, and that share a scale."""
-_MODIFIERS = {"cbsz", "blgp"}
+"""Elements of K that share a scale: those that a lane holds."""
+_FORMATS = frozenset({"cbsz", "blgp"})
 
 
 def decode(d: Decoded) -> Run:
@@ -49,46 +48,28 @@ def decode(d: Decoded) -> Run:
     a_kind, b_kind = kinds
     if a_kind is None or b_kind is None:
         raise UnknownInstructionError(f"{d.line}: operands of no known format")
-    check_modifiers(d, _MODIFIERS | {"op_sel", "op_sel_hi"} if hit[1] else _MODIFIERS)
+    modifiers.refuse(d, _FORMATS | {"op_sel", "op_sel_hi"} if hit[1] else _FORMATS)
     target, a_op, b_op, c_op, *scales = d.operands.items
     shape = mfma_shape(f"v_mfma_f32_{hit[2]}_f16")
     assert shape is not None
-    rows, k = shape.m, shape.k
-    _, row, column = place(shape)
+    # Of 6 and 4 bits a lane holds consecutive elements of K, of 8 bits some of either half.
+    wide = [FORMATS[kind].bits == 8 for kind in (a_kind, b_kind)]
+    p = MatrixInstruction(
+        replace(shape, a=a_kind, b=b_kind), (a_op, b_op), target, c_op, place(shape), "f64",
+        (1 + wide[0], 1 + wide[1]),
+    )  # fmt: skip
     gets = [_scale(d, i, op) for i, op in enumerate(scales)]
 
-    plain = not gets and FORMATS[a_kind].bits == FORMATS[b_kind].bits == 8
-    own = replace(shape, a=a_kind, b=b_kind)
-
     def run(c: Cohort) -> None:
-        if c.native is not None and plain:
-            c.native.trace.matrix(
-                TracedProduct(
-                    own, (a_op, b_op), target, c_op, (_EACH, _EACH), (8, 8),
-                    (row * shape.n + column).T, "f64", 64, parts=2,
-                )
-            )  # fmt: skip
+        if c.native is not None and all(wide) and not gets:
+            c.native.trace.matrix(p)
             return
-        a, b = _operand(c, a_op, a_kind, rows, k), _operand(c, b_op, b_kind, rows, k)
+        a, b = operand(c, p, 0), operand(c, p, 1)
         if gets:
-            a, b = (_scaled(x, get(c), rows, c) for x, get in zip((a, b), gets, strict=True))
-        total = summed(a, b)[:, row, column]
-        value = accumulator_of(c, c_op, row.shape[1], "f32") + total
-        write(c, target, words_of(value.astype(np.float32)))
+            a, b = (_scaled(x, get(c), c) for x, get in zip((a, b), gets, strict=True))
+        finish(c, p, accumulator_of(c, p) + summed(p, a, b))
 
     return run
-
-
-def _operand(c: Cohort, op: Operand, kind: str, rows: int, k: int) -> Values:
-    """A or B as matrices: (block, row, k).
-
-    Of 6 and 4 bits each group of lanes holds 32 consecutive elements of K, of 8 bits 16 of the
-    lower and 16 of the upper half.
-    """
-    each = elements(c, op, kind, _EACH).astype(np.float64)
-    groups = k // _EACH
-    split = each.reshape(-1, groups, rows, *((2, 16) if FORMATS[kind].bits == 8 else (1, 32)))
-    return split.transpose(0, 2, 3, 1, 4).reshape(-1, rows, k)
 
 
 def _scale(d: Decoded, i: int, op: Operand) -> Get:
@@ -103,15 +84,16 @@ def _scale(d: Decoded, i: int, op: Operand) -> Get:
     return scale
 
 
-def _scaled(matrix: Values, scale: Values, rows: int, c: Cohort) -> Values:
+def _scaled(matrix: Values, scale: Values, c: Cohort) -> Values:
     """Each 32 elements of a row times the scale that their lane holds."""
-    each = np.broadcast_to(scale, c.exec.shape).reshape(len(matrix), -1, rows)
-    found: Values = matrix * np.repeat(each.swapaxes(1, 2), _EACH, axis=2)
+    each = np.broadcast_to(scale, c.exec.shape).reshape(len(matrix), 1, -1, matrix.shape[2])
+    found: Values = matrix * np.repeat(each.swapaxes(2, 3), _EACH, axis=3)
     return found
 
 
 def _widen(d: Decoded) -> Run:
     """Two 4-bit floats of a byte of the source, times the power of two that a scale's bits name."""
+    modifiers.refuse(d, frozenset({"op_sel"}))
     kind = d.name.split("_")[4]
     target, source, scale = d.operands.items
     low, high, *_ = (*d.operands.bits("op_sel", (0, 0, 0)), 0, 0)

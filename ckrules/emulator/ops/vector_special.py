@@ -5,9 +5,7 @@ Comparisons and carries write a bit a lane; others move data between lanes and s
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -36,19 +34,12 @@ from ckrules.emulator.kinds import (
 )  # fmt: skip
 from ckrules.emulator.operands import Operand, Special
 from ckrules.emulator.ops.lanes import dpp, part_put
+from ckrules.emulator.ops.opcode import RELATIONS
 from ckrules.emulator.ops.vector_decode import masked, parts, row_of, source_get, whole
 from ckrules.emulator.wave import Cohort, Mask
 
 _KINDS = {
     k.name: k for k in (U16, I16, F16, U32, I32, F32, U64, I64, F64)
-}  # fmt: skip
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "eq": operator.eq, "ne": operator.ne, "lg": lambda a, b: (a < b) | (a > b),
-    "neq": operator.ne, "nlt": lambda a, b: ~(a < b), "nle": lambda a, b: ~(a <= b),
-    "ngt": lambda a, b: ~(a > b), "nge": lambda a, b: ~(a >= b),
-    "nlg": lambda a, b: ~((a < b) | (a > b)),
-    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "u": lambda a, b: np.isnan(a) | np.isnan(b),
 }  # fmt: skip
 
 
@@ -110,7 +101,7 @@ Where = Callable[[Cohort], Mask]
 def _comparison(d: Decoded) -> Run:
     word, relation, kind_name = d.name.removeprefix("v_").split("_")
     to_exec = word == "cmpx"
-    kind, compare = _KINDS[kind_name], _RELATIONS[relation]
+    kind, compare = _KINDS[kind_name], RELATIONS[relation]
     items = d.operands.items
     if to_exec and len(items) == 2:
         target, sources = Operand("s", int(Special.EXEC), 2), tuple(items)
@@ -326,7 +317,7 @@ OPCODES: dict[str, Callable[[Decoded], Run]] = {
     **{
         f"v_{word}_{relation}_{kind}": _comparison
         for word in ("cmp", "cmpx")
-        for relation in _RELATIONS
+        for relation in RELATIONS
         for kind in _KINDS
     },
     **{f"v_cmp_class_{kind}": _classes for kind in ("f16", "f32", "f64")},

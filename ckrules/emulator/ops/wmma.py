@@ -6,22 +6,23 @@ Sources: AMD, "RDNA3 ISA", 7.9, and "RDNA4 ISA", 7.12 (layouts of operands; NEG 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
+from ckrules.emulator import modifiers
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F16, Values
-from ckrules.emulator.native.trace import TracedProduct
-from ckrules.emulator.operands import Operand
+from ckrules.emulator.native.product import MatrixInstruction, Shape
 from ckrules.emulator.ops.float_formats import FORMATS, bf16, unpack
 from ckrules.emulator.ops.matrix import (
-    Shape,
     accumulator_of,
-    check_modifiers,
     elements,
+    finish,
+    operand,
+    registers,
     summed,
-    words_of,
     write,
 )  # fmt: skip
 from ckrules.emulator.wave import Cohort
@@ -44,8 +45,8 @@ def decode(d: Decoded) -> Run:
     if any(t not in FORMATS for t in types) or d.target.wave_size != 32:
         raise UnknownInstructionError(f"{d.line}: WMMA without semantics here")
     halves = result in ("f16", "bf16") and d.target.generation < 12
-    more = {"op_sel"} if halves else {"clamp"} if result == "i32" else set[str]()
-    check_modifiers(d, {"neg_lo", "neg_hi"} | more)
+    more = ["op_sel"] if halves else ["clamp"] if result == "i32" else []
+    modifiers.refuse(d, frozenset({"neg_lo", "neg_hi", *more}))
     return _wmma(d, result, k, types)
 
 
@@ -53,48 +54,28 @@ def _wmma(d: Decoded, result: str, k: int, types: list[str]) -> Run:
     target, a_op, b_op, c_op = d.operands.items[:4]
     lows, highs = (d.operands.bits(n, (0, 0, 0)) for n in ("neg_lo", "neg_hi"))
     new = d.target.generation >= 12
-    read = _rows_new if new else _rows_old
-    row, column = places(new)
     clamped = "clamp" in d.operands.flags
     half = d.operands.bits("op_sel", (0, 0, 0))[2]
-
-    held = k // 2 if new else k
-    order = row * 16 + column
+    # RDNA3: lanes 16 to 31 hold what lanes 0 to 15 do.
+    shape = Shape(16, 16, k, 1, result, types[0], types[1], 32 if new else 16)
+    p = MatrixInstruction(shape, (a_op, b_op), target, c_op, place(new), "f64")
 
     def run(c: Cohort) -> None:
         if c.native is not None:
             names = [_native_kind(kind, lows[i], highs[i]) for i, kind in enumerate(types)]
             if result not in ("f32", "i32") or lows[2] or highs[2] or clamped:
                 raise UnknownInstructionError("a product that numpy computes")
-            shape = Shape(16, 16, k, 1, result, names[0], names[1], 32)
-            words = tuple(-(-held * FORMATS[t].bits // 32) for t in types)
-            c.native.trace.matrix(
-                TracedProduct(
-                    shape,
-                    (a_op, b_op),
-                    target,
-                    c_op,
-                    (held, held),
-                    (words[0], words[1]),
-                    order.T,
-                    "f64",
-                    32 if new else 16,
-                )
-            )
+            c.native.trace.matrix(replace(p, shape=replace(shape, a=names[0], b=names[1])))
             return
-        a, b = (
-            signed(read(c, op, kind, k), kind, lows[i], highs[i])
-            for i, (op, kind) in enumerate(((a_op, types[0]), (b_op, types[1])))
-        )
-        total = summed(a.astype(np.float64), b.astype(np.float64))[:, row, column]
+        a, b = (signed(operand(c, p, i), kind, lows[i], highs[i]) for i, kind in enumerate(types))
+        total = summed(p, a, b)
         if result == "i32":
-            before = accumulator_of(c, c_op, 8, "i32")
-            write(c, target, whole(before + total.astype(np.int64), clamped))
+            value = accumulator_of(c, p) + total
+            finish(c, p, np.clip(value, -(1 << 31), (1 << 31) - 1) if clamped else value)
             return
-        before = addend(c, c_op, result, new, half)
+        before = addend(c, p, new, half)
         before = np.abs(before) if highs[2] else before
-        value = ((-before if lows[2] else before) + total).astype(np.float32)
-        finish(c, target, value, result, new, half)
+        _finish(c, p, (-before if lows[2] else before) + total, new, half)
 
     return run
 
@@ -120,36 +101,19 @@ def signed(values: Values, kind: str, low: int, high: int) -> Values:
     return values
 
 
-def _rows_new(c: Cohort, op: Operand, kind: str, k: int) -> Values:
-    """RDNA4: lane ``row + 16 * half`` holds one half of K."""
-    each = elements(c, op, kind, k // 2)
-    halves = each.reshape(each.shape[0], 2, 16, k // 2)
-    return halves.transpose(0, 2, 1, 3).reshape(each.shape[0], 16, k)
-
-
-def _rows_old(c: Cohort, op: Operand, kind: str, k: int) -> Values:
-    """RDNA3: lanes 0 to 15 hold the rows, lanes 16 to 31 the same again."""
-    return elements(c, op, kind, k)[:, :16]
-
-
-def whole(value: Values, clamped: bool) -> Values:
-    """Whole numbers as dwords: cut to 32 bits, or kept in their range."""
-    if clamped:
-        value = np.clip(value, -(1 << 31), (1 << 31) - 1)
-    return value.astype(np.int64).astype(np.uint32)
-
-
-def places(new: bool) -> tuple[Values, Values]:
-    """Row and column of each element of the result: arrays over (lane, register)."""
-    lane, register = np.arange(32)[:, None], np.arange(8)[None, :]
+def place(new: bool) -> Values:
+    """Which element of the result, row by row, is where: (register, lane)."""
+    lane, register = np.arange(32), np.arange(8)[:, None]
     row = 8 * (lane // 16) + register if new else 2 * register + lane // 16
-    return row, lane % 16 + 0 * register
+    found: Values = 16 * row + lane % 16
+    return found
 
 
-def addend(c: Cohort, op: Operand, result: str, new: bool, half: int) -> Values:
+def addend(c: Cohort, p: MatrixInstruction, new: bool, half: int) -> Values:
     """C as numbers: (block, lane, register)."""
+    op, result = p.addend, p.shape.result
     if result == "f32":
-        return accumulator_of(c, op, 8, "f32")
+        return accumulator_of(c, p)
     if op.is_constant:
         bits = F16.constant(op).view(np.uint16).astype(np.uint32)
         value = op.value if op.file == "f" else unpack(bits, result)[0]
@@ -157,22 +121,21 @@ def addend(c: Cohort, op: Operand, result: str, new: bool, half: int) -> Values:
     if new:
         return elements(c, op, result, 8)
     # RDNA3: one number a register, in the half that OPSEL names.
-    data = np.moveaxis(c.v[op.index : op.index + 8], 0, -1) >> np.uint32(16 * half)
-    return unpack(np.ascontiguousarray(data), result)[..., ::2]
+    return unpack(registers(c, op, 8) >> np.uint32(16 * half), result)[..., ::2]
 
 
-def finish(c: Cohort, target: Operand, value: Values, result: str, new: bool, half: int) -> None:
+def _finish(c: Cohort, p: MatrixInstruction, value: Values, new: bool, half: int) -> None:
     """Writes D of a type of reals."""
-    if result == "f32":
-        write(c, target, words_of(value))
+    if p.shape.result == "f32":
+        finish(c, p, value)
         return
-    bits = bf16(value) if result == "bf16" else value.astype(np.float16).view(np.uint16)
+    value = value.astype(np.float32)
+    bits = bf16(value) if p.shape.result == "bf16" else value.astype(np.float16).view(np.uint16)
     if new:
-        write(c, target, np.ascontiguousarray(bits).view(np.uint32))
+        write(c, p.target, np.ascontiguousarray(bits).view(np.uint32))
         return
-    old = np.moveaxis(c.v[target.index : target.index + 8], 0, -1)
-    kept = old & np.uint32(0xFFFF0000 >> 16 * half)
-    write(c, target, kept | (bits.astype(np.uint32) << np.uint32(16 * half)))
+    kept = registers(c, p.target, 8) & np.uint32(0xFFFF0000 >> 16 * half)
+    write(c, p.target, kept | (bits.astype(np.uint32) << np.uint32(16 * half)))
 
 
 _FORMS = (
