@@ -17,6 +17,7 @@ _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _TWO: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
 _SK: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
+_WAITING: Mapping[str, Any] = {"pipeline": "mem", "scheduler": "interwave"}
 _WMMA: Mapping[str, Any] = {**_SK, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16}
 _TURNED: Mapping[str, Any] = {
     **_SK, "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "warp_tile_m": 16,
@@ -226,17 +227,19 @@ def one_group_leaves_all_to_store(c: GemmQuantities) -> BoolExpr:
     "GEMM067", "tiles-without-barrier-between", kind="wrong-result", until="2026.06",
     applies=lambda c: c.persistent & c.variant.isin("grouped", "stream_k"),
     says=("blocks of {variant} go on with the next tile without a barrier: one of {waves} waves "
-          "overwrites LDS that another still reads: {waves=}, expected 1, mem with interwave, or "
-          "cshuffle with as many bytes of a shuffle as of A's tile"),
+          "overwrites LDS that another still reads: {waves=}, expected 1, mem with interwave and the "
+          "default epilogue, or cshuffle with as many bytes of a shuffle as of A's tile"),
     source=[f"{_GROUPED}::operator() (the loop for persistent kernels; run)",
             f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)",
             "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl (the one of Interwave ends with block_sync_lds; run)",
+            "ops/epilogue/cshuffle_epilogue.hpp: operator() (no block_sync_lds behind the last load_tile; run)",
             "core/algorithm/static_encoding_pattern.hpp: thread_raked (a wave has rows side by side; run)"],
     accepts=[{"variant": "grouped", "persistent": True, "tile_m": 32, "tile_n": 32,
               "wave_m": 1, "wave_n": 1},
-             {"variant": "grouped", "persistent": True, "pipeline": "mem", "scheduler": "interwave"},
+             {"variant": "grouped", "persistent": True, **_WAITING, "epilogue": "default"},
              {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64}],
     rejects=[{"variant": "grouped", "persistent": True}, {**_SK, "persistent": True},
+             {"variant": "grouped", "persistent": True, **_WAITING},
              {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64, "tile_k": 32},
              {"variant": "grouped", "persistent": True, "tile_m": 64, "tile_n": 64,
               "layout": "crr"},
@@ -248,15 +251,16 @@ def tiles_are_kept_apart(c: GemmQuantities) -> BoolExpr:
 
     Why: from a tile to the next there is no barrier, as GemmKernel has. A wave that is ahead
     writes the next tile's operands to LDS while others still read those of the last. The last
-    products of mem with interwave wait for all waves. CShuffle waits before it reads its last
-    slice: a wave that writes rows of A where it read rows of that slice itself disturbs no other,
-    which is so where both have the same bytes. Since 2026.06 both kernels have a barrier.
+    products of mem with interwave wait for all waves, which is enough for the default epilogue,
+    which needs no LDS. CShuffle waits before it reads its last slice, not after: a wave that writes
+    rows of A where it read rows of that slice itself disturbs no other, which is so where both have
+    the same bytes. Since 2026.06 both kernels have a barrier.
 
     Fix: turn persistent off, or use one wave.
     """
     return any_of(
         c.waves == 1,
-        (c.pipeline == "mem") & (c.scheduler == "interwave"),
+        all_of(c.pipeline == "mem", c.scheduler == "interwave", c.epilogue == "default"),
         all_of(
             c.epilogue == "cshuffle",
             ~c.permute_n,
