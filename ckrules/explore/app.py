@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
@@ -151,8 +152,8 @@ class Pages:
 
 
 def _breakable(text: str) -> Markup:
-    """A name that lines may break behind its underscores, and nowhere inside words."""
-    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+    """A name or path that lines may break behind _ and /, and nowhere inside words."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[_/])", text))
 
 
 def application(site: Site) -> Starlette:

@@ -31,6 +31,8 @@ class Figure:
     kernels: bool = False
     problem: bool = False
     """Whether it is about a problem."""
+    drawn: bool = False
+    """Whether it takes drawn points alone."""
 
 
 def _counts(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
@@ -42,14 +44,14 @@ def _pairs(subject: Subject, choice: FieldChoice, names: Sequence[str], line: st
 
 
 def _parallel(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
-    points = subject.space_of(choice).sample(_LINES, seed=1)
+    points = subject.sample(choice, _LINES, seed=1)
     return sampled.parallel(points, varying(subject, choice))
 
 
 def _occupancy(subject: Subject, choice: FieldChoice, names: Sequence[str], line: str) -> Picture:
     from ckrules.ranking.kernels import KernelTable
 
-    points = subject.space_of(choice).sample(_DRAWN, seed=1)
+    points = subject.sample(choice, _DRAWN, seed=1)
     if len({p["arch"] for p in points}) != 1:
         return Nothing("LDS and VGPRs", "kernels of one GPU are compared: choose one")
     return sampled.occupancy(KernelTable.of_points(points, subject.books))
@@ -112,9 +114,13 @@ def _measured(subject: Subject, choice: FieldChoice, names: Sequence[str], line:
 FIGURES: Mapping[str, Figure] = {
     "counts": Figure("Kernels by the values of a field", 1, _counts),
     "pairs": Figure("Kernels by the values of two fields", 2, _pairs),
-    "parallel": Figure(f"{_LINES} drawn kernels over their fields", 0, _parallel),
+    "parallel": Figure(f"{_LINES} drawn kernels over their fields", 0, _parallel, drawn=True),
     "occupancy": Figure(
-        f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy", 0, _occupancy, kernels=True
+        f"LDS and VGPRs of {_DRAWN} drawn kernels against occupancy",
+        0,
+        _occupancy,
+        kernels=True,
+        drawn=True,
     ),
     "tiles": Figure(
         "Predicted time of a problem by block tile", 0, _tiles, kernels=True, problem=True
@@ -155,7 +161,7 @@ def varying(subject: Subject, choice: FieldChoice) -> Sequence[str]:
     counted, chosen = subject.counted(choice).by, choice.chosen
     found = [
         n for n, counts in counted.items()
-        if sum(1 for v, c in counts.items() if c and v in chosen.get(n, counts)) > 1
+        if sum(1 for v, c in counts.items() if c != 0 and v in chosen.get(n, counts)) > 1
     ]  # fmt: skip
     return sorted(found, key=lambda n: order.index(subject.domains[n][0].role))
 
@@ -187,8 +193,10 @@ def svg(
     chosen = [*names, *(n for n in known if n not in names)][: figure.fields]
     drawing.require()
     try:
-        if not subject.space_of(choice).count():
-            picture: Picture = Nothing(figure.title, "no kernel is left")
+        if not (figure.drawn or subject.exact(choice)):
+            picture: Picture = Nothing(figure.title, "the condition is too hard to count")
+        elif not subject.counted(choice).total:
+            picture = Nothing(figure.title, "no kernel is left")
         elif len(chosen) < figure.fields:
             picture = Nothing(figure.title, "too few fields have several values")
         else:

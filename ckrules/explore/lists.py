@@ -130,17 +130,21 @@ def kernels(
         raise unknown("list", kind[:40], LISTS)
     if not 1 <= n <= MOST:
         raise UsageError(f"n = {n}: a page lists 1 to {MOST} kernels")
-    space = subject.space_of(choice)
-    total = space.count()
+    counted = subject.counted(choice)
+    total = counted.total
     points: Sequence[Mapping[str, Value]] = []
     times: Sequence[float] = []
     if not total:
         said = "No kernel is left: take back a choice."
+        said = said if counted.exact else "No drawn kernel meets the condition."
+    elif kind == "first" and not counted.exact:
+        said = "Under this condition kernels are too hard to list in order: draw some."
     elif kind == "first":
-        points, said = list(space[: min(n, total)]), f"Of {total:,}, in the order of the space."
+        points = list(subject.space_of(choice)[: min(n, total)])
+        said = f"Of {total:,}, in the order of the space."
     elif kind == "sample":
-        points = space.sample(MOST, seed=seed)[:n]  # the first ones stay when more are shown
-        said = f"Drawn uniformly from {total:,}, seed {seed}."
+        points = subject.sample(choice, MOST, seed)[:n]  # the first stay when more are shown
+        said = f"Drawn uniformly from {'' if counted.exact else 'about '}{total:,}, seed {seed}."
     elif search is None:
         said = unpredicted(subject, choice)
     else:

@@ -86,7 +86,10 @@ def _start(
 ) -> Mapping[str, Value] | None:
     """A kernel of the current set with the value put in; None where the space has no kernel."""
     for near in (choice, choice.asking(""), choice.cleared()):
-        space = subject.space_of(near.held(name, ()))
-        if total := space.count():
+        free = near.held(name, ())
+        if not subject.exact(free):
+            if drawn := subject.sample(free, 1, seed=1):
+                return {**drawn[0], name: value}
+        elif total := (space := subject.space_of(free)).count():
             return {**space[total // 2], name: value}
     return None

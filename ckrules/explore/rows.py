@@ -32,6 +32,8 @@ class Chip:
     chosen: bool
     link: str
     share: float = 0.0
+    exact: bool = True
+    """Whether the count is no estimate."""
 
     @property
     def none(self) -> bool:
@@ -72,7 +74,7 @@ def sections(subject: Subject, choice: FieldChoice, counted: Counted) -> Iterato
     whole = subject.whole.by
     for role, title in SECTIONS.items():
         rows = tuple(
-            _row(domain, counted.by[name], whole[name], choice)
+            _row(domain, counted, whole[name], choice)
             for name, (domain, values) in subject.domains.items()
             if domain.role is role and (len(values) > 1 or name in choice.chosen)
         )
@@ -81,11 +83,14 @@ def sections(subject: Subject, choice: FieldChoice, counted: Counted) -> Iterato
 
 
 def _row(
-    domain: Domain, counts: Mapping[Value, int], whole: Mapping[Value, int], choice: FieldChoice
+    domain: Domain, counted: Counted, whole: Mapping[Value, int | None], choice: FieldChoice
 ) -> FieldRow:
-    chosen = choice.chosen.get(domain.name, ())
-    most = max(counts.values(), default=0) or 1
-    chips = {v: _chip(domain.name, v, n, v in chosen, choice, n / most) for v, n in counts.items()}
+    chosen, counts = choice.chosen.get(domain.name, ()), counted.by[domain.name]
+    most = max((n for n in counts.values() if n), default=1)
+    chips = {
+        v: _chip(domain.name, v, n, v in chosen, choice, (n or 0) / most, counted.exact)
+        for v, n in counts.items()
+    }
     some = tuple(chip for v, chip in chips.items() if whole[v] or chip.chosen)
     never = tuple(chip for v, chip in chips.items() if not (whole[v] or chip.chosen))
     clear = at("/", choice.held(domain.name, ())) if chosen else None
@@ -93,14 +98,15 @@ def _row(
 
 
 def _chip(
-    name: str, value: Value, count: int, chosen: bool, choice: FieldChoice, share: float
-) -> Chip:
+    name: str, value: Value, count: int | None, chosen: bool, choice: FieldChoice, share: float,
+    exact: bool,
+) -> Chip:  # fmt: skip
     shown = word(value)
-    if count or chosen:
+    if count != 0 or chosen:
         link = at("/", choice.toggled(name, value))
     else:
         link = at("/why", choice, field=name, value=shown)
-    return Chip(f"{name}-{shown}", shown, count, chosen, link, round(share, 4))
+    return Chip(f"{name}-{shown}", shown, count, chosen, link, round(share, 4), exact)
 
 
 def at(path: str, choice: FieldChoice, **more: str) -> str:

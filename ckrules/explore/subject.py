@@ -1,4 +1,8 @@
-"""What is explored: a part of a space, compiled once, and exact counts in it under any choice."""
+"""What is explored: a part of a space, compiled once, and counts in it under any choice.
+
+Counts are exact but under conditions that are too hard to count: these are estimated from drawn
+points, which the counts say.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from ckrules.engine.codec import Point
 from ckrules.engine.diagram.facets import Facets, ListedFacets, facets
+from ckrules.engine.drawn import DrawnCounts, DrawnFacets
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.region import Region
@@ -28,18 +34,20 @@ _KEPT = 8  # conditions whose compiled parts are kept
 class Counted:
     """The number of points under a choice, and for each value of each field what it would leave.
 
-    The counts of a field are with the choices of all other fields.
+    The counts of a field are with the choices of all other fields; None is a count that is not
+    known, of few points or none.
     """
 
     total: int
-    by: Mapping[str, Mapping[Value, int]]
+    by: Mapping[str, Mapping[Value, int | None]]
     remarks: tuple[str, ...] = ()
+    exact: bool = True
 
 
 @dataclass(frozen=True)
 class _Part:
     space: Space
-    facets: Facets | ListedFacets
+    facets: Facets | ListedFacets | DrawnFacets
     remarks: tuple[str, ...]
 
 
@@ -111,7 +119,7 @@ class Subject:
         return self._counted(FieldChoice())
 
     def counted(self, choice: FieldChoice) -> Counted:
-        """The exact counts under a choice.
+        """The counts under a choice.
 
         Raises:
             ExpressionError: If the condition is none.
@@ -119,15 +127,35 @@ class Subject:
         return self.whole if choice.empty else self._counted(choice)
 
     def _counted(self, choice: FieldChoice) -> Counted:
-        part = self._part(choice.where)
-        place = {n: {v: i for i, v in enumerate(self.domains[n][1])} for n in choice.chosen}
-        codes = {n: [place[n][v] for v in values] for n, values in choice.chosen.items()}
-        total, found = part.facets.under(codes)
+        part, codes = self._part(choice.where), self._codes(choice)
+        total: int
+        found: Mapping[str, Sequence[int | None]]
+        if exact := not isinstance(part.facets, DrawnFacets):
+            total, found = part.facets.under(codes)
+            remarks = part.remarks
+        else:
+            drawn = part.facets.under(codes)
+            total, found, remarks = drawn.total, drawn.by, (*part.remarks, _estimated(drawn))
         by = {
             name: dict(zip(values, found[name], strict=True))
             for name, (_, values) in self.domains.items()
         }
-        return Counted(total, by, part.remarks)
+        return Counted(total, by, remarks, exact)
+
+    def exact(self, choice: FieldChoice) -> bool:
+        """Whether the points under a choice can be counted and listed."""
+        return not isinstance(self._part(choice.where).facets, DrawnFacets)
+
+    def sample(self, choice: FieldChoice, n: int, seed: int) -> Sequence[Point]:
+        """At most so many points under a choice, drawn uniformly."""
+        found = self._part(choice.where).facets
+        if isinstance(found, DrawnFacets):
+            return found.points(self._codes(choice), n, seed)
+        return self.space_of(choice).sample(n, seed=seed)
+
+    def _codes(self, choice: FieldChoice) -> dict[str, list[int]]:
+        place = {n: {v: i for i, v in enumerate(self.domains[n][1])} for n in choice.chosen}
+        return {n: [place[n][v] for v in values] for n, values in choice.chosen.items()}
 
     def space_of(self, choice: FieldChoice) -> Space:
         """The points under a choice.
@@ -157,9 +185,27 @@ class Subject:
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 space = self.space.where(where)
-                found = facets(space.compile())
+                found = self._facets(space)
             remarks = [str(w.message) for w in seen if issubclass(w.category, NeverTrueWarning)]
             self._parts[where] = _Part(space, found, tuple(dict.fromkeys(remarks)))
             while len(self._parts) > _KEPT:
                 self._parts.popitem(last=False)
             return self._parts[where]
+
+    def _facets(self, space: Space) -> Facets | ListedFacets | DrawnFacets:
+        """The counts of a part of the space; estimates where it is not compiled as a whole."""
+        compiled = space.compile()
+        if compiled.whole or not self.space.compile().whole:
+            return facets(compiled)
+        return DrawnFacets(self.space, space.conditions[len(self.space.conditions) :])
+
+
+def _estimated(drawn: DrawnCounts) -> str:
+    """What a page says of counts that are estimated."""
+    said = f"This condition is too hard to count: {drawn.met:,} of {drawn.drawn:,} kernels drawn"
+    if not drawn.met:
+        return f"{said} meet it, so that there are few or none."
+    return (
+        f"{said} meet it. All numbers are estimated from these, the total to within "
+        f"{100 * drawn.spread:.1g} %; of a value without a number there are few kernels or none."
+    )

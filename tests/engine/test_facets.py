@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckrules.engine.diagram.facets import Facets, ListedFacets
+from ckrules.engine.drawn import DrawnFacets
 from ckrules.engine.expr.variables import Bool, Int
 from ckrules.engine.space import Space
 
@@ -20,6 +21,9 @@ def _same(space: Space, chosen: dict[str, list[int]]) -> None:
     assert total == space.bind(**values).count()
     if space.count() < 10_000:
         assert ListedFacets(space.compile()).under(chosen) == (total, found)
+        free = Space([space.vocabulary[n] for n in space.names])
+        drawn = DrawnFacets(free, space.conditions).under(chosen)  # which draws every point
+        assert (drawn.total, dict(drawn.by)) == (total, found)
     for name in space.names:
         others = {n: v for n, v in values.items() if n != name}
         counts = space.bind(**others).counts_by(name)
