@@ -152,8 +152,8 @@ class Pages:
 
 
 def _breakable(text: str) -> Markup:
-    """A name or path that lines may break behind _ and /, and nowhere inside words."""
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[_/])", text))
+    """A name or path that lines may break behind _, / and =, and nowhere inside words."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[_/=])", text))
 
 
 def application(site: Site) -> Starlette:

@@ -376,6 +376,19 @@ def test_the_list_fits_and_its_rows_can_be_told_apart(
     context.close()
 
 
+def test_a_narrow_page_says_why(browser: Browser, address: str) -> None:
+    """Paths of sources, which are long words, go on in the next line."""
+    context = browser.new_context(viewport={"width": 390, "height": 900})
+    context.set_default_timeout(SLOWEST)
+    page = context.new_page()
+    page.goto(address)
+    query = "pipeline=compv4&field=double_smem_buffer&value=false"
+    page.goto(f"{address.partition('/?')[0]}/why?{query}")
+    assert page.locator("dl.rules code").count() > 1
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()
+
+
 def test_the_keyboard_alone_leads_from_choice_to_file(page: Page) -> None:
     """Through choosing, asking why, comparing and exporting."""
 

@@ -79,6 +79,7 @@ def test_other_pages_go_on(page: TestClient) -> None:
     assert listed.status_code == 200
     assert listed.text.count('name="k" value=') == 20
     assert "Drawn uniformly from about " in listed.text
+    assert "specialization=<wbr>filter1x1_<wbr>" in listed.text  # so that 1280 px are enough
     ordered = page.get("/kernels", params={**asked, "list": "first"})
     assert "too hard to list in order" in ordered.text
     assert "<svg" in page.get("/picture.svg", params={**asked, "of": "parallel"}).text
