@@ -30,8 +30,12 @@ LATENCY, STEP, PROLOGUE, EPILOGUE = 2400.0, 80.0, 1600.0, 0.35
 """Clocks of a load, of a step beside it, of a tile's start, and of storing 16 elements."""
 CACHE = 45.0
 """Bytes that a multiprocessor loads through the cache in a clock."""
-SPLIT, LAUNCH_US = 49000.0, 12.5
-"""Clocks of sharing tiles and adding up their parts, and microseconds of a launch."""
+SPLIT, LAUNCH_US = 40000.0, 12.5
+"""Clocks of sharing tiles, and microseconds of a launch."""
+TURN, TURN_SIZE = 1000.0, 2.3
+"""Clocks of adding a part of a shared tile to those before it, and of 16 of its elements."""
+SHORTEST = 8
+"""Steps that stream-K gives a block at least (``min_iters_per_sk_unit_``)."""
 SHARED = 232448
 """Bytes of shared memory of a multiprocessor that blocks may have."""
 
@@ -46,6 +50,7 @@ _FEATURES = (
     *("cooperative", "pingpong", "stream_k", "tma_epilogue", "epilogue_tile_n", "accumulators"),
     "mma_n",
     *("share of matrix rate", "share of cache", "share of latency", "share of memory", "reuse"),
+    *("peers", "added_up", "tile", "tile_aspect", "cluster_aspect", "aspect"),
 )
 _SITUATION = ("m", "n", "k", "batch", "tiles_of_16384", "intensity", "ideal")
 
@@ -96,9 +101,20 @@ class _Model:
         Source: gemm/kernel/tile_scheduler_params.h get_num_sk_tiles.
         """
         exact = self.tiles / self.held
-        parts = np.maximum(exact, np.minimum(8 / self.sides[2], 1))
+        parts = np.maximum(exact, np.minimum(SHORTEST / self.sides[2], 1))
         shared = (self.stream_k > 0) & ((exact < 0.5) | (exact % 1 < 0.5) & (exact > 1))
         return np.where(shared, parts, np.ceil(exact))
+
+    @cached_property
+    def peers(self) -> Floats:
+        """How many blocks share a tile of stream-K; each adds its part after the one before.
+
+        Source: gemm/kernel/sm90_tile_scheduler_stream_k.hpp fixup, which waits for the turn.
+        """
+        units = np.minimum(self.product.compute_units, self.tiles * self.sides[2] // SHORTEST)
+        units = np.maximum(units, 1)
+        shared = np.where(self.tiles > units, 1.0 + (self.tiles % units > 0), units / self.tiles)
+        return np.where(self.stream_k > 0, np.maximum(shared, 1.0), 1.0)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -134,7 +150,8 @@ class _Model:
         step = np.maximum(np.maximum(self.matrix, self.cache), self.latency) + STEP
         stored = EPILOGUE * self.k.tile_m * self.k.tile_n / 16 * (1 - 0.5 * self.k.pingpong)
         clocks = self.rounds * (self.sides[2] * step + PROLOGUE + stored)
-        clocks = clocks + self.stream_k * SPLIT
+        turn = TURN + TURN_SIZE * self.k.tile_m * self.k.tile_n / 16
+        clocks = clocks + self.stream_k * (SPLIT + (self.peers - 1) * turn)
         return np.asarray(clocks / self.product.clock_mhz)
 
     @cached_property
@@ -190,7 +207,11 @@ class _Model:
             **{n: getattr(k, n) for n in plain},
             "share of matrix rate": self.matrix / step, "share of cache": self.cache / step,
             "share of latency": self.latency / step, "share of memory": self.memory / self.total,
-            "reuse": np.log2(1 / (1 / k.tile_m + 1 / k.tile_n)),
+            "reuse": np.log2(1 / (1 / k.tile_m + 1 / k.tile_n)), "peers": np.log2(self.peers),
+            "added_up": np.where(self.peers > 1, np.log2(self.peers * k.tile_m * k.tile_n), 0.0),
+            "tile": np.log2(k.tile_m * k.tile_n), "tile_aspect": np.log2(k.tile_m / k.tile_n),
+            "cluster_aspect": np.log2(k.cluster_m / k.cluster_n),
+            "aspect": np.log2(k.tile_m * k.cluster_m * p.n / (k.tile_n * k.cluster_n * p.m)),
         }  # fmt: skip
 
     def situation(self) -> Mapping[str, float]:
