@@ -33,7 +33,7 @@ class Chip:
     link: str
     share: float = 0.0
     exact: bool = True
-    """Whether the count is no estimate."""
+    """False of an estimated count."""
 
     @property
     def none(self) -> bool:
