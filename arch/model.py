@@ -117,6 +117,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "core/arch/arch.hpp s_waitcnt of __gfx12__ (ROCm/rocm-libraries#12341); "
             "LLVM AMDGPUUsage, memory model gfx12"
         ),
+        "scaled_mfma": (
+            "matrix instructions scale packs of operands as they multiply them: "
+            "mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp static_assert of __gfx950__ (CK 2025.11)"
+        ),
         "streamk": (
             "stream-K kernels have coherent partial sums and a body: "
             "streamk_gemm_coherency.hpp StreamKCoherency (CK 2026.06)"

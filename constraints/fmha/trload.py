@@ -212,7 +212,7 @@ def trload_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
           "lanes and waves do not cover V's step in whole vectors: tile_n0 = {tile_n0}, tile_n1 = {tile_n1}, {threads} threads",
           "a lane loads V in parts of a vector: tile_n0 = {tile_n0}, tile_n1 = {tile_n1}, {threads} threads"],
     source=[f"{_TRLOAD_POLICY}: MakeQDramTileDistribution, MakeKDramTileDistribution, MakeVDramTileDistribution",
-            "core/tensor/tile_window.hpp: async_load (lane by lane one behind the other in LDS)"],
+            "core/tensor/tile_window.hpp: async_load (lane by lane one behind the other)"],
     accepts=[_TRLOAD, _DECODE],
     rejects=[{**_TRLOAD, "tile_n1": 96}],
 )  # fmt: skip

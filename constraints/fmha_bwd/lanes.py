@@ -44,7 +44,7 @@ def _by_registers(c: BackwardQuantities) -> BoolExpr:
           "tile_k3 = {tile_k3} is not a multiple of warp_tile_k1 = {warp_tile_k1}",
           "tile_k4 = {tile_k4} is not a multiple of {min(warp_tile_k0, tile_k4)=}",
           "tile_n0 = {tile_n0} is not a multiple of tile_k4 = {tile_k4}"],
-    source=[f"{_POLICY}: Make{{K,V,KT,QT,OGradT}}Reg*BlockDescriptor, Make{{Q,OGrad,PT,SGrad,SGradT}}RegSliceBlockDescriptor, MakeLSEDLdsReadBlockDescriptor static_assert on the product of lengths",
+    source=[f"{_POLICY}: MakeKRegBlockDescriptor, MakeVRegBlockDescriptor, MakeQRegSliceBlockDescriptor, MakeOGradRegSliceBlockDescriptor, MakePTRegSliceBlockDescriptor, MakeSGradRegSliceBlockDescriptor, MakeLSEDLdsReadBlockDescriptor static_assert on the product of lengths",
             "core/container/sequence.hpp: reverse_slice_sequence (slices of K^T for product 4)"],
     accepts=[{}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}, {"tile_k4": 48}],
 )  # fmt: skip
@@ -106,7 +106,7 @@ def _loaded(
           "rows of Q in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {threads} threads",
           "lanes and waves do not cover dO: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads",
           "rows of dO in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads"],
-    source=[f"{_POLICY}: Make{{K,V,Q,OGrad}}DramTileDistribution static_assert kKPerBlock % kKPerIter == 0 and on the product of lengths (dstr_m)",
+    source=[f"{_POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, MakeQDramTileDistribution, MakeOGradDramTileDistribution static_assert kKPerBlock % kKPerIter == 0 and on the product of lengths (dstr_m)",
             f"{_POLICY}: MakeXLdsBlockDescriptor static_assert on the product of lengths"],
     accepts=[{}, {"hdim": 96, "tile_hdq": 96, "tile_hdv": 96, "tile_m0": 32, "tile_k0": 96, "tile_k2": 96,
                   "tile_k1": 32, "tile_k3": 32, "wave_m2": 2, "wave_n2": 2}],
@@ -151,7 +151,8 @@ def _folded(
     lanes = ite(more > 1, reading // more, reading)
     pair = ite(deep * c.warp_tile_m0 > 64, 1, minimum(packs, 64 // (deep * c.warp_tile_m0)))
     first = lanes * (writing // fold // lanes) * fold * per_write * deep
-    return first * (packs // pair * pair * pack) == rows * columns
+    # truncated, neither is more than what it has to be
+    return (first == rows) & (packs // pair * pair * pack == columns)
 
 
 @rule(
@@ -160,7 +161,7 @@ def _folded(
     says=["K with rows and columns changed does not fill its LDS: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {threads} threads",
           "Q with rows and columns changed does not fill its LDS: tile_m0 = {tile_m0}, tile_hdq = {tile_hdq}, {threads} threads",
           "dO with rows and columns changed does not fill its LDS: tile_m0 = {tile_m0}, tile_hdv = {tile_hdv}, {threads} threads"],
-    source=f"{_POLICY}: MakeXTLdsBlockDescriptor static_assert on the product of lengths, MakeShuffled{{K,Q,OGrad}}LdsWriteBlockDescriptor",
+    source=f"{_POLICY}: MakeXTLdsBlockDescriptor static_assert on the product of lengths, MakeShuffledKLdsWriteBlockDescriptor, MakeShuffledQLdsWriteBlockDescriptor, MakeShuffledOGradLdsWriteBlockDescriptor",
     accepts=[{}], rejects=[{"tile_m0": 24}],
 )  # fmt: skip
 def operands_are_turned(c: BackwardQuantities) -> BoolExpr:
@@ -180,7 +181,8 @@ def operands_are_turned(c: BackwardQuantities) -> BoolExpr:
     "FBWD015", "bias-not-covered-by-loads", kind="compile",
     applies=_by_registers,
     says=["lanes and waves do not cover the bias, which kernels without one have a window of, too: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
-          "the bias does not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
+          "rows of the bias do not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
+          "columns of the bias do not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
           "rows of dS in LDS are not whole vectors: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}"],
     source=[f"{_POLICY}: MakeBiasTileDistribution, MakeBiasLdsBlockDescriptor, MakeSGradLdsBlockDescriptor static_assert on the product of lengths",
             f"{_PIPELINES}: bias_dram_window"],
@@ -268,7 +270,7 @@ def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "FBWD018", "lanes-that-hold-other-scores", kind="wrong-result",
     applies=lambda c: _by_registers(c) & (c.warp_tile_m1 == 16),
-    says=["product 1 takes {tile_k1 // warp_tile_k1} parts of the rows that a wave of product 0 has in {tile_m0 // (wave_m0 * warp_tile_m0)}: wave_m0 = {wave_m0}, warp_tile_m0 = {warp_tile_m0}, warp_tile_k1 = {warp_tile_k1}",
+    says=["product 1 takes rows in parts of warp_tile_k1 = {warp_tile_k1}, which waves of product 0 have in parts of {wave_m0 * warp_tile_m0=}",
           "product 1 takes columns that other waves of product 0 have: {wave_m1 * warp_tile_m1=}, {wave_n0 * warp_tile_n0=}"],
     source=f"{_POLICY}: PTFromGemm0CToGemm1A, SGradTFromGemm2CToGemm3A (get_y_sliced_thread_data of kIter and mIter)",
     accepts=[{}], rejects=[{"wave_m0": 2, "wave_n0": 2, "tile_m0": 32}, {"wave_m1": 2, "wave_n1": 2}],

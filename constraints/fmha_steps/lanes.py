@@ -65,10 +65,14 @@ def combined_rows_are_waves(c: StepQuantities) -> BoolExpr:
     Fix: use 8, 16 or 32 for tile_dv.
     """
     sums = c.combined_rows * _SPLITS
+    has_rows = c.tile_dv >= 4
     return all_of(
-        c.tile_dv >= 4, sums // c.wave_size <= _WAVES, sums >= c.wave_size,
-        sums % c.wave_size == 0, _WAVES * c.wave_size <= c.combined_rows * c.tile_dv,
-    )  # fmt: skip
+        has_rows,
+        implies(has_rows, sums // c.wave_size <= _WAVES),
+        implies(has_rows, sums >= c.wave_size),
+        implies(has_rows, sums % c.wave_size == 0),
+        implies(has_rows, _WAVES * c.wave_size <= c.combined_rows * c.tile_dv),
+    )
 
 
 @rule(

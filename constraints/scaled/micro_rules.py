@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled.quantities import ScaledQuantities
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXF4FlatmmPipelineAGmemBGmemCRegV1"
@@ -43,7 +43,7 @@ def four_bits_have_their_kernel(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL030", "four-bits-on-other-gpu", kind="compile", until="2026.06", applies=_micro,
-    says="mx_flatmm is for gfx950, not {arch}",
+    says="mx_flatmm is for GPUs with scaled matrix instructions, not {arch}",
     source=f"{_PIPELINE}::operator() (static_assert outside of __gfx950__)",
     accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "arch": "gfx942"}],
 )  # fmt: skip
@@ -54,7 +54,7 @@ def four_bits_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
 
     Fix: widen the operands.
     """
-    return c.arch == "gfx950"
+    return rel(c.facts["scaled_mfma"], c.arch)
 
 
 @rule(

@@ -16,7 +16,7 @@ Types = Mapping[str, tuple[str, str, str]]
 FEATURES = (
     "async_pipelines", "buffer_flags", "eight_wave_pipeline", "four_wave_schedule",
     "lds_row_padding", "lds_transpose_load", "new_compilers", "packed_fp8_convert",
-    "result_rows_apart", "scalar_stores", "store_counter", "streamk", "tdm",
+    "result_rows_apart", "scalar_stores", "scaled_mfma", "store_counter", "streamk", "tdm",
 )  # fmt: skip
 
 _HALF = ((32, 32, 8), (32, 32, 16), (16, 16, 16), (16, 16, 32), (4, 64, 16), (64, 4, 16))

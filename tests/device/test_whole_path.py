@@ -22,7 +22,7 @@ def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:
     done = whole_path.build()
     assert done.returncode == 0, done.stderr
     said = done.stderr.splitlines()
-    assert said[-2].startswith("1 kernel; ")
+    assert any(line.startswith("1 kernel; ") for line in said)
     assert said[-1] in ("2 artifacts built", "0 artifacts built, 2 known already")
     out = whole_path.folder() / "out"
     (listed,) = map(json.loads, (out / "ckrules-kernels.jsonl").read_text().splitlines())

@@ -129,7 +129,7 @@ def test_the_filter_answers_by_the_book() -> None:
     odd = {**KERNEL, "tile_m": 192}
     assert ArchFilter("gfx942").is_kernel_valid(**KERNEL)
     assert not ArchFilter("GFX942:xnack+").is_kernel_valid(**odd)
-    assert ArchFilter("gfx942", profile="dispatcher").is_kernel_valid(**odd)
+    assert ArchFilter("gfx942", ck="2026.06", profile="dispatcher").is_kernel_valid(**odd)
     assert ArchFilter("gfx942", ck="2025.11").is_kernel_valid(**odd)  # #9684 is of 2026
     config = KernelConfig("fp16", "fp16", "fp16", 192, 128, 32, 2, 2, 1, 32, 32, 16, "compv3")
     result = ArchFilter("gfx942").validate_kernel(config)
