@@ -17,12 +17,12 @@ from ckrules.constraints.fmha.vocabulary import TILE, WARP_TILES, WAVES, Attenti
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, rel
 from ckrules.engine.rules import rule
 
-_OPS = "example/ck_tile/01_fmha/codegen/ops/*.py (CK 2025.11)"
+OPS = "example/ck_tile/01_fmha/codegen/ops/*.py (CK 2025.11)"
 _ALL = w.profiles()
 
 FWD, SPLIT, PAGED, PREFILL = w.VARIANTS
 _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
-_SPLIT: Mapping[str, Any] = {
+SPLIT_KERNEL: Mapping[str, Any] = {
     "variant": SPLIT, "tile_m0": 64, "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16,
     "warp_tile_n1": 16, "pad_s": True, "lse": True,
 }  # fmt: skip
@@ -41,7 +41,7 @@ def padded(c: AttentionQuantities, *words: str) -> BoolExpr:
     "FGEN001", "target-without-generator", kind="profile", profiles=_ALL,
     applies=lambda c: c.variant != PREFILL,
     says="upstream's generator refuses {arch}: \"Unsupported device target\"",
-    source=f"{_OPS}: get_factory",
+    source=f"{OPS}: get_factory",
     accepts=[{}, {"arch": "gfx950"}], rejects=[{"arch": "gfx1100"}],
 )  # fmt: skip
 def target_is_known(c: AttentionQuantities) -> BoolExpr:
@@ -58,7 +58,7 @@ def target_is_known(c: AttentionQuantities) -> BoolExpr:
     "FGEN002", "tile-not-listed", kind="profile", profiles=_ALL,
     applies=lambda c: (c.target != "none") | (c.variant == PREFILL),
     says="the generator has no such tile for {dtype} with head dimension {hdim} on {arch}",
-    source=f"{_OPS}: get_hdim_tile_size_dict",
+    source=f"{OPS}: get_hdim_tile_size_dict",
     accepts=[{}, {"dtype": "bf16"}], rejects=[{"tile_m0": 64}, {"hdim": 64}, {"block_per_cu": 2}],
 )  # fmt: skip
 def tile_is_listed(c: AttentionQuantities) -> BoolExpr:
@@ -126,7 +126,7 @@ def mask_is_simplified(c: AttentionQuantities) -> BoolExpr:
     "FGEN005", "group-without-padding", kind="profile", profiles=_ALL,
     applies=lambda c: c.mode == "group",
     says=["group mode is listed with padding: pad_s = {pad_s}", "group mode is listed with padding: pad_sk = {pad_sk}"],
-    source=f"{_OPS}: get_*_blobs, \"in group mode, spad/skpad must be true\"",
+    source=f"{OPS}: get_*_blobs, \"in group mode, spad/skpad must be true\"",
     accepts=[{"mode": "group", "pad_s": True, "pad_sk": True}],
     rejects=[{"mode": "group", "pad_sk": True}],
 )  # fmt: skip
@@ -143,7 +143,7 @@ def group_is_padded(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN006", "cap-with-bias", kind="profile", profiles=_ALL,
     says="the generator caps scores without bias only: bias = {bias}",
-    source=f"{_OPS}: get_*_blobs, \"logits_soft_cap is only allowed if no bias\"",
+    source=f"{OPS}: get_*_blobs, \"logits_soft_cap is only allowed if no bias\"",
     accepts=[{"logits": True}], rejects=[{"logits": True, "bias": "alibi"}],
 )  # fmt: skip
 def cap_has_no_bias(c: AttentionQuantities) -> BoolExpr:
@@ -242,9 +242,9 @@ def _caches(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN008", "pipeline-not-listed", kind="profile", profiles=w.profiles(but=(1,)),
     says="the generator does not join {pipeline}, paddings {pad_s}, {pad_sk}, {pad_d}, {pad_dv} and these traits for {dtype}",
-    source=f"{_OPS}: get_pipelines",
-    accepts=[{"bias": "bias"}, _ASYNC, {**_SPLIT}],
-    rejects=[{}, {**_ASYNC, "pad_d": False}, {**_ASYNC, "trload": True}, {**_SPLIT, "lse": False}],
+    source=f"{OPS}: get_pipelines",
+    accepts=[{"bias": "bias"}, _ASYNC, {**SPLIT_KERNEL}],
+    rejects=[{}, {**_ASYNC, "pad_d": False}, {**_ASYNC, "trload": True}, {**SPLIT_KERNEL, "lse": False}],
 )  # fmt: skip
 def pipeline_is_listed(c: AttentionQuantities) -> BoolExpr:
     """Pipeline and paddings are a pair that the generator lists for type, GPU and bias.
@@ -280,7 +280,7 @@ def more_pipelines_are_listed(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FGEN010", "quantised-other-types", kind="profile", profiles=_ALL,
     says="the generator does not list squant = {squant} for {dtype} in {variant}",
-    source=f"{_OPS}: get_pipelines, squant",
+    source=f"{OPS}: get_pipelines, squant",
     accepts=[{}], rejects=[{"squant": True}],
 )  # fmt: skip
 def quantised_by_type(c: AttentionQuantities) -> BoolExpr:
@@ -292,212 +292,3 @@ def quantised_by_type(c: AttentionQuantities) -> BoolExpr:
     """
     wide = c.dtype.isin("fp32", *w.HALVES)
     return ite(wide, ~c.squant, (c.variant == FWD) | c.squant)
-
-
-_FLASH = (w.profile(2), w.profile(3))
-
-
-@rule(
-    "FGEN011", "receipt-2-leaves-out", kind="profile", profiles=_FLASH,
-    applies=lambda c: (c.variant != SPLIT),
-    says=["flash attention takes fp16 and bf16, not {dtype}",
-          "flash attention takes no bias and alibi, not {bias}",
-          "flash attention skips no sequences: skip = {skip}"],
-    source=f"{_OPS}: get_*_blobs, receipt in (2, 3)",
-    accepts=[{}, {"bias": "alibi"}], rejects=[{"dtype": "fp8"}, {"bias": "bias"}, {"skip": True}],
-)  # fmt: skip
-def flash_attention_takes(c: AttentionQuantities) -> BoolExpr:
-    """Receipts 2 and 3 take 16-bit types without elementwise bias and skipping.
-
-    Why: flash attention has no such functions.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(c.dtype.isin(*w.HALVES), c.bias.isin("no", "alibi"), ~c.skip)
-
-
-@rule(
-    "FGEN012", "receipt-2-leaves-splits-out", kind="profile", profiles=(w.profile(2),),
-    applies=lambda c: c.variant == SPLIT,
-    says=["flash attention takes fp16 and bf16, not {dtype}",
-          "flash attention takes no bias and alibi, not {bias}"],
-    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd_splitkv.py: get_fwd_splitkv_blobs, receipt == 2",
-    accepts=[_SPLIT], rejects=[{**_SPLIT, "bias": "bias"}],
-)  # fmt: skip
-def flash_attention_splits(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 2 takes split-KV kernels of 16-bit types without elementwise bias.
-
-    Why: as for fwd; receipt 3 is not asked about here and lists all.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return c.dtype.isin(*w.HALVES) & c.bias.isin("no", "alibi")
-
-
-@rule(
-    "FGEN013", "receipt-4-leaves-out", kind="profile", profiles=(w.profile(4),),
-    applies=lambda c: c.variant != SPLIT,
-    says=["PyTorch takes fp16 and bf16, not {dtype}", "PyTorch takes no bias and elementwise bias, not {bias}",
-          "PyTorch skips no sequences: skip = {skip}", "PyTorch takes batch mode of fwd: mode = {mode}",
-          "PyTorch caps no scores of fwd: logits = {logits}"],
-    source=f"{_OPS}: get_*_blobs, receipt == 4",
-    accepts=[{}, {"bias": "bias"}],
-    rejects=[{"bias": "alibi"}, {"logits": True}, {"mode": "group"}],
-)  # fmt: skip
-def pytorch_takes(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 4 takes 16-bit types without alibi and skipping, of fwd in batch mode without cap.
-
-    Why: PyTorch has no such functions.
-
-    Fix: none; another receipt has the kernel.
-    """
-    forward = c.variant == FWD
-    return all_of(
-        c.dtype.isin(*w.HALVES), c.bias.isin("no", "bias"), ~c.skip,
-        implies(forward, c.mode == "batch"), implies(forward, ~c.logits),
-    )  # fmt: skip
-
-
-@rule(
-    "FGEN014", "receipt-4-without-splits", kind="profile", profiles=(w.profile(4),),
-    says="receipt 4 lists no {variant}: its test has \"fp16, bf16\" as one type",
-    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd_splitkv.py: get_fwd_splitkv_blobs, receipt == 4",
-    accepts=[{}], rejects=[_SPLIT],
-)  # fmt: skip
-def pytorch_splits_nothing(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 4 lists no split-KV kernels.
-
-    Why: a quotation mark is missing: dtype in ["fp16, bf16"] is never true. Its combine kernels
-    are listed.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return c.variant != SPLIT
-
-
-def _aiter(c: AttentionQuantities) -> BoolExpr:
-    """What aiter's receipts take: 16-bit types, and fp8bf16 of fwd with head dimension 128."""
-    eight = (c.variant == FWD) & (c.dtype == "fp8bf16") & (c.hdim == 128)
-    return c.dtype.isin(*w.HALVES) | eight
-
-
-@rule(
-    "FGEN015", "receipt-100-leaves-out", kind="profile", profiles=(w.profile(100),),
-    applies=lambda c: c.variant != SPLIT,
-    says=["aiter takes fp16, bf16 and of fwd fp8bf16 of head dimension 128, not {dtype}",
-          "mha_fwd has one length: mode = {mode}"],
-    source=f"{_OPS}: get_*_blobs, receipt == 100",
-    accepts=[{}], rejects=[{"dtype": "fp8"}, {"mode": "group"}],
-)  # fmt: skip
-def aiter_takes_batches(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 100 takes batch mode of 16-bit types and of fp8bf16 with head dimension 128.
-
-    Why: aiter's mha_fwd; split-KV kernels are not asked about.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(_aiter(c), c.mode == "batch")
-
-
-@rule(
-    "FGEN016", "receipt-200-leaves-out", kind="profile", profiles=(w.profile(200),),
-    says=["aiter takes fp16, bf16 and of fwd fp8bf16 of head dimension 128, not {dtype}",
-          "mha_varlen_fwd has lengths of their own: mode = {mode}"],
-    source=f"{_OPS}: get_*_blobs, receipt == 200",
-    accepts=[{"mode": "group"}], rejects=[{}],
-)  # fmt: skip
-def aiter_takes_groups(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 200 takes group mode of 16-bit types and of fp8bf16 with head dimension 128.
-
-    Why: aiter's mha_varlen_fwd and mha_batch_prefill.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(_aiter(c), c.mode == "group")
-
-
-@rule(
-    "FGEN017", "receipt-600-leaves-out", kind="profile", profiles=(w.profile(600),),
-    says=["aiter takes fp16, bf16 and of fwd fp8bf16 of head dimension 128, not {dtype}",
-          "aiter takes batch prefill in group mode: mode = {mode}"],
-    source=f"{_OPS}: get_*_blobs, receipt == 600",
-    accepts=[{}], rejects=[{"dtype": "fp8"}],
-)  # fmt: skip
-def aiter_takes_both(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 600 takes 16-bit types, fp8bf16 with head dimension 128, and prefill in group mode.
-
-    Why: aiter's C++ functions.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(_aiter(c), implies(c.variant == PREFILL, c.mode == "group"))
-
-
-@rule(
-    "FGEN018", "receipt-888-leaves-out", kind="profile", profiles=(w.profile(888),),
-    applies=lambda c: c.variant == FWD,
-    says=["receipt 888 has 8-bit types, not {dtype}", "receipt 888 has head dimension 128, not {hdim}"],
-    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: get_fwd_blobs, receipt == 888 (CK 2025.11)",
-    accepts=[{"dtype": "fp8"}], rejects=[{}],
-)  # fmt: skip
-def narrow_types_only(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 888 takes 8-bit types of head dimension 128.
-
-    Why: for tests of these types.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(c.dtype.isin("fp8", "fp8bf16", "fp8fp32"), c.hdim == 128)
-
-
-@rule(
-    "FGEN019", "fp32-not-listed", kind="profile", profiles=w.profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list {dtype}",
-    source=f"{_OPS}: get_*_blobs, \"Don't build fp32 by default\"",
-    accepts=[{}], rejects=[{"dtype": "fp32"}],
-)  # fmt: skip
-def single_precision_is_apart(c: AttentionQuantities) -> BoolExpr:
-    """fp32 is listed by receipts 800 and 801 alone.
-
-    Why: it is for tests.
-
-    Fix: use receipt 800.
-    """
-    return c.dtype != "fp32"
-
-
-@rule(
-    "FGEN020", "receipt-800-leaves-out", kind="profile", profiles=(w.profile(800), w.profile(801)),
-    says=["receipts 800 and 801 have fp32, not {dtype}", "receipts 800 and 801 skip no sequences: skip = {skip}",
-          "receipts 800 and 801 cap no scores: logits = {logits}"],
-    source=f"{_OPS}: get_*_blobs, receipt == 800",
-    accepts=[{"dtype": "fp32"}], rejects=[{}, {"dtype": "fp32", "logits": True}],
-)  # fmt: skip
-def single_precision_only(c: AttentionQuantities) -> BoolExpr:
-    """Receipts 800 and 801 take fp32, without cap and skipping.
-
-    Why: they are for tests of fp32; kernels for caches have no tiles of it.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return all_of(c.dtype == "fp32", ~c.skip, ~c.logits)
-
-
-@rule(
-    "FGEN021", "receipt-801-leaves-out", kind="profile", profiles=(w.profile(801),),
-    says=["receipt 801 has head dimensions 48 and 128, not {hdim}",
-          "receipt 801 has batch mode: mode = {mode}", "receipt 801 has no bias: bias = {bias}",
-          "receipt 801 stores no LSE: lse = {lse}", "receipt 801 has no dropout: dropout = {dropout}", "receipt 801 has no mask: mask = {mask}"],
-    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: get_fwd_blobs, receipt == 801 (CK 2025.11)",
-    accepts=[{"dtype": "fp32"}], rejects=[{"lse": True}],
-)  # fmt: skip
-def few_kernels_of_single_precision(c: AttentionQuantities) -> BoolExpr:
-    """Receipt 801 takes the plainest kernels of head dimensions 48 and 128.
-
-    Why: for quick tests of fp32.
-
-    Fix: use receipt 800.
-    """
-    return all_of(
-        c.hdim.isin(48, 128), c.mode == "batch", c.bias == "no", ~c.lse, ~c.dropout, c.mask == "no"
-    )
