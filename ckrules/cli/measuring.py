@@ -91,7 +91,7 @@ def run(search: Search, asked: MeasureOptions, choice: RankingChoice, seconds: f
     ):
         shop = measure_loop.Workshop(
             asked.home, candidates.books, candidates.problem, devices, options, runs,
-            builder=measure_loop.build,
+            measure_loop.builder_of(candidates.variant),
         )  # fmt: skip
         answer = MeasuredSearch(search, shop).run(
             asked.measure, choice.draw, seconds, lambda _: bar.advance(1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import executors, folder
@@ -15,6 +16,7 @@ from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device.bench import BenchSession, timed
 from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.families import family_of
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ckrules.device.session import RunOptions
     from ckrules.device.store import Runs
     from ckrules.kernels.books import Books
-    from ckrules.kernels.parts import Point, Problem
+    from ckrules.kernels.parts import Builder, Point, Problem
 
 
 def build(home: Path) -> None:
@@ -38,6 +40,28 @@ def build(home: Path) -> None:
         executors.executor("local", jobs) as (pool, width),
     ):
         BuildSession(home, BuildOptions()).run(results, pool, width)
+
+
+class ToolchainBuilder:
+    """Builds with the toolchain of this machine, as `ckrules build` does."""
+
+    def build(self, folder: Path) -> None:
+        """Compiles what is not known yet; raises `MissingToolError` if there is no toolchain."""
+        build(folder)
+
+    def failed(self, folder: Path) -> set[str]:
+        """Kernels of which an artifact is known to fail."""
+        with Results(folder / FILE) as results:
+            return {row["name"] for row in results.records(where=Results.FAILED)}
+
+
+def builder_of(variant: str) -> Builder:
+    """What builds kernels of a variant: its family's own builder, or the toolchain."""
+    spec = getattr(family_of(variant).generation, "builder", "")
+    if not spec:
+        return ToolchainBuilder()
+    module, _, name = spec.partition(":")
+    return cast("Builder", getattr(importlib.import_module(module), name))
 
 
 def need_clock(name: str, devices: Sequence[DeviceInfo]) -> None:
@@ -60,7 +84,7 @@ class Workshop:
         devices: Where kernels are timed.
         options: How.
         runs: The folder's results database.
-        builder: What builds a generated folder.
+        builder: What builds the folder's kernels.
 
     Raises:
         UsageError: If no device has a clock.
@@ -74,7 +98,7 @@ class Workshop:
         devices: Sequence[DeviceInfo],
         options: RunOptions,
         runs: Runs,
-        builder: Callable[[Path], None] = build,
+        builder: Builder,
     ) -> None:
         need_clock(options.device, devices)
         self.home, self.books, self.problem = home, books, problem
@@ -88,11 +112,11 @@ class Workshop:
         kernels = self._listed()
         times = self._times(kernels)
         left = {job.name for _, job in self._session(kernels).jobs(kernels)} if kernels else set()
-        failed = self._unbuilt(kernels)
+        failed = self.builder.failed(self.home)
         return [
             (k.config, times.get(k.name))
             for k in kernels
-            if k.name in times or k.name in failed or (not k.missing and k.name not in left)
+            if k.name in times or (k.name in failed if k.missing else k.name not in left)
         ]
 
     def measure(self, points: Sequence[Point]) -> list[float | None]:
@@ -100,7 +124,7 @@ class Workshop:
         configs = [config_from_mapping(p, self.books) for p in points]
         there = [config_from_mapping(k.config, self.books) for k in self._listed()]
         Generator(self.books, self.home).run([*there, *configs])
-        self.builder(self.home)
+        self.builder.build(self.home)
         names = {k.name: k for k in self._listed()}
         of = {_key(k.config): k for k in names.values()}
         kernels = [of[_key(c.point)] for c in configs]
@@ -120,12 +144,6 @@ class Workshop:
     def _times(self, kernels: Sequence[ManifestEntry]) -> dict[str, float]:
         found = timed(self.runs, kernels, [self.problem], self.options)
         return {t.kernel.name: t.microseconds for t in found}
-
-    def _unbuilt(self, kernels: Sequence[ManifestEntry]) -> set[str]:
-        """Kernels of which an artifact is known to fail."""
-        with Results(self.home / FILE) as results:
-            failed = {row["name"] for row in results.records(where=Results.FAILED)}
-        return {k.name for k in kernels if k.missing and k.name in failed}
 
 
 def _key(point: Any) -> str:

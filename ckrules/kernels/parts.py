@@ -5,7 +5,7 @@ The parts are protocols, so that a plug-in needs no base class; `Family.parts` s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -261,6 +261,16 @@ class ResultAxis:
     divisions: list[Division] = field(default_factory=list)
 
 
+class Builder(Protocol):
+    """What compiles the kernels of a generated folder, and remembers there how it went."""
+
+    def build(self, folder: Path) -> None:
+        """Compiles what is neither built nor known to fail."""
+
+    def failed(self, folder: Path) -> Collection[str]:
+        """The names of kernels that are known to fail."""
+
+
 class Generation(Protocol):
     """How the family's kernels become C++.
 
@@ -268,7 +278,8 @@ class Generation(Protocol):
     ``build_options(point)`` as well, which gives them as `ckrules.codegen.ck_options.CkOption`.
     One whose host libraries are not of ``runtime/ckrules_kernel.h`` has ``opener``, as
     ``module:function``: what opens a built kernel (`ckrules.device.execute.Opener`). One whose
-    kernels another command builds than ``ckrules build`` has ``build_command``, which names it.
+    kernels another command builds than ``ckrules build`` has ``build_command``, which names it, and
+    ``builder``, as ``module:NAME``: the `Builder` with which a search that measures builds them.
     """
 
     @property

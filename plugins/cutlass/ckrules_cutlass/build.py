@@ -205,6 +205,21 @@ def build(
                 told(line)
 
 
+class FolderBuilder:
+    """Builds the folder of a search that measures, with nvcc and headers of this machine."""
+
+    def build(self, folder: Path) -> None:
+        """Compiles what was not tried; raises `UsageError` if nvcc or headers are not there."""
+        build(folder, found_compiler(), jobs=os.cpu_count() or 1)
+
+    def failed(self, folder: Path) -> set[str]:
+        """The kernels that nvcc refused."""
+        return {line.name for line in lines(folder).values() if not line.ok}
+
+
+BUILDER = FolderBuilder()
+
+
 def confusion(found: Sequence[BuildLine]) -> Iterator[tuple[str, int]]:
     """How often rules and compiler agree: a word for each pair, and a count.
 

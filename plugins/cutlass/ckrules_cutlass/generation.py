@@ -137,6 +137,7 @@ class CutlassGeneration:
     library = "cutlass"
     opener = "ckrules_cutlass.built:open_kernel"
     build_command = "python -m ckrules_cutlass.build FOLDER"
+    builder = "ckrules_cutlass.build:BUILDER"
 
     def kernel(
         self, point: Point, name: str, ck: str, quantities: Mapping[str, Any]

@@ -36,10 +36,22 @@ _SHAPES = (
     *((4096, 4096), (11008, 4096), (4096, 11008), (8192, 8192), (1024, 8192), (28672, 8192)),
     *((8192, 28672), (2048, 512), (512, 2048), (5120, 5120), (1536, 6144), (256, 16384)),
 )
-_ROWS = (64, 256, 1024, 4096, 8192)
+_FURTHER = (
+    *((14336, 4096), (4096, 14336), (3584, 18944), (18944, 3584), (24576, 1536), (7168, 16384)),
+    *((2112, 7168), (2304, 768), (768, 3072), (32000, 4096), (12288, 3072), (640, 10240)),
+)
 
-PROBLEMS = tuple(MatrixProduct(m, n, k) for n, k in _SHAPES for m in _ROWS)
-"""Layers of language models, and small and long products: 60 in all."""
+
+def _products(layers: Sequence[tuple[int, int]], *rows: int) -> list[MatrixProduct]:
+    return [MatrixProduct(m, n, k) for n, k in layers for m in rows]
+
+
+PROBLEMS = (
+    *_products(_FURTHER, 32, 128, 512, 1536, 3000, 6144),
+    *_products(_SHAPES, 128, 512, 2048),
+    *_products(_SHAPES, 64, 256, 1024, 4096, 8192),
+)
+"""Layers of language models, and small and long products: 168 in all."""
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,25 @@ def compiler(tmp_path: Path) -> Any:
     header.parent.mkdir(parents=True)
     header.touch()
     return Nvcc(program, tmp_path / "cutlass")
+
+
+def test_a_search_that_measures_builds_with_nvcc(
+    kernels: Path, compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It called the toolchain for AMD's GPUs, which refuses the folder."""
+    from ckrules_cutlass import build
+
+    from ckrules.compiling.folder import manifests
+    from ckrules.device.measure_loop import builder_of
+
+    home = tmp_path / "tried"
+    shutil.copytree(kernels, home)
+    monkeypatch.setattr(build, "found_compiler", lambda: compiler)
+    builder = builder_of("hopper_gemm")
+    assert builder.failed(home) == set()
+    builder.build(home)
+    assert {k.name: bool(k.missing) for k in manifests(home)} == {NAME: False, OTHER: True}
+    assert builder.failed(home) == {OTHER}
 
 
 def test_a_unit_says_its_kernel(kernels: Path) -> None:
@@ -151,13 +171,13 @@ def test_a_summary_counts_what_there_is(kernels: Path, compiler: Any, tmp_path: 
     assert [row["name"] for row in found["disagreeing"]] == [OTHER]
 
 
-def test_the_problems_are_sixty_and_taken_by_aligned_kernels() -> None:
+def test_the_problems_differ_and_are_taken_by_aligned_kernels() -> None:
     from ckrules_cutlass.problems import PROBLEMS as KIND
     from ckrules_cutlass.timing import PROBLEMS
 
     from ckrules.kernels import problem_books
 
-    assert len(set(PROBLEMS)) == 60
+    assert len(set(PROBLEMS)) == len(PROBLEMS) == 168
     rules = problem_books.book("hopper_gemm")
     base = rules.vocabulary.baseline
     assert not any(rules.violations({**base, **KIND.values(p)}) for p in PROBLEMS)
