@@ -2,7 +2,7 @@
 
 The tables of a file; only ``[catalog]`` is needed, ``?`` marks keys that may be left out::
 
-    [catalog]      name title source family? check? dtype_tag? layout_names?
+    [catalog]      name title source family? check? dtype_tag? layout_names? note?
     [dtype_classes]?              CLASS = [DTYPE, …]
     [fixed]?                      FIELD = value
     [derived]?                    FIELD = "expression"
@@ -69,7 +69,7 @@ def read_catalog(name: str, raw: bytes) -> CatalogData:
     top = Section(doc, (), doc.data, ("catalog",), _TABLES)
     head = Section(
         doc, ("catalog",), top.data["catalog"], ("name", "title", "source"),
-        ("family", "check", "dtype_tag", "layout_names"),
+        ("family", "check", "dtype_tag", "layout_names", "note"),
     )  # fmt: skip
     if "select" in top:
         for table in _TABLES[:-1]:
@@ -103,6 +103,7 @@ def read_catalog(name: str, raw: bytes) -> CatalogData:
         kernels=_kernels(top, fields),
         rows=_rows(top, fields),
         select=_select(top, fields),
+        remarks=(head.text("note"),) if "note" in head else (),
         fault=doc.error,
         **read_lists(top, fields, classes),
     )

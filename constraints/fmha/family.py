@@ -26,7 +26,7 @@ class Fmha(Family):
     topics = {  # noqa: RUF012
         "FMHA": "attention forward: shapes, pipelines, LDS",
         "FPROB": "problems that attention kernels compute right (`ckrules check --problem`)",
-        "FGEN": "which attention kernels upstream's generator lists (profiles receipt_...)",
+        "FGEN": "which attention kernels upstream's generator of CK 2025.11 lists (profiles receipt_...)",
     }
     profiles = PROFILES
     synonyms = SYNONYMS

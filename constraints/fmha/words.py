@@ -60,7 +60,7 @@ def profiles(*, but: tuple[int, ...] = ()) -> tuple[str, ...]:
 
 PROFILES: Mapping[str, str] = {
     **Family.profiles,
-    **{profile(r): f"what upstream's generator lists for receipt {r} ({text})"
+    **{profile(r): f"what upstream's generator of CK 2025.11 lists for receipt {r} ({text})"
        for r, text in RECEIPTS.items()},
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ class FmhaBackward(Family):
     topics = {  # noqa: RUF012
         "FBWD": "attention backward: shapes and pipelines",
         "BPROB": "problems whose gradients attention kernels compute right (`ckrules check --problem`)",
-        "BGEN": "which kernels of attention backward upstream's generator lists (profiles receipt_...)",
+        "BGEN": "which kernels of attention backward upstream's generator of CK 2025.11 lists (profiles receipt_...)",
     }
     profiles = PROFILES
     synonyms = SYNONYMS

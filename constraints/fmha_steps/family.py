@@ -27,7 +27,7 @@ class FmhaSteps(Family):
     topics = {  # noqa: RUF012
         "FSTP": "kernels before and after attention",
         "KPROB": "problems that these kernels compute right (`ckrules check --problem`)",
-        "SGEN": "which of these kernels upstream's generator lists (profiles receipt_...)",
+        "SGEN": "which of these kernels upstream's generator of CK 2025.11 lists (profiles receipt_...)",
     }
     profiles = PROFILES
     synonyms = SYNONYMS

@@ -91,3 +91,12 @@ def test_catalogs_lists_and_shows() -> None:
     assert "CAT004 pipeline-not-in-catalog" in run("catalogs", "full").stdout
     found = json.loads(run("catalogs", "tiny", "--format", "json").stdout)
     assert found["from"] == "full-tests"
+
+
+@pytest.mark.parametrize("name", ["full", "full-tests", "tiny", "fp16_rcr_all", "mixed_precision"])
+def test_catalogs_of_june_say_what_newer_texts_have(name: str) -> None:
+    """Which version's list it is, and which newer text was read, in one line of its page."""
+    (note,) = json.loads(run("catalogs", name, "--format", "json").stdout)["notes"]
+    assert note.startswith("in CK 2026.09 as in June 2026: ")
+    assert f"note: {note}\n" in run("catalogs", name).stdout
+    assert json.loads(run("catalogs", "rdna", "--format", "json").stdout)["notes"] == []
