@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ckrules.device.dtypes import Floats
     from ckrules.device.tensors import Expected
     from ckrules.kernels.parts import Tensors
+
+_TOGETHER = 1 << 16
+"""Elements that are compared at a time: their numbers in fp64 fit in the caches."""
 
 ACCUMULATOR = "fp32"
 """The type of sums, where `Tensors` says no other."""
@@ -140,30 +144,80 @@ def compare(
         tolerance: How far off is right.
         edge: The largest finite value of a type of 8 bits; None for other types.
     """
-    out, ref = found.astype(np.float64), reference.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(out - ref)
-        finite = np.isfinite(out) & np.isfinite(ref)
-        same = np.isinf(out) & (out == ref)
-        beyond = np.zeros_like(same)
-        if edge is not None:
-            lost = np.isnan(out) | (np.isinf(out) & (np.sign(out) == np.sign(ref)))
-            beyond = lost & (np.abs(ref) >= edge)
-            same |= beyond
-        mask = np.where(finite, error > tolerance.atol + tolerance.rtol * np.abs(ref), ~same)
-        relative = np.divide(error, np.abs(ref), out=np.zeros_like(error), where=ref != 0)
-    measured = not mask.any() or bool((mask & finite).any())
+    mask = np.empty(found.shape, np.bool_)
+    wrong, nan, not_finite, lost = 0, 0, 0, 0
+    most, relative, measured = 0.0, 0.0, False
+    for part in _blocks(found.shape):
+        block = _Block.of(found[part], reference[part], tolerance, edge)
+        mask[part] = block.mask
+        wrong += int(block.mask.sum())
+        nan += int(np.isnan(block.out).sum())
+        not_finite += int((~np.isfinite(block.out)).sum())
+        lost += int(block.beyond.sum())
+        measured |= bool((block.mask & block.finite).any())
+        most = max(most, _largest(block.error, block.finite))
+        relative = max(relative, _largest(block.relative(), block.finite))
+    measured |= not wrong
     return Comparison(
         tolerance=tolerance,
-        elements=out.size,
-        wrong=int(mask.sum()),
-        not_finite=int((~np.isfinite(out)).sum()),
-        nan=int(np.isnan(out).sum()),
-        max_abs=_largest(error, finite) if measured else None,
-        max_rel=_largest(relative, finite) if measured else None,
+        elements=mask.size,
+        wrong=wrong,
+        not_finite=not_finite,
+        nan=nan,
+        max_abs=most if measured else None,
+        max_rel=relative if measured else None,
         mask=mask,
-        beyond=int(beyond.sum()),
+        beyond=lost,
     )
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A part of two results in fp64, small enough for the caches."""
+
+    out: NDArray[np.float64]
+    ref: NDArray[np.float64]
+    error: NDArray[np.float64]
+    finite: NDArray[np.bool_]
+    beyond: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, found: Floats, reference: Floats, tolerance: Tolerance, edge: float | None) -> Self:
+        """Compares a part."""
+        out, ref = (x.astype(np.float64, order="C") for x in (found, reference))
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(out - ref)
+            finite = np.isfinite(out) & np.isfinite(ref)
+            same = np.isinf(out) & (out == ref)
+            beyond = np.zeros_like(same)
+            if edge is not None:
+                lost = np.isnan(out) | (np.isinf(out) & (np.sign(out) == np.sign(ref)))
+                beyond = lost & (np.abs(ref) >= edge)
+                same |= beyond
+            mask = np.where(finite, error > tolerance.atol + tolerance.rtol * np.abs(ref), ~same)
+        return cls(out, ref, error, finite, beyond, mask)
+
+    def relative(self) -> NDArray[np.float64]:
+        """Errors against the reference; 0 where that is 0."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            held = np.zeros_like(self.error)
+            return np.divide(self.error, np.abs(self.ref), out=held, where=self.ref != 0)
+
+
+def _blocks(shape: Sequence[int]) -> Iterator[tuple[int | slice, ...]]:
+    """Indices of parts of an array, whose values lie together, of about `_TOGETHER` elements."""
+    axis, inner = len(shape) - 1, 1
+    while axis > 0 and inner * shape[axis] <= _TOGETHER:
+        inner *= shape[axis]
+        axis -= 1
+    if axis < 0:
+        yield ()
+        return
+    step = max(1, _TOGETHER // max(1, inner))
+    for before in np.ndindex(*shape[:axis]):
+        for at in range(0, shape[axis], step):
+            yield (*before, slice(at, at + step))
 
 
 def _largest(values: Any, where: Any) -> float:

@@ -18,6 +18,7 @@ from typing import Any
 
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.families import family_of
 from ckrules.kernels.timing import Timing
 from ckrules.ranking.fingerprints import ROWS, hashes
 from ckrules.ranking.kernels import timing
@@ -184,6 +185,7 @@ def _exactly(
 def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence[Mapping[str, Any]]:
     """The reference kernels: configurations of what the card is about."""
     books = Books(ck)
+    archs = [t.name for t in family_of(str(about["variant"])).targets] or books.archs
     found = []
     for i, each in enumerate(_list(given, "reference", MOST_KERNELS)):
         point = _object(each, f"reference[{i}]")
@@ -192,7 +194,7 @@ def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence
                 value = _said(point.get(name))
                 raise _FaultError(f"reference[{i}].{name} is {value}, expected {about[name]!r}")
         # A GPU may be of a file that this call knows nothing of; what fields may be is the same.
-        arch = about["arch"] if about["arch"] in books.archs else books.archs[0]
+        arch = about["arch"] if about["arch"] in archs else archs[0]
         try:
             read_as = config_from_mapping({**point, "arch": arch}, books).point
         except CkrulesError as error:

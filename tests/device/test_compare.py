@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -293,3 +294,24 @@ def test_integers_of_fractional_sums_may_be_off_by_one_beside_integral_d() -> No
 def test_built_in_products_of_the_smallest_tiles_have_sizes() -> None:
     point = {"variant": "standard", "tile_m": 4, "tile_n": 4, "tile_k": 4, "dtype": "fp16"}
     assert all(min(p.m, p.n, p.k) >= 1 for p in smoke(point))
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 0, 4), (4, 5, 6), (2, 3, 4, 5)])
+@pytest.mark.parametrize("edge", [None, 448.0])
+def test_parts_of_any_size_say_the_same(
+    shape: tuple[int, ...], edge: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(3)
+    reference = np.asarray(chance.normal(size=shape) * 300, np.float32)
+    found = np.array(reference + chance.normal(size=shape), np.float32, order="F")
+    special = np.asarray([np.nan, np.inf, -np.inf, 0.0], np.float32)
+    for values in (found, reference):
+        values[...] = np.where(chance.random(shape) < 0.2, chance.choice(special, shape), values)
+    tolerance = Tolerance(1e-3, 1.0)
+    whole = compare(found, reference, tolerance, edge)
+    assert whole.mask.shape == shape
+    for size in (1, 7, 40):
+        monkeypatch.setattr("ckrules.device.tolerance._TOGETHER", size)
+        parts = compare(found, reference, tolerance, edge)
+        assert (parts.mask == whole.mask).all()
+        assert replace(parts, mask=whole.mask) == whole

@@ -26,19 +26,25 @@ from ckrules.device.interface import DeviceError, DeviceLostError
 from ckrules_cutlass.built import CutlassKernel, open_kernel
 from ckrules_cutlass.device import CudaPlugin
 
-CUBLAS = "cublas"
+CUBLAS, GRAPH = "cublas", "cublas, a graph"
 LOAD = "load"
 """What is said of a kernel before any problem."""
 ROUNDS, REPEAT = 3, 2
 COVER = 1 << 29
 _CHUNK = 1 << 24
-_SHAPES = (
+_LAYERS = (
     *((4096, 4096), (11008, 4096), (4096, 11008), (8192, 8192), (1024, 8192), (28672, 8192)),
     *((8192, 28672), (2048, 512), (512, 2048), (5120, 5120), (1536, 6144), (256, 16384)),
 )
 _FURTHER = (
     *((14336, 4096), (4096, 14336), (3584, 18944), (18944, 3584), (24576, 1536), (7168, 16384)),
     *((2112, 7168), (2304, 768), (768, 3072), (32000, 4096), (12288, 3072), (640, 10240)),
+)
+_LATER = (
+    *((6144, 4096), (27648, 5120), (5120, 27648), (7168, 5120), (3584, 14336), (14336, 3584)),
+    *((12288, 12288), (1024, 1024), (4096, 1024), (1024, 4096), (3072, 1024), (1280, 5120)),
+    *((5120, 1280), (1280, 1280), (3840, 1280), (18432, 7168), (7168, 18432), (4096, 7168)),
+    *((7168, 2048), (1536, 7168), (576, 7168), (2560, 2560), (10240, 2560), (2560, 10240)),
 )
 
 
@@ -47,11 +53,12 @@ def _products(layers: Sequence[tuple[int, int]], *rows: int) -> list[MatrixProdu
 
 
 PROBLEMS = (
+    *_products(_LAYERS, 64, 256, 1024, 4096, 8192),
+    *_products(_LAYERS, 128, 512, 2048),
     *_products(_FURTHER, 32, 128, 512, 1536, 3000, 6144),
-    *_products(_SHAPES, 128, 512, 2048),
-    *_products(_SHAPES, 64, 256, 1024, 4096, 8192),
+    *_products(_LATER, 48, 96, 192, 384, 768, 2504, 5000),
 )
-"""Layers of language models, and small and long products: 168 in all."""
+"""Layers (N, K) of language and vision models, and small and long products: 336 in all."""
 
 
 @dataclass
@@ -183,7 +190,9 @@ def _block() -> bytes:
 
 
 def _cublas(problem: MatrixProduct) -> list[_Timed]:
-    """The product by PyTorch, laid out as the kernels have it; nothing without it.
+    """The product by PyTorch, laid out as the kernels have it, launched and as a graph.
+
+    Nothing without PyTorch.
 
     A is row-major and B and D are column-major: the row-major product of B and A, transposed.
     """
@@ -195,8 +204,20 @@ def _cublas(problem: MatrixProduct) -> list[_Timed]:
     a = torch.rand((problem.m, problem.k), **given) * 2 - 1
     b = torch.rand((problem.n, problem.k), **given) * 2 - 1
     out = torch.empty((problem.n, problem.m), **given)
+
+    def multiply() -> None:
+        torch.matmul(b, a.T, out=out)
+
+    multiply()
     torch.cuda.synchronize()
-    return [_Timed(CUBLAS, lambda: torch.matmul(b, a.T, out=out))]
+    found = [_Timed(CUBLAS, multiply)]
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            multiply()
+    except RuntimeError:
+        return found
+    return [*found, _Timed(GRAPH, graph.replay)]
 
 
 def clocks() -> str:

@@ -177,7 +177,7 @@ def test_the_problems_differ_and_are_taken_by_aligned_kernels() -> None:
 
     from ckrules.kernels import problem_books
 
-    assert len(set(PROBLEMS)) == len(PROBLEMS) == 168
+    assert len(set(PROBLEMS)) == len(PROBLEMS) == 336
     rules = problem_books.book("hopper_gemm")
     base = rules.vocabulary.baseline
     assert not any(rules.violations({**base, **KIND.values(p)}) for p in PROBLEMS)

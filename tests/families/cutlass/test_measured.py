@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,8 @@ import pytest
 
 from ckrules.kernels.library import book
 from ckrules.kernels.names import parse_name
+
+Command = Callable[..., CompletedProcess[str]]
 
 
 @cache
@@ -62,6 +68,28 @@ def test_times_are_complete() -> None:
     assert np.median(near) > 0.6
     picks = [int(np.argmin(e.microseconds)) for e in judge.samples.estimates]
     assert np.mean(judge.choice("estimates", picks).best) > 0.85
+
+
+def test_a_model_of_these_times_is_read_again(command: Command, tmp_path: Path) -> None:
+    """Its kernels are for GPUs that only the family knows: reading it asked for those of AMD."""
+    from ckrules_cutlass.selection import table
+
+    rows = table("times")
+    problems = list(dict.fromkeys(r["problem"] for r in rows))[:10]
+    with (tmp_path / "times.csv").open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]))
+        out.writeheader()
+        out.writerows(r for r in rows if r["problem"] in problems)
+    model = str(tmp_path / "times.model.gz")
+    gpu = ("--arch", "sm_90a", "--product", "NVIDIA H100")
+    made = command("train", str(tmp_path / "times.csv"), *gpu, "-o", model)
+    assert made.returncode == 0, made.stderr
+    words = ("rank", "--problem", problems[0], "--variant", "hopper_gemm", "--dtype", "fp16")
+    kernel = rows[0]["kernel"]
+    (tmp_path / "kernels.txt").write_text(f"{kernel}\n")
+    listed = ("--catalog", str(tmp_path / "kernels.txt"), "--model", model)
+    done = command(*words, *gpu, *listed)
+    assert (done.returncode, kernel in done.stdout) == (0, True), done.stderr
 
 
 @pytest.mark.parametrize("known", [0.0, 1.0])
