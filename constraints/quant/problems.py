@@ -10,6 +10,7 @@ from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import QuantQuantities
+from ckrules.constraints.tile_gemm.tails import end_of_loop, scheduled_for_eight
 from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, maximum, minimum
 from ckrules.engine.rules.book import quantity, quantity_in
 
@@ -62,6 +63,20 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     def last_tiles(self) -> IntExpr:
         """Block tiles of the last part of a split sum."""
         return ceil_div(maximum(self.last_part, 1), self.tile_k)
+
+    @quantity
+    def part_end(self) -> IntExpr:
+        """How the loop of a part ends, a number for each hot loop and tail; the last part apart."""
+        return self._end(self.part_tiles)
+
+    @quantity
+    def last_end(self) -> IntExpr:
+        """How the loop of the last part ends, in the numbers of part_end."""
+        return self._end(self.last_tiles)
+
+    def _end(self, tiles: IntExpr) -> IntExpr:
+        eight = scheduled_for_eight(self) & ~self.shuffled_b
+        return end_of_loop(tiles, eight, self.shuffled_b)
 
     @quantity
     def sum_tiles(self) -> IntExpr:

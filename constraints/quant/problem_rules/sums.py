@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.quant.kernel import ROWCOL, B
+from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, B
 from ckrules.constraints.quant.problems import QuantProblem
-from ckrules.engine.expr import BoolExpr, all_of, any_of, minimum
+from ckrules.constraints.tile_gemm.tails import scheduled_for_eight
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
 _CHECK = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument"
@@ -18,6 +19,7 @@ _MI400: Mapping[str, Any] = {
     "@ck": "2026.06", **ROWCOL, "arch": "gfx1250", "tile_m": 16, "tile_n": 64, "tile_k": 256,
     "wave_m": 1, "wave_n": 4, "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 128,
 }  # fmt: skip
+_EIGHT: Mapping[str, Any] = {"tile_m": 256, "wave_m": 4}
 
 
 @rule(
@@ -50,9 +52,12 @@ def sums_are_whole(c: QuantProblem) -> BoolExpr:
           "parts of {part_length} products are not a multiple of the {group_k} that share a scale",
           "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
           "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
-    source=[_LATER, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
-    accepts=[{**B, "k_batch": 2}],
-    rejects=[{**B, "k_batch": 4}, {**B, "pad_k": True, "K": 576, "k_batch": 2}],
+    source=[_LATER, "ops/gemm/pipeline/{gemm_pipeline_ag_bg_cr_comp_v3,wp_pipeline_agmem_bgmem_creg_v2}.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
+    accepts=[{**B, "k_batch": 2}, {**B, "pad_k": True, "K": 2432, "k_batch": 5},
+             {**SHUFFLED, "pad_k": True, "K": 5504, "k_batch": 9}],
+    rejects=[{**B, "k_batch": 4}, {**B, "pad_k": True, "K": 576, "k_batch": 2},
+             {**SHUFFLED, "pad_k": True, "K": 2432, "k_batch": 5},
+             {**_EIGHT, **B, "pad_k": True, "K": 2432, "k_batch": 5}],
 )  # fmt: skip
 def parts_have_whole_groups(c: QuantProblem) -> BoolExpr:
     """Parts of a sum with scales have whole groups, two block tiles or more, and like tails.
@@ -66,8 +71,34 @@ def parts_have_whole_groups(c: QuantProblem) -> BoolExpr:
         c.last_part >= 1,
         c.part_length % c.group_k == 0,
         c.part_tiles >= 2,
-        minimum(c.last_tiles, 3) == minimum(c.part_tiles, 3),
+        c.last_end == c.part_end,
     )
+
+
+@rule(
+    "QPROB009", "scaled-tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.pipeline == "compv3") & scheduled_for_eight(c),
+    says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
+          "padding, one or, without groups, an even number above two: {part_length} products with tile_k = {tile_k}"),
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb9af6)",
+            "ops/gemm_quant/pipeline/gemm_bquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl, tail_count (CK 2026.09, read in ROCm/rocm-libraries @ 10fead7)"],
+    issue="ROCm/rocm-libraries#7669",
+    accepts=[{**_EIGHT, "K": 640}, {**_EIGHT, **B, "K": 512}, {**_EIGHT, **ROWCOL, "K": 256}],
+    rejects=[{**_EIGHT, "K": 384}, {**_EIGHT, **B, "K": 128}, {**_EIGHT, **ROWCOL, "K": 512}],
+)  # fmt: skip
+def compv3_of_eight_waves_has_its_tiles(c: QuantProblem) -> BoolExpr:
+    """compv3 with eight waves has no sum of three block tiles, and none with a tile too many.
+
+    Why: for eight waves it takes tails that belong to another pipeline (GPROB028). Three tiles skip
+    the loop, and only one is summed. A single one gets one too many, which is zero with padding.
+    Loops with groups leave two tiles to an even tail; those with one scale for all, or one for each
+    row and column, leave one, and sum one too many.
+
+    Fix: use another number of waves, or another tile_k.
+    """
+    tiles = ceil_div(c.part_length, c.tile_k)
+    kept = (tiles > 1) & implies(~c.grouped, (tiles == 2) | (tiles % 2 == 1))
+    return (tiles != 3) & implies(~c.pad_k & ~c.a_transposed & ~c.b_transposed, kept)
 
 
 @rule(

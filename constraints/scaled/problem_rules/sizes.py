@@ -7,7 +7,8 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
-from ckrules.engine.expr import BoolExpr, all_of, implies, minimum
+from ckrules.constraints.tile_gemm.tails import scheduled_for_eight
+from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
 FLAT = "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::IsSupportedArgument"
@@ -22,6 +23,7 @@ _BLOCKS: Mapping[str, Any] = {
     "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
     "scheduler": "intrawave", "transpose_c": True, "pad_m": True,
 }  # fmt: skip
+_FOUR_BY_TWO: Mapping[str, Any] = {"tile_m": 256, "wave_m": 4, "wave_n": 2}
 
 
 @rule(
@@ -188,8 +190,9 @@ def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
           "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
           "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
     source=[BLOCKS, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
-    accepts=[{**_BLOCKS, "k_batch": 2}],
-    rejects=[{**_BLOCKS, "k_batch": 4}, {**_BLOCKS, "pad_k": True, "K": 576, "k_batch": 2}],
+    accepts=[{**_BLOCKS, "k_batch": 2}, {**_BLOCKS, "pad_k": True, "K": 2432, "k_batch": 5}],
+    rejects=[{**_BLOCKS, "k_batch": 4}, {**_BLOCKS, "pad_k": True, "K": 576, "k_batch": 2},
+             {**_BLOCKS, **_FOUR_BY_TWO, "pad_k": True, "K": 2432, "k_batch": 5}],
 )  # fmt: skip
 def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
     """Parts of a sum with block scales have whole groups, two block tiles or more, and like tails.
@@ -199,8 +202,35 @@ def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
 
     Fix: use a smaller k_batch.
     """
-    like = minimum(c.last_tiles, 3) == minimum(c.part_tiles, 3)
-    return all_of(c.last_part >= 1, c.part_length % w.GROUP == 0, c.part_tiles >= 2, like)
+    return all_of(
+        c.last_part >= 1,
+        c.part_length % w.GROUP == 0,
+        c.part_tiles >= 2,
+        c.last_end == c.part_end,
+    )
+
+
+@rule(
+    "SPROB040", "block-scales-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.pipeline == "abquant") & scheduled_for_eight(c),
+    says="{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without padding, one: {part_length} products with tile_k = {tile_k}",
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb9af6)",
+            "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl, tail_count (CK 2026.06, read)"],
+    issue="ROCm/rocm-libraries#7669",
+    accepts=[{**_BLOCKS, **_FOUR_BY_TWO, "K": 512}, {**_BLOCKS, **_FOUR_BY_TWO, "pad_k": True, "K": 128}],
+    rejects=[{**_BLOCKS, **_FOUR_BY_TWO, "K": 384}, {**_BLOCKS, **_FOUR_BY_TWO, "K": 128}],
+)  # fmt: skip
+def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
+    """abquant with eight waves has no sum of three block tiles, and without padding none of one.
+
+    Why: it is compv3, which takes the ends of another pipeline for eight waves (GPROB028). Three
+    tiles skip the loop, and only one is summed; a single one gets one too many, which is zero with
+    padding.
+
+    Fix: use four waves, abquant_eight_waves on gfx950, or another tile_k.
+    """
+    tiles = ceil_div(c.part_length, c.tile_k)
+    return (tiles != 3) & implies(~c.pad_k & ~c.a_transposed & ~c.b_transposed, tiles > 1)
 
 
 @rule(
