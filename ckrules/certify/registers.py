@@ -59,7 +59,7 @@ class Allocation:
     lds_bytes: int = 0
     code_bytes: int = 0
     seconds: float = 0.0
-    """Of the processor, with headers precompiled where the compiler can."""
+    """Of the processor, with headers precompiled where the compiler can; 0: not known."""
     entries: int = 1
     """How many the whole kernel has: hot loops, tails and memory operations."""
     compiler: str = ""
@@ -244,10 +244,15 @@ class RegisterCompiler:
             outcome = tasks.run(
                 alone, lambda t, tools: self._headers.flags(t, tools, coming=self.coming)
             )
-        return _allocation(outcome, main)
+        return allocation_of(outcome, main)
 
 
-def _allocation(outcome: tasks.BuildOutcome, main: MainEntry) -> Allocation:
+def allocation_of(outcome: tasks.BuildOutcome, main: MainEntry) -> Allocation:
+    """What a compilation says of a kernel's most used entry.
+
+    Raises:
+        UsageError: If it failed for a reason that is not the kernel's.
+    """
     failure, seconds = outcome.failure, round(outcome.processor_seconds, 2)
     about: dict[str, Any] = {"seconds": seconds, "entries": main.of, "compiler": outcome.tool}
     if failure is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,16 @@ import pytest
 
 from ckrules.certify import register_report as report
 from ckrules.certify import registers
+from ckrules.certify.built import every
 from ckrules.certify.registers import Allocation, CompiledKernel, RegisterRequest
+from ckrules.codegen.generate import Generator
 from ckrules.compiling.artifacts import Artifact
-from ckrules.compiling.session import BuildOptions
+from ckrules.compiling.database import FILE
+from ckrules.compiling.executors import executor
+from ckrules.compiling.results import Results
+from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 from ckrules.support.errors import UsageError
 from tests.helpers.toolchain import require_toolchain
 
@@ -99,8 +106,13 @@ def test_what_is_not_generated_does_not_end_a_run() -> None:
     assert found == Allocation(registers.UNWRITTEN)
 
 
+def test_a_folder_in_which_nothing_was_built_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no ckrules-results.sqlite: build its kernels"):
+        every([tmp_path], BOOKS, 1, {})
+
+
 @pytest.mark.toolchain
-def test_the_compiler_is_asked() -> None:
+def test_the_compiler_is_asked_and_a_built_kernel_says_the_same(tmp_path: Path) -> None:
     require_toolchain()
     ((family, point),) = RegisterRequest(("gemm",), ("gfx942",), 1, 3, SMALL).points(BOOKS)
     options = BuildOptions(artifacts=(Artifact.DEVICE,))
@@ -110,3 +122,14 @@ def test_the_compiler_is_asked() -> None:
     assert found.failure == ""
     assert min(found.vgprs, found.code_bytes, found.seconds) > 0
     assert found.lds_bytes >= said["lds_bytes"]
+
+    broken = BOOKS.of("standard").example({"arch": "gfx942"}) | {"warp_tile_m": 48}
+    configs = [Config(dict(point)), Config(broken)]
+    Generator(BOOKS, tmp_path / "kernels", force=True, ninja=False).run(configs)
+    with Results(tmp_path / "kernels" / FILE) as results, executor("local", 1) as (pool, _):
+        summary = BuildSession(tmp_path / "kernels", options).run(results, pool, 1)
+    assert (summary.built, summary.failed) == (1, 1)
+    data = _data(tmp_path)
+    (row,) = every([tmp_path / "kernels"], BOOKS, 7, data)
+    assert (row.seed, row.allocation) == (7, replace(found, seconds=0.0))
+    assert _data(tmp_path)["gemm"].rows == data["gemm"].rows == {data["gemm"].key(point): row}

@@ -13,6 +13,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import Seconds, Words
 from ckrules.cli.terminal import note, progress
 from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
 
@@ -25,6 +26,7 @@ set beside the estimates. A run that was ended goes on where it was.
 Examples:
   ckrules certify registers --data out -n 300 --seed 1
   ckrules certify registers --data out --arch gfx942 --family gemm -n 40 --minutes 20
+  ckrules certify registers --data out --built kernels --seed 5
 
 \b
 Exit codes: 0 done, 1 kernels are left, 2 usage or no toolchain.
@@ -55,6 +57,10 @@ def _families() -> Sequence[str]:
     *("--minutes",), type=click.FloatRange(min=0), metavar="M",
     help="Begin no kernel after M. [no end]",
 )  # fmt: skip
+@option(
+    "--built", multiple=True, metavar="DIR",
+    help="Read kernels that are built there; compile none. Repeatable.",
+)  # fmt: skip
 @jobs_option
 @answer_options
 def command(
@@ -67,6 +73,7 @@ def command(
     timeout: float,
     compiler: str | None,
     minutes: float | None,
+    built: tuple[str, ...],
     jobs: int,
     write: Writer,
 ) -> int:
@@ -76,6 +83,7 @@ def command(
     and prints how far estimates are from what came out, by family and GPU.
     """
     from ckrules.certify import register_report
+    from ckrules.certify.built import every
     from ckrules.certify.choice import gpu_of
     from ckrules.certify.registers import (
         USUAL_GPUS,
@@ -87,11 +95,17 @@ def command(
     from ckrules.compiling.artifacts import Artifact
     from ckrules.compiling.session import BuildOptions
 
+    if built and (archs or where):
+        raise UsageError("--built: not beside --arch or --where, by which kernels are drawn")
     books = Books("2025.11")
     names = family or tuple(_families())
     gpus = tuple(gpu_of(books, a).name for a in archs or USUAL_GPUS)
     request = RegisterRequest(names, gpus, count, seed, where)
     known = {f: load(Path(data) / f"{f}.csv", f, books) for f in names}
+    if built:
+        rows = every(map(Path, built), books, seed, known)
+        write(register_report.as_json(rows, books), register_report.lines(rows, books))
+        return 0
     options = BuildOptions(artifacts=(Artifact.DEVICE,), compiler=compiler, timeout=timeout)
     maker = RegisterCompiler(books, options, count // (len(names) * len(gpus)))
     with progress("kernels", count) as bar:
