@@ -107,7 +107,7 @@ def test_what_is_not_generated_does_not_end_a_run() -> None:
 
 
 def test_a_folder_in_which_nothing_was_built_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no ckrules-results.sqlite: build its kernels"):
+    with pytest.raises(UsageError, match=r"no ckrules-results\.sqlite: build its kernels"):
         every([tmp_path], BOOKS, 1, {})
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from ckrules.emulator.instruction import Target
+from ckrules.emulator.native import shapes as module
 from ckrules.emulator.native.cohort import traced
+from ckrules.emulator.native.shapes import Shapes
+from ckrules.emulator.program import _instruction
 from tests.helpers.isa import meaning
 
 #: Lines of kernels, by GPU; what the folder's other tests run is compared with numpy bit by bit.
@@ -58,3 +64,42 @@ def test_which_registers_are_the_same_makes_no_other_function(one: str, other: s
     assert forms[1] is not None
     assert forms[0].body == forms[1].body
     assert len(forms[0].registers) == len(forms[1].registers)
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("v_add_u32 v1, v2, v3", "v_add_u32 v9, v8, v7"),
+    ("v_add_u32 v1, v1, v3", "v_add_u32 v9, v9, v7"),
+    ("v_add_u32 v1, v1, v3", "v_add_u32 v9, v8, v7"),
+    ("v_add_co_u32 v1, vcc, v2, v3", "v_add_co_u32 v4, vcc, v5, v6"),
+    ("v_cmp_gt_u32_e64 s[0:1], v2, v3", "v_cmp_gt_u32_e64 s[2:3], v4, v5"),
+    ("v_cmp_gt_u32_e64 s[0:1], v2, v3", "v_cmp_gt_u32_e64 s[102:103], v4, v5"),
+    ("v_mov_b64 v[2:3], v[4:5]", "v_mov_b64 v[2:3], v[3:4]"),
+    ("ds_read_b64 v[2:3], v2", "ds_read_b64 v[4:5], v8"),
+    ("ds_write_b64 v8, v[4:5] offset:8", "ds_write_b64 v1, v[6:7] offset:8"),
+    ("global_load_dwordx4 v[4:7], v[0:1], off", "global_load_dwordx4 a[0:3], v[2:3], off"),
+    ("buffer_load_dword v0, v1, s[0:3], 0 offen", "buffer_load_dword v5, v6, s[4:7], 0 offen"),
+    ("v_mfma_f32_16x16x16_f16 v[2:5], v[24:25], v[28:29], v[4:7]",
+     "v_mfma_f32_16x16x16_f16 a[0:3], v[24:25], v[28:29], a[0:3]"),
+])  # fmt: skip
+def test_a_form_that_was_moved_is_the_one_that_is_traced(one: str, other: str) -> None:
+    shapes = Shapes(64)
+    for line in (one, other):
+        instruction = meaning(line, "gfx942")
+        assert shapes.form(instruction) == traced(instruction.run, 64)
+
+
+def test_what_reads_its_own_address_is_not_moved() -> None:
+    shapes = Shapes(64)
+    for address in (0, 64):
+        line = replace(meaning("s_getpc_b64 s[0:1]", "gfx942").line, address=address)
+        instruction = _instruction(line, 0, Target("gfx942", 64), {})
+        assert shapes.form(instruction) == traced(instruction.run, 64)
+
+
+def test_only_the_first_of_a_shape_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(module, "traced", lambda run, lanes: asked.append(run))
+    shapes = Shapes(64)
+    for a, b in ((1, 2), (5, 7), (9, 11)):
+        shapes.form(meaning(f"v_add_u32 v{a}, v{b}, v3", "gfx942"))
+    assert len(asked) == 1

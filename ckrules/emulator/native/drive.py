@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
 from typing import Any
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.lds import Touch
-from ckrules.emulator.native.cohort import traced
 from ckrules.emulator.native.library import compiler, library, source_of
+from ckrules.emulator.native.shapes import Shapes
 from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm
 from ckrules.emulator.ops.flow import Branch, Wait
 from ckrules.emulator.wave import Cohort, Outstanding
@@ -89,7 +89,8 @@ class Native:
     numpy_only: list[str]
     """Mnemonics that native code does not have."""
     numbers: dict[Kind, int] = field(default_factory=dict)
-    keep: list[Any] = field(default_factory=list)
+    keep: Any = None
+    """The registers that instructions touch, which ``code`` points to."""
 
     def __post_init__(self) -> None:
         for i, kind in enumerate(self.kinds):
@@ -119,10 +120,7 @@ def native_of(programs: Sequence[Sequence[Instruction]], lanes: int) -> Sequence
     if compiler() is None:
         return None
     bodies: dict[str, int] = {"return 0;": 0}
-    shapes = [
-        [None if i.leaves else traced(i.run, lanes) for i in instructions]
-        for instructions in programs
-    ]
+    shapes = [list(_forms(instructions, Shapes(lanes))) for instructions in programs]
     for shape in (s for each in shapes for s in each if s is not None):
         bodies.setdefault(shape.body, len(bodies))
     found = library(source_of(list(bodies), lanes))
@@ -135,6 +133,12 @@ def native_of(programs: Sequence[Sequence[Instruction]], lanes: int) -> Sequence
     return [_program(found, p, s, places) for p, s in zip(programs, shapes, strict=True)]
 
 
+def _forms(instructions: Sequence[Instruction], shapes: Shapes) -> Iterator[NativeForm | None]:
+    """The forms of instructions that have one; waits and branches have none, but a kind."""
+    for i in instructions:
+        yield None if i.leaves or isinstance(i.run, (Wait, Branch)) else shapes.form(i)
+
+
 def _program(
     functions: Any,
     instructions: Sequence[Instruction],
@@ -142,11 +146,13 @@ def _program(
     places: Mapping[str, int],
 ) -> Native:
     code = (_Insn * len(instructions))()
-    native = Native(functions, code, {}, [], {}, [])
+    every = [r for i in instructions for r in sorted(i.touched)]
+    touched = np.array(every or [0], np.int32)
+    place = touched.ctypes.data
+    native = Native(functions, code, {}, [], {}, [], keep=touched)
     for i, instruction, shape in zip(code, instructions, shapes, strict=True):
-        touched = np.array(sorted(instruction.touched) or [0], np.int32)
-        native.keep.append(touched)
-        i.touched, i.touches = touched.ctypes.data, len(instruction.touched)
+        i.touched, i.touches = place, len(instruction.touched)
+        place += touched.itemsize * i.touches
         if isinstance(instruction.run, Wait):
             _wait(native, i, instruction.run)
         elif isinstance(instruction.run, Branch):
@@ -179,7 +185,7 @@ def _wait(native: Native, i: _Insn, wait: Wait) -> None:
 
 
 def _parameters(native: Native, i: _Insn, shape: NativeForm) -> None:
-    for k, register in enumerate(shape.registers):
+    for k, (_, register) in enumerate(shape.registers):
         i.r[k] = register
     for k, bits in enumerate(shape.constants):
         i.k[k] = bits & (1 << 64) - 1

@@ -33,7 +33,7 @@ class NativeForm:
     """What an instruction became: a function's body, and this instruction's parameters."""
 
     body: str
-    registers: list[int]
+    registers: list[tuple[str, int]]
     constants: list[int]
     issues: list[tuple[str, frozenset[int], bool, int]]
     """Counters, the registers that are loaded, whether in order, bytes of an access to LDS."""
@@ -148,7 +148,7 @@ class Trace:
         text, source = value.text, value.dtype
         if dtype.kind == "b":
             text = f"{text} != 0"
-        elif "float16" in (source.name, dtype.name) and source.kind != "b":
+        elif np.float16 in (source, dtype) and source.kind != "b":
             if source.kind == "i" or source.kind == "u":
                 if source.itemsize > 2:
                     raise UntraceableError("a large whole number as fp16")
@@ -357,7 +357,7 @@ class Trace:
         ]
         return NativeForm(
             "\n".join([*head, *self.done, *tail, "return 0;"]),
-            [index for _, index in self.registers],
+            self.registers,
             self.constants,
             issues,
             bool(self.touched) and self.touched[0][1],

@@ -7,17 +7,18 @@ arrays, the same function writes its own C: there is one meaning, and nothing to
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-CTYPES = {
-    "bool": "u8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8",
-    "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "float32": "f32",
-    "float64": "f64",
+CTYPES: Mapping[Any, str] = {
+    np.dtype(name): name[0].replace("b", "u") + str(8 * np.dtype(name).itemsize)
+    for name in ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+                 "float16", "float32", "float64")
 }  # fmt: skip
+"""C's types by numpy's: those that instructions compute with."""
 
 
 class UntraceableError(Exception):
@@ -26,7 +27,7 @@ class UntraceableError(Exception):
 
 def ctype(dtype: Any) -> str:
     """The name of a type in C."""
-    found = CTYPES.get(np.dtype(dtype).name)
+    found = CTYPES.get(np.dtype(dtype))
     if found is None:
         raise UntraceableError(f"type {dtype}")
     return found
@@ -75,7 +76,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         wanted = np.dtype(dtype)
         if wanted == self.dtype:
             return self
-        if wanted.itemsize != self.dtype.itemsize or "bool" in (wanted.name, self.dtype.name):
+        if wanted.itemsize != self.dtype.itemsize or "b" in (wanted.kind, self.dtype.kind):
             raise UntraceableError("a view of another size")
         text = f"{ctype(self.dtype)}_as_{ctype(wanted)}({self.text})"
         return cast(Traced, self.trace.new(wanted, text, lane=self.lane))
