@@ -47,7 +47,7 @@ def built(folder: Path, books: Books, seed: int) -> Iterator[tuple[str, Compiled
 
     Args:
         folder: What ``ckrules build`` or ``ckrules certify numerics --keep`` filled.
-        books: The rules; kernels of other releases are passed over.
+        books: The rules; kernels of other releases have no line.
         seed: The seed that the lines have.
 
     Raises:
