@@ -72,10 +72,10 @@ class Quant(TileGemmFamily):
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, quant, tile_gemm
-        from ckrules.constraints.quant.inherited import inherited
+        from ckrules.constraints.quant.inherited import EXAMPLES, inherited
         from ckrules.engine.rules.book import collect
 
-        return [*inherited(collect(tile_gemm, gemm)), *collect(quant)]
+        return [*inherited(collect(tile_gemm, gemm, examples=EXAMPLES)), *collect(quant)]
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.quant.vocabulary import DEFAULTS

@@ -42,8 +42,18 @@ SHARED = (
     "HW001", "HW002",
     "LDS001", "LDS002",
     "EPI001", "EPI002", "EPI003", "EPI004", "EPI005",
-    "VEC002", "VEC003",
+    "VEC002", "VEC003", "VEC004",
 )  # fmt: skip
+
+_SMALL: Mapping[str, Any] = {
+    **_OTHERS, "dtype": "bf8", "warp_tile_m": 16, "warp_tile_n": 16, "tile_m": 256, "tile_k": 32,
+    "wave_m": 16, "wave_n": 1,
+}  # fmt: skip
+
+#: Examples of inherited rules.
+EXAMPLES: Mapping[str, Examples] = {
+    "VEC004": _instead({**_SMALL, "tile_n": 64}, {**_SMALL, "tile_n": 80}),
+}
 
 #: The rules on products that hold here, with examples.
 PROBLEM_EXAMPLES: Mapping[str, Examples] = {

@@ -310,18 +310,21 @@ def warp_gemm_says_rows(c: QuantQuantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT035", "eight-bit-scales-on-waves-of-32", kind="hardware", until="2026.06",
+    "QUANT035", "eight-bit-scales-without-conversion", kind="hardware", until="2026.06",
     applies=lambda c: c.grouped & (c.dtype_scale != "fp32"),
-    says="{arch} has no instruction that takes a byte of a register (SDWA): scales of {dtype_scale}",
-    source="ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (src0_sel:BYTE_0)",
-    accepts=[{"dtype_scale": "fp8"}], rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"}],
+    says="{arch} has no instruction that widens a byte of a register (v_cvt_f32_fp8 with SDWA): scales of {dtype_scale}",
+    source=["ops/elementwise/unary_element_wise_operation.hpp: amd_assembly_fp8_to_fp32, amd_assembly_bf8_to_fp32 (v_cvt_f32_fp8, v_cvt_f32_bf8, src0_sel:BYTE_0)",
+            "LLVM 19, AMDGPU/VOP1Instructions.td: V_CVT_F32_FP8_sdwa, V_CVT_F32_BF8_sdwa (HasFP8ConversionInsts, SDWA9)"],
+    accepts=[{"dtype_scale": "fp8"}],
+    rejects=[{"dtype_scale": "fp8", "arch": "gfx1201"},
+             {"dtype_scale": "bf8", "arch": "gfx90a", "warp_tile_k": 16}],
 )  # fmt: skip
-def eight_bit_scales_have_sdwa(c: QuantQuantities) -> BoolExpr:
-    """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes.
+def eight_bit_scales_are_widened(c: QuantQuantities) -> BoolExpr:
+    """Groups have scales of fp8 and bf8 on GPUs with waves of 64 lanes that convert fp8.
 
-    Why: the function that widens a scale is written in GCN's assembly; the assembler of RDNA
-    refuses it.
+    Why: the function that widens a scale is written in the assembly of gfx940 and its successors.
+    Other assemblers refuse it: gfx90a has no such instruction, RDNA none that picks a byte.
 
     Fix: use scales of fp32.
     """
-    return c.wave_size == 64
+    return (c.wave_size == 64) & c.has("packed_fp8_convert")
