@@ -198,22 +198,6 @@ def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL009", "wave-groups-with-scales", kind="wrong-result",
-    says="kernels with scales know no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
-    source="ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1; read, not run)",
-    accepts=[{}], rejects=[{"num_wave_groups": 2}],
-)  # fmt: skip
-def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
-    """Kernels with scales have one wave group.
-
-    Why: with more the kernel takes another path for the stores, which its pipelines do not split.
-
-    Fix: set num_wave_groups to 1.
-    """
-    return c.num_wave_groups == 1
-
-
-@rule(
     "SCAL010", "parameters-of-other-kernels", kind="compile",
     says=["only abquant reads scales in rows: {variant}, scale_rows = {scale_rows}",
           "only moe_flatmm multiplies by the experts' weights: {variant}, routed_weight = {routed_weight}",
@@ -261,7 +245,7 @@ def flat_scales_exist(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL012", "scales-without-cshuffle", kind="compile", applies=_flat,
+    "SCAL012", "scales-without-cshuffle", kind="compile", applies=lambda c: c.flat & ~c.micro,
     says=["only cshuffle multiplies by scales, not {epilogue}: scales = {scales}",
           "experts store with cshuffle, not {epilogue}"],
     source=["ops/epilogue/default_2d_epilogue.hpp: DefaultGemm2DEpilogue::operator() (takes no scales)",
@@ -273,7 +257,8 @@ def scales_go_through_cshuffle(c: ScaledQuantities) -> BoolExpr:
     """Kernels with scales of rows and columns store with cshuffle, and experts' always do.
 
     Why: the kernel hands the scales to the epilogue, and the default one has no such argument.
-    Experts' kernels shuffle themselves, with the sizes that cshuffle computes.
+    Experts' kernels shuffle themselves, with the sizes that cshuffle computes. Those of mx_flatmm
+    (SCAL035) are in the matrix instructions.
 
     Fix: use cshuffle.
     """

@@ -58,15 +58,38 @@ def four_bits_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL031", "other-scales-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
+    "SCAL035", "scales-that-mx-cannot-hand-on", kind="compile", until="2026.06", applies=_micro,
+    says="mx_flatmm has no epilogue for scales that do not change along K: scales = {scales}",
+    source=[f"{_KERNEL}::RunFlatmm (DoEpiScale: hands scale_m_ptr + block_idx_m on)",
+            "ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue::operator() (make_tile_window of the scales, which are a pointer here)",
+            "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)"],
+    accepts=[OF_FOUR_BITS, {**OF_FOUR_BITS, "scales": "no"}],
+    rejects=[{**OF_FOUR_BITS, "scales": "row_column"}, {**OF_FOUR_BITS, "scales": "per_tensor"}],
+)  # fmt: skip
+def four_bits_have_scales_along_k(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm has no scales of rows and columns, or of whole tensors.
+
+    Why: for those of rows and columns the kernel calls the epilogue with pointers, where CShuffle
+    takes windows of tensors and the default one nothing. A scale of a whole tensor the type of the
+    scales refuses.
+
+    Fix: use per_1x32.
+    """
+    return ~c.scales.isin("row_column", "per_tensor")
+
+
+@rule(
+    "SCAL031", "other-scales-of-four-bits", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.micro & ~c.scales.isin("row_column", "per_tensor"),
     says="mx_flatmm reads a scale for each 32 along K, not {scales}",
     source=f"{_KERNEL}::MakeGemmTensorViews (BlockScaleSize, reinterpret_cast to int32_t; read, not run)",
-    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "scales": "row_column"}],
+    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "scales": "per_1x128"}],
 )  # fmt: skip
 def four_bits_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
     """mx_flatmm has scales for every 32 of a row of A, and of a column of B.
 
     Why: whatever the type of the scales says, the kernel reads four exponents of such at once.
+    SCAL035 has the scales with which it does not compile.
 
     Fix: use per_1x32.
     """
@@ -74,24 +97,57 @@ def four_bits_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL032", "packs-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
-    says=["scales are shared by pairs of a wave's warp tiles along M: {repeat_m=}, expected an even number",
-          "scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
-          "A is read from LDS in the order of two warp tiles along K: {tile_k // warp_tile_k=}, expected 2"],
-    source=f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, addr, AkIter; read, not run)",
-    accepts=[OF_FOUR_BITS],
-    rejects=[{**OF_FOUR_BITS, "tile_m": 48, "tile_n": 64}, {**OF_FOUR_BITS, "tile_n": 64},
-             {**OF_FOUR_BITS, "tile_k": 512}],
+    "SCAL036", "windows-beyond-packs", kind="compile", until="2026.06",
+    applies=lambda c: c.micro & (c.steps_k >= 1),
+    says=["scales are loaded for pairs of a wave's warp tiles along N: {repeat_n=}, expected 2 or more",
+          "A is read from LDS for pairs of warp tiles along M: {repeat_m=}, expected an even number",
+          "A is read from LDS in the order of two warp tiles along K: {steps_k=}, expected 2 or fewer",
+          "the first four reads of A go over two warp tiles along K: {steps_k=}, expected 2 with {repeat_m=} along M"],
+    source=[f"{_PIPELINE}::operator() (m_preload: mIter = loadIter % MXdlPack, kIter = loadIter / MXdlPack; addr: AmIter, AkIter)",
+            "core/container/tuple.hpp: tuple::at static_assert on the index (of a_warp_windows_ping)",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution (Y0 = kNPerBlock / (NXdlPack * Y1 * Y2))",
+            "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize"],
+    accepts=[OF_FOUR_BITS, {**OF_FOUR_BITS, "tile_n": 192},
+             {**OF_FOUR_BITS, "tile_m": 32, "tile_k": 128, "wave_n": 2}],
+    rejects=[{**OF_FOUR_BITS, "tile_n": 64}, {**OF_FOUR_BITS, "tile_m": 48, "tile_n": 64, "wave_n": 2},
+             {**OF_FOUR_BITS, "tile_k": 512}, {**OF_FOUR_BITS, "tile_m": 64, "tile_k": 128}],
 )  # fmt: skip
-def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
-    """mx_flatmm has warp tiles in pairs along M and N, and two along K.
+def windows_of_four_bits_exist(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm has a wave's warp tiles in pairs along M, two or more along N and at most two along K.
 
-    Why: the loops count pairs, so that what is left over is not computed; which part of A is read
-    next is computed for two warp tiles along K.
+    Why: the windows of A are a tuple, and what is read next is counted for two warp tiles along M
+    and two along K. With others a constant index is beyond the tuple, which is asserted, but for
+    few warp tiles along M with one along K (SCAL032). Scales of B for less than a pair along N are
+    an empty tile.
 
     Fix: use a tile_k of 256, and a tile_m and tile_n of whole pairs.
     """
-    return all_of(c.repeat_m % 2 == 0, c.repeat_n % 2 == 0, c.tile_k // c.warp_tile_k == 2)
+    single = c.steps_k == 1
+    return all_of(
+        c.repeat_n >= 2,
+        single | (c.repeat_m % 2 == 0),
+        c.steps_k <= 2,
+        ~single | (c.repeat_m <= 2),
+    )
+
+
+@rule(
+    "SCAL032", "packs-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
+    says=["scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
+          "the loops count pairs of warp tiles along K: {steps_k=}, expected 2"],
+    source=f"{_PIPELINE}::operator() (NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; read, not run)",
+    accepts=[OF_FOUR_BITS],
+    rejects=[{**OF_FOUR_BITS, "tile_n": 192}, {**OF_FOUR_BITS, "tile_m": 32, "tile_k": 128, "wave_n": 2}],
+)  # fmt: skip
+def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm has warp tiles in pairs along N, and two along K.
+
+    Why: the loops count pairs, so that what is left over is not computed: the last of an odd
+    number along N, and everything where there is one along K.
+
+    Fix: use a tile_k of 256, and a tile_n of whole pairs.
+    """
+    return all_of(c.repeat_n % 2 == 0, c.steps_k == 2)
 
 
 @rule(

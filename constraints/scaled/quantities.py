@@ -147,6 +147,11 @@ class ScaledQuantities(TileGemm):
         return self.tile_n // (self.warp_tile_n * self.wave_n)
 
     @quantity
+    def steps_k(self) -> IntExpr:
+        """Warp tiles along K of the block tile."""
+        return self.tile_k // self.warp_tile_k
+
+    @quantity
     def lanes_k(self) -> IntExpr:
         """Lanes side by side along a row of A, which each load 16 bytes (flatmm)."""
         return self.tile_k // (16 // self.element_bytes * self.packed_a)
