@@ -105,6 +105,8 @@ class Timed:
     problem: Problem
     microseconds: float
     tflops: float | None
+    device: str = ""
+    """The device's name."""
 
 
 def timed(
@@ -122,7 +124,9 @@ def timed(
     of = {(k.name, k.arch, k.ck): k for k in kernels}
     wanted = None if problems is None else {str(p): p for p in problems}
     found: dict[str, list[Timed]] = {text: [] for text in wanted or ()}
-    for (name, arch, ck, text, _), row in runs.ends(options.device, options.device_options).items():
+    for (name, arch, ck, text, device), row in runs.ends(
+        options.device, options.device_options
+    ).items():
         kernel = of.get((name, arch, ck))
         if kernel is None or row["status"] != RunStatus.OK or row["latency_ms"] is None:
             continue
@@ -132,6 +136,6 @@ def timed(
             problem = wanted[text]
         else:
             continue
-        entry = Timed(kernel, problem, row["latency_ms"] * 1e3, row["tflops"])
+        entry = Timed(kernel, problem, row["latency_ms"] * 1e3, row["tflops"], device)
         found.setdefault(text, []).append(entry)
     return [t for each in found.values() for t in sorted(each, key=lambda t: t.microseconds)]

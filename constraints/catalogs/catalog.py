@@ -227,6 +227,17 @@ class Catalog:
         wanted = (v for near in blocks for v in near.get("variant", everywhere))
         return list(dict.fromkeys(str(v) for v in wanted))
 
+    def numbered(self, variant: str, arch: str) -> list[tuple[int, Mapping[str, Value]]]:
+        """The kernels of a tool's list in its order, each with its number there.
+
+        >>> from ckrules.constraints.catalogs import load
+        >>> listed = load("aiter").numbered("flatmm", "gfx942")
+        >>> len(listed), listed[-1][0]  # the list has some kernels twice
+        (126, 138)
+        """
+        rows = self._base._rows.get(family_of(variant).name)
+        return [] if rows is None else list(rows.numbered({"variant": variant, "arch": arch}))
+
     # -- as rules and spaces -------------------------------------------------------------------
 
     def book(self, variant: str | None = None) -> RuleBook:

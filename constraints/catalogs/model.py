@@ -61,7 +61,8 @@ class CatalogBlock:
 class CatalogRows:
     """One block of ``[[kernels]]`` with rows: kernels of any family, one by one.
 
-    ``near`` are the keys with which a list of the catalog's own family has them too.
+    ``near`` are the keys with which a list of the catalog's own family has them too, ``numbers``
+    those of the first rows in a tool's list, which has some twice.
     """
 
     family: str
@@ -69,6 +70,7 @@ class CatalogRows:
     derived: Mapping[str, WrittenExpression]
     near: Mapping[str, tuple[Value, ...]]
     path: TomlPath
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,14 @@ The tables of a file; only ``[catalog]`` is needed, ``?`` marks keys that may be
     [vectors]?     strategies otherwise? and, by direction, TILE = { CLASS = [STRATEGY or A/B/C, …] }
     [pipelines]?   by direction, TILE = [PIPELINE/SCHEDULER, …] or { CLASS = […] }
     [[kernels]]?   variant pipelines shapes fields?      (instead of tiles, waves, …)
-    [[kernels]]?   columns rows family? fixed? derived? with?
+    [[kernels]]?   columns rows family? fixed? derived? with? numbers?
     [select]?      from every? cover? in_turn? categories?      (a catalog cut from another one)
 
 Tiles, waves and warp tiles are written 128x64x32, vectors 8/8/4. A catalog is about one family
 (default: the first there is), whose fields its tables and expressions name. ``[[kernels]]`` with
 rows list kernels one by one, of this family or another: a cell that is an array means a row for
 each of its values, and ``with`` says which lists of the catalog's own family have those, too.
+``numbers`` are those of the first rows in a tool's list, such as "0-60 65-69".
 """
 
 from __future__ import annotations
@@ -274,7 +275,11 @@ def _rows(top: Section, fields: CatalogFields) -> tuple[CatalogRows, ...]:
 
 def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]) -> CatalogRows:
     row = Section(
-        top.doc, ("kernels", i), data, ("columns", "rows"), ("family", "fixed", "derived", "with")
+        top.doc,
+        ("kernels", i),
+        data,
+        ("columns", "rows"),
+        ("family", "fixed", "derived", "with", "numbers"),
     )
     fields = own
     if "family" in row:
@@ -311,7 +316,21 @@ def _row_block(top: Section, own: CatalogFields, i: int, data: Mapping[str, Any]
             for k, v in near.data.items()
         },
         row.path,
+        _list_numbers(row, len(rows)) if "numbers" in row else (),
     )
+
+
+def _list_numbers(row: Section, most: int) -> tuple[int, ...]:
+    """Numbers and ranges of them, in ascending order."""
+    found: list[int] = []
+    for word in row.text("numbers").split():
+        first, _, last = word.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()):
+            raise row.error("numbers", f"{word!r} is not a number or a range like 0-60")
+        found += range(int(first), min(int(last or first), int(first) + most) + 1)
+    if found != sorted(set(found)) or len(found) > most:
+        raise row.error("numbers", f"numbers: expected ascending ones, for at most {most} rows")
+    return tuple(found)
 
 
 def _select(top: Section, fields: CatalogFields) -> Select | None:

@@ -100,6 +100,15 @@ class RowKernels:
                 full = {**defaults, **point}
                 yield {k: full[k] for k in self.words.variables}
 
+    def numbered(self, key: Key) -> Iterator[tuple[int, Point]]:
+        """The kernels of a tool's list, each with its number there."""
+        for block, rows in self._blocks:
+            for number, row in zip(block.numbers, rows, strict=False):  # the last have none
+                if all(row.get(name, value) == value for name, value in key.items()):
+                    defaults = self.family.defaults(str(row["variant"]), row.get("ndim"))
+                    full = {**defaults, **row}
+                    yield number, {k: full[k] for k in self.words.variables}
+
     @cached_property
     def _by_key(self) -> list[tuple[list[str], dict[tuple[Value, ...], list[Point]]]]:
         """Per block the keys that all its rows say, and the rows by their values."""

@@ -8,11 +8,14 @@ from typing import Any
 
 from ckrules.constraints.gemm import problem as gemm
 from ckrules.constraints.gemm.problem import MatrixProduct
+from ckrules.constraints.scaled.tuned import TUNED
 from ckrules.engine.expr import Value
 from ckrules.kernels.problem_text import size, sizes_of
 
 _ALIASES = {"expert": "experts", "top_k": "topk", "tokens": "M", "token": "M"}
 _OWN = ("experts", "topk")
+#: Digits beyond which an exponent of split-K is not one.
+_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,22 @@ def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
 def from_row(cells: Mapping[str, str]) -> MatrixProduct:
     """The product of a table's row, whose other columns mean nothing.
 
+    Rows of tuned tables say in how many parts a kernel of CK Tile splits sums; how those of other
+    libraries do does not belong to the product.
+
     >>> str(from_row({"M": "16", "N": "8", "K": "4", "topk": "2", "experts": "8", "us": "12.5"}))
     'M=16,N=8,K=4,experts=8,topk=2'
+    >>> str(from_row({"M": "16", "N": "8", "K": "64", "libtype": "cktile", "splitK": "2"}))
+    'M=16,N=8,K=64,k_batch=4'
 
     Raises:
         UsageError: For what is not a product, with the reason.
     """
     own = {k: v.strip() for k, v in cells.items() if k in _OWN and v.strip()}
+    split = cells.get(TUNED.split, "").strip()
+    ours = cells.get(TUNED.library, "").strip() == TUNED.mark
+    if ours and "k_batch" not in cells and split.isdecimal() and len(split) < _DIGITS:
+        own["k_batch"] = str(1 << int(split))
     found = gemm.from_row(cells)
     return from_mapping({**_sizes(found), **own}) if own else found
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled.tuned import TUNED
+from ckrules.constraints.scaled.written import WRITTEN
 from ckrules.kernels.reader_tables import RecordTable
 
 #: The GPU that a list's name ends in.
@@ -109,4 +110,6 @@ MOE = RecordTable(
     gpus=_BOTH,
 )  # fmt: skip
 
-TABLES: Mapping[str, Any] = {"python": (BPRESHUFFLE, BLOCKSCALE, MOE), "tuned": TUNED}
+TABLES: Mapping[str, Any] = {
+    "python": (BPRESHUFFLE, BLOCKSCALE, MOE), "tuned": TUNED, "written": WRITTEN,
+}  # fmt: skip

@@ -18,7 +18,7 @@ from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ckrules.device.bench import Timed
     from ckrules.device.pool import Discovery
@@ -39,12 +39,15 @@ was killed goes on where it stopped, and what was measured is not measured again
 unless the kernel was built again or more timed runs are asked for.
 A FILE of problems is as for ckrules validate; benchmark files of upstream's work as
 they are, each problem once. With -o times.csv the measurements have their columns,
-and ckrules train, evaluate and plot read them.
+and ckrules train, evaluate and plot read them. With --format tuned they are a table in
+the columns of the tool whose kernels they are (aiter's), the fastest of each problem:
+the tool finds the kernel by its number in the tool's list of August 2026.
 
 \b
 Examples:
   ckrules bench out --problems shapes.csv
   ckrules bench out --problems shapes.csv --repeat 50 -o times.csv
+  ckrules bench out --problems shapes.csv --format tuned -o a8w8_tuned_gemm.csv
   ckrules bench out --problems shapes.csv --executor dask://scheduler:8786
   ckrules bench NAME NAME --dir out --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3
 
@@ -53,7 +56,7 @@ Exit codes: 0 all measured, 1 some failed, 2 usage or bad input, 3 no GPU or not
 to run.
 """
 
-FORMS: Forms = {"table": (".txt",), "csv": (".csv",)}
+FORMS: Forms = {"table": (".txt",), "csv": (".csv",), "tuned": ()}
 
 
 @click.command(epilog=EPILOG)
@@ -83,6 +86,10 @@ def command(
         raise UsageError("on which problems? give --problems FILE or --problem N=8,C=256,…")
     registry.check(device.name)
     kernels = folder.find(runs.where, runs.home)
+    if form == "tuned":
+        from ckrules.ranking.tuned_rows import table_of
+
+        table_of(str(k.config["variant"]) for k in kernels)  # before anything is run
     problems = problems_asked(kernels, runs.lines, runs.files)
     options = RunOptions(
         device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
@@ -111,7 +118,12 @@ def command(
         note("nothing to run")
         return 3
     with text_output(output) as stream:
-        _write(stream, times, form)
+        if form == "tuned":
+            left_out = _write_tuned(stream, times, found)
+        else:
+            left_out = _write(stream, times, form)
+    for reason, count in left_out.items():
+        note(f"{count:,} time{'s' * (count != 1)} left out, {reason}")
     if not quiet:
         say_left_out(session)
         note(_counted(summary, known))
@@ -145,7 +157,18 @@ def _say_failure(run: StoredRun) -> None:
         note(f"{outcome.status}: {run.kernel.name} on {run.problem}: {text}")
 
 
-def _write(stream: IO[str], times: Sequence[Timed], form: str) -> None:
+def _write_tuned(stream: IO[str], times: Sequence[Timed], found: Discovery) -> Mapping[str, int]:
+    """Writes the rows of a tuned table; what was left out, by the reason."""
+    from ckrules.ranking.tuned_rows import TunedTime, write
+
+    units = {d.name: d.compute_units for d in found.devices}
+    return write(
+        stream,
+        (TunedTime(t.kernel.config, t.problem, t.microseconds, units.get(t.device)) for t in times),
+    )
+
+
+def _write(stream: IO[str], times: Sequence[Timed], form: str) -> Mapping[str, int]:
     from ckrules.ranking.written import Measurement, write
 
     if form == "csv":
@@ -155,6 +178,7 @@ def _write(stream: IO[str], times: Sequence[Timed], form: str) -> None:
         )
     elif times:
         stream.write(_table(times))
+    return {}
 
 
 def _table(times: Iterable[Timed]) -> str:
