@@ -32,6 +32,7 @@ from ckrules.emulator.ops import (
     wmma,
 )  # fmt: skip
 from ckrules.emulator.wave import Cohort
+from ckrules.support import collection
 
 Make = Callable[[Decoded], Run]
 _GROUPS: tuple[tuple[str, Mapping[str, Make]], ...] = (
@@ -80,6 +81,7 @@ class Program:
         return self.natives[lanes]
 
 
+@collection.paused()
 def load(code: bytes, objdump: Path) -> Program:
     """The program of a code object.
 

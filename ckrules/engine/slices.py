@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ckrules.engine.codec import Codec, Point
 from ckrules.engine.expr import Expr, Value
+from ckrules.support import collection
 from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -91,23 +91,15 @@ class Listing(ABC):
     def to_tuples(self) -> list[tuple[Value, ...]]:
         """All points at once, as tuples of values in the order of `Space.names`.
 
-        The garbage collector is off meanwhile: it would go through all tuples again and again,
-        which takes longer than to make them.
-
         >>> from ckrules.engine.space import Space
         >>> from ckrules.engine.expr.variables import Int
         >>> Space([Int("tile_m", [16, 32]), Int("waves", [1, 2])]).to_tuples()
         [(16, 1), (16, 2), (32, 1), (32, 2)]
         """
         out: list[tuple[Value, ...]] = []
-        collects = gc.isenabled()
-        gc.disable()
-        try:
+        with collection.paused():
             for table, count in self.tables(CHUNK):
                 out += self.codec.tuples(table, count)
-        finally:
-            if collects:
-                gc.enable()
         return out
 
     def to_arrow_batches(self, chunk: int = CHUNK, *, derived: Sequence[str] = ()) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from ckrules.emulator.native.shapes import Shapes
 from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm
 from ckrules.emulator.ops.flow import Branch, Wait
 from ckrules.emulator.wave import Cohort, Outstanding
+from ckrules.support import collection
 
 _COUNTERS, _QUEUE, _SLOTS, _REGISTERS = 12, 512, 64, 3000
 _i64, _pointer = ctypes.c_int64, ctypes.c_void_p
@@ -115,6 +116,7 @@ class Native:
         return self.numbers[kind]
 
 
+@collection.paused()
 def native_of(programs: Sequence[Sequence[Instruction]], lanes: int) -> Sequence[Native] | None:
     """Native code for programs, in one library; None if there is no compiler or it fails."""
     if compiler() is None:
