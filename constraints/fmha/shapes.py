@@ -109,6 +109,7 @@ def head_has_two_steps(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA006", "partial-value-steps", kind="compile",
+    applies=lambda c: c.has_body,
     says="tile_n0 = {tile_n0} is not a multiple of tile_k1 = {tile_k1}",
     source=[f"{_BLOCK} static_assert KPerBlock == BlockGemmShape::kK (the last slice of P is longer)",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: static_assert 1 <= k1_loops"],
@@ -126,6 +127,7 @@ def values_have_whole_steps(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA007", "waves-do-not-cover-queries", kind="compile",
+    applies=lambda c: c.has_body,
     says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
           "tile_m0 = {tile_m0} is not a multiple of {wave_m1 * warp_tile_m1=}",
           "tile_k0 = {tile_k0} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
@@ -192,7 +194,7 @@ def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA039", "lanes-have-other-shares-of-p", kind="compile",
-    applies=lambda c: c.staged | (c.wave_n0 == 1),
+    applies=lambda c: c.has_body & (c.staged | (c.wave_n0 == 1)),
     says="a lane has other parts of P in product 1 than in product 0: wave_m1 = {wave_m1}, {wave_m0 * wave_n0=}",
     source=f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",
     accepts=[{}, {"wave_m0": 2, "wave_n0": 2}], rejects=[{"wave_m0": 2}, {"wave_m1": 8}],
@@ -230,6 +232,7 @@ def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA010", "no-such-warp-gemm-of-attention", kind="compile",
+    applies=lambda c: c.has_body,
     says=["product 0 of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} with waves of {wave_size} lanes",
           "product 1 of {dtype} has no warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1} with waves of {wave_size} lanes"],
     source=[f"{_POLICY}: GetQKBlockGemm, GetKVBlockGemm",
@@ -362,13 +365,16 @@ def columns_have_a_warp_tile(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FMHA013", "feature-of-other-kernel", kind="compile",
     says=["{variant} kernels have other pipelines than {pipeline}", "{variant} kernels have no dropout: dropout = {dropout}",
-          "{variant} kernels skip no sequences: skip = {skip}", "only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
+          "{variant} kernels skip no sequences: skip = {skip}", "{variant} kernels do not transpose V as LDS is read: trload = {trload}",
+          "without trload qr_async_trload has a body, which transposes as LDS is read and {arch} does not: trload = {trload}",
           "splits have no mask of class GenericAttentionMask: mask = {mask}",
           "{variant} kernels read no pages: paged_kv = {paged_kv}", "batch prefill reads pages: paged_kv = {paged_kv}"],
     source=["ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaTraits, TileFmhaFwdPagedKVTraits, TileFmhaFwdSplitKVTraits",
             "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp",
             "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX with splits, of SimplifiedGenericAttentionMask alone"],
-    accepts=[{}], rejects=[{"variant": "fmha_fwd_splitkv", "mask": "causal"}, {"pipeline": "qr_pagedkv"}, {"paged_kv": True}, {"trload": True}],
+    accepts=[{}],
+    rejects=[{"variant": "fmha_fwd_splitkv", "mask": "causal"}, {"pipeline": "qr_pagedkv"}, {"paged_kv": True},
+                           {"variant": "fmha_fwd_splitkv", "trload": True}, {"pipeline": "qr_async_trload"}],
 )  # fmt: skip
 def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
     """Pipelines and traits are those that the kernel has.
@@ -381,7 +387,7 @@ def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
     return all_of(
         any_of(*((c.variant == v) & c.pipeline.isin(*p) for v, p in w.OF_VARIANT.items())),
         ~c.dropout | fwd | prefill, ~c.skip | fwd | paged,
-        c.trload == (c.pipeline == "qr_async_trload"),
+        ~c.trload | fwd | prefill, c.trload | c.transposes | c.staged,
         ~split | c.mask.isin("no", "mask"),
         ~c.paged_kv | split | paged | prefill, c.paged_kv | ~prefill,
     )  # fmt: skip

@@ -32,7 +32,7 @@ _WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
 
 @rule(
     "FMHA024", "no-transposing-loads", kind="hardware",
-    applies=lambda c: c.trload,
+    applies=lambda c: (c.variant == "fmha_fwd") & c.trload,
     says="{arch} does not transpose as LDS is read, so the kernel is empty",
     source="ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable (true on __gfx950__, else !kUseTrLoad)",
     accepts=[_TRLOAD], rejects=[{**_TRLOAD, "arch": "gfx942"}],
@@ -45,6 +45,24 @@ def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
     Fix: use qr_async.
     """
     return c.transposes
+
+
+@rule(
+    "FMHA057", "trload-that-changes-nothing", kind="no-effect",
+    says="only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable and GetName, nothing else reads kUseTrLoad",
+            f"{_TRLOAD_PIPELINE}: the pipeline, whatever kUseTrLoad is"],
+    accepts=[{}, _TRLOAD], rejects=[{"trload": True}, {**_TRLOAD, "trload": False}],
+)  # fmt: skip
+def trload_goes_with_its_pipeline(c: AttentionQuantities) -> BoolExpr:
+    """trload is set for qr_async_trload and for no other pipeline.
+
+    Why: the pipeline decides how LDS is read; trload is in the name, and empties the kernel where
+    the GPU does not transpose.
+
+    Fix: set trload for qr_async_trload only.
+    """
+    return c.trload == (c.pipeline == "qr_async_trload")
 
 
 @rule(

@@ -143,6 +143,11 @@ class AttentionQuantities(AttentionShape):
         return (self.pipeline == "qr_async_trload") & self.transposes
 
     @property
+    def has_body(self) -> BoolExpr:
+        """Whether the compiler looks at the kernel's body (FmhaFwdKernel::kIsAvailable)."""
+        return ~((self.variant == "fmha_fwd") & self.trload) | self.transposes
+
+    @property
     def asynchronous(self) -> BoolExpr:
         """Pipelines that load K into LDS past the registers."""
         return self.pipeline == "qr_async"

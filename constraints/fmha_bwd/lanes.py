@@ -16,6 +16,7 @@ from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp"
 _PIPELINES = "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_kr_ktr_vr{,_iglp}.hpp"
+_TRLOAD_POLICY = "ops/fmha/pipeline/block_fmha_bwd_pipeline_trload_default_policy.hpp"
 _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
     "warp_tile_k1": 32,
@@ -26,6 +27,10 @@ _TURN = 32
 
 def _by_registers(c: BackwardQuantities) -> BoolExpr:
     return ~c.trload
+
+
+def _by_lds(c: BackwardQuantities) -> BoolExpr:
+    return c.trload & c.transposes
 
 
 @rule(
@@ -179,7 +184,7 @@ def operands_are_turned(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD015", "bias-not-covered-by-loads", kind="compile",
-    applies=_by_registers,
+    applies=lambda c: _by_registers(c) | c.transposes,
     says=["lanes and waves do not cover the bias, which kernels without one have a window of, too: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
           "rows of the bias do not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
           "columns of the bias do not fill its LDS: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {threads} threads",
@@ -204,7 +209,7 @@ def loads_cover_bias(c: BackwardQuantities) -> BoolExpr:
     return all_of(
         covered == c.tile_m0 * c.tile_n0,
         _folded(c, c.tile_m0, c.tile_n0, vector, _all(c, c.tile_m0, c.tile_n0) // vector),
-        c.tile_n0 % pack + c.tile_m0 % layer == 0,
+        c.trload | (c.tile_n0 % pack + c.tile_m0 % layer == 0),
     )  # fmt: skip
 
 
@@ -236,7 +241,7 @@ def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
 
 @rule(
     "FBWD017", "operands-that-trload-does-not-cover", kind="compile",
-    applies=lambda c: c.trload & c.transposes,
+    applies=_by_lds,
     says=["fp32 is not transposed as LDS is read: dtype = {dtype}", "dS lies in LDS as warp tiles of 16 rows have it: warp_tile_m0 = {warp_tile_m0}",
           "the rows of Q are a divisor of the {wave_size} lanes of a wave: tile_m0 = {tile_m0}",
           "waves do not cover K in rows of 128 bytes: tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {waves} waves",
@@ -246,7 +251,7 @@ def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
           "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
           "tile_k0 = {tile_k0} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
           "tile_k2 = {tile_k2} is not a multiple of warp_tile_k0 = {warp_tile_k0}"],
-    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_trload_default_policy.hpp: MakeXDramTileDistribution, MakeLSEDDramTileDistribution, MakeSGradLdsBlockDescriptor static_assert",
+    source=[f"{_TRLOAD_POLICY}: MakeXDramTileDistribution, MakeLSEDDramTileDistribution, MakeSGradLdsBlockDescriptor static_assert",
             f"{_POLICY}: MakeKRegBlockDescriptor, MakeVRegBlockDescriptor static_assert on the product of lengths",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits"],
     accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 24}, {**_TRLOAD, "tile_hdq": 96, "hdim": 96}],
@@ -265,6 +270,58 @@ def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
         c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
         c.tile_k0 % c.warp_tile_k0 == 0, c.tile_k2 % c.warp_tile_k0 == 0,
     )  # fmt: skip
+
+
+@rule(
+    "FBWD019", "registers-that-trload-does-not-hand-over", kind="compile",
+    applies=_by_lds,
+    says=["a lane has {scores} scores of product 0, and {turned} elements of P in product 1: {waves} waves, of which {wave_m1=} hold P",
+          "tile_n0 = {tile_n0} is not a multiple of the step of product 4: tile_k4 = {tile_k4}",
+          "tile_hdq = {tile_hdq} is less than {wave_n2 * warp_tile_n0=} of product 4",
+          "tile_m0 = {tile_m0} is less than {wave_m2 * warp_tile_m0=} of product 4",
+          "tile_hdq = {tile_hdq} is less than {wave_n1 * warp_tile_n1=} of product 3",
+          "tile_hdv = {tile_hdv} is less than {wave_n1 * warp_tile_n1=} of product 1",
+          "LDS is read transposed by 4 elements, and a lane takes 8 at once: {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1}"],
+    source=["ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_{kr_ktr_vr,qr_qtr_dor}.hpp: pt_reg_tensor.get_thread_buffer() = p_gemm.get_thread_buffer(), dst_reg_tensor the same (no viable assignment)",
+            f"{_TRLOAD_POLICY}: HotLoopScheduler SchedulerGemm4, SGradT_LDS_READ_P2 (a negative number of reads), MakeKTRegBlockDescriptor, MakeSGradRegSliceBlockDescriptor, MakeQTRegSliceBlockDescriptor, MakeOGradTRegSliceBlockDescriptor (lengths of 0)",
+            "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize",
+            "core/tensor/load_tile_transpose.hpp: DefaultTranspose Quad16, static_assert ValidationTraits"],
+    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "wave_m1": 2, "wave_n1": 2}, {**_TRLOAD, "tile_m0": 16, "tile_k1": 16, "tile_k3": 16},
+             {**_TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 16}],
+)  # fmt: skip
+def trload_hands_over(c: BackwardQuantities) -> BoolExpr:
+    """Where LDS is read transposed, lanes have as much of P as scores, and some of each operand.
+
+    Why: the registers of product 0 are assigned to those of product 1, those of 2 to those of 3,
+    so that all waves lie along M in 1 and 3; an operand of length 0 has no loads.
+
+    Fix: put all waves of products 1 and 3 along M, with warp tiles of 16x16x16 or 16x16x32.
+    """
+    return all_of(
+        c.scores == c.turned, c.tile_n0 % c.tile_k4 == 0,
+        c.tile_hdq >= c.wave_n2 * c.warp_tile_n0, c.tile_m0 >= c.wave_m2 * c.warp_tile_m0,
+        c.tile_hdq >= c.wave_n1 * c.warp_tile_n1, c.tile_hdv >= c.wave_n1 * c.warp_tile_n1,
+        (c.warp_tile_m1 != 32) | (c.warp_tile_k1 != 16),
+    )  # fmt: skip
+
+
+@rule(
+    "FBWD020", "single-elements-straight-to-lds", kind="compile",
+    applies=_by_lds,
+    says=["with padding for single elements Q and K are loaded by 2 bytes: pad_d = {pad_d}, expected 0 or 8",
+          "with padding for single elements V and dO are loaded by 2 bytes: pad_dv = {pad_dv}, expected 0 or 8"],
+    source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert bytes == 4 || bytes == 12 || bytes == 16",
+            "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_*.hpp: kAlignmentQ = kPadHeadDimQ"],
+    accepts=[_TRLOAD, {**_TRLOAD, "pad_d": 8, "pad_dv": 8}], rejects=[{**_TRLOAD, "pad_d": 1}, {**_TRLOAD, "pad_dv": 1}],
+)  # fmt: skip
+def trload_pads_vectors(c: BackwardQuantities) -> BoolExpr:
+    """Where LDS is read transposed, heads are padded in eights.
+
+    Why: operands are loaded straight to LDS, 4, 12 or 16 bytes of a lane at once.
+
+    Fix: use 0 or 8 for pad_d and pad_dv, or clear trload.
+    """
+    return all_of(c.pad_d != 1, c.pad_dv != 1)
 
 
 @rule(

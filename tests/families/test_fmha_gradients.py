@@ -146,3 +146,10 @@ def test_problems_of_backward(point: Any, text: str, codes: set[str]) -> None:
     rules = problem_books.book(str(point["variant"]), ck="2025.11")
     values = problems.values(problems.parse(text))
     assert {v.rule.code for v in rules.violations({**point, **values})} == codes
+
+
+def test_a_kernel_that_divides_by_no_rows_is_handed_parts() -> None:
+    """Making its tensors divided by zero, too, so that FSTP013 could not be shown by a run."""
+    problem = parse("batch=1,heads=1,seqlen_q=4,seqlen_k=130,hdim=16")
+    tensors = StepTensors(problem, {**STEP, "variant": CONVERT, "deterministic": True})
+    assert samples(tensors)["dq_acc"].shape[0] == 3

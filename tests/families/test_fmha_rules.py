@@ -104,6 +104,29 @@ def test_what_the_compiler_refused(change: dict[str, object], codes: set[str]) -
     assert codes <= {v.rule.code for v in rules.violations(point)}
 
 
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        # the body is empty on gfx942, and clang took the first five there
+        ({**TRLOAD, "tile_n0": 96, "tile_k1": 64}, {"FMHA024"}),
+        ({**TRLOAD, "tile_k0": 8}, {"FMHA024"}),
+        ({**TRLOAD, "warp_tile_k0": 64}, {"FMHA011", "FMHA024"}),
+        ({**TRLOAD, "wave_m1": 2}, {"FMHA024"}),
+        ({"trload": True}, {"FMHA024", "FMHA057"}),
+        ({**TRLOAD, "trload": False}, {"FMHA013", "FMHA057"}),
+        ({**TRLOAD, "tile_k0": 48}, {"FMHA002", "FMHA024"}),
+    ],
+)
+def test_what_the_compiler_said_of_empty_kernels(
+    change: dict[str, object], codes: set[str]
+) -> None:
+    """Rules of what a body compiles refused kernels that have none."""
+    rules = book("fmha_fwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **change, "arch": "gfx942"}
+    found = rules.violations(point)
+    assert {v.rule.code for v in found if v.rule.kind != "wrong-result"} == codes
+
+
 APPEND = {"variant": "fmha_fwd_appendkv", "tile_s": 64, "tile_sk": 64, "tile_d": 64, "tile_dv": 64}
 DOT = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "tile_dv": 0, "block_per_cu": 2}
 CONVERT = {**DOT, "variant": "fmha_bwd_convert_dq"}
@@ -139,6 +162,14 @@ SMALL = {
 }  # fmt: skip
 
 
+#: Of gfx950, which transposes as LDS is read.
+TURNED = {
+    **SMALL, "arch": "gfx950", "trload": True, "hdim": 64, "tile_hdq": 64, "tile_hdv": 64,
+    "tile_k0": 64, "tile_k2": 64, "tile_n0": 32, "wave_n0": 2, "wave_m1": 2, "wave_m2": 1,
+    "warp_tile_k1": 32,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [
@@ -151,8 +182,21 @@ SMALL = {
         ({**SMALL, "warp_tile_k1": 32}, {"FBWD018"}),
         ({**SMALL, "wave_m0": 2, "wave_n0": 2}, {"FBWD018"}),
         ({**SMALL, "arch": "gfx950", "trload": True, "warp_tile_k1": 32}, {"FBWD017"}),
+        # clang accepted the first four and refused the others, of which no rule spoke
+        (TURNED, set()),
+        ({**TURNED, "tile_n0": 64}, set()),
+        ({**TURNED, "tile_hdv": 128, "tile_k2": 128}, set()),
+        ({**TURNED, "wave_n0": 1, "wave_m1": 1, "wave_n2": 1, "warp_tile_m1": 32,
+          "warp_tile_n1": 32, "warp_tile_k1": 8}, set()),
+        ({**TURNED, "wave_n0": 1, "wave_m1": 1, "wave_n2": 1, "warp_tile_m1": 32,
+          "warp_tile_n1": 32, "warp_tile_k1": 16}, {"FBWD019"}),
+        ({**TURNED, "wave_m1": 1, "wave_n1": 2}, {"FBWD019"}),
+        ({**TURNED, "tile_k4": 64}, {"FBWD019"}),
+        ({**TURNED, "tile_n0": 48, "tile_k4": 16, "wave_n0": 1, "wave_m1": 1, "wave_n2": 1},
+         {"FBWD015"}),
+        ({**TURNED, "pad_dv": 1}, {"FBWD020"}),
     ],
-)
+)  # fmt: skip
 def test_what_backward_asserts(change: dict[str, object], codes: set[str]) -> None:
     rules = book("fmha_bwd", ck="2025.11")
     point = {**rules.vocabulary.baseline, **change}
