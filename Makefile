@@ -10,6 +10,9 @@
 # PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.12
 
 RUN_ARGS ?= --catalog recommended --best 20
+# What is not named in RUN_ARGS, which may name kernels of any family.
+RUN_WHAT = $(if $(filter --variant --variant=% --family --family=%,$(RUN_ARGS)),,--variant bwd_weight) \
+  $(if $(filter --arch --arch=%,$(RUN_ARGS)),,--arch gfx1201)
 TEST_ARGS ?=
 TEST_JOBS ?= 2
 
@@ -41,7 +44,7 @@ help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//; p' Makefile
 
 run: $(VENV)/.run
-	@$(PY) -m ckrules enumerate --variant bwd_weight --arch gfx1201 $(RUN_ARGS)
+	@$(PY) -m ckrules enumerate $(RUN_WHAT) $(RUN_ARGS)
 
 test: $(VENV)/.test
 	@$(PYTEST) -n $(TEST_JOBS) --dist loadfile $(TEST_ARGS)

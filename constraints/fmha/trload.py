@@ -70,21 +70,25 @@ def trload_goes_with_its_pipeline(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.pipeline == "qr_async_trload",
     says=["qr_async_trload adds no bias: bias = {bias}", "qr_async_trload caps no scores: logits = {logits}",
           "qr_async_trload drops nothing: dropout = {dropout}",
-          "qr_async_trload scales nothing: squant = {squant}"],
+          "qr_async_trload scales nothing: squant = {squant}",
+          "qr_async_trload skips no sequences: skip = {skip}, mode = {mode}"],
     source=[f"{_TRLOAD_PIPELINE}: ignore = bias_dram_block_window_tmp, ignore = position_encoding",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: what run_ hands to FmhaPipeline where its name is qr_async_trload"],
     accepts=[_TRLOAD, {**_TRLOAD, "lse": True}],
-    rejects=[{**_TRLOAD, "bias": "bias"}, {**_TRLOAD, "logits": True}, {**_TRLOAD, "dropout": True}],
+    rejects=[{**_TRLOAD, "bias": "bias"}, {**_TRLOAD, "logits": True}, {**_TRLOAD, "dropout": True},
+             {**_TRLOAD, "mode": "group", "skip": True}],
 )  # fmt: skip
 def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
-    """qr_async_trload has no bias, cap, dropout and quantisation.
+    """qr_async_trload has no bias, cap, dropout and quantisation, and skips no short sequences.
 
     Why: it takes the bias and looks at nothing of it; cap, random numbers and scales are not even
-    handed to it. The generator lists such kernels without them only.
+    handed to it, and the length below which sequences are skipped is not looked at. The generator
+    lists such kernels without them only.
 
     Fix: use qr_async.
     """
-    return all_of(c.bias == "no", ~c.logits, ~c.dropout, ~c.squant)
+    skips = c.skip & (c.mode == "group")
+    return all_of(c.bias == "no", ~c.logits, ~c.dropout, ~c.squant, ~skips)
 
 
 @rule(

@@ -39,9 +39,12 @@ class FmhaBackward(Family):
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.fmha_bwd import vocabulary
+        from ckrules.constraints.fmha_bwd import alike, vocabulary
+        from ckrules.engine.rules.alike import claims
 
-        return vocabulary.vocabulary(ck, gpus)
+        words = vocabulary.vocabulary(ck, gpus)
+        words.alike = claims(alike.ALIKE, words, ck)
+        return words
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import fmha_bwd

@@ -275,7 +275,7 @@ def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "FBWD019", "registers-that-trload-does-not-hand-over", kind="compile",
     applies=_by_lds,
-    says=["a lane has {scores} scores of product 0, and {turned} elements of P in product 1: {waves} waves, of which {wave_m1=} hold P",
+    says=["a lane has {scores} scores of product 0, and {turned} elements of P in product 1: {wave_m0 * wave_n0=}, {wave_m1=}",
           "tile_n0 = {tile_n0} is not a multiple of the step of product 4: tile_k4 = {tile_k4}",
           "tile_hdq = {tile_hdq} is less than {wave_n2 * warp_tile_n0=} of product 4",
           "tile_m0 = {tile_m0} is less than {wave_m2 * warp_tile_m0=} of product 4",

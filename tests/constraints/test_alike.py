@@ -71,6 +71,19 @@ def test_drawn_sets_of_quantised_kernels(variant: str) -> None:
     assert max(sizes) > 1
 
 
+@pytest.mark.parametrize("variant", ["fmha_fwd", "fmha_fwd_splitkv", "fmha_bwd"])
+def test_drawn_sets_of_attention(variant: str) -> None:
+    """`--distinct` said that nothing is known of attention."""
+    region = select(Books("2025.11"), {"variant": variant, "arch": "gfx942", "dtype": "fp16"})
+    legal, first = region.space, region.distinct().space
+    sizes = Counter[int]()
+    for point in legal.sample(8, seed=7):
+        members = [p for p in alternatives(region.book, point) if p in legal]
+        assert sum(p in first for p in members) == 1
+        sizes[len(members)] += 1
+    assert max(sizes) > 1
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("ck", VERSIONS)
 def test_all_sets_of_a_reduced_book_have_one_canonical_member(ck: str, variant: str) -> None:

@@ -208,3 +208,19 @@ def test_help_is_the_header(checkout: Path) -> None:
 
     assert "make toolchain" in done.stdout
     assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ("--limit 5", "--variant bwd_weight --arch gfx1201 --limit 5"),
+        ("--arch=gfx90a", "--variant bwd_weight --arch=gfx90a"),
+        ("--arch-file own.toml", "--variant bwd_weight --arch gfx1201 --arch-file own.toml"),
+        ("--variant fmha_fwd --arch gfx942", "--variant fmha_fwd --arch gfx942"),
+    ],
+)
+def test_run_takes_kernels_of_any_family(given: str, command: str) -> None:
+    """It gave --variant twice, which the command refuses."""
+    root = Path(__file__).resolve().parents[2]
+    found = _make(root, "-n", "run", f"RUN_ARGS={given}")
+    assert " ".join(found.stdout.splitlines()[-1].split()).endswith(f"enumerate {command}")
