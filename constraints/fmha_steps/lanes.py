@@ -138,7 +138,7 @@ def rows_feed_all_threads(c: StepQuantities) -> BoolExpr:
     says=["lanes and waves do not cover the new rows of K: tile_sk = {tile_sk}, tile_d = {tile_d}",
           "lanes and waves do not cover the new rows of V: tile_sk = {tile_sk}, tile_dv = {tile_dv}",
           "lanes and waves do not cover the rows of Q that are embedded: tile_s = {tile_s}, tile_d = {tile_d}"],
-    source=f"{_APPEND}: MakeKnewDramTileDistribution, MakeVnewDramTileDistribution, MakeQDramTileDistribution",
+    source=f"{_APPEND}: MakeKnewDramTileDistribution, MakeVnewDramTileDistribution, MakeQDramTileDistribution (truncating divisions; read, not run: such kernels are not generated)",
     accepts=[AN_APPEND],
     rejects=[{**AN_APPEND, "hdim": 96, "tile_d": 96}, {**AN_APPEND, "hdim": 96, "tile_dv": 96}],
 )  # fmt: skip
