@@ -286,12 +286,12 @@ def with_headers(
         MissingToolError: If a tool is missing.
         UsageError: If the folder is not a CK include folder.
     """
-    folder = Path(include)
-    version = read_tree(folder).ck
+    version = read_tree(Path(include)).ck
     cc, rocm = find_compiler(compiler, arch), find_rocm()
     for found in (cc, rocm):
         if isinstance(found, Missing):
             raise MissingToolError(str(found))
     assert not isinstance(cc, Missing)
     assert not isinstance(rocm, Missing)
-    return Toolchain(version, cc[1], cc[0], rocm, folder)
+    # compilers run in folders of their own
+    return Toolchain(version, cc[1], cc[0], rocm, Path(include).resolve())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.cli.certifying import CertifySetup
+from ckrules.compiling import toolchain
 from ckrules.constraints import book
 from ckrules.kernels import evidence
 from ckrules.kernels.evidence import CertifyRun, RejectionTally
@@ -108,3 +109,11 @@ def kept(made: CertifyRun, include: str) -> None:
     choice = CertifyChoice(books, gpu, ("forward",))
     CertifySetup(choice, None, include, 1.0, print, None, None).keep(made)
     evidence.evidence.cache_clear()
+
+
+def test_compilers_get_the_whole_path_of_a_tree(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is named from where the command runs, and compilers run elsewhere."""
+    folder = tree(own / "work" / "include", since("2025.11"))
+    monkeypatch.setattr(toolchain, "find_compiler", lambda *_: ("clang", "clang++"))
+    monkeypatch.setattr(toolchain, "find_rocm", lambda: own)
+    assert toolchain.with_headers("include", None, "gfx942").include == folder
