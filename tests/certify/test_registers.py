@@ -133,3 +133,15 @@ def test_the_compiler_is_asked_and_a_built_kernel_says_the_same(tmp_path: Path) 
     (row,) = every([tmp_path / "kernels"], BOOKS, 7, data)
     assert (row.seed, row.allocation) == (7, replace(found, seconds=0.0))
     assert _data(tmp_path)["gemm"].rows == data["gemm"].rows == {data["gemm"].key(point): row}
+
+
+def test_what_the_compiler_refused_is_not_legal() -> None:
+    """The kept lines of kernels without code: the book has a rule for each."""
+    refused = []
+    for path in sorted((Path(__file__).parents[2] / "benchmarks/data/registers").glob("*.csv")):
+        for row in registers.load(path, path.stem, BOOKS).rows.values():
+            if row.allocation.failure not in ("", registers.UNWRITTEN):
+                refused.append(row.point)
+    assert refused
+    for point in refused:
+        assert BOOKS.of(str(point["variant"])).violations(point), point
