@@ -7,10 +7,11 @@ same one is read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ckrules.certify.registers import CompiledKernel, RegisterData, allocation_of, families
-from ckrules.codegen.generate import main_entry
+from ckrules.codegen.generate import MainEntry, main_entry
 from ckrules.compiling import codeobject
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
@@ -20,7 +21,7 @@ from ckrules.compiling.results import BuildStatus, Result, Results
 from ckrules.compiling.session import BuildOptions
 from ckrules.compiling.tasks import BuildOutcome
 from ckrules.kernels.books import Books
-from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.config import Config, config_from_mapping
 from ckrules.kernels.families import family_of
 from ckrules.support import opening
 from ckrules.support.errors import UsageError
@@ -68,8 +69,15 @@ def built(folder: Path, books: Books, seed: int) -> Iterator[tuple[str, Compiled
             raise UsageError(f"{entry.name}: not built with {BuildOptions().optimize}")
         if (outcome := _outcome(entry, row)) is not None:
             config = config_from_mapping(entry.config, books)
-            allocation = allocation_of(outcome, main_entry(config, books))
+            allocation = allocation_of(outcome, main_of(entry, config, books))
             yield family, CompiledKernel(config.point, seed, allocation)
+
+
+def main_of(entry: ManifestEntry, config: Config, books: Books) -> MainEntry:
+    """The most used entry of a kernel, under the name that its folder has it: names may be spelt
+    in several ways."""
+    main = main_entry(config, books)
+    return replace(main, entry=f"{entry.name}__{main.entry.rpartition('__')[2]}")
 
 
 def _family(entry: ManifestEntry) -> str:

@@ -10,16 +10,17 @@ import pytest
 
 from ckrules.certify import register_report as report
 from ckrules.certify import registers
-from ckrules.certify.built import every
+from ckrules.certify.built import every, main_of
 from ckrules.certify.registers import Allocation, CompiledKernel, RegisterRequest
 from ckrules.codegen.generate import Generator
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
 from ckrules.compiling.executors import executor
+from ckrules.compiling.folder import manifests
 from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.kernels.books import Books
-from ckrules.kernels.config import Config
+from ckrules.kernels.config import Config, config_from_mapping, config_from_name
 from ckrules.support.errors import UsageError
 from tests.helpers.toolchain import require_toolchain
 
@@ -109,6 +110,19 @@ def test_what_is_not_generated_does_not_end_a_run() -> None:
 def test_a_folder_in_which_nothing_was_built_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no ckrules-results\.sqlite: build its kernels"):
         every([tmp_path], BOOKS, 1, {})
+
+
+def test_an_entry_is_found_under_another_spelling_of_its_kernel(tmp_path: Path) -> None:
+    name = "grouped_conv_fwd_fp16_nhwgc_1d_compv3_cshuffle_intrawave_32x32x16_1x1x1_32x32x16"
+    Generator(BOOKS, tmp_path, force=True, ninja=False).run(
+        [config_from_name(name, BOOKS, arch="gfx942")]
+    )
+    (entry,) = manifests(tmp_path)
+    read = config_from_mapping(entry.config, BOOKS)
+    assert (entry.name, read.name) == (name, name.replace("nhwgc", "nwgc"))
+    main = main_of(entry, read, BOOKS)
+    assert main.entry.startswith(f"{name}__")
+    assert main.entry.partition("__")[2] in entry.source(Artifact.DEVICE).read_text()
 
 
 @pytest.mark.toolchain
