@@ -80,6 +80,35 @@ class ScaledQuantities(TileGemm):
         return shared
 
     @cached_property
+    def packed_b(self) -> IntExpr:
+        """Elements of B that take the bytes of one element of A, or a byte where A has 4 bits."""
+        shared: IntExpr = ite(self.narrow_b, 2 * self.element_bytes, self.packed_a)
+        return shared
+
+    @quantity
+    def operand_vgprs(self) -> IntExpr:
+        """Registers of a lane that its wave's A and B of one block tile take."""
+        a, b = self._packed(self.tile_m // self.wave_m, self.tile_n // self.wave_n)
+        return (a + b) * self.element_bytes // (4 * self.wave_size)
+
+    @quantity
+    def staging_vgprs(self) -> IntExpr:
+        """Registers of a lane that hold what it loads of A and B for one block tile."""
+        a, b = self._packed(self.tile_m, self.tile_n)
+        return (a + b) * self.element_bytes // (4 * self.load_waves * self.wave_size)
+
+    @property
+    def own_register_terms(self) -> dict[str, IntExpr]:
+        """Loads of packed elements move as many bytes as others."""
+        a, b = self._packed(self.tile_m, self.tile_n)
+        lanes = self.load_waves * self.wave_size
+        return {"loads": a // (self.vector_a * lanes) + b // (self.vector_b * lanes)}
+
+    def _packed(self, rows: IntExpr, columns: IntExpr) -> tuple[IntExpr, IntExpr]:
+        """How many elements of whole bytes rows of A and columns of B of a block tile take."""
+        return rows * self.tile_k // self.packed_a, columns * self.tile_k // self.packed_b
+
+    @cached_property
     def eight_waves(self) -> BoolExpr:
         """True for the pipeline whose two halves of eight waves take turns."""
         return self.pipeline == "abquant_eight_waves"

@@ -60,11 +60,11 @@ def test_kernels_that_nothing_was_fitted_to_keep_the_stated_errors() -> None:
         if row.seed % 2 == 0
     ]
     errors = register_report.errors(register_report.judged(rows, BOOKS))
-    assert errors.kernels >= 120
+    assert errors.kernels >= 140
     assert errors.median is not None
     assert errors.median <= 0.14
     assert errors.near is not None
-    assert errors.near >= 0.78
+    assert errors.near >= 0.76
     assert errors.both >= 17
 
 
@@ -101,3 +101,19 @@ def test_the_register_file_is_the_limit() -> None:
     big = {"tile_m": 512, "tile_n": 512, "wave_m": 1, "wave_n": 1, "pipeline": "compv4"}
     assert _said(RULES.example(big)) == 512
     assert _said(RULES.example({**big, "arch": "gfx1201"})) == 256
+
+
+def test_elements_of_four_bits_take_half_a_byte() -> None:
+    """Kernels of AITER's lists were said to take 2.2 times what they do: weights of 4 bits counted
+    as if they were as wide as the other operand."""
+    rows = registers.load(NEWER / "scaled.csv", "scaled", BOOKS).rows.values()
+    narrow = [r for r in rows if "fp4" in str(r.point["dtype"])]
+    errors = register_report.errors(register_report.judged(narrow, BOOKS))
+    assert errors.kernels >= 8
+    assert errors.median is not None
+    assert errors.median <= 0.36
+    mx = {"variant": "mx_flatmm", "arch": "gfx950", "tile_m": 32, "tile_n": 64, "tile_k": 256}
+    point = BOOKS.of("mx_flatmm").example({**mx, "wave_m": 1, "wave_n": 2})
+    assert BOOKS.of("mx_flatmm").resources(point, ["operand_vgprs", "staging_vgprs"]) == {
+        "operand_vgprs": 32, "staging_vgprs": 24
+    }  # fmt: skip
