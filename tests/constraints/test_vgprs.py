@@ -112,7 +112,7 @@ def test_elements_of_four_bits_take_half_a_byte() -> None:
     assert errors.kernels >= 8
     assert errors.median is not None
     assert errors.median <= 0.36
-    mx = {"variant": "mx_flatmm", "arch": "gfx950", "tile_m": 32, "tile_n": 64, "tile_k": 256}
+    mx = {"dtype": "fp4", "arch": "gfx950", "tile_m": 32, "tile_n": 64, "tile_k": 256}
     point = BOOKS.of("mx_flatmm").example({**mx, "wave_m": 1, "wave_n": 2})
     assert BOOKS.of("mx_flatmm").resources(point, ["operand_vgprs", "staging_vgprs"]) == {
         "operand_vgprs": 32, "staging_vgprs": 24
