@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.gemm import problem_fields
@@ -35,14 +36,33 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
         padded = ite(self.a_transposed, self.pad_m, self.pad_k)
         narrow = self.a_transposed & self.narrow_a
         widest = self._widest(self.a_transposed, self.tile_m, narrow)
-        return self._checked(self.vector_a, ite(padded, 1, widest))
+        return self._checked(self.host_vector_a, ite(padded, 1, widest))
 
     @quantity
     def checked_vector_b(self) -> IntExpr:
         """Elements of B that must divide its contiguous dimension; columns ask how N is padded."""
         padded = ite(self.b_transposed, self.pad_k, self.pad_n)
         widest = self._widest(self.b_transposed, self.tile_n, self.narrow_b)
-        return self._checked(self.vector_b, ite(padded, 1, widest))
+        return self._checked(self.host_vector_b, ite(padded, 1, widest))
+
+    @cached_property
+    def host_vector_a(self) -> IntExpr:
+        """Elements of A that the host takes a thread to load at once."""
+        extent: IntExpr = ite(self.a_transposed, self.tile_m, self.tile_k)
+        return self._of_host(self.narrow_a, extent, self.tile_m, self.vector_a)
+
+    @cached_property
+    def host_vector_b(self) -> IntExpr:
+        """Elements of B that the host takes a thread to load at once."""
+        extent: IntExpr = ite(self.b_transposed, self.tile_n, self.tile_k)
+        return self._of_host(self.narrow_b, extent, self.tile_n, self.vector_b)
+
+    def _of_host(self, narrow: BoolExpr, extent: IntExpr, side: IntExpr, own: IntExpr) -> IntExpr:
+        # The host counts 64 lanes to a wave: where there are 32 it computes the width for twice
+        # the threads, or for half of the tile.
+        plain = self.computed_width(extent, side // 2, self.element_bytes)
+        width: IntExpr = ite(narrow, self.narrow_width(extent, side // 2), plain)
+        return own if self.since("2026.06") else ite(self.wave_size == 32, width, own)
 
     def _widest(self, transposed: BoolExpr, extent: IntExpr, narrow: BoolExpr) -> IntExpr:
         # GemmPipelineProblemBase::GetAlignmentA and GetAlignmentB: 16 bytes, or a lane's share
