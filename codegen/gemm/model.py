@@ -187,3 +187,29 @@ class GemmModel(TileGemmModel):
     def shuffled(self) -> bool:
         """Whether B is shuffled beforehand."""
         return self.point["variant"] == "preshuffle"
+
+
+class GemmWithScales(GemmModel):
+    """A GEMM kernel that has scales beside A and B, and no D tensors."""
+
+    __slots__ = ()
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The tensors of scales."""
+        raise NotImplementedError
+
+    @property
+    def tensors(self) -> tuple[KernelTensor, ...]:
+        """A, B, their scales, and C."""
+        return tuple(KernelTensor(name, name) for name in ("a", "b", *self.scales, "c"))
+
+    @property
+    def operation(self) -> str:
+        """The class of the operation on C: none."""
+        return words.OPERATIONS["passthrough"]
+
+    @property
+    def ds(self) -> int:
+        """There are no D tensors."""
+        return 0

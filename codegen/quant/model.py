@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
-from ckrules.codegen.gemm.model import GemmModel, KernelTensor
+from ckrules.codegen.gemm.model import GemmWithScales
 from ckrules.codegen.gemm.model import entries as gemm_entries
 from ckrules.codegen.quant.cpp_names import KINDS
 from ckrules.constraints.quant.words import GROUPED, SCALED, TYPES, VARIANTS
@@ -27,7 +27,7 @@ def entries(point: Mapping[str, Value], stages: int) -> tuple[TemplateEntry, ...
     )
 
 
-class QuantModel(GemmModel):
+class QuantModel(GemmWithScales):
     """A quantised GEMM kernel."""
 
     __slots__ = ()
@@ -67,25 +67,14 @@ class QuantModel(GemmModel):
         return self._triple("group")
 
     @property
-    def tensors(self) -> tuple[KernelTensor, ...]:
-        """A, B, their scales, and C."""
-        names = ("a", "b", *SCALED[str(self.point["variant"])], "c")
-        return tuple(KernelTensor(name, name) for name in names)
+    def scales(self) -> tuple[str, ...]:
+        """The tensors of scales."""
+        return SCALED[str(self.point["variant"])]
 
     @property
     def kernel(self) -> str:
         """The kernel class."""
         return "QuantGemmKernel"
-
-    @property
-    def operation(self) -> str:
-        """The class of the operation on C: none."""
-        return words.OPERATIONS["passthrough"]
-
-    @property
-    def ds(self) -> int:
-        """There are no D tensors."""
-        return 0
 
     @property
     def persistent(self) -> bool:

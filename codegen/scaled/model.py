@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckrules.codegen.entries import TemplateEntry
 from ckrules.codegen.gemm import cpp_names as words
-from ckrules.codegen.gemm.model import GemmModel, KernelTensor
+from ckrules.codegen.gemm.model import GemmWithScales, KernelTensor
 from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, ELEMENTS, GRANULARITIES, KINDS
 from ckrules.constraints.scaled.words import ROUTING, TENSORS, TYPES, VARIANTS, WIDENED
 
@@ -18,7 +18,7 @@ def entries(splits: bool) -> tuple[TemplateEntry, ...]:
     )
 
 
-class ScaledModel(GemmModel):
+class ScaledModel(GemmWithScales):
     """A GEMM kernel whose operands have scales."""
 
     __slots__ = ()
@@ -53,24 +53,9 @@ class ScaledModel(GemmModel):
         return TENSORS[str(self.point["scales"])]
 
     @property
-    def tensors(self) -> tuple[KernelTensor, ...]:
-        """A, B, their scales, and C."""
-        return tuple(KernelTensor(name, name) for name in ("a", "b", *self.scales, "c"))
-
-    @property
     def kernel(self) -> str:
         """The kernel class."""
         return "FlatmmKernel"
-
-    @property
-    def operation(self) -> str:
-        """The class of the operation on C: none."""
-        return words.OPERATIONS["passthrough"]
-
-    @property
-    def ds(self) -> int:
-        """There are no D tensors."""
-        return 0
 
     @property
     def tile_each(self) -> bool:

@@ -48,7 +48,7 @@ EXAMPLES: Mapping[str, Examples] = {
 }
 
 
-def _flat(c: ScaledQuantities) -> BoolExpr:
+def flat(c: ScaledQuantities) -> BoolExpr:
     return c.flat
 
 
@@ -76,4 +76,4 @@ def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     kept = [r.inherited() for r in rules if r.code in (*SHARED, *WEIGHTS)]
     kept = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in kept]
     kept += [r.inherited().except_where(_registers) for r in rules if r.code in SHUFFLES]
-    return kept + [r.inherited().except_where(_flat) for r in rules if r.code in LOADS]
+    return kept + [r.inherited().except_where(flat) for r in rules if r.code in LOADS]

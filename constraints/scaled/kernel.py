@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.inherited import flat
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp"
-_POLICY = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
+#: What lays out the loads of flatmm.
+FLAT_POLICY = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
 _MIXED = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
 _MOE = "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp"
 _PROBLEM = "ops/gemm_quant/pipeline/gemm_quant_pipeline_problem.hpp"
@@ -32,10 +34,6 @@ _EIGHTS: Mapping[str, Any] = {
 FOUR_BITS: Mapping[str, Any] = {
     **OF_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "tile_k": 256, "warp_tile_k": 32,
 }  # fmt: skip
-
-
-def _flat(c: ScaledQuantities) -> BoolExpr:
-    return c.flat
 
 
 def _rows(c: ScaledQuantities) -> BoolExpr:
@@ -77,11 +75,11 @@ def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL003", "waves-of-flatmm", kind="compile", applies=_flat,
+    "SCAL003", "waves-of-flatmm", kind="compile", applies=flat,
     says=["flatmm wants one wave along M: wave_m = {wave_m}",
           "flatmm wants one wave along K: wave_k = {wave_k}"],
-    source=[f"{_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
-            f"{_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1",
+    source=[f"{FLAT_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
+            f"{FLAT_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution static_assert WaveNum == M_Warps * N_Warps"],
     accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
 )  # fmt: skip
@@ -96,10 +94,10 @@ def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL004", "weights-of-other-shape", kind="compile", applies=_flat,
+    "SCAL004", "weights-of-other-shape", kind="compile", applies=flat,
     says=["pre-shuffled weights have warp tiles of 16 or 32 columns, not warp_tile_n = {warp_tile_n}",
           "4-bit weights take warp tiles of 16x16, not {warp_tile_m}x{warp_tile_n}"],
-    source=[f"{_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
+    source=[f"{FLAT_POLICY}: GetKBPerLoad static_assert WarpTile::at(I1) == 16",
             f"{_MIXED}: static_assert MPerXdl == 16 && NPerXdl == 16"],
     accepts=[{}, FOUR_BITS],
     rejects=[{"dtype": "bf16", "warp_tile_m": 64, "warp_tile_n": 4, "warp_tile_k": 16},
@@ -117,7 +115,7 @@ def weights_have_known_shape(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL005", "partial-reads-of-flat-a", kind="compile", applies=_flat,
+    "SCAL005", "partial-reads-of-flat-a", kind="compile", applies=flat,
     says="a lane reads A from LDS 16 bytes at a time: {lane_bytes=} bytes of a warp tile",
     source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) / WaveSize",
     accepts=[{}], rejects=[{"warp_tile_k": 32}],
@@ -133,11 +131,11 @@ def flat_a_is_read_whole(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL006", "rows-of-flat-a-not-covered", kind="compile", applies=_flat,
+    "SCAL006", "rows-of-flat-a-not-covered", kind="compile", applies=flat,
     says=["a row of A has fewer than 16 bytes: tile_k = {tile_k}",
           "{lanes_k=} lanes along a row of A neither divide a wave nor fill whole waves",
           "the waves do not cover the rows of A: tile_m = {tile_m}, {lanes_k=}, {waves} waves"],
-    source=f"{_POLICY}: MakeADramTileDistribution (K0, M2; static_assert M0 * M1 * M2 == MPerBlock)",
+    source=f"{FLAT_POLICY}: MakeADramTileDistribution (K0, M2; static_assert M0 * M1 * M2 == MPerBlock)",
     accepts=[{}, {"tile_m": 48, "tile_k": 256, "tile_n": 64}],
     rejects=[{"tile_m": 16}, {"tile_k": 192, "tile_m": 192}, {"tile_k": 8}],
 )  # fmt: skip

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.scaled.kernel import OF_EXPERTS
+from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
-
-_POLICY = "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp"
 
 
 @rule(
     "SCAL034", "weights-for-waves-of-64", kind="compile",
     applies=lambda c: c.flat,
     says="flatmm reads pre-shuffled weights in waves of 64 lanes, not {wave_size}",
-    source=f"{_POLICY}: MakeBFlatDramTileDistribution static_assert flatKPerWarp == KThdPerWave * KBPerLoad",
+    source=f"{FLAT_POLICY}: MakeBFlatDramTileDistribution static_assert flatKPerWarp == KThdPerWave * KBPerLoad",
     accepts=[{}, {"arch": "gfx90a", "dtype": "bf16", "warp_tile_k": 16}],
     rejects=[{"arch": "gfx1201", "dtype": "bf16", "warp_tile_k": 16},
              {**OF_EXPERTS, "arch": "gfx1100", "dtype": "bf16", "warp_tile_k": 16}],
