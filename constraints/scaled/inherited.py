@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import Examples, RuleDef
@@ -32,6 +33,7 @@ EXAMPLES: Mapping[str, Examples] = {
         [
             {**_PLAIN, "tile_n": 96},
             {**_PLAIN, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 32, "tile_m": 112},
+            {**OF_FOUR_BITS, "epilogue": "default", "tile_n": 40, "wave_n": 1},
         ],
         instead=True,
     ),

@@ -135,7 +135,7 @@ def windows_of_four_bits_exist(c: ScaledQuantities) -> BoolExpr:
     "SCAL032", "packs-of-four-bits", kind="wrong-result", until="2026.06", applies=_micro,
     says=["scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
           "the loops count pairs of warp tiles along K: {steps_k=}, expected 2"],
-    source=f"{_PIPELINE}::operator() (NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; read, not run)",
+    source=f"{_PIPELINE}::operator() (NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; run)",
     accepts=[OF_FOUR_BITS],
     rejects=[{**OF_FOUR_BITS, "tile_n": 192}, {**OF_FOUR_BITS, "tile_m": 32, "tile_k": 128, "wave_n": 2}],
 )  # fmt: skip

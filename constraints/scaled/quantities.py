@@ -55,8 +55,8 @@ class ScaledQuantities(TileGemm):
 
     @property
     def asserted(self) -> BoolExpr:
-        """flatmm truncates, and CShuffle alone goes over the whole tile after it."""
-        return (self.variant != "flatmm") | (self.epilogue == "cshuffle")
+        """flatmm truncates, and CShuffle alone goes over the whole tile after it; so does mx_flatmm."""
+        return ~self.variant.isin("flatmm", w.MX) | (self.epilogue == "cshuffle")
 
     @property
     def launch_blocks(self) -> IntExpr:
