@@ -43,7 +43,8 @@ MARKS = (
     Mark(
         "2026.06", "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp",
         ("NumWarps == 8", "Use8WarpSchedule"),
-        "compv3's schedule of eight waves", ("GEMM071", "GPROB028", "PROB023", "QPROB009", "SPROB040"),
+        "compv3's schedule of eight waves",
+        ("GEMM071", "GPROB028", "PROB023", "QPROB009", "SPROB040"),
     ),
     Mark(
         "2026.06", "ops/epilogue/cshuffle_epilogue.hpp", ("EightWave",),
