@@ -344,3 +344,24 @@ def lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
         c.wave_m0 * c.warp_tile_m0 == c.warp_tile_k1,
         c.wave_m1 * c.warp_tile_m1 == c.wave_n0 * c.warp_tile_n0,
     )  # fmt: skip
+
+
+@rule(
+    "FBWD021", "lanes-that-trload-finds-other-scores-in", kind="wrong-result",
+    applies=_by_lds,
+    says=["product 1 takes rows of scores that other waves have: wave_m0 = {wave_m0}",
+          "product 1 takes scores as lanes of {warp_tile_m1} rows have them: warp_tile_m0 = {warp_tile_m0}"],
+    source="ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_{kr_ktr_vr,qr_qtr_dor}.hpp: pt_reg_tensor.get_thread_buffer() = p_gemm.get_thread_buffer(), dst_reg_tensor the same",
+    accepts=[_TRLOAD],
+    rejects=[{**_TRLOAD, "wave_m0": 4, "wave_n0": 1, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64},
+             {**_TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 8}],
+)  # fmt: skip
+def trload_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
+    """Where LDS is read transposed, products 1 and 3 take scores as lanes of 0 and 2 have them.
+
+    Why: registers are assigned as they are, with rows and columns changed; nothing compares whose
+    scores they hold.
+
+    Fix: put all waves of product 0 along N, and use warp tiles of 16 rows.
+    """
+    return all_of(c.wave_m0 == 1, c.warp_tile_m1 == c.warp_tile_m0)
