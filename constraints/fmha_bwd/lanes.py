@@ -365,3 +365,21 @@ def trload_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     Fix: put all waves of product 0 along N, and use warp tiles of 16 rows.
     """
     return all_of(c.wave_m0 == 1, c.warp_tile_m1 == c.warp_tile_m0)
+
+
+@rule(
+    "FBWD022", "gradients-beyond-their-lds", kind="wrong-result",
+    applies=_by_lds,
+    says="LDS has room for {tile_hdq} columns of dO, which has more: tile_hdv = {tile_hdv}",
+    source=f"{_TRLOAD_POLICY}: MakeOGradLdsWriteBlockDescriptor, MakeOGradLdsReadBlockDescriptor (kQKHeaddim, not kVHeaddim)",
+    accepts=[_TRLOAD, {**_TRLOAD, "tile_hdv": 64, "tile_k2": 64}],
+    rejects=[{**_TRLOAD, "tile_hdv": 256, "tile_k2": 256}],
+)  # fmt: skip
+def gradients_have_room(c: BackwardQuantities) -> BoolExpr:
+    """Where LDS is read transposed, a head of V is not larger than one of Q.
+
+    Why: dO is put into LDS with as many columns as Q; those beyond overwrite what lies behind.
+
+    Fix: use tile_hdq of at least tile_hdv.
+    """
+    return c.tile_hdv <= c.tile_hdq
