@@ -38,6 +38,8 @@ _LEVEL = {
     "min_child_samples": 8, "bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7,
 }  # fmt: skip
 _ROUNDS, _LEVEL_ROUNDS = 150, 150
+_MANY, _MORE_ROUNDS = 20_000, 500
+"""Times from which there are more trees: few times would be learned by heart."""
 _PROPERTIES = {"deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1}
 
 
@@ -184,12 +186,13 @@ class _Training:
             [[e.situation[n] for n in self.situation] for e in self.samples.estimates]
         )
         above = levels - np.asarray(self.bases)
+        rounds = _MORE_ROUNDS if sum(map(len, targets)) >= _MANY else _ROUNDS
         relative, level, seen = [], [], []
         for member, part in enumerate(self._parts()):
             seed = self.seed * 1000 + member
             x, y = np.vstack([rows[i] for i in part]), np.hstack([targets[i] for i in part])
             weights = np.hstack([_weights(times[i]) for i in part])
-            relative.append(_fit(x, y, _RELATIVE, _ROUNDS, seed, weights))
+            relative.append(_fit(x, y, _RELATIVE, rounds, seed, weights))
             level.append(_fit(situations[part], above[part], _LEVEL, _LEVEL_ROUNDS, seed))
             rest = np.setdiff1d(np.arange(len(self.samples)), part)
             missed = [relative[-1].predict(rows[i]) - targets[i] for i in rest]

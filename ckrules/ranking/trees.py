@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEAVES = 16
 """The most leaves that a tree may have: those of a tree fit into the bits of a word."""
-TREES = 300
+TREES = 512
 """The most trees of an ensemble."""
 LARGEST_SUM = 256.0
 """What the largest leaves of an ensemble may add up to; predictions are logarithms to base 2."""

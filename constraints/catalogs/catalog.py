@@ -22,7 +22,7 @@ from ckrules.engine.lang.where import parse_condition
 from ckrules.engine.rules import Kind, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
-from ckrules.kernels.families import families, family_of
+from ckrules.kernels.families import families, family_of, gpus_of
 from ckrules.kernels.names import format_name, rule_set_spelling
 from ckrules.support.errors import CkrulesError, UsageError, unknown
 
@@ -51,8 +51,8 @@ class Catalog:
     ) -> None:
         self.data, self.origin, self.ck = data, origin, ck
         self.gpus = tuple(load_all() if gpus is None else gpus)
-        self._gpus = {g.name: g for g in self.gpus}
         self.family = families()[data.family]
+        self._gpus = {g.name: g for g in gpus_of(self.family, self.gpus)}
         #: What a list is asked for, in the order of `listed`'s arguments.
         self.keys = (
             "variant",

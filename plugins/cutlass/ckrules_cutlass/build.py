@@ -120,10 +120,19 @@ def compiled(kernel: ManifestEntry, compiler: Nvcc, timeout: float) -> BuildLine
 
 
 def _keep(made: Path, target: Path) -> None:
+    """Puts a file in its place, whole or not at all.
+
+    Raises:
+        UsageError: If it cannot be written, for instance since the disk is full.
+    """
     beside = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copyfile(made, beside)
-    beside.chmod(0o755)
-    beside.replace(target)
+    try:
+        shutil.copyfile(made, beside)
+        beside.chmod(0o755)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise UsageError(f"{target}: cannot write: {error.strerror or error}") from None
 
 
 def first_error(said: str) -> str:

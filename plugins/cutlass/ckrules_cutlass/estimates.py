@@ -34,10 +34,16 @@ SPLIT, LAUNCH_US = 40000.0, 12.5
 """Clocks of sharing tiles, and microseconds of a launch."""
 TURN, TURN_SIZE = 1000.0, 2.3
 """Clocks of adding a part of a shared tile to those before it, and of 16 of its elements."""
+SPILLED, FITTING = 0.22, 216
+"""Clocks that an instruction takes for each accumulator of a tile when a thread has more of them
+than fit: they go through memory. Of one kernel of 192x192x64 by one warp group."""
 SHORTEST = 8
 """Steps that stream-K gives a block at least (``min_iters_per_sk_unit_``)."""
 SHARED = 232448
 """Bytes of shared memory of a multiprocessor that blocks may have."""
+
+_SQUARES = ((8, 6), (4, 3), (2, 2))
+"""Swizzles, and the tiles that the shorter side of a problem has to have for them."""
 
 _FIELDS = (
     *("variant", "arch", "dtype", "tile_m", "tile_n", "tile_k", "cluster_m", "cluster_n"),
@@ -70,12 +76,32 @@ class _Model:
 
     @cached_property
     def sides(self) -> tuple[Floats, Floats, Floats]:
-        """Tiles along M and N, in whole clusters, and steps along K."""
+        """Tiles along M and N, those beyond the problem included, and steps along K.
+
+        Whole clusters are computed, and by a persistent kernel whole squares of as many clusters
+        as it swizzles.
+
+        Source: gemm/kernel/tile_scheduler_params.h PersistentTileSchedulerSm90Params::initialize,
+        get_log_swizzle_size.
+        """
         k, p = self.k, self.problem
-        along = []
-        for size, tile, cluster in ((p.m, k.tile_m, k.cluster_m), (p.n, k.tile_n, k.cluster_n)):
-            along.append(np.ceil(np.ceil(size / tile) / cluster) * cluster)
-        return along[0], along[1], np.ceil(p.k / k.tile_k)
+        clusters = (k.cluster_m, k.cluster_n)
+        sizes = ((p.m, k.tile_m), (p.n, k.tile_n))
+        along = [
+            np.ceil(np.ceil(size / tile) / cluster) * cluster
+            for (size, tile), cluster in zip(sizes, clusters, strict=True)
+        ]
+        least = np.minimum(*along)
+        squares = np.select(
+            [(k.swizzle >= side) & (least >= tiles) for side, tiles in _SQUARES],
+            [float(side) for side, _ in _SQUARES], 1.0,
+        )  # fmt: skip
+        side = np.where(k.cooperative + k.pingpong > 0, squares, 1.0)
+        m, n = (
+            np.ceil(tiles / (side * cluster)) * side * cluster
+            for tiles, cluster in zip(along, clusters, strict=True)
+        )
+        return m, n, np.ceil(p.k / k.tile_k)
 
     @cached_property
     def tiles(self) -> Floats:
@@ -145,9 +171,16 @@ class _Model:
         return np.asarray(LATENCY / np.maximum(self.k.stage_count - 1, 1))
 
     @cached_property
+    def spilled(self) -> Floats:
+        """Clocks of a step in which accumulators go through memory."""
+        instructions = self.k.tile_k * self.k.operand_bytes / 32
+        lost = SPILLED * self.k.tile_m * self.k.tile_n * instructions
+        return np.where(self.k.accumulators > FITTING, lost, 0.0)
+
+    @cached_property
     def loop(self) -> Floats:
         """Microseconds of all rounds' loops, starts and ends."""
-        step = np.maximum(np.maximum(self.matrix, self.cache), self.latency) + STEP
+        step = np.maximum(np.maximum(self.matrix, self.cache), self.latency) + STEP + self.spilled
         stored = EPILOGUE * self.k.tile_m * self.k.tile_n / 16 * (1 - 0.5 * self.k.pingpong)
         clocks = self.rounds * (self.sides[2] * step + PROLOGUE + stored)
         turn = TURN + TURN_SIZE * self.k.tile_m * self.k.tile_n / 16

@@ -57,6 +57,22 @@ def compiler(tmp_path: Path) -> Any:
     return Nvcc(program, tmp_path / "cutlass")
 
 
+def test_a_full_disk_is_said_of_the_file_that_was_to_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It was said of the compiler's own output, which is on another disk."""
+    from ckrules_cutlass import build
+
+    def full(source: Path, target: Path) -> None:
+        target.touch()
+        raise OSError(28, "No space left on device", str(source))
+
+    monkeypatch.setattr(build.shutil, "copyfile", full)
+    with pytest.raises(UsageError, match=r"x\.host\.so: cannot write: No space left on device"):
+        build._keep(tmp_path / "made.so", tmp_path / "x.host.so")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_search_that_measures_builds_with_nvcc(
     kernels: Path, compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
