@@ -17,7 +17,7 @@ def catalog_page(catalog: Catalog) -> str:
         )
         lines.append(f"selected from {data.select.origin}: {cut}")
         lines += [f"  {c.name}: {c.text.text}" for c in data.select.categories]
-    lines += [f"note: {remark}" for remark in data.remarks]
+    lines += [f"note: {each}" for each in data.notes]
     lines.append("rules of the list:")
     lines += [f"  {r.code} {r.name}: {r.summary}" for r in catalog.book().rules]
     return "\n".join(lines) + "\n"

@@ -143,11 +143,18 @@ class CatalogData:
     rows: tuple[CatalogRows, ...] = ()
     select: Select | None = None
     sweep: Sweep | None = None
-    #: What the file holds beside the kernels that it lists.
+    #: What the file holds beside the kernels that it lists: said wherever the list is used.
     remarks: tuple[str, ...] = ()
+    #: Of which text the list is, said where the catalog is shown.
+    note: str = ""
     fault: Callable[[TomlPath, str], UsageError] = field(
         default=lambda path, what: UsageError(what), repr=False, compare=False
     )
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of the list, in lines."""
+        return [*([self.note] if self.note else []), *self.remarks]
 
     def vector_list(self, variant: str, dtype: str, tile: Triple) -> tuple[Triple, ...]:
         """The vector widths of a tile in ascending order."""

@@ -104,7 +104,7 @@ def read_catalog(name: str, raw: bytes) -> CatalogData:
         kernels=_kernels(top, fields),
         rows=_rows(top, fields),
         select=_select(top, fields),
-        remarks=(head.text("note"),) if "note" in head else (),
+        note=head.text("note") if "note" in head else "",
         fault=doc.error,
         **read_lists(top, fields, classes),
     )

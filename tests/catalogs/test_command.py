@@ -100,3 +100,11 @@ def test_catalogs_of_june_say_what_newer_texts_have(name: str) -> None:
     assert note.startswith("in CK 2026.09 as in June 2026: ")
     assert f"note: {note}\n" in run("catalogs", name).stdout
     assert json.loads(run("catalogs", "rdna", "--format", "json").stdout)["notes"] == []
+
+
+def test_where_a_catalog_is_used_its_text_is_not_spoken_of() -> None:
+    """Two lines of commits stood in every answer of `enumerate`, `count` and `why`."""
+    part = ("--catalog", "full", "--variant", "bwd_data", "--arch", "gfx942", "--dtype", "fp16")
+    for words in (("count", *part), ("why", *part, "--ndim", "2")):
+        done = run(*words)
+        assert "June" not in done.stdout + done.stderr

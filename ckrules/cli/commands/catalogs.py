@@ -60,7 +60,7 @@ def _detail(catalog: Catalog) -> dict[str, object]:
         {"code": r.code, "name": r.name, "summary": r.summary, "source": r.sources[0]}
         for r in catalog.book().rules
     ]
-    return {**_summary(catalog), "notes": list(catalog.data.remarks), "rules": rules}
+    return {**_summary(catalog), "notes": catalog.data.notes, "rules": rules}
 
 
 def _json(value: object) -> str:
