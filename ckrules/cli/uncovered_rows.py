@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.answers import Writer
@@ -14,11 +14,18 @@ if TYPE_CHECKING:
     from ckrules.kernels.books import Books
     from ckrules.readers.tuned_lookup import Sizes, TableRows
 
+    Untaken = Callable[[str, Sequence[Sizes]], Collection[Sizes]]
+
 _SHOWN = 20
 
 
 def report_rows(
-    paths: Sequence[str], path: str, books: Books, archs: Sequence[str], write: Writer
+    paths: Sequence[str],
+    path: str,
+    books: Books,
+    archs: Sequence[str],
+    write: Writer,
+    untaken: Untaken | None = None,
 ) -> int:
     """Writes which problems of a file have a row; returns the exit code.
 
@@ -28,6 +35,7 @@ def report_rows(
         books: The kinds of problem that there are.
         archs: The GPUs that are asked about; empty: all of the tables.
         write: Writes the answer.
+        untaken: Says which sizes no kernel for a GPU takes; None: nobody asks.
 
     Raises:
         UsageError: For a file that cannot be read, and problems without M, N and K.
@@ -41,7 +49,7 @@ def report_rows(
     if not products or not problems:
         note("no rows" if not products else "no problems")
         return 3
-    answers = [_Answer(product, problems) for product in products]
+    answers = [_Answer(product, problems, untaken) for product in products]
     write([a.to_dict() for a in answers], (line for a in answers for line in a.lines()))
     return int(any(a.missing for a in answers))
 
@@ -62,7 +70,7 @@ def _problems(path: str, books: Books) -> list[Sizes]:
 class _Answer:
     """What the rows of one product serve."""
 
-    def __init__(self, rows: TableRows, problems: Sequence[Sizes]) -> None:
+    def __init__(self, rows: TableRows, problems: Sequence[Sizes], untaken: Untaken | None) -> None:
         self._rows, self._problems = rows, problems
         self.missing: list[Sizes] = []
         self.padded = 0
@@ -72,6 +80,9 @@ class _Answer:
                 self.missing.append((m, n, k))
             elif served != (m, n, k):
                 self.padded += 1
+        self.untaken: Collection[Sizes] | None = None
+        if untaken is not None:
+            self.untaken = untaken(rows.gpu, self.missing) if self.missing else ()
 
     def lines(self) -> Iterator[str]:
         """One line, and one more for each of the first problems without a row."""
@@ -81,17 +92,28 @@ class _Answer:
         has = "has a row" if own == 1 else "have a row"
         yield (f"{where}: of {count(total, 'problem')} {own:,} {has}, {self.padded:,} that of a "
                f"larger M, {none:,} none")  # fmt: skip
-        for m, n, k in self.missing[:_SHOWN]:
-            yield f"  no row: M={m} N={n} K={k}"
+        untaken = self.untaken or ()
+        if self.untaken is not None and none:
+            yield f"  no kernel of the catalog takes {len(untaken):,} of these"
+        # what tuning cannot help comes first
+        for sizes in sorted(self.missing, key=lambda s: s not in untaken)[:_SHOWN]:
+            m, n, k = sizes
+            yield f"  no row{', no kernel' * (sizes in untaken)}: M={m} N={n} K={k}"
         if none > _SHOWN:
             yield f"  … and {none - _SHOWN:,} more"
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON."""
+        asked = {} if self.untaken is None else {"untaken": [*map(_sizes, sorted(self.untaken))]}
         return {
             "gpu": self._rows.gpu,
             "compute_units": self._rows.units,
             "problems": len(self._problems),
             "padded": self.padded,
-            "missing": [dict(zip("MNK", sizes, strict=True)) for sizes in self.missing],
+            "missing": [*map(_sizes, self.missing)],
+            **asked,
         }
+
+
+def _sizes(sizes: Sizes) -> dict[str, int]:
+    return dict(zip("MNK", sizes, strict=True))

@@ -46,6 +46,24 @@ def test_one_gpu_and_json(files: tuple[Path, Path], tmp_path: Path) -> None:
     ]
 
 
+def test_kernels_of_a_list_are_asked_about_what_has_no_row(tmp_path: Path) -> None:
+    """K of 100 is in no whole steps of any kernel."""
+    table, shapes = tmp_path / "tuned.csv", tmp_path / "shapes.csv"
+    table.write_text(f"{HEAD}\ngfx950,256,8,512,256,ck,5,a\ngfx942,80,8,512,256,ck,5,a\n")
+    shapes.write_text("M,N,K\n8,512,256\n100,512,256\n8,512,100\n")
+    words = ("cover", str(table), "--rows", "--problems", str(shapes))
+    listed = ("--catalog", "aiter", "--variant", "flatmm", "--arch", "gfx950")
+    done = run(*words, *listed)
+    assert done.stdout.splitlines() == [
+        "gfx950, 256 compute units: of 3 problems 1 has a row, 0 that of a larger M, 2 none",
+        "  no kernel of the catalog takes 1 of these",
+        "  no row, no kernel: M=8 N=512 K=100",
+        "  no row: M=100 N=512 K=256",
+    ]
+    (found,) = json.loads(run(*words, *listed, "--format", "json").stdout)
+    assert found["untaken"] == [{"M": 8, "N": 512, "K": 100}]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules.book import RuleBook
     from ckrules.kernels.parts import Problems
+    from ckrules.readers.tuned_lookup import Sizes
     from ckrules.reasoning.cover import Kernels, Uncovered
 
 _SHOWN = 20
@@ -53,7 +55,11 @@ Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
 @click.argument("kernels", nargs=-1)
 @space_options
 @option("--problems", metavar="FILE|-", help="Problems, one JSON object or CSV row a line.")
-@option("--rows", is_flag=True, help="Say which problems tuned tables have no row for.")
+@option(
+    "--rows",
+    is_flag=True,
+    help="Say which problems have no row in tuned tables, and no kernel in --catalog.",
+)
 @option("--symbolic", metavar="EXPR", help="All problems that meet a condition.")
 @option(
     "--range",
@@ -82,6 +88,9 @@ def command(
             raise UsageError("--rows goes with --problems")
         from ckrules.cli.uncovered_rows import report_rows
 
+        if request.by_catalog:
+            archs, untaken = tuple(request.each("arch")), partial(_untaken, request)
+            return report_rows(kernels, problems, request.books, archs, write, untaken)
         archs = request.only("arch", beside="--rows").get("arch", ())
         return report_rows(kernels, problems, request.books, archs, write)
     asked = _asked(kernels, request)
@@ -106,12 +115,27 @@ class _Asked:
 
 
 def _asked(names: Sequence[str], request: Request) -> _Asked | None:
+    if not names and not request.by_catalog:
+        return _selected(request)
+    return _together(_kernels(names, request), request)
+
+
+def _untaken(request: Request, gpu: str, sizes: Sequence[Sizes]) -> set[Sizes]:
+    """The products that no kernel of the catalog for a GPU takes."""
+    assert request.listing is not None
+    asked = _together([p for p in request.listing.points if p["arch"] == gpu], request)
+    if asked is None:
+        return set(sizes)
+    problems = [asked.kind.parse(f"M={m},N={n},K={k}") for m, n, k in sizes]
+    found = asked.group.cover([asked.kind.values(p) for p in problems])
+    return {s for s, accepted in zip(sizes, found.accepted, strict=True) if not accepted}
+
+
+def _together(points: Sequence[Mapping[str, Any]], request: Request) -> _Asked | None:
+    """Kernels of one kind of problem; None for none."""
     from ckrules.kernels.families import family_of
     from ckrules.kernels.problem_files import kinds
 
-    if not names and not request.by_catalog:
-        return _selected(request)
-    points = _kernels(names, request)
     by_family: dict[str, list[Mapping[str, Any]]] = {}
     fixed: dict[str, set[Value]] = {}
     for p in points:
