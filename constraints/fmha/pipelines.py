@@ -18,6 +18,7 @@ _TRLOAD: Mapping[str, Any] = {
 _PREFILL: Mapping[str, Any] = {
     **_ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
 }  # fmt: skip
+_FP8: Mapping[str, Any] = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
 _WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
 
 
@@ -216,3 +217,24 @@ def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
     Fix: use larger tiles or fewer waves.
     """
     return c.scores_instructions % 8 == 0
+
+
+@rule(
+    "FMHA058", "single-bytes-stored", kind="compile",
+    applies=lambda c: all_of(c.variant.isin("fmha_fwd", "fmha_fwd_pagedkv"),
+                             c.pipeline.isin("qr", "qs", "qr_pagedkv")),
+    says="O of fp8 is stored a byte at a time: dtype = {dtype}, pad_dv = {pad_dv}",
+    source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if<1>, static_assert sizeof(T) == 4",
+            "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentO (1 with padding)"],
+    accepts=[{"pad_dv": True}, _FP8, {**_FP8, "dtype": "fp8bf16", "pad_dv": True}],
+    rejects=[{**_FP8, "pad_dv": True}],
+)  # fmt: skip
+def bytes_are_not_stored_alone(c: AttentionQuantities) -> BoolExpr:
+    """O of fp8 does not pad the head dimension of V.
+
+    Why: with padding O is stored element by element, and a store of one byte asserts that it has
+    four. qr_async stores whole vectors whatever its padding.
+
+    Fix: set pad_dv = false, or take fp8bf16 or fp8fp32.
+    """
+    return any_of(c.dtype != "fp8", ~c.pad_dv)
