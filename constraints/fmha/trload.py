@@ -51,7 +51,7 @@ def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
     "FMHA057", "trload-that-changes-nothing", kind="no-effect",
     says="only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
     source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable and GetName, nothing else reads kUseTrLoad",
-            f"{_TRLOAD_PIPELINE}: the pipeline, whatever kUseTrLoad is"],
+            f"{_TRLOAD_PIPELINE}: the pipeline, whatever the trait says"],
     accepts=[{}, _TRLOAD], rejects=[{"trload": True}, {**_TRLOAD, "trload": False}],
 )  # fmt: skip
 def trload_goes_with_its_pipeline(c: AttentionQuantities) -> BoolExpr:

@@ -104,7 +104,7 @@ def four_bits_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
           "A is read from LDS in the order of two warp tiles along K: {steps_k=}, expected 2 or fewer",
           "the first four reads of A go over two warp tiles along K: {steps_k=}, expected 2 with {repeat_m=} along M"],
     source=[f"{_PIPELINE}::operator() (m_preload: mIter = loadIter % MXdlPack, kIter = loadIter / MXdlPack; addr: AmIter, AkIter)",
-            "core/container/tuple.hpp: tuple::at static_assert on the index (of a_warp_windows_ping)",
+            "core/container/tuple.hpp: tuple::at static_assert on the index",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution (Y0 = kNPerBlock / (NXdlPack * Y1 * Y2))",
             "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize"],
     accepts=[OF_FOUR_BITS, {**OF_FOUR_BITS, "tile_n": 192},

@@ -20,7 +20,7 @@ _SMALL: Mapping[str, Any] = {
     applies=lambda c: (c.wave_size == 32) & (c.pipeline != "basic_v1"),
     says=["the host checks {length_a=} against {checked_vector_a=}, and lanes load {vector_a} at once",
           "the host checks {length_b=} against {checked_vector_b=}, and lanes load {vector_b} at once"],
-    source=["core/arch/arch.hpp: get_warp_size (64 on the host, whatever the GPU)",
+    source=["core/arch/arch.hpp: get_warp_size (64 on the host)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument (GetVectorSizeA without IsWave32Host, which UniversalGemmKernel gives; run)"],
     accepts=[{**_SMALL, "K": 32}, {**_SMALL, "K": 48}], rejects=[{**_SMALL, "K": 40}],
 )  # fmt: skip
