@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.device.hostlib import Fill, HostLaunch, Info, Room
@@ -269,8 +269,7 @@ def room_of(device: Device, info: Info, module: Any) -> Room | None:
 
 def opener_named(spec: str) -> Opener:
     """The function that a `Job` names as ``module:function``."""
-    module, _, name = spec.partition(":")
-    return cast(Opener, getattr(importlib.import_module(module), name))
+    return cast(Opener, resolve_name(spec))
 
 
 def carry_out(device: Device, module: Any, steps: Sequence[Fill | HostLaunch]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.codegen.generate import Generator
@@ -28,26 +28,17 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Builder, Point, Problem
 
 
-def build(home: Path) -> None:
-    """Builds what is not built yet of a generated folder, with the toolchain of this machine.
-
-    Raises:
-        MissingToolError: If there is none.
-    """
-    jobs = executors.default_jobs()
-    with (
-        Results(home / FILE) as results,
-        executors.executor("local", jobs) as (pool, width),
-    ):
-        BuildSession(home, BuildOptions()).run(results, pool, width)
-
-
 class ToolchainBuilder:
     """Builds with the toolchain of this machine, as `ckrules build` does."""
 
     def build(self, folder: Path) -> None:
         """Compiles what is not known yet; raises `MissingToolError` if there is no toolchain."""
-        build(folder)
+        jobs = executors.default_jobs()
+        with (
+            Results(folder / FILE) as results,
+            executors.executor("local", jobs) as (pool, width),
+        ):
+            BuildSession(folder, BuildOptions()).run(results, pool, width)
 
     def failed(self, folder: Path) -> set[str]:
         """Kernels of which an artifact is known to fail."""
@@ -58,10 +49,7 @@ class ToolchainBuilder:
 def builder_of(variant: str) -> Builder:
     """What builds kernels of a variant: its family's own builder, or the toolchain."""
     spec = getattr(family_of(variant).generation, "builder", "")
-    if not spec:
-        return ToolchainBuilder()
-    module, _, name = spec.partition(":")
-    return cast("Builder", getattr(importlib.import_module(module), name))
+    return cast("Builder", resolve_name(spec)) if spec else ToolchainBuilder()
 
 
 def need_clock(name: str, devices: Sequence[DeviceInfo]) -> None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ T = TypeVar("T")
 @cache
 def _at(place: str) -> Any:
     """The object at ``module:NAME``, imported now; of a class, one, which is made once."""
-    module, _, name = place.partition(":")
-    found = getattr(import_module(module), name)
+    found = resolve_name(place)
     return found() if isinstance(found, type) else found
 
 

@@ -13,10 +13,10 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable
-from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import get_executable
+from pkgutil import resolve_name
 from typing import Any
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {module} import begin; begin({fd}, {target!r})"
@@ -90,6 +90,5 @@ def _kill(process: subprocess.Popen[bytes], owner: int) -> None:
 def begin(fd: int, target: str) -> None:
     """In the new process: runs ``module:function`` on the pipe and what comes through it first."""
     pipe: Connection[Any, Any] = Connection(fd)
-    module, _, name = target.partition(":")
     given = pipe.recv()
-    getattr(import_module(module), name)(pipe, *given)
+    resolve_name(target)(pipe, *given)

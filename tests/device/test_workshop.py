@@ -49,7 +49,9 @@ def described(double: Double, monkeypatch: pytest.MonkeyPatch) -> Double:
     """No kernel is compiled; the test device runs them by their descriptions."""
     options = functools.partial(session.RunOptions, opener=OPENER)
     monkeypatch.setattr("ckrules.device.session.RunOptions", options)
-    monkeypatch.setattr("ckrules.device.measure_loop.build", describe)
+    monkeypatch.setattr(
+        "ckrules.device.measure_loop.ToolchainBuilder.build", lambda _, home: describe(home)
+    )
     double()
     return double
 
@@ -94,7 +96,7 @@ if __name__ == "__main__":
     ckrules.device.session.RunOptions = functools.partial(
         ckrules.device.session.RunOptions, opener=OPENER
     )
-    ckrules.device.measure_loop.build = describe
+    ckrules.device.measure_loop.ToolchainBuilder.build = lambda _, home: describe(home)
     cli([*WORDS, "--dir", sys.argv[1], "--measure", "50"])
 """
 
