@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, partial
 from typing import IO, Any
 
 from ckrules.arch import DTYPES
@@ -15,6 +15,9 @@ from ckrules.kernels.names import styled_name
 from ckrules.kernels.parts import Point
 from ckrules.kernels.written_table import WrittenTable
 from ckrules.support.errors import UsageError
+
+Numbers = Callable[[str, str], Mapping[str, int]]
+"""The numbers of kernels by name, of a variant on a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ def write(stream: IO[str], times: Iterable[TunedTime]) -> dict[str, int]:
     rows.writeheader()
     left_out: dict[str, int] = {}
     best: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    numbers = cache(partial(_numbers, table))
     for time in sorted(known, key=lambda t: t.microseconds):
-        made = _row(table, time)
+        made = _row(table, time, numbers)
         if isinstance(made, str):
             left_out[made] = left_out.get(made, 0) + 1
         else:
@@ -84,7 +88,7 @@ def _problem(table: WrittenTable, row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row.get(c) for c in (meaning.gpu, meaning.units, *meaning.sizes))
 
 
-def _row(table: WrittenTable, time: TunedTime) -> Mapping[str, Any] | str:
+def _row(table: WrittenTable, time: TunedTime, numbers: Numbers) -> Mapping[str, Any] | str:
     """The cells of a row, or why there is none."""
     meaning, point = table.table, time.config
     arch, variant = str(point["arch"]), str(point["variant"])
@@ -97,7 +101,7 @@ def _row(table: WrittenTable, time: TunedTime) -> Mapping[str, Any] | str:
         name = styled_name(point, table.style)
     except UsageError:
         return f"of kernels that {table.style} has no names for"
-    number = _numbers(table, variant, arch).get(name)
+    number = numbers(variant, arch).get(name)
     if number is None:
         return f"of kernels that the lists of {table.style} lack"
     sizes, parts = said
@@ -123,14 +127,10 @@ def _sizes(table: WrittenTable, problem: Any, variant: str) -> tuple[dict[str, i
     return (sizes, parts) if again == problem and parts.bit_count() == 1 else None
 
 
-@lru_cache(maxsize=8)
-def _listed(catalog: str, variant: str, arch: str) -> Sequence[tuple[int, Point]]:
-    return catalogs.load(catalog).numbered(variant, arch)
-
-
 def _numbers(table: WrittenTable, variant: str, arch: str) -> Mapping[str, int]:
     """The number in the tool's list by name; the first of a kernel that it has twice."""
     found: dict[str, int] = {}
-    for number, point in table.extended(_listed(table.catalog, variant, arch)):
+    listed = catalogs.load(table.catalog).numbered(variant, arch)
+    for number, point in table.extended(listed):
         found.setdefault(styled_name(point, table.style), number)
     return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,7 +89,8 @@ def command(
         from ckrules.cli.uncovered_rows import report_rows
 
         if request.by_catalog:
-            archs, untaken = tuple(request.each("arch")), partial(_untaken, request)
+            untaken = partial(_untaken, cache(partial(_listed_for, request)))
+            archs = tuple(request.each("arch"))
             return report_rows(kernels, problems, request.books, archs, write, untaken)
         archs = request.only("arch", beside="--rows").get("arch", ())
         return report_rows(kernels, problems, request.books, archs, write)
@@ -120,10 +121,17 @@ def _asked(names: Sequence[str], request: Request) -> _Asked | None:
     return _together(_kernels(names, request), request)
 
 
-def _untaken(request: Request, gpu: str, sizes: Sequence[Sizes]) -> set[Sizes]:
-    """The products that no kernel of the catalog for a GPU takes."""
+def _listed_for(request: Request, gpu: str) -> _Asked | None:
+    """The catalog's kernels for a GPU; None if it has none."""
     assert request.listing is not None
-    asked = _together([p for p in request.listing.points if p["arch"] == gpu], request)
+    return _together([p for p in request.listing.points if p["arch"] == gpu], request)
+
+
+def _untaken(
+    listed: Callable[[str], _Asked | None], gpu: str, sizes: Sequence[Sizes]
+) -> set[Sizes]:
+    """The products that no kernel of the catalog for a GPU takes."""
+    asked = listed(gpu)
     if asked is None:
         return set(sizes)
     problems = [asked.kind.parse(f"M={m},N={n},K={k}") for m, n, k in sizes]
