@@ -18,7 +18,7 @@ from typing import Any
 
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
-from ckrules.kernels.families import family_of
+from ckrules.kernels.families import family_of, gpus_of
 from ckrules.kernels.timing import Timing
 from ckrules.ranking.fingerprints import ROWS, hashes
 from ckrules.ranking.kernels import timing
@@ -185,7 +185,7 @@ def _exactly(
 def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence[Mapping[str, Any]]:
     """The reference kernels: configurations of what the card is about."""
     books = Books(ck)
-    archs = [t.name for t in family_of(str(about["variant"])).targets] or books.archs
+    archs = [g.name for g in gpus_of(family_of(str(about["variant"])), books.gpus)]
     found = []
     for i, each in enumerate(_list(given, "reference", MOST_KERNELS)):
         point = _object(each, f"reference[{i}]")

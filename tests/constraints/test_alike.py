@@ -42,46 +42,39 @@ def alternatives(book: Any, point: Mapping[str, Any]) -> Iterator[dict[str, Any]
             yield other
 
 
+def one_canonical(region: Any, draws: int) -> None:
+    """That sets of drawn legal kernels have one canonical member each, and not all are single."""
+    legal, first = region.space, region.distinct().space
+    sizes = Counter[int]()
+    for point in legal.sample(draws, seed=7):
+        members = [p for p in alternatives(region.book, point) if p in legal]
+        assert point in members
+        assert sum(p in first for p in members) == 1
+        sizes[len(members)] += 1
+    assert max(sizes) > 1
+
+
 @pytest.mark.parametrize("profile", ["legal", "fast"])
 @pytest.mark.parametrize("ck", VERSIONS)
 def test_drawn_sets_have_one_canonical_member(ck: str, profile: str) -> None:
     books = Books(ck, profile)
     for variant, arch in zip(VARIANTS, ("gfx942", "gfx1201", "gfx90a"), strict=True):
         region = select(books, {"variant": variant, "arch": arch, "dtype": "fp16"})
-        legal, first = region.space, region.distinct().space
-        sizes = Counter[int]()
-        for point in legal.sample(8, seed=7):
-            members = [p for p in alternatives(region.book, point) if p in legal]
-            assert point in members
-            assert sum(p in first for p in members) == 1
-            sizes[len(members)] += 1
-        assert max(sizes) > 1
+        one_canonical(region, 8)
 
 
 @pytest.mark.parametrize("variant", ["aquant", "bquant", "rowcol_quant"])
 def test_drawn_sets_of_quantised_kernels(variant: str) -> None:
     given = {"variant": variant, "arch": "gfx942", "dtype": "fp8", "layout": "rcr"}
     region = select(Books("2025.11"), given, ["warp_tile_m == 16 & warp_tile_n == 16"])
-    legal, first = region.space, region.distinct().space
-    sizes = Counter[int]()
-    for point in legal.sample(12, seed=7):
-        members = [p for p in alternatives(region.book, point) if p in legal]
-        assert sum(p in first for p in members) == 1
-        sizes[len(members)] += 1
-    assert max(sizes) > 1
+    one_canonical(region, 12)
 
 
 @pytest.mark.parametrize("variant", ["fmha_fwd", "fmha_fwd_splitkv", "fmha_bwd"])
 def test_drawn_sets_of_attention(variant: str) -> None:
     """`--distinct` said that nothing is known of attention."""
     region = select(Books("2025.11"), {"variant": variant, "arch": "gfx942", "dtype": "fp16"})
-    legal, first = region.space, region.distinct().space
-    sizes = Counter[int]()
-    for point in legal.sample(8, seed=7):
-        members = [p for p in alternatives(region.book, point) if p in legal]
-        assert sum(p in first for p in members) == 1
-        sizes[len(members)] += 1
-    assert max(sizes) > 1
+    one_canonical(region, 8)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
