@@ -67,10 +67,12 @@ class CertifyChoice:
         return self.variants or self._with_kernels(v for v in known if family_of(v).name == name)
 
     def _with_kernels(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The variants that have a kernel on the GPU in these headers; all, where none has."""
+        """The variants that have a kernel on the GPU in these headers that meets the conditions;
+        all, where none has."""
         every = tuple(names)
         spaces = {v: self.books.of(v).space(variant=v, arch=self.gpu.name) for v in every}
-        return tuple(v for v in every if next(iter(spaces[v]), None) is not None) or every
+        some = (v for v in every if next(iter(spaces[v].where(*self.where)), None) is not None)
+        return tuple(some) or every
 
     @property
     def family_name(self) -> str:

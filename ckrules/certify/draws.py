@@ -101,8 +101,23 @@ def draw(
     first = _paired(found, legal, book, n - len(against), seed, dice)
     found.points, found.legal = first + against, len(first)
     if not found.points:
-        raise UsageError("no configuration to draw from")
+        raise nothing_to_draw(book.space_of(every, fixed), fixed, where)
     return found
+
+
+def nothing_to_draw(
+    space: Space, fixed: Mapping[str, Sequence[Value]], where: Sequence[str]
+) -> UsageError:
+    """What is told where no configuration meets the conditions.
+
+    Args:
+        space: The legal configurations, whatever the conditions.
+        fixed: Fields that are not free.
+        where: Conditions of ``--where``.
+    """
+    kept = ", ".join(f"{name} = {'/'.join(map(str, v))}" for name, v in fixed.items())
+    many = f"; {len(space):,} are legal without --where" if where and len(space) else ""
+    return UsageError(f"no configuration to draw from: {kept}{many}")
 
 
 def _paired(

@@ -6,13 +6,13 @@ import itertools
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from ckrules.certify.draws import nothing_to_draw
 from ckrules.certify.sizes import kind_by_kind, tells_kinds
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BOOL, ENUM, INT, Value
 from ckrules.engine.expr.variables import Domain, Role, domain_of
 from ckrules.engine.lang.where import parse_condition
 from ckrules.engine.rules.book import RuleBook
-from ckrules.support.errors import UsageError
 
 Point = dict[str, Value]
 _TRIES = 800
@@ -87,11 +87,10 @@ class Sampler:
         Raises:
             UsageError: If the space is empty.
         """
-        space = self.book.space(**{k: list(v) for k, v in self.fixed.items()}).where(*self.where)
-        drawn = [dict(p) for p in space.sample(_SURPLUS * n, seed=self.seed)]
+        space = self.book.space(**{k: list(v) for k, v in self.fixed.items()})
+        drawn = [dict(p) for p in space.where(*self.where).sample(_SURPLUS * n, seed=self.seed)]
         if not drawn:
-            kept = ", ".join(f"{name} = {'/'.join(map(str, v))}" for name, v in self.fixed.items())
-            raise UsageError(f"no legal configuration to draw from: {kept}")
+            raise nothing_to_draw(space, self.fixed, self.where)
         rows = kind_by_kind(drawn, self._strata, self.book, self.random, _POWER)
         return list(itertools.islice(rows, n))
 

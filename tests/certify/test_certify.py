@@ -279,6 +279,26 @@ def test_variants_without_a_kernel_are_left_out_or_named() -> None:
         replace(choice, variants=("abquant",)).around_rules()
 
 
+def test_variants_without_a_kernel_that_meets_the_conditions_are_left_out() -> None:
+    """One of them ended the draws of the others."""
+    from ckrules.certify.choice import CertifyChoice
+
+    books = Books("2025.11")
+    where = ("routed_weight == true",)
+    choice = CertifyChoice(books, load("gfx942"), family="scaled", where=where, count=3)
+    assert choice.every_variant == ("moe_flatmm",)
+
+
+def test_what_conditions_leave_nothing_of_is_told() -> None:
+    """The least tile of 8 bits on gfx90a is 32x32x32."""
+    from ckrules.certify.choice import CertifyChoice
+
+    where = ("tile_m * tile_n * tile_k <= 8192 * wave_m * wave_n * wave_k",)
+    choice = CertifyChoice(Books("2025.11"), load("gfx90a"), family="quant", where=where, count=4)
+    with pytest.raises(UsageError, match=r"arch = gfx90a; [\d,]+ are legal without --where$"):
+        choice.around_rules()
+
+
 def test_verdicts_of_an_older_version_are_read(rules: RuleBook, tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with sqlite3.connect(path) as db:
