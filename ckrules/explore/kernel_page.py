@@ -107,9 +107,9 @@ class KernelPage:
 
     @cached_property
     def drawing(self) -> str | None:
-        """How its block tile is divided, as a picture for a page."""
-        found = self.config.family.block_map(self.point)
-        return inline(found) if found is not None else None
+        """How its block tiles are divided, as a picture for a page."""
+        tiles = self.config.family.block_maps(self.point)
+        return inline(tiles) if tiles else None
 
     @cached_property
     def lines(self) -> Sequence[str]:

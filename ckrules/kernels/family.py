@@ -154,11 +154,14 @@ class Family:
             known: Its derived quantities.
             gpu: Its GPU.
         """
-        return None
+        from ckrules.kernels.block_text import product_lines
 
-    def block_map(self, point: Mapping[str, Value]) -> BlockMap | None:
-        """How a kernel's block tile is divided, None if such kernels have none."""
-        return None
+        tiles = self.block_maps(point)
+        return list(product_lines(tiles, known, gpu)) if tiles else None
+
+    def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
+        """How the block tile of each of a kernel's matrix products is divided; empty: none has."""
+        return ()
 
     def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
         """The way of a kernel's operands through LDS, or why there is none.

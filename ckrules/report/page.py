@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from ckrules import __version__
+from ckrules.kernels.block_map import BlockMap
+from ckrules.pictures import tile_map
 from ckrules.pictures.drawing import inline, require
 from ckrules.pictures.shapes import Nothing, Picture
 from ckrules.support.visible import visible
@@ -35,12 +37,13 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A part of a report: words, a picture, a table, or what of these there is."""
+    """A part of a report: words, block tiles, a picture, a table, or what of these there is."""
 
     title: str
     text: str = ""
     picture: Picture | None = None
     table: ReportTable | None = None
+    tiles: Sequence[BlockMap] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ def render(report: Report, told: Callable[[int], None] = lambda _: None) -> str:
 
     style = (files("ckrules.report") / "templates" / "report.css").read_text(encoding="utf-8")
     text: str = environment.get_template("report.html.j2").render(
-        report=report, style=Markup(style), drawn=drawn, most=ROWS,
+        report=report, style=Markup(f"{style}{tile_map.style()}"), drawn=drawn, most=ROWS,
         nothing=lambda picture: isinstance(picture, Nothing),
+        tiles=lambda maps: Markup(tile_map.inline(maps)),
     )  # fmt: skip
     return text

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr.variables import Role
 from ckrules.kernels import problem_files
+from ckrules.kernels.families import family_of
 from ckrules.kernels.names import format_name
 from ckrules.output.counts import Group
 from ckrules.pictures import counting, sampled, times
 from ckrules.pictures.shapes import Nothing, Picture, word
 from ckrules.ranking.best import comparable
 from ckrules.ranking.candidates import Candidates
-from ckrules.ranking.kernels import KernelTable, timing
+from ckrules.ranking.kernels import timing
 from ckrules.report import choice
 from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.support.errors import CkrulesError, UsageError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook
     from ckrules.engine.rules.region import Region
     from ckrules.kernels.books import Books
-    from ckrules.ranking.ranker import Ranker
+    from ckrules.ranking.ranker import Ranker, Ranking
 
 #: Configurations that are drawn: as lines, as points, as rows of a table, and to ask rules about.
 LINES, DOTS, NAMED, ASKED = 300, 2000, 20, 2000
@@ -74,8 +75,9 @@ def of_space(
     ]  # fmt: skip
     sections = [_topics(topics), _rules(region.book, region, asked.seed)]
     sections += _counts(region)
-    sections += _drawn(region.book, space.sample(LINES, asked.seed))
-    sections += _predicted(region, books, asked)
+    points = space.sample(LINES, asked.seed)
+    sections += _drawn(region.book, points)
+    sections += _predicted(region, books, asked, points[:1])
     return Report(f"Space: {title}", facts, sections)
 
 
@@ -137,7 +139,7 @@ def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books,
         sections.append(ReportSection(f"By {two[0]} and {two[1]}", picture=picture))
     own = [p for p in points if set(p) == set(region.book.fields)]
     sections += _drawn(region.book, own[:: max(1, len(own) // LINES)][:LINES])
-    sections += _predicted(region, books, asked)
+    sections += _predicted(region, books, asked, own[:1])
     return Report(f"Catalog {name}: {title}", facts, sections)
 
 
@@ -229,8 +231,16 @@ def name_of(point: Mapping[str, Any]) -> str:
         return " ".join(f"{k}={word(v)}" for k, v in point.items())
 
 
-def _predicted(region: Region, books: Books, asked: PredictionOptions) -> Iterator[ReportSection]:
-    """LDS and registers, and times on a problem; or why nothing is known of them."""
+def _predicted(
+    region: Region,
+    books: Books,
+    asked: PredictionOptions,
+    examples: Sequence[Mapping[str, Any]],
+) -> Iterator[ReportSection]:
+    """LDS and registers, and times on a problem; or why nothing is known of them.
+
+    Last come the block tiles of the fastest kernel; without one, of the first example.
+    """
     titles = ("LDS and VGPRs against occupancy", "Predicted time by tile", "Roofline")
     given = _given(region, asked.problem)
     try:
@@ -244,6 +254,7 @@ def _predicted(region: Region, books: Books, asked: PredictionOptions) -> Iterat
     except CkrulesError as error:
         for title in titles:
             yield ReportSection(title, picture=Nothing(title, str(error)))
+        yield from _tiles(examples)
         return
     dots = next(candidates.kernels(DOTS, asked.seed, asked.product), None)
     pictures: list[Picture] = [
@@ -254,7 +265,9 @@ def _predicted(region: Region, books: Books, asked: PredictionOptions) -> Iterat
     ]  # fmt: skip
     for title, picture in zip(titles, pictures, strict=True):
         yield ReportSection(title, picture=picture)
-    yield _fastest(tables, problem, asked)
+    ranking = asked.ranker.rank(tables, problem, NAMED)
+    yield _fastest(ranking, problem)
+    yield from _tiles([r.point for r in ranking.kernels[:1]] or examples)
 
 
 def _given(region: Region, line: str) -> Any:
@@ -274,10 +287,15 @@ def _usual(region: Region) -> Any:
     return found[0]
 
 
-def _fastest(
-    tables: Sequence[tuple[KernelTable, Any]], problem: Any, asked: PredictionOptions
-) -> ReportSection:
-    ranking = asked.ranker.rank(tables, problem, NAMED)
+def _tiles(points: Sequence[Mapping[str, Any]]) -> Iterator[ReportSection]:
+    """How kernels divide their block tiles, where they have some."""
+    for point in points:
+        if tiles := family_of(str(point["variant"])).block_maps(point):
+            text = f"Which wave computes which warp tile of a result: {name_of(point)}."
+            yield ReportSection("Block tiles", text, tiles=tiles)
+
+
+def _fastest(ranking: Ranking, problem: Any) -> ReportSection:
     rows = [
         [f"{r.microseconds:,.1f}", f"{r.low:,.1f} to {r.high:,.1f}", f"{r.figures['tflops']:,.1f}",
          r.limit, name_of(r.point)]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
 
 
 class Fmha(Family):
@@ -51,6 +52,11 @@ class Fmha(Family):
         from ckrules.engine.rules.book import collect
 
         return collect(fmha)
+
+    def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
+        from ckrules.constraints.fmha.picture import products
+
+        return products(point)
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.fmha.vocabulary import DEFAULTS

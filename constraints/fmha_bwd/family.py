@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
+    from ckrules.kernels.block_map import BlockMap
 
 
 class FmhaBackward(Family):
@@ -51,6 +52,11 @@ class FmhaBackward(Family):
         from ckrules.engine.rules.book import collect
 
         return collect(fmha_bwd)
+
+    def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
+        from ckrules.constraints.fmha_bwd.picture import products
+
+        return products(point)
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.fmha_bwd.vocabulary import DEFAULTS

@@ -7,9 +7,7 @@ from typing import Any
 
 from ckrules.arch import Gpu
 from ckrules.kernels.block_map import BlockMap
-
-_CELLS = 16  # warp tiles along N and M that are drawn
-_BAR = 40
+from ckrules.kernels.block_text import tile_lines, use_lines
 
 
 def picture(point: Mapping[str, Any], known: Mapping[str, Any], gpu: Gpu) -> list[str]:
@@ -35,19 +33,11 @@ def picture(point: Mapping[str, Any], known: Mapping[str, Any], gpu: Gpu) -> lis
     if point["pipeline"] == "preshufflev2":  # whose B goes to registers as it was shuffled
         known = {k: v for k, v in known.items() if not k.startswith("b_")}
     return [
-        f"block tile {point['tile_m']} x {point['tile_n']} (M x N), {point['tile_k']} of K at a time",
-        *_waves(point, known),
-        "",
-        *(_map(point) if _in_order(point) else ["the columns of C are permuted within the tile"]),
+        *tile_lines(block_map(point), known["wave_size"]),
         "",
         *_loads(point, known),
-        *_use(known, gpu),
+        *use_lines(known, gpu),
     ]
-
-
-def _in_order(point: Mapping[str, Any]) -> bool:
-    """Whether a wave's warp tiles lie in C as they lie in the tile."""
-    return not point.get("permute_n", False)
 
 
 def block_map(point: Mapping[str, Any]) -> BlockMap:
@@ -56,39 +46,7 @@ def block_map(point: Mapping[str, Any]) -> BlockMap:
         (point[f"{what}_m"], point[f"{what}_n"], point[f"{what}_k"])
         for what in ("tile", "wave", "warp_tile")
     )
-    return BlockMap(block, waves, warp, _in_order(point))
-
-
-def _waves(point: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
-    grid = " x ".join(str(point[f"wave_{d}"]) for d in "mnk")
-    tile = " x ".join(str(point[f"warp_tile_{d}"]) for d in "mnk")
-    yield f"waves {grid} (M x N x K) of {known['wave_size']} lanes, warp tile {tile}"
-    along = [point[f"tile_{d}"] / (point[f"wave_{d}"] * point[f"warp_tile_{d}"]) for d in "mnk"]
-    if all(n == int(n) for n in along):
-        m, n, k = (int(x) for x in along)
-        yield (
-            f"each wave: {m} x {n} warp tiles of C, {k} along K: {m * n * k} warp GEMMs a block tile"
-        )
-    else:
-        yield "the waves do not cover the tile as a whole"
-
-
-def _map(point: Mapping[str, Any]) -> Iterator[str]:
-    """Which wave computes which warp tile of C."""
-    high, wide = point["warp_tile_m"], point["warp_tile_n"]
-    rows, columns = -(-point["tile_m"] // high), -(-point["tile_n"] // wide)
-    shown = range(min(columns, _CELLS))
-    cell = max(len(str(wide * (columns - 1))), len(str(point["wave_m"] * point["wave_n"])) + 1)
-    cell = min(cell, 5)
-    side = max(len(str(high * (rows - 1))), 1)
-    more = " …" if columns > _CELLS else ""
-    yield f"M {'':>{side - 1}} N " + " ".join(f"{wide * j:>{cell}}" for j in shown) + more
-    for i in range(min(rows, _CELLS)):
-        waves = (i % point["wave_m"] * point["wave_n"] + j % point["wave_n"] for j in shown)
-        cells = " ".join(f"{f'w{w}':>{cell}}" for w in waves)
-        yield f"{high * i:>{side + 1}}   {cells}{more}"
-    if rows > _CELLS:
-        yield f"{'…':>{side + 1}}"
+    return BlockMap(block, waves, warp, in_order=not point.get("permute_n", False))
 
 
 def _loads(point: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
@@ -108,16 +66,3 @@ def _loads(point: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
 
 
 _PARTS = ("width", "lanes_x", "lanes_y", "passes_x", "passes_y")
-
-
-def _use(known: Mapping[str, Any], gpu: Gpu) -> Iterator[str]:
-    """LDS and registers beside what the GPU has."""
-    for name, value, most, unit in (
-        ("LDS", known.get("lds_bytes"), gpu.lds_bytes, "bytes"),
-        ("VGPRs", known.get("vgprs"), gpu.vgprs_per_wave, "a lane (estimate)"),
-    ):
-        if value is None:
-            continue
-        filled = min(_BAR, -(-value * _BAR // most))
-        bar = "#" * filled + "." * (_BAR - filled)
-        yield f"{name:<6}[{bar}] {value:,} of {most:,} {unit}"

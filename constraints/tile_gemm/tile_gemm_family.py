@@ -23,10 +23,10 @@ class TileGemmFamily(Family):
 
         return picture.picture(point, known, gpu)
 
-    def block_map(self, point: Mapping[str, Value]) -> BlockMap:
+    def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
         from ckrules.constraints.tile_gemm import picture
 
-        return picture.block_map(point)
+        return (picture.block_map(point),)
 
     def lds_map(self, point: Mapping[str, Value], words: Vocabulary, gpu: Gpu) -> LdsMap | str:
         from ckrules.constraints.tile_gemm.lds import lds_map

@@ -11,6 +11,7 @@ import pytest
 from ckrules.constraints import book
 from ckrules.constraints.tile_gemm.picture import picture
 from ckrules.kernels.books import Books
+from ckrules.kernels.families import families
 from tests.cli.run import legal, run
 
 GPU = next(g for g in Books().gpus if g.name == "gfx942")
@@ -35,6 +36,50 @@ def test_each_wave_computes_its_share(waves: tuple[int, int]) -> None:
     assert rows[waves[0] % len(rows)] == rows[0]
     (said,) = (x for x in lines if x.startswith("each wave: "))
     assert said.startswith(f"each wave: {8 // waves[0]} x {4 // waves[1]} warp tiles of C")
+
+
+@pytest.mark.parametrize(
+    ("family", "products"),
+    [
+        ("fmha", ["S = Q Kᵀ", "O = P V"]),
+        ("fmha_bwd", ["S = Q Kᵀ", "dV = Pᵀ dO", "dP = dO Vᵀ", "dK = dSᵀ Q", "dQ = dS K"]),
+    ],
+)
+def test_every_product_of_attention_is_divided_among_all_waves(
+    family: str, products: list[str]
+) -> None:
+    """Whatever legal kernel: the waves cover each result, and have like shares of it."""
+    made, books = families()[family], Books("2025.11")
+    for variant in made.variants:
+        rules = books.of(variant)
+        for point in rules.space(variant=variant).sample(40, seed=1):
+            tiles = made.block_maps(point)
+            assert [tile.product for tile in tiles] == products
+            waves = rules.resources(point, ["waves"])["waves"]
+            for tile in tiles:
+                rows, columns, _ = tile.grid
+                shares = Counter(tile.wave(i, j) for i in range(rows) for j in range(columns))
+                count = tile.waves[0] * tile.waves[1]
+                assert set(shares) == set(range(count))
+                assert count <= waves
+                assert len(set(shares.values())) == 1
+            lines = "\n".join(made.picture(point, rules.resources(point), GPU) or ())
+            assert lines.count("block tile ") == len(products)
+            assert lines.count("warp GEMMs a block tile") == len(products)
+
+
+def test_the_products_of_attention_meet() -> None:
+    """What one product results in is what another reads: its rows, columns or steps."""
+    made, books = families(), Books("2025.11")
+    baselines = {n: books.of(n).vocabulary.baseline for n in ("fmha_fwd", "fmha_bwd")}
+    forward = made["fmha"].block_maps(baselines["fmha_fwd"])
+    backward = made["fmha_bwd"].block_maps(baselines["fmha_bwd"])
+    for tile in (*forward, *backward):
+        assert {"seqlen_q", "seqlen_k"} <= {*tile.axes}
+    assert forward[0].block[0] == forward[1].block[0]
+    scores, _, gradient, _, last = backward
+    assert (scores.block[:2], scores.waves) == (gradient.block[:2], gradient.waves)
+    assert last.block[2] == baselines["fmha_bwd"]["tile_k4"]
 
 
 def test_large_tiles_are_cut() -> None:

@@ -105,6 +105,25 @@ def test_space(tmp_path: Path) -> None:
     assert text == report(tmp_path, "space", *SMALL)[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "results"),
+    [
+        (SMALL, ["C"]),
+        (("--variant", "fmha_bwd", "--arch", "gfx942", "--ck", "2025.11", "--set", "hdim=64"),
+         ["S", "dV", "dP", "dK", "dQ"]),
+    ],
+)  # fmt: skip
+def test_block_tiles_are_drawn(tmp_path: Path, words: tuple[str, ...], results: list[str]) -> None:
+    """Of the kernel predicted fastest; of attention backward, which has no times, of the first."""
+    page, text = report(tmp_path, "space", *words)
+    assert page.words["h2"][-1] == "Block tiles"
+    (named,) = (w for w in page.words["p"] if w.startswith("Which wave computes which"))
+    name = named.removesuffix(".").rpartition(": ")[2]
+    assert text.count(name) >= 2
+    drawn = {t.partition(":")[0] for t in page.words["title"] if ": wave " in t}
+    assert drawn == set(results)
+
+
 def test_a_space_of_a_file(tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     found = run("report", "space", SPACE, "--where", "MWG < 128", "-o", str(out))

@@ -1,4 +1,4 @@
-"""Draw how a kernel divides its block tile."""
+"""Draw how a kernel divides its block tiles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TILE = "tile"
     "--of",
     "kind",
     type=OneOf([_TILE, *KINDS]),
-    help="What an SVG shows: the block tile, lanes that load A or B, or A or B in LDS [tile].",
+    help="What an SVG shows: block tiles, lanes that load A or B, or A or B in LDS [tile].",
 )
 @rule_options
 def command(
@@ -78,10 +78,10 @@ def _drawn(item: Config, books: Books, kind: str) -> str:
     """The picture that the page of a kernel has, as the text of an SVG file."""
     family, gpu = family_of(item.variant), _gpu(item, books)
     if kind == _TILE:
-        found = family.block_map(item.point)
-        if found is None:
+        tiles = family.block_maps(item.point)
+        if not tiles:
             raise UsageError(f"there are no pictures of {family.name} kernels")
-        return tile_map.standalone(found, title_of(item))
+        return tile_map.standalone(tiles, title_of(item))
     from ckrules.pictures import drawing, lds
 
     drawing.require()
