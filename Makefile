@@ -19,7 +19,7 @@ TEST_JOBS ?= 2
 # All paths are relative: a checkout below a folder with spaces works.
 VENV := .venv
 PY := $(VENV)/bin/python
-PLUGINS := -p tests.plugins.skips -p tests.plugins.hangs -p tests.plugins.progress
+PLUGINS := $(addprefix -p tests.plugins.,skips hangs progress order)
 PYTEST := $(PY) -m pytest $(PLUGINS)
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 IDENTITY := import sys; print(sys.base_prefix, sys.hexversion)

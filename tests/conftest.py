@@ -56,17 +56,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the rest of the compiler's proof to `make certify`, and begins with what compiles.
-
-    With ``--dist loadfile`` a module's tests go to one worker: what they share is made once, and
-    the other worker does not wait for the same kernel.
-    """
+    """Leaves the rest of the compiler's proof to `make certify`."""
     if not config.getoption("--certify"):
         rest = [item for item in items if item.get_closest_marker("certify")]
         config.hook.pytest_deselected(items=rest)
         items[:] = [item for item in items if not item.get_closest_marker("certify")]
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.get_closest_marker("toolchain") is None)
 
 
 @pytest.fixture

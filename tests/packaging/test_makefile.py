@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = " ".join(f"-p tests.plugins.{name}" for name in ("skips", "hangs", "progress"))
+PLUGINS = " ".join(f"-p tests.plugins.{name}" for name in ("skips", "hangs", "progress", "order"))
 
 #: Answers what the Makefile asks an interpreter and records the rest.
 FAKE = """#!/bin/sh
