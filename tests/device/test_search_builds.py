@@ -44,8 +44,8 @@ def test_a_search_builds_and_goes_on_after_a_kill(
     home = tmp_path / "tried"
     words = (*WORDS, "--device", "timed-cpu", "--dir", str(home))
     process = subprocess.Popen(
-        [sys.executable, "-m", "ckrules", *words, "--measure", "3"],
-        env={**os.environ, "TIMED_CPU_SECONDS": "2"},
+        [sys.executable, "-m", "ckrules", *words, "--measure", "2"],
+        env={**os.environ, "TIMED_CPU_SECONDS": "4"},
         stderr=subprocess.DEVNULL,
     )
     while not (home.is_dir() and stored(home)):
@@ -54,15 +54,15 @@ def test_a_search_builds_and_goes_on_after_a_kill(
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = stored(home)
-    assert 1 <= before < 3
-    done = run(*words, "--measure", "3", "--format", "json")
+    assert before == 1
+    done = run(*words, "--measure", "2", "--format", "json")
     assert done.exit_code == 0, done.stderr
-    assert done.stderr.endswith(f"3 kernels tried, {before} of them before; ended: kernels\n")
-    assert stored(home) == 3
+    assert done.stderr.endswith("2 kernels tried, 1 of them before; ended: kernels\n")
+    assert stored(home) == 2
     for each in json.loads(done.stdout)["kernels"]:
         right = simulated_ms(each["config"], parse(PROBLEM))
         assert each["measured"] == pytest.approx(1e3 * right)
-    assert len(list(home.glob("*.hsaco"))) >= 3
+    assert len(list(home.glob("*.hsaco"))) >= 2
 
 
 def test_the_device_cpu_has_no_clock(tmp_path: Path) -> None:
