@@ -14,6 +14,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -115,18 +117,36 @@ class Family:
         """Where its module is, and what is kept beside it."""
         return Path(inspect.getfile(type(self))).parent
 
+    def _beside(self, name: str) -> Any:
+        """A module of the folder of the family or of one that it derives from; a dot: the folder.
+
+        Raises:
+            NotImplementedError: Where there is no folder with a vocabulary.
+        """
+        packages = [cls.__module__.rpartition(".")[0] for cls in type(self).__mro__]
+        for package in filter(None, packages):
+            if find_spec(f"{package}.vocabulary"):
+                return import_module(name, package)
+        raise NotImplementedError(f"{self.name}: no module vocabulary beside the family's")
+
     def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)
         found: T = otherwise if place is None else _at(place)
         return found
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-        raise NotImplementedError
+        """The fields, facts and derived quantities for a CK version and a set of GPUs.
+
+        They are those of the module ``vocabulary`` beside the family's.
+        """
+        found: Vocabulary = self._beside(".vocabulary").vocabulary(ck, gpus)
+        return found
 
     def rules(self) -> list[RuleDef]:
-        """Every rule of the family, of all versions and profiles."""
-        raise NotImplementedError
+        """Every rule of the family, of all versions and profiles: those of its folder's modules."""
+        from ckrules.engine.rules.book import collect
+
+        return collect(self._beside("."))
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         """The values of the fields that a configuration may leave out."""

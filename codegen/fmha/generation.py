@@ -23,6 +23,8 @@ class AttentionGeneration:
     headers: tuple[str, ...] = ("{name}.hpp",)
     quantities: tuple[str, ...] = ("lds_bytes", "wave_size")
     model: ClassVar[type[AttentionModel]] = AttentionModel
+    words = staticmethod(probe.words_of)
+    """The C++ words of a point."""
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
@@ -35,10 +37,6 @@ class AttentionGeneration:
         if of_group or variant == "fmha_batch_prefill":
             return "K and V of a group lie in pages"
         return ""
-
-    def words(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """The C++ words of a point."""
-        return probe.words_of(point)
 
     def kernel(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
@@ -57,6 +56,7 @@ class BackwardGeneration(AttentionGeneration):
 
     templates = (TEMPLATES, FORWARD)
     model = BackwardModel
+    words = staticmethod(probe.words_of)
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
@@ -65,10 +65,6 @@ class BackwardGeneration(AttentionGeneration):
         if point["dbias"] and point["mode"] == "group":
             return "the gradient of a group's bias"
         return ""
-
-    def words(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """The C++ words of a point."""
-        return probe.words_of(point)
 
 
 GENERATION = BackwardGeneration()

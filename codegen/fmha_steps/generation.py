@@ -76,14 +76,11 @@ class StepGeneration(AttentionGeneration):
 
     templates = (TEMPLATES, FORWARD)
     model = StepModel
+    words = staticmethod(probe.words_of)
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
         return "appending is not modelled" if point["variant"] == APPEND else ""
-
-    def words(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """The C++ words of a point."""
-        return probe.words_of(point)
 
 
 GENERATION = StepGeneration()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, SYNONYMS, UPSTREAM_LAYOUT
@@ -11,10 +11,8 @@ from ckrules.constraints.tile_gemm.tile_gemm_family import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point
 
 
@@ -53,11 +51,6 @@ class GroupedConvolution(TileGemmFamily):
         "padding": "ckrules.constraints.conv.device.padding:ConvPadding",
         "library": "ckrules.constraints.conv.library:ConvLibrary",
     }
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.conv import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import conv, tile_gemm

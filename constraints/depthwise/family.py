@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.depthwise.words import LAYOUTS, SYNONYMS
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
 
 
 class Depthwise(Family):
@@ -32,17 +29,6 @@ class Depthwise(Family):
         "generation": "ckrules.codegen.depthwise.generation:GENERATION",
         "padding": "ckrules.constraints.depthwise.device.padding:DepthwisePadding",
     }
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.depthwise import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        from ckrules.constraints import depthwise
-        from ckrules.engine.rules.book import collect
-
-        return collect(depthwise)
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         layout = LAYOUTS.get(ndim) if isinstance(ndim, int) else None

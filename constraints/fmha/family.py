@@ -11,7 +11,6 @@ from ckrules.kernels.family import Family
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
-    from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.block_map import BlockMap
 
@@ -40,18 +39,12 @@ class Fmha(Family):
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.fmha import alike, vocabulary
+        from ckrules.constraints.fmha.alike import ALIKE
         from ckrules.engine.rules.alike import claims
 
-        words = vocabulary.vocabulary(ck, gpus)
-        words.alike = claims(alike.ALIKE, words, ck)
+        words = super().vocabulary(ck, gpus)
+        words.alike = claims(ALIKE, words, ck)
         return words
-
-    def rules(self) -> list[RuleDef]:
-        from ckrules.constraints import fmha
-        from ckrules.engine.rules.book import collect
-
-        return collect(fmha)
 
     def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
         from ckrules.constraints.fmha.picture import products

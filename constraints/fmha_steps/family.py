@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.fmha.words import PROFILES
@@ -10,10 +10,7 @@ from ckrules.constraints.fmha_steps.words import SYNONYMS, VARIANTS
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
 
 
 class FmhaSteps(Family):
@@ -37,17 +34,6 @@ class FmhaSteps(Family):
         "problems": "ckrules.constraints.fmha_steps.problems:StepProblems",
         "generation": "ckrules.codegen.fmha_steps.generation:GENERATION",
     }
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.fmha_steps import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        from ckrules.constraints import fmha_steps
-        from ckrules.engine.rules.book import collect
-
-        return collect(fmha_steps)
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.fmha_steps.vocabulary import DEFAULTS

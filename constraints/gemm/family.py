@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm.words import (
@@ -18,10 +18,8 @@ from ckrules.constraints.tile_gemm.tile_gemm_family import TileGemmFamily
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
 
 
 class Gemm(TileGemmFamily):
@@ -57,11 +55,6 @@ class Gemm(TileGemmFamily):
         "library": "ckrules.constraints.gemm.library:GemmLibrary",
     }
     follows = ("family", "dtype_a", "dtype_b", "preshuffle")
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.gemm import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, tile_gemm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm.words import PIPELINE_ALIASES
@@ -64,11 +64,6 @@ class Quant(TileGemmFamily):
         if point["dtype"] in (*NARROW_A, *NARROW_B):
             return "the way of int4 operands through LDS is not modelled"
         return super().lds_map(point, words, gpu)
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.quant import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, quant, tile_gemm

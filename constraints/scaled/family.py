@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.scaled.words import GROUP, PIPELINES, SYNONYMS, USUAL, VARIANTS
@@ -10,10 +10,8 @@ from ckrules.constraints.tile_gemm import TOPICS
 from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
     from ckrules.engine.expr import Value
     from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
 
 
 class Scaled(Family):
@@ -45,11 +43,6 @@ class Scaled(Family):
         "timing": "ckrules.constraints.scaled.device.timing:TIMING",
     }
     follows = ("family",)
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        from ckrules.constraints.scaled import vocabulary
-
-        return vocabulary.vocabulary(ck, gpus)
 
     def rules(self) -> list[RuleDef]:
         from ckrules.constraints import gemm, scaled, tile_gemm
