@@ -27,8 +27,11 @@ class Fmha(Family):
         "FMHA": "attention forward: shapes, pipelines, LDS",
         "FPROB": "problems that attention kernels compute right (`ckrules check --problem`)",
         "FGEN": "which attention kernels upstream's generator of CK 2025.11 lists (profiles receipt_...)",
+        "FDSP": "which ones upstream's dispatcher of June 2026 writes (profile dispatcher)",
     }
-    profiles = PROFILES
+    profiles = {  # noqa: RUF012
+        **PROFILES, "dispatcher": "what upstream's dispatcher of June 2026 writes with receipt 0",
+    }  # fmt: skip
     synonyms = SYNONYMS
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha.names:NAMING",

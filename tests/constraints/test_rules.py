@@ -76,9 +76,13 @@ def test_every_rule_is_decided_alike_at_every_example(name: str, backend: str) -
     assert backends.evaluate(backend)(roots, points) == expected
 
 
-@pytest.mark.parametrize("name", [n for n in BOOKS if "-receipt_" not in n])
+def _takes_the_baseline(name: str) -> bool:
+    """Receipts exclude each other, and attention's dispatcher has qr with a bias only."""
+    return "-receipt_" not in name and not re.fullmatch(r"fmha-.*-dispatcher", name)
+
+
+@pytest.mark.parametrize("name", [n for n in BOOKS if _takes_the_baseline(n)])
 def test_baseline_is_legal(name: str) -> None:
-    """Receipts exclude each other (batch mode, group mode, fp32): no point is in all of them."""
     book = BOOKS[name]
     baseline = book.point(book.vocabulary.baseline)
     assert [str(v.message) for v in book.violations(baseline)] == []
