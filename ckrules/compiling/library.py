@@ -48,8 +48,8 @@ REGISTRY = "registry.json"
 _DATA = Path(__file__).parent / "data"
 _SOURCES = ("ckrules_dispatcher.cpp", "ckrules_upstream.cpp")
 _LISTED = "ckrules_listed.cpp"
-_PRODUCTS = "ckrules_gemm"
-"""Of the two C structures that its problems may be of, that of products."""
+ESTIMATED = ("ckrules_convolution", "ckrules_gemm")
+"""The C structures of problems that it pads, and estimates times of, by their number there."""
 _UPSTREAM = {1: "dispatcher", 2: "conv_dispatcher"}
 """How upstream's calls begin, by `LibraryKernel.upstream`."""
 _PATIENCE = 300.0
@@ -177,7 +177,16 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
     archs = sorted({r.kernel.arch for r in found})
     if len(archs) > 1:
         raise UsageError(f"kernels of {', '.join(archs)}: a library is of one GPU")
+    found.sort(key=lambda r: -1.0 if _is_estimated(r.kernel) else speeds.typical(r.kernel))
     return found, [*notes, *filter(None, (_unclear(found, calls) for calls in _UPSTREAM))]
+
+
+def _is_estimated(kernel: ManifestEntry) -> bool:
+    return _structure(kernel) in ESTIMATED
+
+
+def _structure(kernel: ManifestEntry) -> str:
+    return problems_of(str(kernel.config["variant"])).members()[0]
 
 
 def _other_families(counts: Mapping[str, int]) -> str:
@@ -234,12 +243,14 @@ def headers(
     """Name and text of what the C++ includes, and of the list itself."""
     ck, models = rows[0].kernel.ck, models or Models()
     yield "runtime/ckrules_kernel.h", runtime_text("ckrules_kernel.h", ck)
+    described = {}
     for family in families().values():
-        if family.library is None:
-            continue
-        assert family.generation is not None
-        name = f"runtime/{family.library.header}"
-        yield name, render(f"{name}.j2", {"stamp": current(ck)}, family.generation.templates)
+        if family.library is not None:
+            assert family.generation is not None
+            described[family.library.header] = family.generation.templates
+    for header, templates in described.items():
+        name = f"runtime/{header}"
+        yield name, render(f"{name}.j2", {"stamp": current(ck)}, templates)
     right = [_condition_text(f"right_{k}", row) for k, row in enumerate(rows)]
     quick = [speeds.row(r.kernel) for r in rows]
     learned = [models.name(k, r.kernel) if quick[k] else "nullptr" for k, r in enumerate(rows)]
@@ -253,6 +264,7 @@ def headers(
         render(
             "ckrules_listed.cpp.j2",
             {
+                "described": list(described),
                 "conditions": [text for text in right if text],
                 "speeds": [f"speed_{k} = {text}" for k, text in enumerate(quick) if text],
                 "models": models.texts,
@@ -303,10 +315,11 @@ def _row(row: LibraryRow, right: str, speed: str, learned: str) -> str:
         json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", computes)
     )
     sizes, shape = (", ".join(map(str, v)) for v in (facts.sizes, facts.shape))
-    kind, _ = problems_of(str(config["variant"])).members()
+    kind = _structure(kernel)
+    number = ESTIMATED.index(kind) if kind in ESTIMATED else len(ESTIMATED)
     return (
         f"{{{texts}, {facts.upstream}, {facts.ndim}, {{{sizes}}}, {{{shape}}}, "
-        f"{int(kind == _PRODUCTS)}, {int(facts.shuffled)}, "
+        f"{number}, sizeof({kind}), {int(facts.shuffled)}, "
         f"{sum(1 << 'MNK'.index(axis) for axis in set(facts.eights))}, {facts.merged}, "
         f"{speed}, {learned}, {right}}}"
     )
@@ -320,7 +333,8 @@ def registry_json(rows: Sequence[LibraryRow]) -> dict[str, Any]:
     """The registry in the form of upstream's ``dispatcher_export_registry_json``."""
 
     def counted(field: str) -> dict[str, int]:
-        return dict(Counter(str(r.kernel.config[field]) for r in rows))
+        values = (r.kernel.config.get(field) for r in rows)
+        return dict(Counter(str(v) for v in values if v is not None))
 
     return {
         "metadata": {

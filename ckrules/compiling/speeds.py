@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from math import isfinite
+from math import exp, inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 from ckrules.arch import load
@@ -51,6 +51,26 @@ def numbers(
         return None
     values = [float(found[name][0]) for name in MEMBERS]
     return f"{{{', '.join(map(repr, values))}}}" if all(map(isfinite, values)) else None
+
+
+def typical(kernel: ManifestEntry) -> float:
+    """The geometric mean of a kernel's estimates on usual problems of its kind, in microseconds.
+
+    Infinite where there is none.
+    """
+    variant = str(kernel.config["variant"])
+    gpu, timing = load(kernel.arch), family_of(variant).timing
+    if timing is None or gpu.performance is None:
+        return inf
+    point = {**family_of(variant).defaults(variant), **kernel.config, "arch": kernel.arch}
+    columns = _columns(variant, kernel.ck).of_points([point])
+    product = gpu.performance.product()
+    try:
+        problems = timing.usual({name: [value] for name, value in point.items()})
+        times = [timing.estimate(columns, p, gpu, product).microseconds[0] for p in problems]
+    except UsageError:  # no rate is known of the dtype, or there is no usual problem
+        return inf
+    return float(exp(sum(map(log, times)) / len(times))) if times else inf
 
 
 def copying(arch: str) -> float:

@@ -37,6 +37,7 @@ class Fmha(Family):
         "naming": "ckrules.constraints.fmha.names:NAMING",
         "styles": "ckrules.constraints.fmha.names:STYLES",
         "problems": "ckrules.constraints.fmha.problems:AttentionProblems",
+        "library": "ckrules.constraints.fmha.library:AttentionLibrary",
         "generation": "ckrules.codegen.fmha.generation:GENERATION",
         "timing": "ckrules.constraints.fmha.device.timing:AttentionTiming",
     }

@@ -35,6 +35,7 @@ class FmhaBackward(Family):
         "naming": "ckrules.constraints.fmha_bwd.names:NAMING",
         "styles": "ckrules.constraints.fmha_bwd.names:STYLES",
         "problems": "ckrules.constraints.fmha_bwd.problems:BackwardProblems",
+        "library": "ckrules.constraints.fmha.library:AttentionLibrary",
         "generation": "ckrules.codegen.fmha_bwd.generation:GENERATION",
     }
 

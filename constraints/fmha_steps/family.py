@@ -32,6 +32,7 @@ class FmhaSteps(Family):
         "naming": "ckrules.constraints.fmha_steps.names:NAMING",
         "styles": "ckrules.constraints.fmha_steps.names:STYLES",
         "problems": "ckrules.constraints.fmha_steps.problems:StepProblems",
+        "library": "ckrules.constraints.fmha.library:AttentionLibrary",
         "generation": "ckrules.codegen.fmha_steps.generation:GENERATION",
     }
 

@@ -1,7 +1,9 @@
-/* A TEST DOUBLE, no kernel: the host library of any kernel of a convolution or a product. It takes
-   problems whose channels, or N and K, are multiples of VECTOR, and lays out no launch. */
+/* A TEST DOUBLE, no kernel: the host library of any kernel of a convolution, a product or
+   attention. It takes problems whose channels, N and K, or head dimensions are multiples of VECTOR,
+   and lays out no launch. */
 #include <string.h>
 
+#include "ckrules_attention.h"
 #include "ckrules_conv.h"
 #include "ckrules_gemm.h"
 #include "ckrules_kernel.h"
@@ -26,6 +28,12 @@ int ckrules_is_supported(const ckrules_problem* problem)
         ckrules_convolution p;
         memcpy(&p, problem->data, sizeof(p));
         first = p.in_channels, second = p.out_channels;
+    }
+    else if(problem->bytes == sizeof(ckrules_attention))
+    {
+        ckrules_attention p;
+        memcpy(&p, problem->data, sizeof(p));
+        first = p.hdim, second = p.hdim_v;
     }
     else
     {

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from ckrules.compiling import library
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
 from ckrules.runtime import Dispatcher
 from tests.compiling.gemm_kernels import Kernel, Kernels
+from tests.compiling.test_library_choice import Answer, Call, Problem
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
@@ -61,3 +67,26 @@ def test_the_dispatcher_runs_it_on_arrays(kernel: Kernel) -> None:
     right = np.einsum("bhqk,bkd->bqhd", weights / sums[..., None], v[:, :, 0].astype(float))
     assert abs(found["o"] - right).max() < 2e-3
     assert abs(found["lse"] - np.log(sums)).max() < 1e-5
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))
+def test_the_library_of_c_has_it(kernel: Kernel, tmp_path: Path) -> None:
+    """What a problem rule says of heads of 80 is compiled in."""
+    folder = tmp_path / "folder"
+    shutil.copytree(KERNELS.build(kernel).folder, folder)
+    made = library.build(folder)
+    assert made.kernels >= 1
+    calls = ctypes.CDLL(str(made.path))
+    calls.ckrules_dispatcher_error.restype = ctypes.c_char_p
+    problem = "batch=1,heads=2,heads_k=1,seqlen_q=70,seqlen_k=100,hdim=64,mask=causal,lse=yes"
+    for text, status, why in (
+        (problem, 0, ""),
+        (problem.replace("hdim=64", "hdim=80"), -2, "wrong sums of such sizes"),
+    ):
+        data = problems_of("fmha_fwd").pack(problems_of("fmha_fwd").parse(text))
+        given = Problem(ctypes.sizeof(Problem), 0, len(data), data)
+        call = Call(ctypes.sizeof(Call), 0, b"fmha_fwd", None, FORWARD.encode(), given)
+        answer = Answer(ctypes.sizeof(Answer))
+        found = calls.ckrules_dispatcher_select(ctypes.byref(call), ctypes.byref(answer))
+        assert found == status
+        assert why in calls.ckrules_dispatcher_error().decode()

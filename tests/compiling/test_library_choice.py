@@ -20,6 +20,7 @@ from ckrules.compiling import library, models
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.library import MeasuredTime
+from ckrules.constraints import book
 from ckrules.constraints.conv.networks import networks
 from ckrules.constraints.gemm.device.timing import USUAL
 from ckrules.kernels.books import Books
@@ -238,7 +239,8 @@ def test_the_numbers_of_trees_are_those_of_the_families() -> None:
     """C++ has a name for all that trees of families in the library may look at, and no other."""
     named = set()
     for family in families().values():
-        if family.library is not None:
+        kind, _ = problems_of(family.variants[0]).members()
+        if family.library is not None and kind in library.ESTIMATED:
             timing = family.timing
             assert timing is not None
             named.update(map(models.enumerator, (AGAINST, *timing.features, *timing.situation)))
@@ -319,6 +321,46 @@ def test_measured_times_come_first_but_not_before_much_faster_estimates(tmp_path
     _, answer = Both(tmp_path / "wrong", "forward", points, [wrong]).select(problem)
     assert answer.kernel.decode() != best
     assert answer.candidates == estimated.candidates - 1
+
+
+def _attention(tmp_path: Path, *times: MeasuredTime) -> Both:
+    """Three kernels that receipt 0 lists, the one that is estimated slowest first."""
+    rules = book("fmha_fwd", ck="2025.11", profile="receipt_0")
+    fixed = {"dtype": "fp16", "hdim": 128, "mode": "batch", "bias": "no", "mask": "no",
+             "logits": False, "lse": False, "dropout": False, "skip": False}  # fmt: skip
+    space = rules.space(variant="fmha_fwd", arch="gfx950", **fixed)
+    table = KernelTable.of_points(list(space), Books("2025.11"))
+    usual = problems_of("fmha_fwd").parse("batch=8,heads=16,seqlen_q=4096,hdim=128")
+    slow = table.estimate(usual).microseconds.argsort()[::-1]
+    points = [p for k in slow if (p := list(space)[k])["pad_sk"] or p["pipeline"] != "qr_async"]
+    return Both(tmp_path, "fmha_fwd", [points[0], points[len(points) // 2], points[-1]], times)
+
+
+def test_attention(tmp_path: Path) -> None:
+    """Nothing is estimated in C: what is measured comes first, then what is usually fastest."""
+    require_toolchain()
+    problem = problems_of("fmha_fwd").parse("batch=2,heads=8,seqlen_q=1024,hdim=128")
+    both = _attention(tmp_path)
+    status, answer = both.select(problem)
+    assert (status, answer.candidates, answer.source) == (0, 3, 0), both.why()
+    assert answer.kernel.decode() == both.kernels[-1]
+    _, answer = _attention(tmp_path / "timed", MeasuredTime("k0v2", problem, 9.0)).select(problem)
+    assert (answer.kernel.decode(), answer.microseconds, answer.source) == ("k0v2", 9.0, 1)
+
+
+def test_attention_that_is_computed_wrong_or_of_no_kernel(tmp_path: Path) -> None:
+    require_toolchain()
+    both = _attention(tmp_path)
+    odd = problems_of("fmha_fwd").parse("batch=2,heads=8,seqlen_q=1024,hdim=127")
+    status, answer, _ = both.pad(odd)
+    assert (status, answer.candidates) == (-2, 0)
+    assert "the vector size does not divide it" in both.why() or "wrong" in both.why()
+    data = problems_of("fmha_fwd").pack(odd)[:-8]
+    short = both.call(odd)
+    short.problem = Problem(ctypes.sizeof(Problem), 0, len(data), data)
+    answer = Answer(ctypes.sizeof(Answer))
+    found = both.library.ckrules_dispatcher_select(ctypes.byref(short), ctypes.byref(answer))
+    assert (found, both.why()) == (-1, "the problem is too short for fmha_fwd")
 
 
 def test_a_gpu_of_unknown_speeds_has_no_times(tmp_path: Path) -> None:

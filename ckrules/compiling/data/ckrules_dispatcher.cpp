@@ -63,8 +63,7 @@ bool whole(const ckrules_call* call)
 /* The bytes that the variant's problems have at the least. */
 bool sized(const Kernel& k, const ckrules_problem& problem)
 {
-    return problem.bytes >=
-           (k.listed->gemm != 0 ? sizeof(ckrules_gemm) : sizeof(ckrules_convolution));
+    return problem.bytes >= k.listed->least;
 }
 
 /* What a call chooses. */

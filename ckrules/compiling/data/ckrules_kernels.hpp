@@ -31,7 +31,8 @@ struct ckrules_listed
     int ndim;
     int bytes[3];                    /* of elements of A, B and C */
     int shape[9];                    /* block tile, warp tile, waves */
-    int gemm;                        /* 1: its problems are products, 0: convolutions */
+    int problems;                    /* 0: convolutions, 1: products, 2: others */
+    size_t least;                    /* bytes of its problems at the least */
     int shuffled;                    /* 1: N and K are in the way in which its weights lie */
     int eights;                      /* along M (1), N (2), K (4) int4 operands lie in eights */
     int merged;                      /* groups that it computes as one */
@@ -323,7 +324,7 @@ inline Time time_of(const Kernel& k, const ckrules_problem& problem)
     const ckrules_listed& listed = *k.listed;
     if(listed.speed == nullptr)
         return {};
-    const Todo todo{problem, listed.gemm != 0 ? nullptr : listed.variant};
+    const Todo todo{problem, listed.problems != 0 ? nullptr : listed.variant};
     const Work own = todo.work(*listed.speed, listed.merged);
     if(listed.learned == nullptr)
         return {estimated(*listed.speed, own), Source::estimated};
@@ -356,7 +357,9 @@ inline bool takes(Kernel& k, const ckrules_problem& problem)
 inline double sizes_padded(const Kernel& k, const ckrules_problem& problem)
 {
     const auto each = [](int64_t size) { return static_cast<double>(size); };
-    if(k.listed->gemm != 0)
+    if(k.listed->problems > 1)
+        return 1.0;
+    if(k.listed->problems != 0)
     {
         const auto p = sizes_of<ckrules_gemm>(problem);
         return each(p.m) * each(p.n) * each(p.k);
@@ -384,10 +387,11 @@ std::string first_taken(Kernel& k, const Sizes& small, const std::vector<Sizes>&
 
 inline std::string padded(Kernel& k, const ckrules_problem& problem, double& copying)
 {
-    if(!open_kernel(k) || k.supported(&problem) < 0) /* sizes that make no sense */
-        return {};
     const ckrules_listed& listed = *k.listed;
-    if(listed.gemm == 0)
+    if(listed.problems > 1 || !open_kernel(k) ||
+       k.supported(&problem) < 0) /* sizes that make no sense */
+        return {};
+    if(listed.problems == 0)
     {
         const auto small = sizes_of<ckrules_convolution>(problem);
         return first_taken(k, small, larger(small, listed.merged), copying);

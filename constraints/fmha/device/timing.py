@@ -96,12 +96,12 @@ class AttentionTiming:
     def compiled(
         self, kernels: Mapping[str, Any], gpu: Gpu, product: GpuProduct
     ) -> Mapping[str, Floats]:
-        """Nothing: the dispatcher library of C has no attention.
+        """Nothing: the dispatcher library of C estimates no attention.
 
         Raises:
             UsageError: Always.
         """
-        raise UsageError("the dispatcher library has no kernels of attention")
+        raise UsageError("the dispatcher library estimates no times of attention")
 
     def usual(self, values: Mapping[str, Sequence[Any]]) -> Sequence[AttentionProblem]:
         """Attention of well-known networks, as the kernels compute it."""
