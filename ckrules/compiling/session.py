@@ -152,6 +152,7 @@ class BuildSession:
         pool: Executor,
         width: int,
         progress: Callable[[float], None] | None = None,
+        headers: SharedHeaders | None = None,
     ) -> BuildSummary:
         """Builds what is not known yet; results are stored in the order in which they come.
 
@@ -160,6 +161,7 @@ class BuildSession:
             pool: What compiles.
             width: How many it compiles at once.
             progress: Told of each artifact by the seconds that it was predicted to take.
+            headers: Precompiled headers that builds of other folders use, too; None: its own.
 
         Raises:
             MissingToolError: If the toolchain is not there.
@@ -172,7 +174,8 @@ class BuildSession:
             for a in self.options.artifacts
             if (k.name, k.arch, a, k.ck) not in known
         )
-        running = _Running(pool, BuildSummary(), progress or (lambda _: None), SharedHeaders())
+        known_headers = headers or SharedHeaders()
+        running = _Running(pool, BuildSummary(), progress or (lambda _: None), known_headers)
         try:
             for kernel, task in self.tasks():
                 running.summary.total += 1

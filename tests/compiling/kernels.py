@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import resource
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,8 +23,10 @@ from ckrules.codegen.stamp import Stamp
 from ckrules.compiling import executors, toolchain
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.compiling.database import FILE
+from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import Result, Results
 from ckrules.compiling.session import BuildOptions, BuildSession
+from ckrules.compiling.tasks import Task
 from ckrules.device.hostlib import HostLibrary
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
@@ -74,6 +77,21 @@ class Kernel:
         return HostLibrary(self.folder / f"{self.name}.host.so")
 
 
+class SetHeaders(SharedHeaders):
+    """Headers of the kernels of a set, precompiled for the first where enough are to come.
+
+    Args:
+        few: The kernels that `make test` compiles.
+    """
+
+    def __init__(self, few: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._coming = Counter(str(p["arch"]) for p in few)
+
+    def flags(self, task: Task, tools: toolchain.Toolchain, coming: int = 1) -> tuple[str, ...]:
+        return super().flags(task, tools, max(coming, self._coming[task.recipe.arch]))
+
+
 @dataclass
 class KernelSet:
     """Kernels of CK 2025.11, compiled one by one when they are asked for.
@@ -104,6 +122,11 @@ class KernelSet:
         """The kernels that `make test` compiles; `make certify` compiles the others."""
         return covering(self.points, self.fields, self.preferred)
 
+    @cached_property
+    def headers(self) -> SetHeaders:
+        """What the kernels include, compiled once for those of a GPU."""
+        return SetHeaders(self.few)
+
     def marks(self, point: Mapping[str, Any]) -> tuple[pytest.MarkDecorator, ...]:
         """What a test of a kernel is marked with."""
         return () if dict(point) in self.few else (pytest.mark.certify,)
@@ -128,7 +151,7 @@ class KernelSet:
     def _compiled(self, config: Config, place: Path, artifacts: tuple[Artifact, ...]) -> Kernel:
         with alone(place):
             before = _seconds()
-            results, fresh = compiled(config, place, artifacts)
+            results, fresh = compiled(config, place, artifacts, self.headers)
             spent = _seconds() - before
             there = sum(any(p.glob(f"{p.name}.h*o")) for p in self.folders)
         if fresh:
@@ -168,7 +191,10 @@ def convolutions() -> KernelSet:
 
 
 def compiled(
-    config: Config, place: Path, artifacts: tuple[Artifact, ...]
+    config: Config,
+    place: Path,
+    artifacts: tuple[Artifact, ...],
+    headers: SharedHeaders | None = None,
 ) -> tuple[dict[str, Result], int]:
     """Compiles what a folder lacks of a kernel; its rows, and how many artifacts are new."""
     # --force: whether it is legal is a test of its own, and must not empty the folder.
@@ -176,7 +202,7 @@ def compiled(
     session = BuildSession(place, BuildOptions(artifacts=artifacts))
     width = min(len(artifacts), executors.default_jobs())
     with Results(place / FILE) as results, executors.executor("local", width) as (pool, _):
-        summary = session.run(results, pool, width)
+        summary = session.run(results, pool, width, headers=headers)
         return {r.artifact: r for r in results.rows()}, summary.built + summary.failed
 
 

@@ -12,6 +12,7 @@ from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe
 from ckrules.compiling.precompiled import Precompiled, SharedHeaders, head_of
 from ckrules.compiling.tasks import Task, is_runtime_header
+from tests.compiling.kernels import SetHeaders
 from tests.compiling.test_parts import tools
 from tests.helpers.toolchain import require_toolchain
 
@@ -89,6 +90,24 @@ def test_headers_are_compiled_at_once_for_enough_units(
     assert shared.flags(task(flags=("-O1",)), compiler, coming=3) == ("-flag",)
     assert shared.flags(task(flags=("-O1",)), compiler, coming=3) == ("-flag",)
     assert len(made) == 1
+
+
+def test_kernels_of_several_folders_share_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is built by a session of its own; three of a GPU pay for the headers at the first."""
+    made: list[str] = []
+
+    def compiled(self: Precompiled, head: str) -> tuple[str, ...]:
+        made.append(head)
+        return ("-flag",)
+
+    monkeypatch.setattr(Precompiled, "_compiled", compiled)
+    compiler = tools(tmp_path)
+    few = SetHeaders([{"arch": "gfx942"}] * 3)
+    assert few.flags(task(), compiler) == few.flags(task(), compiler) == ("-flag",)
+    assert len(made) == 1
+    assert SetHeaders([{"arch": "gfx90a"}] * 3).flags(task(), compiler) == ()
 
 
 @pytest.mark.toolchain
