@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -189,15 +190,15 @@ class GemmModel(TileGemmModel):
         return self.point["variant"] == "preshuffle"
 
 
-class GemmWithScales(GemmModel):
+class GemmWithScales(GemmModel, ABC):
     """A GEMM kernel that has scales beside A and B, and no D tensors."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def scales(self) -> tuple[str, ...]:
         """The tensors of scales."""
-        raise NotImplementedError
 
     @property
     def tensors(self) -> tuple[KernelTensor, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -35,7 +36,7 @@ class Read(Protocol):
         """Where a name writes the field."""
 
 
-class Form:
+class Form(ABC):
     """One of a tool's forms of names: those of the kernels of a variant."""
 
     style = ""
@@ -45,9 +46,9 @@ class Form:
     grammar: Grammar
     taken: Mapping[str, Any] = {}
 
+    @abstractmethod
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what it leaves out."""
-        raise NotImplementedError
 
     def said(self, point: Point) -> Mapping[str, Any]:
         """What the grammar writes of a point."""
@@ -83,7 +84,7 @@ class ToolNames:
         return form.format(point)
 
 
-class Names:
+class Names(ABC):
     """The usual names, which say every field but the GPU, and the reading of those of tools."""
 
     prefix = ""
@@ -94,13 +95,13 @@ class Names:
     spellings: tuple[str, ...] = ()
 
     @property
+    @abstractmethod
     def styles(self) -> Mapping[str, Style]:
         """The names of tools, by the word for them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def other(self, text: str) -> Read | None:
         """What reads a name of a tool; None: it is a usual one."""
-        raise NotImplementedError
 
     def read(self, text: str) -> ParsedName:
         """The kernel of a usual name."""
