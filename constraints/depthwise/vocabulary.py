@@ -8,7 +8,7 @@ NGKHW; generated kernels use a block of 64 threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ckrules.arch import DTYPES, Gpu
@@ -27,7 +27,6 @@ from ckrules.engine.expr import (
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Enum, Int, Role
-from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
 
 KERNEL_DTYPES = ("fp16", "bf16", "fp32")
@@ -69,14 +68,6 @@ class DepthwiseQuantities(Vocabulary):
     sub_w: IntExpr
     in_vec: IntExpr
     out_vec: IntExpr
-
-    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
-        super().__init__(variables)
-        self.facts, self.ck = facts, ck
-
-    def since(self, version: str) -> bool:
-        """True if the headers are this version or newer."""
-        return version_key(self.ck) >= version_key(version)
 
     @quantity
     def wave_size(self) -> IntExpr:

@@ -7,12 +7,13 @@ head dimension; product 1 is P V, of tile_m0 x tile_n1 with steps of tile_k1 alo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, SCORES, VALUES, hardware
 from ckrules.engine.expr import (
     BoolExpr,
@@ -25,7 +26,6 @@ from ckrules.engine.expr import (
     lookup,
     maximum,
     minimum,
-    rel,
     undef,
 )
 from ckrules.engine.expr.relation import Table
@@ -111,26 +111,8 @@ class AttentionShape(Vocabulary):
     paged_kv: BoolExpr
 
 
-class AttentionQuantities(AttentionShape):
+class AttentionQuantities(GpuFacts, AttentionShape):
     """The fields of an attention kernel, its facts and derived quantities."""
-
-    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
-        super().__init__(variables)
-        self.facts, self.ck = facts, ck
-
-    def fact(self, name: str) -> IntExpr:
-        """A number of the GPU."""
-        node: IntExpr = lookup(self.facts[name], self.arch)
-        return node
-
-    def has(self, feature: str) -> BoolExpr:
-        """Whether the GPU has a feature (`ckrules.arch.FEATURES`)."""
-        return rel(self.facts[feature], self.arch)
-
-    @property
-    def transposes(self) -> BoolExpr:
-        """Where CK 2025.11 has ``__gfx950__``: loads that transpose, and waves of 64 lanes."""
-        return self.has("lds_transpose_load") & (self.wave_size == 64)
 
     @property
     def staged(self) -> BoolExpr:
@@ -151,11 +133,6 @@ class AttentionQuantities(AttentionShape):
     def asynchronous(self) -> BoolExpr:
         """Pipelines that load K into LDS past the registers."""
         return self.pipeline == "qr_async"
-
-    @quantity
-    def wave_size(self) -> IntExpr:
-        """Lanes of a wave."""
-        return self.fact("wave_size")
 
     @quantity_in("bytes")
     def element_bytes(self) -> IntExpr:

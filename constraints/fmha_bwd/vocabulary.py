@@ -7,18 +7,18 @@ TileFmhaBwdTraits, CK 2025.11. The products are 0: Q K, 1: P dO (dV), 2: dO V, 3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as forward
+from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.warp_gemms import DROPOUT, VALUES, hardware
 from ckrules.constraints.fmha_bwd import words as w
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup, rel
-from ckrules.engine.expr.relation import Table
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup
 from ckrules.engine.expr.variables import Bool, Enum, Int
-from ckrules.engine.rules.book import Vocabulary, quantity
+from ckrules.engine.rules.book import quantity
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
@@ -55,7 +55,7 @@ ORDER = (
 )  # fmt: skip
 
 
-class BackwardQuantities(Vocabulary):
+class BackwardQuantities(GpuFacts):
     """The fields of a kernel of attention backward, its facts and derived quantities."""
 
     variant: EnumExpr
@@ -97,25 +97,6 @@ class BackwardQuantities(Vocabulary):
     dropout: EnumExpr
     deterministic: BoolExpr
     trload: BoolExpr
-
-    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
-        super().__init__(variables)
-        self.facts, self.ck = facts, ck
-
-    def fact(self, name: str) -> IntExpr:
-        """A number of the GPU."""
-        node: IntExpr = lookup(self.facts[name], self.arch)
-        return node
-
-    @property
-    def transposes(self) -> BoolExpr:
-        """Where CK 2025.11 has ``__gfx950__``: loads that transpose, and waves of 64 lanes."""
-        return rel(self.facts["lds_transpose_load"], self.arch) & (self.wave_size == 64)
-
-    @quantity
-    def wave_size(self) -> IntExpr:
-        """Lanes of a wave."""
-        return self.fact("wave_size")
 
     @property
     def element_bytes(self) -> IntExpr:

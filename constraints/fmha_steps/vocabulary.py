@@ -7,17 +7,18 @@ CK 2025.11.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
+from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.words import ELEMENT_BYTES
 from ckrules.constraints.fmha_steps import words as w
 from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, ite, lookup
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum
-from ckrules.engine.rules.book import Vocabulary, quantity
+from ckrules.engine.rules.book import quantity
 
 #: What a kernel that lacks a field has there.
 ABSENT: Mapping[str, Value] = {
@@ -52,7 +53,7 @@ COSTS: Mapping[str, int] = {
 }  # fmt: skip
 
 
-class StepQuantities(Vocabulary):
+class StepQuantities(GpuFacts):
     """The fields of a kernel before or after attention, its facts and derived quantities."""
 
     variant: EnumExpr
@@ -75,16 +76,6 @@ class StepQuantities(Vocabulary):
     rope: EnumExpr
     paged_kv: BoolExpr
     deterministic: BoolExpr
-
-    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
-        super().__init__(variables)
-        self.facts, self.ck = facts, ck
-
-    @quantity
-    def wave_size(self) -> IntExpr:
-        """Lanes of a wave."""
-        node: IntExpr = lookup(self.facts["wave_size"], self.arch)
-        return node
 
     @quantity
     def element_bytes(self) -> IntExpr:

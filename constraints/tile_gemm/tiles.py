@@ -7,7 +7,7 @@ instead of K (`TileGemmTiles.a_transposed`, `TileGemmTiles.b_transposed`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from ckrules.constraints.tile_gemm.fields import TileGemmFields
@@ -15,7 +15,6 @@ from ckrules.constraints.tile_gemm.pattern import TileDistribution, extent_of
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
-    Expr,
     IntExpr,
     const,
     ite,
@@ -25,8 +24,6 @@ from ckrules.engine.expr import (
     rel,
     round_up,
 )
-from ckrules.engine.expr.relation import Table
-from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Pipelines whose block GEMM takes A and B from registers, and asserts nothing about the tile.
@@ -51,14 +48,6 @@ class TileGemmTiles(TileGemmFields, ABC):
         facts: The tables of `ckrules.constraints.tile_gemm.facts`, and the family's own.
         ck: The CK headers.
     """
-
-    def __init__(self, variables: Iterable[Expr], facts: Mapping[str, Table], ck: str) -> None:
-        super().__init__(variables)
-        self.facts, self.ck = facts, ck
-
-    def since(self, version: str) -> bool:
-        """True if the headers are this version or newer."""
-        return version_key(self.ck) >= version_key(version)
 
     def has(self, feature: str) -> BoolExpr:
         """True where the GPU has the feature (`ckrules.arch.FEATURES`)."""

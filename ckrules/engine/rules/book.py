@@ -17,6 +17,7 @@ from ckrules.engine.rules.violation import Violation, violation
 from ckrules.support.errors import CkrulesError, RuleBookError, unknown
 
 if TYPE_CHECKING:
+    from ckrules.engine.expr.relation import Table
     from ckrules.engine.rules.alike import Alike
     from ckrules.engine.space import Space
 
@@ -59,6 +60,8 @@ class Vocabulary:
 
     Args:
         variables: The fields, in the order in which points show them.
+        facts: Tables that rules and quantities look up, by name.
+        ck: The version that the rules are for.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> class Gemm(Vocabulary):
@@ -82,7 +85,15 @@ class Vocabulary:
     #: Values of fields that make no difference.
     alike: Sequence[Alike] = ()
 
-    def __init__(self, variables: Iterable[Expr]) -> None:
+    def __init__(
+        self,
+        variables: Iterable[Expr],
+        facts: Mapping[str, Table] = MappingProxyType({}),
+        ck: str = "",
+    ) -> None:
+        self.facts = facts
+        if ck:
+            self.ck = ck
         self.variables: dict[str, Expr] = {}
         for node in variables:
             name = domain_of(node).name
@@ -113,7 +124,11 @@ class Vocabulary:
                 raise RuleBookError(f"{text}: declared rules could not read it")
 
     def _hidden(self, name: str) -> bool:
-        return name == "variables" or hasattr(type(self), name)
+        return name in ("variables", "facts") or hasattr(type(self), name)
+
+    def since(self, version: str) -> bool:
+        """True if the rules are for this version or a newer one."""
+        return version_key(self.ck) >= version_key(version)
 
     def cost(self, name: str) -> int:
         """What changing a field costs in a repair: its own, its group's or its role's cost.
