@@ -33,9 +33,6 @@ class AttentionGeneration:
             return "K and V lie in pages"
         if paged and point["v_layout"] == "col":
             return "columns of V lie in pages"
-        of_group = (paged or variant == "fmha_fwd_pagedkv") and point["mode"] == "group"
-        if of_group or variant == "fmha_batch_prefill":
-            return "K and V of a group lie in pages"
         return ""
 
     def kernel(

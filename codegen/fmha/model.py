@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ckrules.codegen.model import KernelModel
-from ckrules.constraints.fmha.operands import KernelOperand, operands
+from ckrules.constraints.fmha.operands import KernelOperand, lists_rows, operands
 from ckrules.constraints.fmha.problem import WORDS
 
 
@@ -27,6 +27,25 @@ class OwnFunction(NamedTuple):
     member: str
     """Of ``ckrules_attention``."""
     what: str
+
+
+class OwnChoice(NamedTuple):
+    """A function of which kernels have one of several."""
+
+    member: str
+    """Of ``ckrules_attention``."""
+    number: int
+    """As problems number it."""
+    what: str
+
+    @classmethod
+    def of(cls, name: str, word: object, what: str) -> Self:
+        """The choice of a word.
+
+        >>> OwnChoice.of("bias", "alibi", "bias").number
+        2
+        """
+        return cls(name, WORDS[name].index(str(word)), what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,11 @@ class AttentionModel(KernelModel):
         return bool(self.point.get("paged_kv"))
 
     @property
+    def listed(self) -> bool:
+        """Whether rows of K and V are listed one by one."""
+        return lists_rows(self.point)
+
+    @property
     def functions(self) -> tuple[OwnFunction, ...]:
         """What tells kernels apart that compute different things."""
         switches = {
@@ -110,9 +134,14 @@ class AttentionModel(KernelModel):
         return self.point["mask"] == "causal"
 
     @property
-    def biased(self) -> bool:
-        """Whether a bias tells kernels apart."""
-        return True
+    def choices(self) -> tuple[OwnChoice, ...]:
+        """What tells kernels apart that have one of several."""
+        return (OwnChoice.of("bias", self.point["bias"], "bias"),)
+
+    @property
+    def appends(self) -> bool:
+        """Whether it appends rows to K and V."""
+        return False
 
     @property
     def bias(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
-from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
+from ckrules.codegen.fmha.model import AttentionModel, OwnChoice, OwnFunction
 from ckrules.codegen.fmha_steps import probe
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_steps.operands import operands
@@ -41,7 +41,17 @@ class StepModel(AttentionModel):
     @property
     def arguments(self) -> str:
         """The template of what it is handed."""
-        return "fmha_steps_args.hpp.j2"
+        return f"fmha_{'appendkv' if self.appends else 'steps'}_args.hpp.j2"
+
+    @property
+    def appends(self) -> bool:
+        """Whether it appends rows to K and V."""
+        return self.point["variant"] == APPEND
+
+    @property
+    def rotates(self) -> bool:
+        """Whether it rotates Q and the rows that it appends to K."""
+        return self.point["rope"] != "no"
 
     @property
     def entries(self) -> Any:
@@ -61,9 +71,10 @@ class StepModel(AttentionModel):
         )
 
     @property
-    def biased(self) -> bool:
-        """They see no scores."""
-        return False
+    def choices(self) -> tuple[OwnChoice, ...]:
+        """They see no scores; those that append rotate or do not."""
+        rope = OwnChoice.of("rope", self.point["rope"], "rotary embedding")
+        return (rope,) if self.appends else ()
 
     @property
     def windowless(self) -> bool:
@@ -72,7 +83,7 @@ class StepModel(AttentionModel):
 
 
 class StepGeneration(AttentionGeneration):
-    """Splits combined, dO times O, dQ converted."""
+    """Splits combined, K and V appended, dO times O, dQ converted."""
 
     templates = (TEMPLATES, FORWARD)
     model = StepModel
@@ -80,7 +91,8 @@ class StepGeneration(AttentionGeneration):
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
-        return "appending is not modelled" if point["variant"] == APPEND else ""
+        of_columns = point["paged_kv"] and point["v_layout"] == "col"
+        return "columns of V lie in pages" if of_columns else ""
 
 
 GENERATION = StepGeneration()

@@ -90,7 +90,7 @@ def _taken(point: Point, problem: AttentionProblem, largest: int) -> bool:
     functions = all(
         point[name] == (getattr(problem, name) == "yes")
         for name in WORDS
-        if name not in ("mode", "mask", "bias")
+        if name not in ("mode", "mask", "bias", "rope")
     )
     if not functions or point["mode"] != problem.mode or point["bias"] != problem.bias:
         return False

@@ -13,11 +13,23 @@ class KernelOperand(NamedTuple):
     member: str
     """Of the templates' ``Attention``, which holds its address."""
     written: bool = False
+    updated: bool = False
+    """Whether it is read, and written in part or whole."""
+
+    @property
+    def direction(self) -> str:
+        """``in``, ``out`` or ``inout``."""
+        return "inout" if self.updated else "out" if self.written else "in"
 
 
 def stores_lse(config: Mapping[str, Any]) -> bool:
     """Whether LSE is a result; that of splits is not, but joins them."""
     return bool(config["lse"]) and config.get("variant") != "fmha_fwd_splitkv"
+
+
+def lists_rows(config: Mapping[str, Any]) -> bool:
+    """Whether rows of K and V are listed one by one: pages of a row, each sequence behind the other."""
+    return config.get("variant") == "fmha_batch_prefill"
 
 
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
@@ -31,8 +43,9 @@ def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     found = [KernelOperand(n, n) for n in "qkv"]
     if config["bias"] != "no":
         found.append(KernelOperand("bias" if config["bias"] == "bias" else "slopes", "bias"))
-    if config["mode"] == "group":
-        found += [KernelOperand(n, n) for n in ("start_q", "start_k")]
+    grouped = config["mode"] == "group"
+    found += [KernelOperand("start_q", "start_q")] if grouped else []
+    found += [KernelOperand("start_k", "start_k")] if grouped or lists_rows(config) else []
     if config.get("paged_kv"):
         found.append(KernelOperand("pages", "pages"))
     found.append(KernelOperand("o", "o", written=True))

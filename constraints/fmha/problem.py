@@ -17,10 +17,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "mask": ("no", "causal", "window"),
     "bias": ("no", "bias", "alibi"),
     **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
+    "rope": ("no", "inter", "halves"),
 }
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
-#: What can be said of groups, windows, splits of K and pages; -1: as the other sizes say.
-FURTHER = ("total_q", "total_k", "left", "right", "splits", "page")
+#: What can be said of groups, windows, splits of K, pages and appended rows; -1: as the others say.
+FURTHER = ("total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary")
+#: Those of them that rules read, as the problem has them where nothing is said.
+RULED = ("page", "appended", "rotary")
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
@@ -36,7 +39,7 @@ _ALIASES = {
 }  # fmt: skip
 _SAME = {
     "none": "no", "0": "no", "false": "no", "1": "yes", "true": "yes", "elementwise": "bias",
-    "varlen": "group",
+    "varlen": "group", "interleaved": "inter", "half": "halves",
 }  # fmt: skip
 
 
@@ -66,12 +69,15 @@ class AttentionProblem:
     lse: str = "no"
     dropout: str = "no"
     squant: str = "no"
+    rope: str = "no"
     total_q: int = -1
     total_k: int = -1
     left: int = -1
     right: int = -1
     splits: int = -1
     page: int = -1
+    appended: int = -1
+    rotary: int = -1
 
     @property
     def window(self) -> tuple[int, int]:
@@ -95,6 +101,34 @@ class AttentionProblem:
     def page_rows(self) -> int:
         """Rows of K and V in a page, of kernels that read pages; 256 unless it is said."""
         return 256 if self.page < 0 else self.page
+
+    @property
+    def appended_rows(self) -> int:
+        """Rows that are appended to K and V, which have ``seqlen_k`` then; as Q has unless said.
+
+        >>> parse("b=1,h=1,s=8,s_k=100,d=64").appended_rows
+        8
+        """
+        return min(self.seqlen_q, self.seqlen_k) if self.appended < 0 else self.appended
+
+    @property
+    def rotary_size(self) -> int:
+        """Elements of a head that are rotated: all, in multiples of 16, unless it is said.
+
+        >>> parse("b=1,h=1,s=8,d=72").rotary_size
+        64
+        """
+        return max(16, self.hdim // 16 * 16) if self.rotary < 0 else self.rotary
+
+    @property
+    def cached_rows(self) -> tuple[int, ...]:
+        """Rows of K and V before others are appended: of the first sequence most.
+
+        >>> parse("b=3,h=1,s=4,s_k=100,d=64").cached_rows
+        (96, 60, 60)
+        """
+        longest = self.seqlen_k - self.appended_rows
+        return (longest, *[longest * 5 // 8] * (self.batch - 1))
 
     def rows_of(self, name: str) -> tuple[int, ...]:
         """The lengths of the sequences of ``q`` or ``k``: one has the longest, others the rest.
@@ -121,10 +155,11 @@ class AttentionProblem:
         return products // 2 if self.mask == "causal" else products
 
     def sizes(self) -> dict[str, int]:
-        """Every size by name, words by their places, and the rows of a page."""
+        """Every size by name, words by their places, and what rules read of the others."""
         numbers = {name: getattr(self, name) for name in SIZES}
         words = {n: known.index(getattr(self, n)) for n, known in WORDS.items()}
-        return {**numbers, **words, "page": self.page_rows}
+        ruled = (self.page_rows, self.appended_rows, self.rotary_size)
+        return {**numbers, **words, **dict(zip(RULED, ruled, strict=True))}
 
     def __str__(self) -> str:
         text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
@@ -168,7 +203,7 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     if numbers["heads"] % numbers["heads_k"]:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
-    least = {"splits": 1, "page": 1}
+    least = {"splits": 1, "page": 1, "appended": 1, "rotary": 2}
     further = {n: size(n, values[n], least.get(n, -1)) for n in FURTHER if n in values}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
@@ -177,7 +212,12 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
 
 
 def _check_further(problem: AttentionProblem) -> None:
-    """Complains of totals that the longest sequence does not leave, and of windows without use."""
+    """Complains of sizes that others do not leave, and of windows without use."""
+    if problem.appended_rows > problem.seqlen_k:
+        text = f"seqlen_k = {problem.seqlen_k}, of which they are the last"
+        raise UsageError(f"appended = {problem.appended} is larger than {text}")
+    if problem.rotary % 2 and problem.rotary > 0:
+        raise UsageError(f"rotary = {problem.rotary} is odd: elements are rotated in pairs")
     for name in "qk":
         total, longest = getattr(problem, f"total_{name}"), getattr(problem, f"seqlen_{name}")
         if total < 0:
@@ -212,10 +252,10 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 22 numbers of 64 bits, 5 doubles."""
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 25 numbers of 64 bits, 5 doubles."""
     totals = (sum(problem.rows_of(n)) for n in "qk")
     numbers = (*problem.sizes().values(), *totals, *problem.window, SEED, OFFSET, problem.parts)
-    return struct.pack("=22q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
+    return struct.pack("=25q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.fmha import vocabulary as kernels
-from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import RULED, SIZES, WORDS, AttentionProblem
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import (
     FALSE,
@@ -29,16 +29,19 @@ _DOCS: Mapping[str, str] = {
     "seqlen_q": "rows of Q; of the longest sequence in group mode",
     "seqlen_k": "rows of K and V; of the longest sequence in group mode",
     "hdim": "head dimension of Q and K", "hdim_v": "head dimension of V",
+    "page": "rows of K and V in a page", "appended": "rows that are appended to K and V",
+    "rotary": "elements of a head that are rotated",
 }  # fmt: skip
 _COMMON: Mapping[str, Sequence[int]] = {
     "batch": (1, 2, 8), "heads": (1, 8, 32), "heads_k": (1, 8, 32),
     "seqlen_q": (1, 100, 128, 1024), "seqlen_k": (1, 100, 128, 1024),
-    "hdim": (64, 80, 128), "hdim_v": (64, 80, 128),
+    "hdim": (64, 80, 128), "hdim_v": (64, 80, 128), "page": (16, 128, 256),
+    "appended": (1, 64, 100), "rotary": (16, 64, 128),
 }  # fmt: skip
 
 #: A problem that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
-    **{f"p_{n}": 0 for n in WORDS}, "p_page": 256, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    **{f"p_{n}": 0 for n in WORDS}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
     "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
 }  # fmt: skip
 
@@ -50,9 +53,11 @@ def fields() -> list[Expr]:
             doc=f"{name} of the problem: {', '.join(f'{i} {w}' for i, w in enumerate(known))}")
         for name, known in WORDS.items()
     ]  # fmt: skip
-    sizes = [Int(f"p_{n}", _COMMON[n], lo=1, hi=2**31 - 1, doc=_DOCS[n]) for n in SIZES]
-    page = Int("p_page", (16, 128, 256), lo=1, hi=2**31 - 1, doc="rows of K and V in a page")
-    return [*sizes, *words, page]
+
+    def numbers(names: Sequence[str]) -> list[Expr]:
+        return [Int(f"p_{n}", _COMMON[n], lo=1, hi=2**31 - 1, doc=_DOCS[n]) for n in names]
+
+    return [*numbers(SIZES), *words, *numbers(RULED)]
 
 
 def values(problem: AttentionProblem) -> dict[str, Value]:
@@ -78,7 +83,10 @@ class ProblemSizes:
     p_lse: IntExpr
     p_dropout: IntExpr
     p_squant: IntExpr
+    p_rope: IntExpr
     p_page: IntExpr
+    p_appended: IntExpr
+    p_rotary: IntExpr
 
     @property
     def grouped(self) -> BoolExpr:

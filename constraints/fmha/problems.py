@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
-from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import RULED, SIZES, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ckrules.engine.rules import RuleDef
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
+
+_PLAIN: Mapping[str, int] = {**dict.fromkeys(WORDS, 0), "page": 256, "appended": 1, "rotary": 16}
 
 
 class AttentionProblems:
@@ -32,7 +34,7 @@ class AttentionProblems:
 
     def members(self) -> tuple[str, Mapping[str, str]]:
         """``ckrules_attention`` of ``runtime/ckrules_attention.h``."""
-        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS, "page")}
+        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS, *RULED)}
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """Fields of kernel and problem, with what follows from them."""
@@ -65,7 +67,7 @@ class AttentionProblems:
             "batch": (1, 64), "heads": (1, 128), "heads_k": (1, 128), "seqlen_q": (1, 16384),
             "seqlen_k": (1, 16384), "hdim": (8, 256), "hdim_v": (8, 256),
         }  # fmt: skip
-        sizes |= {**dict.fromkeys(WORDS, (0, 0)), "page": (256, 256)}
+        sizes |= {n: (value, value) for n, value in _PLAIN.items()}
         return {f"p_{n}": span for n, span in sizes.items()}
 
     def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
@@ -74,4 +76,4 @@ class AttentionProblems:
 
     def quiet(self) -> dict[str, Value]:
         """The plainest function, and pages as they are where nothing is said."""
-        return {**{f"p_{n}": 0 for n in WORDS}, "p_page": 256}
+        return {f"p_{n}": value for n, value in _PLAIN.items()}

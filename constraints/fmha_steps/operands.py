@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.fmha.operands import KernelOperand
-from ckrules.constraints.fmha_steps.words import COMBINE, CONVERT, DOT
+from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
 
 _READ: Mapping[str, Sequence[KernelOperand]] = {
     COMBINE: (KernelOperand("o_acc", "o_acc"), KernelOperand("lse_acc", "lse_acc")),
@@ -17,13 +17,18 @@ _WRITTEN: Mapping[str, str] = {COMBINE: "o", DOT: "d", CONVERT: "dq"}
 
 
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
-    """The tensors of a kernel; one that appends K and V has none here, and is not run.
+    """The tensors of a kernel.
 
     >>> point = {"variant": "fmha_fwd_splitkv_combine", "mode": "group", "lse": True}
     >>> [o.name for o in operands(point)]
     ['o_acc', 'lse_acc', 'start_q', 'o', 'lse']
+    >>> point = {"variant": "fmha_fwd_appendkv", "rope": "inter", "paged_kv": True}
+    >>> [o.name for o in operands(point)]
+    ['q', 'k', 'v', 'k_new', 'v_new', 'cached', 'cos', 'sin', 'pages']
     """
     variant = str(config["variant"])
+    if variant == APPEND:
+        return _appended(rotated=config["rope"] != "no", paged=bool(config["paged_kv"]))
     found = list(_READ[variant])
     if config["mode"] == "group":
         found.append(KernelOperand("start_q", "start_q"))
@@ -33,3 +38,13 @@ def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     if config.get("lse"):
         found.append(KernelOperand("lse", "lse", written=True))
     return tuple(found)
+
+
+def _appended(*, rotated: bool, paged: bool) -> tuple[KernelOperand, ...]:
+    """Q where it is rotated, K and V, new rows, rows there are, cosines, sines and pages."""
+    updated = ("q", "k", "v") if rotated else ("k", "v")
+    read = ["k_new", "v_new", "cached", *(("cos", "sin") if rotated else ())]
+    return (
+        *(KernelOperand(n, n, updated=True) for n in updated),
+        *(KernelOperand(n, n) for n in (*read, *(["pages"] if paged else []))),
+    )

@@ -10,7 +10,6 @@ from ckrules.constraints.fmha.problems import AttentionProblems
 from ckrules.constraints.fmha_steps import problem_fields
 from ckrules.constraints.fmha_steps.device import smoke
 from ckrules.constraints.fmha_steps.words import APPEND
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -34,17 +33,13 @@ class StepProblems(AttentionProblems):
         return collect(problem_rules)
 
     def smoke(self, config: Point) -> list[AttentionProblem]:
-        """See `ckrules.constraints.fmha_steps.device.smoke.smoke`; none of appending."""
-        return [] if config["variant"] == APPEND else smoke.smoke(config)
+        """See `ckrules.constraints.fmha_steps.device.smoke.smoke`."""
+        return smoke.smoke(config)
 
     def tensors(self, problem: AttentionProblem, config: Point) -> Tensors:
-        """What a step reads and writes.
-
-        Raises:
-            UsageError: For a kernel that appends K and V, which is not generated.
-        """
+        """What a step reads and writes."""
+        from ckrules.constraints.fmha_steps.device.appended import AppendTensors
         from ckrules.constraints.fmha_steps.device.tensors import StepTensors
 
-        if config["variant"] == APPEND:
-            raise UsageError(f"{APPEND} kernels are not generated, so that none can be run")
-        return StepTensors(problem, config)
+        kind = AppendTensors if config["variant"] == APPEND else StepTensors
+        return kind(problem, config)

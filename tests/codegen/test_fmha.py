@@ -17,6 +17,10 @@ from ckrules.kernels.config import config_from_mapping
 from ckrules.support.errors import UsageError
 
 GROUP: dict[str, Any] = {"mode": "group", "pad_s": True, "pad_sk": True}
+PREFILL: dict[str, Any] = {
+    **GROUP, "variant": "fmha_batch_prefill", "pipeline": "qr_async", "pad_d": True, "pad_dv": True,
+    "paged_kv": True,
+}  # fmt: skip
 
 
 def _generated(tmp_path: Path, ck: str = "2025.11", **changed: Any) -> tuple[str, dict[str, str]]:
@@ -57,10 +61,24 @@ def test_the_header_says_what_the_probe_asks(tmp_path: Path) -> None:
 def test_other_releases_and_kernels_have_no_templates(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"for CK 2025\.11 only"):
         _generated(tmp_path, ck="2026.06")
-    with pytest.raises(
-        UsageError, match=r"cannot be generated \(K and V of a group lie in pages\)"
-    ):
+    with pytest.raises(UsageError, match=r"cannot be generated \(columns of V lie in pages\)"):
         _generated(
-            tmp_path, variant="fmha_batch_prefill", pipeline="qr_async", pad_d=True, pad_dv=True,
-            paged_kv=True, **GROUP,
+            tmp_path, variant="fmha_fwd_pagedkv", pipeline="qr_pagedkv", paged_kv=True,
+            v_layout="col", **GROUP,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["batch", "group"])
+def test_rows_of_batch_prefill_are_listed_one_by_one(tmp_path: Path, mode: str) -> None:
+    name, files = _generated(tmp_path, **{**PREFILL, "mode": mode})
+    problem = parse(f"batch=2,heads=2,seqlen_q=8,seqlen_k=10,hdim=128,mode={mode}")
+    tensors = {
+        t.name: t for t in AttentionTensors(problem, {**BASELINE, **PREFILL, "mode": mode}).all
+    }
+    listed = re.findall(r'\{"(\w+)", CKRULES_', files[f"{name}.host.cpp"])
+    assert listed == list(tensors)
+    rows = 16 if mode == "group" else 20
+    assert tensors["k"].shape == (rows, 2, 1, 128)
+    assert tensors["start_k"].content == (0, 10, rows)
+    behind = BASELINE["tile_n0"] + BASELINE["tile_k1"]
+    assert tensors["pages"].content == (*range(rows)[::-1], *[0] * behind)

@@ -28,6 +28,7 @@ KERNELS: list[tuple[dict[str, Any], str]] = [
     ({"mode": "group", "lse": True, "mask": "mask"}, ",mode=group,lse=yes,mask=causal"),
     ({"mode": "group", "bias": "bias", "v_layout": "col"}, ",mode=group,bias=bias,total_q=6"),
     ({"variant": "fmha_fwd_pagedkv", "paged_kv": True, "mask": "mask"}, ",mask=causal,page=4"),
+    ({"variant": "fmha_fwd_pagedkv", "paged_kv": True, "mode": "group"}, ",mode=group,page=4"),
 ]
 
 
@@ -148,7 +149,7 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
     assert {(p.mode, p.bias, p.lse) for p in found} == {("group", "alibi", "yes")}
     assert {p.mask for p in found} == {"causal", "window"}
     assert all(problems_of("fmha_fwd").parse(str(p)) == p for p in found)
-    assert len(problems_of("fmha_fwd").pack(found[0])) == 27 * 8
+    assert len(problems_of("fmha_fwd").pack(found[0])) == 30 * 8
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,8 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
         ("mode=group,total_q=4", "total_q = 4 is not between seqlen_q = 5 and batch"),
         ("left=3", "left = 3 is for mask = window"),
         ("mask=window,left=-2", "left = -2 is not between -1"),
+        ("appended=8", "appended = 8 is larger than seqlen_k = 7, of which they are the last"),
+        ("rotary=15", "rotary = 15 is odd"),
     ],
 )  # fmt: skip
 def test_senseless_totals_and_windows(more: str, why: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ckrules.constraints.fmha.operands import lists_rows
 from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
 
 
@@ -46,7 +47,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         ]
     if config.get("variant") == "fmha_fwd_splitkv":
         found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
-    if config.get("paged_kv"):
+    if config.get("paged_kv") and not lists_rows(config):
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     if config.get("mode") == "group":
         found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))

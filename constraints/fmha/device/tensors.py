@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
-from ckrules.constraints.fmha.operands import KernelOperand, operands
+from ckrules.constraints.fmha.operands import KernelOperand, lists_rows, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
     P_DROP,
@@ -76,7 +76,7 @@ class AttentionTensors(Unsliced):
     @cached_property
     def all(self) -> tuple[Tensor, ...]:
         """Every tensor, in the order in which the host library takes their addresses."""
-        return tuple(self._tensor(o.name, "out" if o.written else "in") for o in self._operands)
+        return tuple(self._tensor(o.name, o.direction) for o in self._operands)
 
     @property
     def _operands(self) -> Sequence[KernelOperand]:
@@ -93,19 +93,21 @@ class AttentionTensors(Unsliced):
             # upstream's slopes: 2^(-8 i / heads)
             row = tuple(2.0 ** (-8.0 * (i + 1) / p.heads) for i in range(p.heads))
             return Tensor(name, "in", (p.batch, p.heads), "fp32", (0, 1), content=row * p.batch)
+        if name == "pages" and lists_rows(self.config):
+            # kernels read behind the last row: the rest of its tile, and a step of V
+            behind = [0] * int(self.config["tile_n0"] + self.config["tile_k1"])
+            listed = (*range(sum(p.rows_of("k")))[::-1], *behind)
+            return Tensor(name, "in", (len(listed),), "int32", (0,), content=listed)
         if name == "pages":
             table = np.arange(p.batch * self._pages)[::-1]
             shape = (p.batch, self._pages)
             return Tensor(name, "in", shape, "int32", (0, 1), content=tuple(table.tolist()))
         if name in "kv" and self._paged:
-            size = (
-                p.batch * self._pages,
-                p.heads_k,
-                p.page_rows,
-                p.hdim if name == "k" else p.hdim_v,
-            )
-            spread, shift = (1.0, K_SHIFT) if name == "k" else (1.0, 0.0)
-            return Tensor(name, "in", size, small, (0, 2, 1, 3), spread=spread, shift=shift)
+            columns, shift = (p.hdim, K_SHIFT) if name == "k" else (p.hdim_v, 0.0)
+            size = (p.batch * self._pages, p.heads_k, p.page_rows, columns)
+            if lists_rows(self.config):
+                size = (sum(p.rows_of("k")), p.heads_k, 1, columns)
+            return Tensor(name, direction, size, small, (0, 2, 1, 3), shift=shift)
         if name == "lse":
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
         if name == "bias":
@@ -147,13 +149,6 @@ class AttentionTensors(Unsliced):
         """Pages of a sequence of K and V."""
         return -(-self.problem.seqlen_k // self.problem.page_rows)
 
-    def _rows_of_pages(self, data: Arrays, name: str) -> NDArray[Any]:
-        """K or V by sequence, head and row."""
-        if not self._paged:
-            return data[name]
-        found = data[name][data["pages"].astype(np.int64)].swapaxes(1, 2)
-        return found.reshape(*found.shape[:2], -1, found.shape[-1])
-
     @property
     def _v_order(self) -> tuple[int, ...]:
         """Of heads, rows and columns."""
@@ -186,7 +181,8 @@ class AttentionTensors(Unsliced):
     @property
     def _telling(self) -> Sequence[str]:
         """The fields on which tensors and references depend."""
-        return ("dtype", "v_layout", "mode", "bias", "mask", "lse", "paged_kv")
+        listed = ("variant", "tile_n0", "tile_k1") if lists_rows(self.config) else ()
+        return ("dtype", "v_layout", "mode", "bias", "mask", "lse", "paged_kv", *listed)
 
     def _spans(self) -> Iterator[tuple[int, slice, slice]]:
         """Number, rows of Q and rows of K of each sequence, in its tensors."""
@@ -204,10 +200,24 @@ class AttentionTensors(Unsliced):
         found = values if self._grouped else values[number]
         return found[:, rows].astype(np.float64)
 
-    def _shared(self, values: NDArray[Any], number: int, rows: slice) -> NDArray[np.float64]:
-        """`_part` of K or V, once for each head of Q."""
-        repeat = self.problem.heads // self.problem.heads_k
-        return np.repeat(self._part(values, number, rows), repeat, axis=0)
+    def _shared(self, data: Arrays, name: str, number: int, rows: slice) -> NDArray[np.float64]:
+        """A sequence's part of K or V, once for each head of Q."""
+        if self._paged:
+            found = self._paged_part(data, name, number, rows.stop - rows.start)
+        else:
+            found = self._part(data[name], number, rows)
+        return np.repeat(found, self.problem.heads // self.problem.heads_k, axis=0)
+
+    def _paged_part(self, data: Arrays, name: str, number: int, rows: int) -> NDArray[np.float64]:
+        """A sequence's rows of K or V by head, from its pages."""
+        table = data["pages"].astype(np.int64)
+        if lists_rows(self.config):
+            first = sum(self.problem.rows_of("k")[:number])
+            pages = data[name][table[first : first + rows]]
+        else:
+            pages = data[name][table[number]]
+        heads = pages.swapaxes(0, 1).reshape(pages.shape[1], -1, pages.shape[-1])
+        return heads[:, :rows].astype(np.float64)
 
     def _place(self, number: int, rows: slice) -> tuple[Any, ...]:
         """Where a sequence's part of a tensor of heads and rows is."""
@@ -229,7 +239,7 @@ class AttentionTensors(Unsliced):
     def _sequences(self, data: Arrays) -> Iterator[tuple[Softmax, NDArray[np.float64], int, slice]]:
         """Softmax, V, number and rows of Q of each sequence."""
         for number, at_q, at_k in self._spans():
-            k, v = (self._shared(self._rows_of_pages(data, n), number, at_k) for n in "kv")
+            k, v = (self._shared(data, n, number, at_k) for n in "kv")
             added = self._added(data, number, at_q, k.shape[1])
             found = self._softmax(self._part(data["q"], number, at_q), k, added)
             yield self._dropped(found, number), v, number, at_q
@@ -272,9 +282,12 @@ class AttentionTensors(Unsliced):
         """What dropout multiplies the weights of a sequence by."""
         if self.problem.dropout != "yes":
             return np.ones(shape)
+        return (self._random(number, shape) <= int(255 * (1 - P_DROP))) / (1 - P_DROP)
+
+    def _random(self, number: int, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """The random byte of each weight of a sequence."""
         heads, rows, columns = shape
-        kept = random_bytes(number, heads, rows, columns, SEED, OFFSET) <= int(255 * (1 - P_DROP))
-        return kept / (1 - P_DROP)
+        return random_bytes(number, heads, rows, columns, SEED, OFFSET)
 
     def _distances(self, rows: int, columns: int) -> NDArray[np.float64]:
         """What alibi's slopes are multiplied by (block_position_encoding.hpp: Alibi).

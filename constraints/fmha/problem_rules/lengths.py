@@ -24,6 +24,10 @@ _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias
 _PAGED: Mapping[str, Any] = {
     "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
 }  # fmt: skip
+_PREFILL: Mapping[str, Any] = {
+    **_ASYNC, "variant": "fmha_batch_prefill", "paged_kv": True, "pad_sk": True, "mask": "mask",
+    "p_mask": 1,
+}  # fmt: skip
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
 
 
@@ -234,3 +238,21 @@ def pages_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     Fix: use larger pages, or a kernel with a smaller tile_n0.
     """
     return c.p_page % c.tile_n0 == 0
+
+
+@rule(
+    "FPROB012", "windows-of-listed-rows", kind="wrong-result",
+    applies=lambda c: c.variant == "fmha_batch_prefill",
+    says="batch prefill begins with the first listed row of K, and a window with a later one: mask of the problem = {p_mask}",
+    source="ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets and v_offsets of page_idx, which seqlen_k_start does not move (CK 2025.11)",
+    accepts=[_PREFILL], rejects=[{**_PREFILL, "p_mask": 2}],
+)  # fmt: skip
+def windows_begin_with_the_list(c: AttentionFit) -> BoolExpr:
+    """Batch prefill computes no windows.
+
+    Why: the tiles of K before a window are skipped, but rows are looked up from the first of the
+    list on. Windows are right whose first tile is the first of K in every block.
+
+    Fix: use fmha_fwd_pagedkv.
+    """
+    return ~c.asks("mask", "window")

@@ -21,7 +21,7 @@ from ckrules.constraints.fmha.device.tensors import (
     stored,
 )
 from ckrules.constraints.fmha.operands import KernelOperand
-from ckrules.constraints.fmha_bwd.operands import operands
+from ckrules.constraints.fmha_bwd.operands import operands, stores_random
 from ckrules.kernels.parts import Division, Tensor
 
 
@@ -61,8 +61,9 @@ class BackwardTensors(AttentionTensors):
             return self._of(name, direction, heads, last, small, (1, 0, 2))
         if name == "dq_acc":
             return self._summed(name, direction)
-        if name == "dbias":
-            return self._of(name, direction, heads, (rows("q"), p.seqlen_k), small, ())
+        if name in ("dbias", "random"):
+            kind = small if name == "dbias" else "uint8"
+            return self._of(name, direction, heads, (rows("q"), p.seqlen_k), kind, ())
         found = super()._tensor(name, direction)
         return (
             self._of("q", direction, heads, found.shape[-2:], small, (1, 0, 2))
@@ -91,7 +92,10 @@ class BackwardTensors(AttentionTensors):
         return self._gathered(data, 0)
 
     def error(self, name: str, data: Arrays) -> float:
-        """How far an element may be off: P and dS are rounded to the type of the operands."""
+        """How far an element may be off: P and dS are rounded to the type of the operands.
+
+        Random bytes are those of the reference.
+        """
         return float(self._gathered(data, 1)[name].max(initial=0.0))
 
     def _gathered(self, data: Arrays, which: int) -> dict[str, NDArray[Any]]:
@@ -102,7 +106,7 @@ class BackwardTensors(AttentionTensors):
             parts = self._gradients(data, number, at_q, at_k)[which]
             for name, into in found.items():
                 at = self._place(number, at_k if name in ("dk", "dv") else at_q)
-                if name == "dbias":
+                if name in ("dbias", "random"):
                     into[at][..., : parts[name].shape[-1]] = parts[name]
                 elif name == "dq_acc" and self.config["deterministic"]:
                     for part, values in enumerate(parts[name]):
@@ -117,7 +121,7 @@ class BackwardTensors(AttentionTensors):
         scale = 1.0 / math.sqrt(self.problem.hdim)
         q, do = (self._part(data[n], number, at_q) for n in ("q", "do"))
         lse, d = (self._part(data[n], number, at_q)[..., None] for n in ("lse", "d"))
-        k, v = (self._shared(data[n], number, at_k) for n in "kv")
+        k, v = (self._shared(data, n, number, at_k) for n in "kv")
         scores, doubt = self._scores(q, k, self._added(data, number, at_q, k.shape[1]))
         weights = np.where(self.shown(*scores.shape[1:]), np.exp(scores - lse), 0.0)
         doubt += abs(lse) * 2.0**-22
@@ -145,6 +149,9 @@ class BackwardTensors(AttentionTensors):
         product("dq", slope, off_slope, k, scale, small)
         self._in_parts(slope, off_slope, k, scale, values, off)
         values["dbias"], off["dbias"] = slope, off_slope + stored(slope, small)
+        if stores_random(self.config):
+            values["random"] = self._random(number, weights.shape).astype(np.float64)
+            off["random"] = np.zeros(weights.shape)
         return Gradients(values, off)
 
     def _in_parts(

@@ -1,4 +1,4 @@
-"""KPROB: head dimensions that the kernels before and after attention are made for.
+"""KPROB: sizes that the kernels before and after attention are made for.
 
 Rows without padding are right, whole blocks or not, as runs show: what lies behind the sequence is
 behind the end that loads and stores are told of.
@@ -6,18 +6,23 @@ behind the end that loads and stores are told of.
 
 from __future__ import annotations
 
-from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT
+from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
-from ckrules.constraints.fmha_steps.words import CONVERT
-from ckrules.engine.expr import BoolExpr, all_of, ite
+from ckrules.constraints.fmha_steps.words import APPEND, CONVERT
+from ckrules.engine.expr import BoolExpr, all_of, ite, minimum
 from ckrules.engine.rules import rule
 
 _BWD = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdOGradDotOKernel, FmhaBwdConvertQGradKernel, pad_tensor_view"
+_APPEND = "ops/fmha/kernel/fmha_fwd_appendkv_kernel.hpp"
+_ROPE = "ops/fmha/block/block_rotary_embedding.hpp: BlockRotaryEmbedding::apply"
+_ROTATED = {**AN_APPEND, "pad_d": True, "rope": "inter", "p_rope": 1}
+_PAGED = {**AN_APPEND, "paged_kv": True}
 _COMBINE = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
 
 
 @rule(
     "KPROB002", "step-head-not-padded", kind="wrong-result",
+    applies=lambda c: c.variant != APPEND,
     says=["the kernel pads no columns: hdim_v = {p_hdim_v}, expected {hdim}",
           "the kernel pads no columns: hdim = {p_hdim}, expected {hdim}"],
     source=[_BWD, _COMBINE],
@@ -53,3 +58,104 @@ def mode_is_the_problems(c: StepFit) -> BoolExpr:
     Fix: use a kernel of the other mode.
     """
     return c.same("mode", "batch", "group")
+
+
+@rule(
+    "KPROB003", "appended-head-not-padded", kind="wrong-result",
+    applies=lambda c: c.variant == APPEND,
+    says=["a block holds tile_d = {tile_d} of a head and pads no columns: hdim = {p_hdim}",
+          "a block holds tile_dv = {tile_dv} of a head and pads no columns: hdim_v = {p_hdim_v}"],
+    source=f"{_APPEND}: pad_tensor_view of Q, K and V",
+    accepts=[AN_APPEND, {**AN_APPEND, "pad_d": True, "p_hdim": 80}],
+    rejects=[{**AN_APPEND, "p_hdim": 80}, {**AN_APPEND, "pad_dv": True, "hdim": 128, "p_hdim_v": 160}],
+)  # fmt: skip
+def appended_columns_are_whole(c: StepFit) -> BoolExpr:
+    """Without padding a head is as long as what a block holds of it, with it not longer.
+
+    Why: columns behind the head are those of the next one, which is written by two blocks, and by
+    no block beyond the last; columns beyond the block are not copied.
+
+    Fix: use a kernel of the head dimension, or one with padding.
+    """
+    return all_of(
+        (c.p_hdim == c.tile_d) | (c.pad_d & (c.p_hdim < c.tile_d)),
+        (c.p_hdim_v == c.tile_dv) | (c.pad_dv & (c.p_hdim_v < c.tile_dv)),
+    )
+
+
+@rule(
+    "KPROB004", "new-rows-beyond-two-pages", kind="wrong-result",
+    applies=lambda c: (c.variant == APPEND) & c.paged_kv,
+    says="a block of new rows lies in two pages at most: appended = {p_appended}, tile_sk = {tile_sk}, page = {p_page}",
+    source="ops/fmha/pipeline/block_fmha_fwd_appendkv_pipeline.hpp: is_cross_block, move_to_block(i_page_block_k + 1)",
+    accepts=[_PAGED, {**_PAGED, "p_page": 16, "p_appended": 17}],
+    rejects=[{**_PAGED, "p_page": 16}, {**_PAGED, "p_page": 62}],
+)  # fmt: skip
+def new_rows_are_in_two_pages(c: StepFit) -> BoolExpr:
+    """The new rows of a block are one more than those of a page at most.
+
+    Why: a block stores its rows in the page where they begin and once more in the next. Where they
+    begin at the last row of a page, those of a third page are never stored.
+
+    Fix: use larger pages, or a kernel with a smaller tile_sk.
+    """
+    return minimum(c.p_appended, c.tile_sk) <= c.p_page + 1
+
+
+@rule(
+    "KPROB005", "rotation-of-part-vectors", kind="wrong-result",
+    applies=lambda c: (c.variant == APPEND) & (c.rope != "no"),
+    says=["a lane rotates {16 // element_bytes} elements or none: rotary = {p_rotary}, rope = {rope}",
+          "more is rotated than a head has: rotary = {p_rotary}, hdim = {p_hdim}"],
+    source=[f"{_ROPE}, thread_end <= rotary_dim and rotary_dim / 2",
+            "example/ck_tile/01_fmha/fmha_fwd_runner.hpp: \"only rotary dimensions divisible by 16\" (CK 2025.11)"],
+    accepts=[_ROTATED, {**_ROTATED, "p_rotary": 24}, {**_ROTATED, "rope": "halves", "p_rope": 2, "p_rotary": 16}],
+    rejects=[{**_ROTATED, "p_rotary": 20}, {**_ROTATED, "rope": "halves", "p_rope": 2, "p_rotary": 24},
+             {**_ROTATED, "p_rotary": 256}],
+)  # fmt: skip
+def rotated_elements_are_vectors(c: StepFit) -> BoolExpr:
+    """What is rotated is whole vectors of 16 bytes, in halves two times as many, and of the head.
+
+    Why: a lane holds a vector, and asks whether all of it is rotated, and whether it is of the
+    left half. The example asks for a multiple of 16 elements.
+
+    Fix: rotate a multiple of 16 elements.
+    """
+    vector = 16 // c.element_bytes
+    whole = ite(c.rope == "halves", 2 * vector, vector)
+    return all_of(c.p_rotary % whole == 0, c.p_rotary <= c.p_hdim)
+
+
+@rule(
+    "KPROB006", "new-columns-not-padded", kind="wrong-result",
+    applies=lambda c: (c.variant == APPEND) & (c.v_layout == "col") & ~c.pad_sk,
+    says="the kernel pads no rows of V, whose columns lie side by side: appended = {p_appended} is not a multiple of tile_sk = {tile_sk}",
+    source=f"{_APPEND}: make_v_dram, pad_tensor_view of V",
+    accepts=[{**AN_APPEND, "v_layout": "col", "pad_sk": False}],
+    rejects=[{**AN_APPEND, "v_layout": "col", "pad_sk": False, "p_appended": 100}],
+)  # fmt: skip
+def new_columns_are_whole(c: StepFit) -> BoolExpr:
+    """Without pad_sk the rows that are appended to column-major V are whole blocks.
+
+    Why: rows behind them lie in the next column of V, and are written there.
+
+    Fix: use a kernel with pad_sk.
+    """
+    return c.p_appended % c.tile_sk == 0
+
+
+@rule(
+    "KPROB022", "rotation-of-other-problems", kind="wrong-result",
+    applies=lambda c: c.variant == APPEND,
+    says="the kernel has rope = {rope}, the problem asks for another one ({p_rope})",
+    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd_appendkv.py: FMHA_FWD_APPENDKV_API_INNER_DISPATCH (CK 2025.11)",
+    accepts=[AN_APPEND, _ROTATED], rejects=[{**AN_APPEND, "p_rope": 1}, {**_ROTATED, "p_rope": 2}],
+)  # fmt: skip
+def rotation_is_the_problems(c: StepFit) -> BoolExpr:
+    """Kernel and problem have the same rotary embedding.
+
+    Why: it is a template parameter.
+
+    Fix: use a kernel with the embedding.
+    """
+    return c.same("rope", "no", "inter", "halves")
