@@ -46,11 +46,12 @@ ELEMENTS = {
         *(Element("fp8_fnuz", 1, 3), Element("bf8_fnuz", 1, 2)),
         *(Element("fp4", 1, 1, 2), Element("e8m0", 1, 0)),
         *(Element("int4", 1, 3, 2), Element("int8", 1, 7), Element("int32", 4, 31)),
+        Element("uint8", 1, 8),
     )
 }
 """8-bit floats have the OCP encodings, or the FNUZ ones by the name; e8m0 are powers of two."""
 
-_INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32}
+_INTEGERS: dict[str, Any] = {"int8": np.int8, "int32": np.int32, "uint8": np.uint8}
 _LARGEST = 5
 """The largest magnitude of integer samples."""
 
@@ -157,8 +158,8 @@ def from_bytes(data: bytes, dtype: str) -> Bits:
 def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     """Values between -1 and 1 that a type has exactly, the same for the same ``seed``.
 
-    Integers lie between -5 and 5, those of 4 bits between -8 and 7. Floats of 4 bits are any that
-    there are, up to 6, powers of two from 1/4 to 2.
+    Integers lie between -5 and 5 (without a sign from 0), those of 4 bits between -8 and 7. Floats
+    of 4 bits are any that there are, up to 6, powers of two from 1/4 to 2.
 
     >>> bool((sample((3, 4), "fp16", "x") == sample((3, 4), "fp16", "x")).all())
     True
@@ -171,7 +172,8 @@ def sample(shape: Sequence[int], dtype: str, seed: str) -> Floats:
     if dtype == "e8m0":
         return np.ldexp(np.float32(1), generator.integers(-2, 2, size=tuple(shape)))
     most = _LARGEST if dtype in _INTEGERS else 1.0
-    found = generator.uniform(-most, most, size=tuple(shape))
+    least = 0.0 if dtype == "uint8" else -most
+    found = generator.uniform(least, most, size=tuple(shape))
     return rounded(np.rint(found) if dtype in _INTEGERS else found, dtype)
 
 

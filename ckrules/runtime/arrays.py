@@ -38,6 +38,7 @@ _NUMPY = {
     "e8m0": ("uint8", "float8_e8m0fnu"),
     "int8": ("int8",),
     "int32": ("int32",),
+    "uint8": ("uint8",),
 }
 _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 

@@ -10,7 +10,7 @@ from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
 from ckrules.codegen.fmha_bwd import probe
 from ckrules.constraints.fmha.operands import KernelOperand
-from ckrules.constraints.fmha_bwd.operands import operands
+from ckrules.constraints.fmha_bwd.operands import operands, stores_random
 from ckrules.engine.expr import Value
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -37,6 +37,11 @@ class BackwardModel(AttentionModel):
         return next((t for t in self.tensors if t.name == "dq_acc"), None)
 
     @property
+    def random(self) -> bool:
+        """Whether it stores the random bytes by which probabilities are dropped."""
+        return stores_random(self.point)
+
+    @property
     def arguments(self) -> str:
         """The template of what it is handed."""
         return "fmha_bwd_args.hpp.j2"
@@ -60,8 +65,9 @@ class BackwardGeneration(AttentionGeneration):
 
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
-        if str(point["dropout"]).endswith("storerandval"):
-            return "random numbers are stored"
+        whole = point["mode"] == "batch" and point["mask"] == "no"
+        if stores_random(point) and not whole:
+            return "random numbers of what a mask hides, or a group lacks, are not stored"
         if point["dbias"] and point["mode"] == "group":
             return "the gradient of a group's bias"
         return ""

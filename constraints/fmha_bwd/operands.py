@@ -9,6 +9,11 @@ from ckrules.constraints.fmha import operands as forward
 from ckrules.constraints.fmha.operands import KernelOperand
 
 
+def stores_random(config: Mapping[str, Any]) -> bool:
+    """Whether the random bytes by which probabilities are dropped are a result."""
+    return str(config.get("dropout")).endswith("storerandval")
+
+
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     """The tensors of a kernel; dQ is summed in ``dq_acc`` but where Q is one tile.
 
@@ -20,4 +25,5 @@ def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     read += [KernelOperand("lse", "lse"), KernelOperand("do", "d_o"), KernelOperand("d", "d")]
     summed = "dq" if config["max_seqlen_q"] else "dq_acc"
     written = [summed, "dk", "dv", *(["dbias"] if config["dbias"] else [])]
+    written += ["random"] if stores_random(config) else []
     return (*read, *(KernelOperand(n, n, written=True) for n in written))

@@ -13,7 +13,7 @@ from ckrules.constraints.fmha_bwd.device.tensors import BackwardTensors
 from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
 from ckrules.constraints.fmha_steps.device.tensors import StepTensors
 from ckrules.constraints.fmha_steps.vocabulary import BASELINE as STEP
-from ckrules.device.tensors import samples
+from ckrules.device.tensors import expected, samples
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
 
@@ -92,6 +92,20 @@ def test_random_bytes_are_those_of_upstreams_loops() -> None:
         words = philox((x, y, z, w), SEED)
         value = int(words[byte // 4][0]) >> 8 * (byte % 4) & 0xFF
         assert found[head, row, column] == value
+
+
+def test_random_bytes_are_a_result_that_is_exact() -> None:
+    config = {**BACKWARD, "dropout": "dropout_wg16_storerandval"}
+    tensors = BackwardTensors(parse(f"{SIZES},dropout=yes"), config)
+    (stored,) = (t for t in tensors.all if t.name == "random")
+    assert (stored.dtype, stored.shape) == ("uint8", (2, 2, 5, 7))
+    data = samples(tensors)
+    want = next(e for e in expected(tensors, data) if e.name == "random")
+    assert want.values.max() > 127
+    for sequence in range(2):
+        right = random_bytes(sequence, 2, 5, 7, SEED, OFFSET)
+        assert np.array_equal(want.values[sequence], right)
+    assert tensors.error("random", data) == 0
 
 
 def test_dropout_keeps_as_many_as_it_should() -> None:
