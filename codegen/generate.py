@@ -201,6 +201,24 @@ def files_of(config: Config, books: Books) -> Iterator[tuple[str, str]]:
     return kernel_files(model, current(books.ck, books.arch_files))
 
 
+def can_generate(config: Config, books: Books) -> bool:
+    """Whether a configuration becomes C++, legal or not: templates know less than rules judge.
+
+    >>> from ckrules.kernels.books import Books
+    >>> books = Books("2025.11")
+    >>> flatmm = next(iter(books.of("flatmm").space(variant="flatmm", scales="row_column")))
+    >>> can_generate(Config(flatmm), books)
+    True
+    >>> can_generate(Config({**flatmm, "scales": "per_1x128"}), books)
+    False
+    """
+    try:
+        _Maker(config.family, books).model(config)
+    except UsageError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class MainEntry:
     """A device unit that has the most used entry of a kernel and no other one."""

@@ -64,6 +64,7 @@ def draw(
     where: Sequence[str] = (),
     broken: float = 1 / 3,
     kinds: Sequence[str] = KINDS,
+    usable: Callable[[Point], bool] | None = None,
 ) -> Drawn:
     """Configurations to run, of which a share breaks one rule of some kinds each, in turn.
 
@@ -80,6 +81,8 @@ def draw(
         where: Conditions of ``--where``.
         broken: The share that breaks a rule.
         kinds: The kinds of these rules.
+        usable: Whether a configuration that breaks a rule can be asked about; by default, whether
+            a name says it.
 
     Raises:
         UsageError: If nothing can be drawn.
@@ -93,7 +96,7 @@ def draw(
         space = _alone(book, target, fixed).where(*where)
         found.alone[target.code] = len(space)
         if wanted and len(space):
-            pools[target.code] = filter(_named, spread(space, book, wanted, seed, dice))
+            pools[target.code] = filter(usable or _named, spread(space, book, wanted, seed, dice))
     rows = list(pools.values())
     dice.shuffle(rows)  # else few draws would always be of the first codes
     against = list(itertools.islice(in_turn(rows), wanted))

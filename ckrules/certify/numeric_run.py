@@ -14,6 +14,7 @@ from ckrules.certify.draws import KINDS, draw, shares
 from ckrules.certify.labels import Told, TrialLabel, compared, questions
 from ckrules.certify.numerics import NumericMatrix, applicable, judged
 from ckrules.certify.trials import TrialStore
+from ckrules.codegen.generate import can_generate
 from ckrules.compiling.session import BuildOptions
 from ckrules.engine.covering import PairCoverage
 from ckrules.kernels.config import Config
@@ -89,18 +90,20 @@ class NumericRun:
         return [TrialRequest(point) for point in inside]
 
     def _draw(self) -> list[Point]:
-        def named(point: Point) -> bool:
-            return Config(point).name is not None
-
         choice, found = self.choice, self._drawn
+
+        def written(point: Point) -> bool:
+            return can_generate(Config(point), choice.books)
+
         by_name: dict[str | None, Point] = {}
         for fixed, share in shares(choice.every_variant, choice.gpu.name, choice.count):
-            drawn = draw(choice.book, fixed, share, self.manner.seed, choice.where)
-            for point in filter(named, drawn.points):
+            seed = self.manner.seed
+            drawn = draw(choice.book, fixed, share, seed, choice.where, usable=written)
+            for point in filter(written, drawn.points):
                 by_name.setdefault(Config(point).name, point)
             for code, number in drawn.alone.items():
                 found.alone[code] = found.alone.get(code, 0) + number
-            found.pairs[fixed["variant"][0]] = drawn.coverage(named)
+            found.pairs[fixed["variant"][0]] = drawn.coverage(written)
         return list(by_name.values())
 
     def run(

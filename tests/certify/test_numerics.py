@@ -22,7 +22,7 @@ from ckrules.certify.bench import Manner, TrialAnswer, TrialRequest
 from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 from ckrules.certify.draws import KINDS, Drawn, draw
 from ckrules.certify.numeric_report import notes, numeric_json, numeric_lines
-from ckrules.certify.numeric_run import Draws, NumericFindings
+from ckrules.certify.numeric_run import Draws, NumericFindings, NumericRun
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
 from ckrules.compiling.database import ResultsError
@@ -460,3 +460,16 @@ def test_the_family_of_given_configurations_is_theirs(tmp_path: Path) -> None:
     points = points_of([str(given)], books, "gfx942")
     assert replace(drawn, points=points).every_variant == ("aquant",)
     assert drawn.every_variant == ("forward", "bwd_data")
+
+
+def test_kernels_without_templates_are_not_drawn() -> None:
+    """Rules judge flatmm with scales along K, and no template has them: the run ended there."""
+    books = Books("2025.11")
+    where = ("tile_m * tile_n * tile_k <= 8192 * wave_m * wave_n * wave_k",)
+    choice = CertifyChoice(books, gpu_of(books, "gfx950"), ("flatmm",), where=where, count=30)
+    bare = draw(choice.book, {"variant": ("flatmm",), "arch": ("gfx950",)}, 30, 0, where)
+    along_k = {"per_1x32", "per_1x128"}
+    assert along_k & {p["scales"] for p in bare.points[bare.legal :]}
+    drawn = [q.point for q in NumericRun(choice, Manner()).questions]
+    assert len(drawn) == 30
+    assert not along_k & {p["scales"] for p in drawn}
