@@ -59,8 +59,22 @@ MARKS = (
         "stream-K's coherent partial sums", ("GEMM072", "SK003"),
     ),
     Mark(
+        "2026.06", "ops/fmha/kernel/fmha_fwd_kernel.hpp", ("kHasSink",),
+        "attention's sinks", ("FMHA060",),
+    ),
+    Mark(
+        "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp",
+        ("kM0 > 64",),
+        "attention's K whole from 65 rows of Q on",
+        ("FMHA049", "FMHA050", "FMHA051", "FMHA052", "FMHA056"),
+    ),
+    Mark(
         "2026.09", "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp", ("Use8WarpSchedule",),
         "compv3's schedule by GPU", ("GPROB028", "PROB023", "QPROB009", "SPROB040"),
+    ),
+    Mark(
+        "2026.09", "ops/fmha/pipeline/tile_fmha_shape.hpp", ("Headdim == 80",),
+        "heads of 80 of attention", ("FMHA003",),
     ),
 )  # fmt: skip
 

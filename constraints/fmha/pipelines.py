@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -188,17 +188,75 @@ def attention_lds_fits(c: AttentionQuantities) -> BoolExpr:
           "batch prefill does not load V in pairs: a thread has {v_elements} elements of V's step, tile_n1 = {tile_n1}, tile_k1 = {tile_k1}"],
     source=["ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: V_KRepeat = VDstrEncode::hs_lengthss_ at I1, I3",
             f"{_POLICY}: MakeVDramTileDistribution"],
-    accepts=[_PREFILL], rejects=[{**_PREFILL, "v_layout": "col"}, {**_PREFILL, "tile_n1": 192}],
+    accepts=[_PREFILL, {**_PREFILL, "tile_n1": 192, "@ck": "2026.09"}],
+    rejects=[{**_PREFILL, "v_layout": "col"}, {**_PREFILL, "tile_n1": 192, "@ck": "2025.11"},
+             {**_PREFILL, "v_layout": "col", "@ck": "2026.09"}],
 )  # fmt: skip
 def prefill_loads_whole_vectors(c: AttentionQuantities) -> BoolExpr:
     """Batch prefill loads row-major V in whole vectors.
 
     Why: it looks up a page for each row that a lane loads, the fourth length of V's distribution
-    along K's sequence, which other distributions lack.
+    along K's sequence, which other distributions lack. CK 2026.09 takes the last length (read), so
+    that pairs compile, too; that V is row-major is asserted there.
 
     Fix: use powers of two for tile_n1 and tile_k1, and row-major V.
     """
-    return all_of(c.v_layout == "row", ~c.v_in_pairs)
+    vectors = TRUE if c.since("2026.09") else ~c.v_in_pairs
+    return all_of(c.v_layout == "row", vectors)
+
+
+@rule(
+    "FMHA060", "forward-without-q-in-lds", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "fmha_fwd",
+    says="fmha_fwd reads kHasSink of its pipeline, which qs lacks: pipeline = {pipeline}",
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: kHasSink = FmhaPipeline::kHasSink, sink_value (CK 2026.06, read)",
+            "ops/fmha/pipeline/block_fmha_pipeline_qs_ks_vs.hpp: BlockFmhaPipelineQSKSVS has no kHasSink"],
+    accepts=[{}], rejects=[{"pipeline": "qs"}],
+)  # fmt: skip
+def forward_has_sinks(c: AttentionQuantities) -> BoolExpr:
+    """Forward has no pipeline qs.
+
+    Why: kernels of 2026 ask the pipeline for sinks and hand it their value; qs was not given them.
+    The generator lists no kernel of qs.
+
+    Fix: use qr.
+    """
+    return c.pipeline != "qs"
+
+
+@rule(
+    "FMHA061", "prefill-of-equal-sequences", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "fmha_batch_prefill",
+    says="batch prefill is compiled in group mode alone: mode = {mode}",
+    source="ops/fmha/pipeline/block_fmha_pipeline_problem.hpp: BlockFmhaBatchPrefillPipelineProblem, static_assert kIsGroupMode (CK 2026.06, read)",
+    accepts=[_PREFILL], rejects=[{**_PREFILL, "mode": "batch"}],
+)  # fmt: skip
+def prefill_has_groups(c: AttentionQuantities) -> BoolExpr:
+    """Batch prefill has group mode.
+
+    Why: asserted.
+
+    Fix: set mode = group.
+    """
+    return c.mode == "group"
+
+
+@rule(
+    "FMHA062", "prefill-of-two-steps", kind="compile", since="2026.09",
+    applies=lambda c: c.variant == "fmha_batch_prefill",
+    says="batch prefill has one step for both products: tile_k0 = {tile_k0}, tile_k1 = {tile_k1}",
+    source="ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: static_assert kK0 == kK1 (CK 2026.09, read)",
+    accepts=[_PREFILL], rejects=[{**_PREFILL, "tile_k0": 16}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/8424",
+)  # fmt: skip
+def prefill_has_one_step(c: AttentionQuantities) -> BoolExpr:
+    """Batch prefill has the same step along the head dimension and along K's sequence.
+
+    Why: asserted; K is staged with the columns of the one and read with those of the other.
+
+    Fix: use the same for both.
+    """
+    return c.tile_k0 == c.tile_k1
 
 
 @rule(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, rel
+from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, ite, rel
 from ckrules.engine.rules import rule
 
 _SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaShape"
@@ -56,21 +56,25 @@ def head_has_whole_steps(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA003", "head-dimension-unknown", kind="compile",
-    says=["a block holds 48, 96, 160, 192 or a power of two of the head dimension: tile_k0max = {tile_k0max}",
+    says=["a block holds 48, 96, 160, 192 or a power of two of the head dimension (80 since 2026.09): tile_k0max = {tile_k0max}",
           "a block holds at most 256 of the head dimension: tile_k0max = {tile_k0max}"],
     source=[f"{_SHAPE}, ceil_to_qualified_tile_length",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs*.hpp: static_assert kSubQKHeaddim <= 256"],
-    accepts=[{}, {"hdim": 160, "tile_k0max": 160}],
-    rejects=[{"tile_k0max": 512}, {"tile_k0max": 80, "tile_k0": 16}],
+    accepts=[{}, {"hdim": 160, "tile_k0max": 160},
+             {"tile_k0max": 80, "tile_k0": 16, "@ck": "2026.09"}],
+    rejects=[{"tile_k0max": 512}, {"tile_k0max": 80, "tile_k0": 16, "@ck": "2025.11"},
+             {"tile_k0max": 112, "tile_k0": 16, "@ck": "2026.09"}],
 )  # fmt: skip
 def head_dimension_is_known(c: AttentionQuantities) -> BoolExpr:
     """A block holds a head dimension of 48, 96, 160, 192 or a power of two, at most 256.
 
-    Why: asserted; larger ones do not fit the registers.
+    Why: asserted; larger ones do not fit the registers. CK 2026.09 knows 80, too (read), which
+    lies in registers for 96.
 
     Fix: use the next larger one, with padding.
     """
-    return all_of(is_pow2(c.tile_k0max) | c.tile_k0max.isin(48, 96, 160, 192), c.tile_k0max <= 256)
+    known = (48, 80, 96, 160, 192) if c.since("2026.09") else (48, 96, 160, 192)
+    return all_of(is_pow2(c.tile_k0max) | c.tile_k0max.isin(*known), c.tile_k0max <= 256)
 
 
 @rule(
@@ -238,13 +242,15 @@ def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
     source=[f"{_POLICY}: GetQKBlockGemm, GetKVBlockGemm",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
     accepts=[{}, _SMALL, _NARROW],
-    rejects=[{"warp_tile_k0": 32}, {**_NARROW, "warp_tile_k1": 16}, {"dtype": "fp32"}],
+    rejects=[{"warp_tile_k0": 32}, {**_NARROW, "warp_tile_k1": 16, "@ck": "2025.11"},
+             {**_NARROW, "warp_tile_k0": 16, "@ck": "2026.06"}, {"dtype": "fp32"}],
 )  # fmt: skip
 def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
     """The headers have the warp GEMMs of both products, with C transposed.
 
     Why: the dispatcher is a list of specializations; with 32 rows product 0 takes one whose
-    operand is changed about. 8-bit types on waves of 64 lanes have 32x32x32 alone.
+    operand is changed about. 8-bit types on waves of 64 lanes have 32x32x32 alone; since CK 2026.06
+    that is not asserted (read), and others compile and compute wrong (FMHA059).
 
     Fix: take a warp tile that the headers list.
     """
@@ -256,6 +262,35 @@ def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
     return all_of(
         *(rel(c.facts[n], c.dtype, c.wave_size, *t) for n, t in zip(names, tiles, strict=True))
     )
+
+
+@rule(
+    "FMHA059", "lanes-hold-other-keys-of-p", kind="wrong-result",
+    applies=lambda c: all_of(c.staged, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
+    says="a lane holds other columns of P than product 1 multiplies: warp_tile_m1 = {warp_tile_m1}, warp_tile_k1 = {warp_tile_k1}",
+    source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
+            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter; WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB: SFactor"],
+    accepts=[{}, {**_SMALL, "warp_tile_k0": 32}, _NARROW],
+    rejects=[{"warp_tile_k1": 8}, {**_SMALL, "warp_tile_k1": 32},
+             {**_NARROW, **_SMALL, "@ck": "2026.06"}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/12011",
+)  # fmt: skip
+def lanes_hold_what_they_multiply(c: AttentionQuantities) -> BoolExpr:
+    """Where P stays in registers, a lane has the columns in a row that product 1 multiplies.
+
+    Why: the registers of product 0 are assigned to those of product 1, whatever columns they are
+    of. Waves of 64 lanes leave 4 columns in a row in a lane where they have 16 rows, 8 where they
+    have 32, and 16 of 8-bit types; product 1 multiplies by as many only with 16 columns a warp
+    tile, or 32 of 8-bit types. Nearly every element is wrong, at any size. Of 8-bit types nothing
+    else compiles in CK 2025.11.
+
+    Fix: use warp_tile_k1 = 16, and 32x32x32 of 8-bit types.
+    """
+    halves = c.warp_tile_k1 == 16
+    if not c.since("2026.06"):
+        return ~c.dtype.isin(*w.HALVES) | halves
+    narrow = (c.warp_tile_m1 == 32) & (c.warp_tile_k1 == 32)
+    return ite(c.dtype.isin(*w.HALVES), halves, narrow)
 
 
 @rule(

@@ -2,7 +2,8 @@
 
 Facts: ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload{,_policy}.hpp and ``run_`` of
 ops/fmha/kernel/fmha_fwd_kernel.hpp, CK 2025.11. On other GPUs the kernel is empty, so that the
-compiler looks at none of this. From 128 rows of Q on (prefill) K is loaded whole.
+compiler looks at none of this. From 128 rows of Q on (prefill) K is loaded whole; since CK 2026.06
+from 65 rows on, and always for heads of 256 (ROCm/composable_kernel#3271, ROCm/rocm-libraries#6846).
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _DECODE: Mapping[str, Any] = {
     "wave_m1": 1,
 }  # fmt: skip
 _WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
+_PAIR: Mapping[str, Any] = {"tile_m0": 64, "wave_m0": 2, "wave_m1": 2}
+#: 96 rows of Q: few in CK 2025.11, many since.
+_HALF: Mapping[str, Any] = {"tile_m0": 96, "wave_m0": 3, "wave_m1": 3}
 
 
 @rule(
@@ -83,7 +87,8 @@ def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
 
     Why: it takes the bias and looks at nothing of it; cap, random numbers and scales are not even
     handed to it, and the length below which sequences are skipped is not looked at. The generator
-    lists such kernels without them only.
+    lists such kernels without them only. The headers of September 2026 assert that nothing is
+    scaled.
 
     Fix: use qr_async.
     """
@@ -114,12 +119,16 @@ def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeK, GetSmemSizeV",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1", "arch/data/*.toml [lds] bytes"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, **_WIDE, "tile_n0": 256, "tile_n1": 256}],
+    accepts=[_TRLOAD, {**_TRLOAD, **_WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2026.06"}],
+    rejects=[{**_TRLOAD, **_WIDE, "tile_n0": 256, "tile_n1": 256},
+             {**_TRLOAD, **_WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2025.11"},
+             {**_TRLOAD, **_HALF, "tile_n0": 192, "@ck": "2026.06"}],
 )  # fmt: skip
 def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     """K and V of qr_async_trload, two of each from 128 rows of Q on, fit the LDS.
 
-    Why: they are whole there, not in steps.
+    Why: they are whole there, not in steps. Since CK 2026.06 there are two from 65 rows on, but
+    one of each for heads of 256.
 
     Fix: use a smaller tile_n0.
     """
@@ -157,7 +166,10 @@ def _vector(c: AttentionQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
 
 def _key_columns(c: AttentionQuantities) -> IntExpr:
     """Columns of K in a load: all, or a step where Q has few rows."""
-    node: IntExpr = ite(c.tile_m0 >= 128, c.q_columns, c.tile_k0)
+    many = c.tile_m0 >= 128
+    if c.since("2026.06"):
+        many = (c.tile_m0 > 64) | (c.tile_k0max == 256)
+    node: IntExpr = ite(many, c.q_columns, c.tile_k0)
     return node
 
 
@@ -260,13 +272,17 @@ def trload_covers_steps(c: AttentionQuantities) -> BoolExpr:
     applies=_halves,
     says=["columns are changed about by powers of two: tile_k0max = {tile_k0max}",
           "columns of V are changed about as those of Q: tile_n1 = {tile_n1}, tile_k0max = {tile_k0max}",
-          "with 64 rows of Q the columns of K are changed about in all, and loaded in steps: tile_k0 = {tile_k0}, tile_k0max = {tile_k0max}"],
+          "memory changes the columns of K about by other widths than they are loaded in: tile_m0 = {tile_m0}, tile_k0 = {tile_k0}, tile_k0max = {tile_k0max}"],
     source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: run_, make_k_dram and make_v_dram, make_xor_transform over kQKHeaddim (\"TODO: Add kVHeadDim\")",
             f"{_TRLOAD_POLICY}: MakeQLdsBlockDescriptor, MakeKLdsBlockDescriptor, MakeVLdsBlockDescriptor",
-            f"{_TRLOAD_PIPELINE}: kKLoadOnce = kM0 >= 64"],
-    accepts=[_TRLOAD, _DECODE, {**_TRLOAD, "tile_m0": 64, "wave_m0": 2, "wave_m1": 2, "tile_k0": 128}],
+            f"{_TRLOAD_PIPELINE}: kKLoadOnce = kM0 >= 64",
+            f"{_TRLOAD_PIPELINE}: kKLoadOnce = kM0 > 64, operator_impl_hdim256 (CK 2026.06, read)"],
+    accepts=[_TRLOAD, _DECODE, {**_TRLOAD, **_PAIR, "tile_k0": 128},
+             {**_TRLOAD, **_PAIR, "@ck": "2026.06"}],
     rejects=[{**_TRLOAD, "hdim": 96, "tile_k0max": 96}, {**_TRLOAD, "tile_n1": 64},
-             {**_TRLOAD, "tile_m0": 64, "wave_m0": 2, "wave_m1": 2}],
+             {**_TRLOAD, **_PAIR, "@ck": "2025.11"},
+             {**_TRLOAD, **_PAIR, **_WIDE, "tile_n1": 256, "@ck": "2026.06"}],
+    issue="https://github.com/ROCm/composable_kernel/pull/3271",
 )  # fmt: skip
 def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
     """Memory and LDS change the columns of a row about alike.
@@ -275,10 +291,12 @@ def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
     dimension of Q, in LDS over the step; where the two differ, or are not powers of two, a group is
     not found where it was put.
 
-    Fix: use a head of 32, 64, 128 or 256 for Q and V, and from 64 to 127 rows of Q the whole of it
-    for tile_k0.
+    Fix: use a head of 32, 64, 128 or 256 for Q and V. Use the whole of it for tile_k0 from 64 to
+    127 rows of Q in CK 2025.11, and since 2026.06 where heads of 256 have up to 64 rows.
     """
     whole = (c.tile_m0 < 64) | (c.tile_m0 >= 128) | (c.tile_k0 == c.tile_k0max)
+    if c.since("2026.06"):
+        whole = (c.tile_k0max != 256) | (c.tile_m0 > 64) | (c.tile_k0 == c.tile_k0max)
     return all_of(is_pow2(c.tile_k0max), c.tile_n1 == c.tile_k0max, whole)
 
 
@@ -366,23 +384,28 @@ def _loads(c: AttentionQuantities, columns: IntExpr, parts: BoolExpr) -> IntExpr
             f"{_TRLOAD_PIPELINE}: block_sync_lds_direct_load<k_vmem_insts + v_vmem_insts>, block_sync_lds<k_lds_insts>, block_sync_lds<v_lds_insts>"],
     accepts=[_TRLOAD, _DECODE],
     rejects=[{**_DECODE, "tile_k0max": 192, "tile_k0": 192, "tile_n0": 256, "wave_n1": 2},
-             {**_TRLOAD, "tile_k0": 128, "tile_n0": 128}],
+             {**_TRLOAD, "tile_k0": 128, "tile_n0": 128},
+             {**_TRLOAD, **_HALF, "tile_k0": 128, "tile_n0": 192, "@ck": "2026.06"}],
 )  # fmt: skip
 def loads_are_counted(c: AttentionQuantities) -> BoolExpr:
     """The loads that a wave of qr_async_trload waits for can be counted.
 
     Why: asserted; the counters have 6 bits for loads from memory and 4 for reads of LDS. With few
-    rows of Q it waits for K and for V, else for both, and for what it reads of LDS.
+    rows of Q it waits for K and for V, else for both, and for what it reads of LDS; since CK
+    2026.06 it counts nothing where heads have 256.
 
     Fix: use smaller steps or more waves.
     """
     step, aligned = _vector(c, c.tile_n0, _key_columns(c)), _vector(c, c.tile_n0, c.q_columns)
     k = _loads(c, _key_columns(c), (step == 6) & (aligned == 8))
     v = _loads(c, c.tile_n1, _vector(c, c.tile_n0, c.tile_n1) == 6)
-    few = c.tile_m0 < 128
+    few, most = c.tile_m0 < 128, maximum(k, v)
+    if c.since("2026.06"):
+        few = (c.tile_m0 <= 64) | (c.tile_k0max == 256)
+        most = ite(c.tile_k0max == 256, 0, most)
     reads = c.tile_n0 // (c.wave_n0 * c.warp_tile_n0) * (c.tile_k0 // c.warp_tile_k0)
     tiles = c.tile_n1 // (c.wave_n1 * c.warp_tile_n1) * (c.tile_k1 // c.warp_tile_k1)
     return all_of(
-        ite(few, maximum(k, v), k + v) <= 63, few | (reads <= 15),
+        ite(few, most, k + v) <= 63, few | (reads <= 15),
         few | (tiles * c.warp_tile_n1 * c.warp_tile_k1 // (4 * c.wave_size) <= 15),
     )  # fmt: skip

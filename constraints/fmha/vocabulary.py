@@ -14,7 +14,7 @@ from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.gpu_facts import GpuFacts
-from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, SCORES, VALUES, hardware
+from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, products
 from ckrules.engine.expr import (
     BoolExpr,
     EnumExpr,
@@ -210,10 +210,12 @@ class AttentionQuantities(GpuFacts, AttentionShape):
 
     @quantity
     def q_columns(self) -> IntExpr:
-        """Elements of a head of Q in registers: tile_k0max, rounded up where that is 96 or 160."""
+        """Elements of a head of Q in registers: tile_k0max, rounded up where that is 80, 96 or 160."""
         node: IntExpr = ite(
             self.tile_k0max == 96, 128, ite(self.tile_k0max == 160, 256, self.tile_k0max)
         )
+        if self.since("2026.09"):
+            node = ite(self.tile_k0max == 80, 96, node)
         return node
 
     @quantity
@@ -311,7 +313,8 @@ class AttentionQuantities(GpuFacts, AttentionShape):
     def _transposed_bytes(self) -> IntExpr:
         """LDS of qr_async_trload: K, V and scores that waves share, or Q before them.
 
-        From 64 rows of Q on K is loaded whole; from 128 on K and V have two buffers each
+        Where K is loaded whole, K and V have two buffers each; in CK 2025.11 that is whole from 64
+        rows of Q on, and twice from 128. Since 2026.06 heads of 256 have one of each, K whole
         (block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize;
         fmha_fwd_kernel.hpp: PrefillCase). The scores of several waves are not modelled.
         """
@@ -320,7 +323,11 @@ class AttentionQuantities(GpuFacts, AttentionShape):
         whole = self.tile_n0 * self.tile_k0max
         small = maximum(self.tile_m0 * self.tile_k0max, k + v) * size
         large = 2 * (whole + v) * size
-        total = ite(self.tile_m0 >= 128, large, small)
+        if self.since("2026.06"):
+            once = (maximum(self.tile_m0 * self.tile_k0max, whole) + v) * size
+            total = ite(self.tile_k0max == 256, once, ite(self.tile_m0 > 64, large, small))
+        else:
+            total = ite(self.tile_m0 >= 128, large, small)
         node: IntExpr = ite(self.wave_n0 == 1, total, undef(total))
         return node
 
@@ -389,8 +396,7 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     names = [g.name for g in gpus]
     return {
         **hardware(gpus, ck),
-        "scores_warp_tiles": SCORES,
-        "values_warp_tiles": VALUES,
+        **products(ck),
         "dropout_warp_tiles": DROPOUT,
         **{table.name: table for table in DEPTHS},
         "target": targets.table("target", names, apart=False),

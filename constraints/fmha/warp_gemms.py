@@ -2,7 +2,7 @@
 
 Product 0 has C transposed, and with 32 rows the lanes of its operand changed about (SwizzleA), so
 that its results lie as product 1 reads them. On GPUs with waves of 64 lanes the products of 8-bit
-types are a warp GEMM of their own.
+types are a warp GEMM of their own; since CK 2026.06 those of the dispatcher compile, too.
 
 Facts: BlockFmhaPipelineQXCustomPolicy GetQKBlockGemm and BlockFmhaPipelineQXKSVSCustomPolicy
 GetKVBlockGemm of ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp, and
@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha.words import ELEMENT_BYTES, HALVES, NARROW, OPERANDS
-from ckrules.constraints.gemm.warp_gemms import SINGLE, Shape
+from ckrules.constraints.gemm.warp_gemms import LATER_TURNED, SINGLE, Shape
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.engine.expr.relation import Table
+from ckrules.engine.rules import version_key
 
 #: Warp GEMMs with transposed C whose operand's lanes are changed about, by type.
 SWIZZLED: Mapping[str, Sequence[Shape]] = dict.fromkeys(HALVES, ((32, 32, 8), (32, 32, 16)))
@@ -31,21 +32,32 @@ _DEPTHS: Mapping[str, Mapping[tuple[int, int], tuple[int, int]]] = {
     "fp16": _HALF,
     "bf16": _HALF,
     "fp32": {(16, 16): (4, 4)},
-    "fp8": {(32, 32): (16, 16)},
+    "fp8": {(32, 32): (16, 16), (16, 32): (32, 32), (16, 64): (32, 32), (16, 128): (128, 128)},
 }
 _KEYS = ("dtype", "wave_size", "warp_tile_m", "warp_tile_n", "warp_tile_k")
-_SOURCE = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp (CK 2025.11)"
+_SOURCE = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp (CK {})"
 
 
-def _rows(*, scores: bool) -> Iterator[tuple[str, int, int, int, int]]:
+def _rows(ck: str, *, scores: bool) -> Iterator[tuple[str, int, int, int, int]]:
+    later = version_key(ck) >= version_key("2026.06")
     for word, operand in OPERANDS.items():
-        turned = SINGLE.get(((operand, operand), True), ())
+        pair = (operand, operand)
+        turned = (*SINGLE.get((pair, True), ()), *(LATER_TURNED.get(pair, ()) if later else ()))
         shapes = [s for s in turned if not scores or s[0] != 32]
         shapes += SWIZZLED.get(operand, ()) if scores else ()
         for wave_size in (32, 64):
             alone = word in NARROW and wave_size == 64
-            for shape in [NARROW_WAVE64] if alone else shapes:
+            for shape in [NARROW_WAVE64, *(shapes if later else ())] if alone else shapes:
                 yield word, wave_size, *shape
+
+
+def products(ck: str) -> dict[str, Table]:
+    """The warp GEMMs with C transposed of products 0 and 1, by name."""
+    names = {"scores_warp_tiles": True, "values_warp_tiles": False}
+    return {
+        name: Table.relation(name, _KEYS, _rows(ck, scores=scores), source=_SOURCE.format(ck))
+        for name, scores in names.items()
+    }
 
 
 def _upright() -> Iterator[tuple[str, int, int, int, int]]:
@@ -57,8 +69,6 @@ def _upright() -> Iterator[tuple[str, int, int, int, int]]:
 
 
 _DROPOUT = "ops/fmha/block/block_dropout.hpp: BlockDropout (CK 2025.11)"
-SCORES = Table.relation("scores_warp_tiles", _KEYS, _rows(scores=True), source=_SOURCE)
-VALUES = Table.relation("values_warp_tiles", _KEYS, _rows(scores=False), source=_SOURCE)
 
 #: Warp GEMMs with C upright, from which dropout takes the order of its random numbers.
 DROPOUT = Table.relation("dropout_warp_tiles", _KEYS, _upright(), source=_DROPOUT)

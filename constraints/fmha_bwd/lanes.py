@@ -21,6 +21,10 @@ _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
     "warp_tile_k1": 32,
 }  # fmt: skip
+_WIDE: Mapping[str, Any] = {
+    "tile_m0": 32, "tile_k1": 32, "tile_k3": 32, "warp_tile_k0": 16,
+    **{f"warp_tile_{x}{p}": 32 for x in "mn" for p in "01"},
+}  # fmt: skip
 #: Elements of a row of a head that is not a power of two, in a turn of the lanes.
 _TURN = 32
 
@@ -343,6 +347,37 @@ def lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     return all_of(
         c.wave_m0 * c.warp_tile_m0 == c.warp_tile_k1,
         c.wave_m1 * c.warp_tile_m1 == c.wave_n0 * c.warp_tile_n0,
+    )  # fmt: skip
+
+
+@rule(
+    "FBWD023", "lanes-of-other-rows-that-hold-other-scores", kind="wrong-result",
+    applies=lambda c: _by_registers(c) & (c.warp_tile_m1 == 32),
+    says=["product 1 takes rows that other waves of product 0 have: wave_m0 = {wave_m0}, expected 1",
+          "product 1 takes columns that other waves of product 0 have: {wave_m1 * warp_tile_m1=}, {wave_n0 * warp_tile_n0=}",
+          "product 1 takes scores as lanes of 32 rows have them: warp_tile_m0 = {warp_tile_m0}",
+          "a lane holds 8 rows in a line, of which product 1 multiplies others: warp_tile_k1 = {warp_tile_k1}, expected 16",
+          "scores of several warp tiles along both sides come in another order: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, {wave_n0 * warp_tile_n0=}"],
+    source=[f"{_POLICY}: PTFromGemm0CToGemm1A, SGradTFromGemm2CToGemm3A (pt_out.get_thread_buffer() = p_in.get_thread_buffer())",
+            f"{_POLICY}: GetQKBlockGemm, GetOGradVBlockGemm (lanes of 32 rows changed about)"],
+    accepts=[_WIDE, {**_WIDE, "warp_tile_k0": 8}, {**_WIDE, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64}],
+    rejects=[{**_WIDE, "warp_tile_k1": 8}, {**_WIDE, "warp_tile_m0": 16, "warp_tile_n0": 16},
+             {**_WIDE, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64, "tile_n0": 256, "tile_k4": 256},
+             {**_WIDE, "wave_m0": 4, "wave_n0": 1, "tile_m0": 128, "tile_k1": 128, "tile_k3": 128}],
+)  # fmt: skip
+def wide_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
+    """With 32 rows products 1 and 3 take scores and their gradients as 0 and 2 left them.
+
+    Why: registers are assigned as they are, so that both have the same waves and rows, a lane 8
+    rows in a line (16 of a warp tile), and one warp tile along one side. Nearly every element is
+    wrong otherwise, as runs show.
+
+    Fix: use warp tiles of 16 rows, which upstream lists, or 32x32x16 with tile_m0 = 32.
+    """
+    return all_of(
+        c.wave_m0 == 1, c.wave_m1 * c.warp_tile_m1 == c.wave_n0 * c.warp_tile_n0,
+        c.warp_tile_m0 == 32, c.warp_tile_k1 == 16,
+        (c.tile_m0 <= 32) | (c.tile_n0 <= c.wave_n0 * c.warp_tile_n0),
     )  # fmt: skip
 
 

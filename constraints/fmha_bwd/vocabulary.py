@@ -14,7 +14,7 @@ from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as forward
 from ckrules.constraints.fmha.gpu_facts import GpuFacts
-from ckrules.constraints.fmha.warp_gemms import DROPOUT, VALUES, hardware
+from ckrules.constraints.fmha.warp_gemms import DROPOUT, hardware, products
 from ckrules.constraints.fmha_bwd import words as w
 from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup
 from ckrules.engine.expr.variables import Bool, Enum, Int
@@ -179,7 +179,8 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardQuantities:
     facts = {
         **hardware(gpus, ck),
         "upright_warp_tiles": DROPOUT,
-        "transposed_warp_tiles": VALUES,
+        # Those of the types here, which have been the same since.
+        "transposed_warp_tiles": products("2025.11")["values_warp_tiles"],
         "target": targets.table("target", names, apart=True),
     }
     words = BackwardQuantities(fields(names), facts, ck)

@@ -90,7 +90,7 @@ def _table(
 
 
 #: Transposed C of June 2026 beside it (read); kernels with block scales use them.
-_LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
+LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
     ("fp8", "fp8"): ((16, 16, 64),),
     ("bf8", "bf8"): ((16, 16, 64),),
 }
@@ -109,14 +109,14 @@ def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
         for turned in (False, True):
             found = [*SINGLE.get(((a, b), turned), ()), *_SCALED.get(((a, b), turned), ())]
             if later:
-                found += (_LATER_TURNED if turned else _LATER).get((a, b), ())
+                found += (LATER_TURNED if turned else _LATER).get((a, b), ())
             rows += [(word, turned, *s) for s in found]
     return Table.relation("header_warp_tiles", _KEYS, rows, source=f"{_SOURCE} {ck}")
 
 
 def tables(ck: str) -> dict[str, Table]:
     """What rules look up, by name: int4 weights count as A's type, to which they are widened."""
-    later = {False: _LATER, True: _LATER_TURNED} if ck >= "2026.06" else {}
+    later = {False: _LATER, True: LATER_TURNED} if ck >= "2026.06" else {}
     single = {
         (pair, turned): (*shapes, *later.get(turned, {}).get(pair, ()))
         for (pair, turned), shapes in SINGLE.items()

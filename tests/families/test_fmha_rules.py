@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from ckrules.constraints import book
+from ckrules.constraints import CK_VERSIONS, book
 
 LISTED = (
     ("fmha_fwd", "receipt_1"), ("fmha_fwd", "receipt_800"), ("fmha_fwd_splitkv", "receipt_0"),
@@ -127,6 +127,90 @@ def test_what_the_compiler_said_of_empty_kernels(
     assert {v.rule.code for v in found if v.rule.kind != "wrong-result"} == codes
 
 
+#: Warp tiles of both products that were run on the device cpu, and whether results were right.
+RUN = (
+    ((16, 16, 16), (16, 16, 32), False), ((16, 16, 32), (16, 16, 32), False),
+    ((16, 16, 32), (16, 16, 16), True), ((32, 32, 16), (32, 32, 8), False),
+    ((32, 32, 8), (32, 32, 8), False), ((32, 32, 8), (32, 32, 16), True),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "values", "right"), RUN)
+@pytest.mark.parametrize("ck", CK_VERSIONS)
+def test_lanes_hold_the_columns_of_p_that_they_multiply(
+    scores: tuple[int, ...], values: tuple[int, ...], right: bool, ck: str
+) -> None:
+    """As kernels of head dimension 64 computed: 99 % of the elements are wrong, or none."""
+    rules = book("fmha_fwd", ck=ck)
+    warp = {
+        f"warp_tile_{x}{p}": v
+        for p, tile in enumerate((scores, values))
+        for x, v in zip("mnk", tile, strict=True)
+    }
+    head = {"hdim": 64, "tile_n1": 64, "tile_k0max": 64, "tile_m0": scores[0] * 4, "tile_n0": 64}
+    found = rules.violations({**rules.vocabulary.baseline, **head, **warp})
+    assert [v.rule.code for v in found] == ([] if right else ["FMHA059"])
+
+
+#: 64 rows of Q, of two waves of 32.
+PAIR = {
+    **TRLOAD, "tile_n0": 64, "tile_k0": 32, "tile_k1": 32, "wave_m0": 2, "wave_m1": 2,
+    "tile_m0": 64, "warp_tile_m0": 32, "warp_tile_n0": 32, "warp_tile_k0": 16, "warp_tile_m1": 32,
+    "warp_tile_n1": 32, "warp_tile_k1": 16,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({"tile_k0max": 80, "tile_k0": 16, "hdim": 80}, ({"FMHA003"}, {"FMHA003"}, set())),
+        ({"pipeline": "qs"}, (set(), {"FMHA060"}, {"FMHA060"})),
+        ({**PREFILL, "mode": "batch"}, (set(), {"FMHA061"}, {"FMHA061"})),
+        ({**PREFILL, "tile_k0": 16}, (set(), set(), {"FMHA062"})),
+        ({**PREFILL, "tile_n1": 192}, ({"FMHA037"}, {"FMHA037"}, set())),
+        (PAIR, ({"FMHA052"}, set(), set())),
+        (
+            {**PAIR, "tile_k0max": 256, "tile_n1": 256, "hdim": 256},
+            ({"FMHA052"}, {"FMHA052"}, {"FMHA052"}),
+        ),
+        (
+            {**BYTES, "warp_tile_k1": 16},
+            ({"FMHA010"}, {"FMHA059"}, {"FMHA059"}),
+        ),
+        ({**ASYNC, "hdim": 96, "tile_k0max": 96}, ({"FMHA047"}, set(), set())),
+    ],
+)
+def test_what_the_releases_ask(change: dict[str, object], codes: tuple[set[str], ...]) -> None:
+    """As the headers of 2026 were read beside those of November 2025."""
+    asked = {c for each in codes for c in each}
+    for ck, expected in zip(CK_VERSIONS, codes, strict=True):
+        rules = book("fmha_fwd", ck=ck)
+        found = rules.violations({**rules.vocabulary.baseline, **change})
+        assert {v.rule.code for v in found} & asked == expected, ck
+
+
+@pytest.mark.parametrize(
+    ("change", "sizes"),
+    [
+        # Q before K's step and V, of 16 rows; then K and V twice; heads of 256: once
+        (TRLOAD, (12288, 12288)),
+        ({**PAIR, "tile_m0": 96, "wave_m0": 3, "wave_m1": 3}, (24576, 65536)),
+        (
+            {**PAIR, "tile_k0max": 256, "tile_n1": 256, "tile_m0": 128, "wave_m0": 4,
+             "wave_m1": 4},
+            (131072, 98304),
+        ),
+    ],
+)  # fmt: skip
+def test_lds_of_transposing_kernels_by_release(
+    change: dict[str, object], sizes: tuple[int, int]
+) -> None:
+    for ck, lds in zip(("2025.11", "2026.06"), sizes, strict=True):
+        rules = book("fmha_fwd", ck=ck)
+        point = {**rules.vocabulary.baseline, **change}
+        assert rules.resources(point, ["lds_bytes"]) == {"lds_bytes": lds}
+
+
 APPEND = {"variant": "fmha_fwd_appendkv", "tile_s": 64, "tile_sk": 64, "tile_d": 64, "tile_dv": 64}
 DOT = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "tile_dv": 0, "block_per_cu": 2}
 CONVERT = {**DOT, "variant": "fmha_bwd_convert_dq"}
@@ -160,6 +244,34 @@ SMALL = {
     "hdim": 32, "tile_m0": 32, "tile_n0": 64, "tile_k0": 32, "tile_k1": 32, "tile_k2": 32,
     "tile_k3": 32, "tile_hdq": 32, "tile_hdv": 32, "wave_m2": 2, "wave_n2": 2,
 }  # fmt: skip
+
+
+WIDE = {
+    **SMALL, "warp_tile_k0": 16, "wave_n0": 1, "wave_m1": 1, "wave_m2": 1, "wave_n2": 1,
+    **{f"warp_tile_{x}{p}": 32 for x in "mn" for p in "01"}, "tile_n0": 32,
+}  # fmt: skip
+QUERIES = {"tile_m0": 64, "tile_k1": 64, "tile_k3": 64}
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        ({}, True), ({"tile_n0": 64, "tile_k4": 64}, True), (QUERIES, True),
+        ({"warp_tile_k0": 8}, True),
+        ({"warp_tile_k0": 8, "warp_tile_k1": 8}, False),
+        ({**QUERIES, "tile_n0": 64, "tile_k4": 64}, False),
+        ({"warp_tile_m0": 16, "warp_tile_n0": 16}, False),
+        ({**QUERIES, "tile_n0": 64, "tile_k4": 64, "wave_m0": 2, "wave_m1": 2, "wave_m2": 2},
+         False),
+    ],
+)  # fmt: skip
+def test_backward_with_32_rows_is_right_where_registers_lie_alike(
+    change: dict[str, object], right: bool
+) -> None:
+    """As eight kernels of CK 2025.11 computed for gfx942 on the device cpu."""
+    rules = book("fmha_bwd", ck="2025.11")
+    found = rules.violations({**rules.vocabulary.baseline, **WIDE, **change})
+    assert [v.rule.code for v in found] == ([] if right else ["FBWD023"])
 
 
 #: Of gfx950, which transposes as LDS is read.

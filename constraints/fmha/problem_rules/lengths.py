@@ -42,9 +42,10 @@ _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_s
 def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     """Without pad_s the length of Q is a multiple of tile_m0 for qr_async_trload.
 
-    Why: rows behind the sequence are read and written, a memory fault where the buffer ends. In CK
-    2025.11, and in the other pipelines, they lie behind the end that loads and stores are told of,
-    as runs of kernels without pad_s show: nothing is wrong.
+    Why: an MI350X met a memory fault in such a kernel of June 2026. In CK 2025.11, and in the other
+    pipelines, rows behind the sequence lie behind the end that loads and stores are told of, as
+    runs of kernels without pad_s show: nothing is wrong. The texts of 2026 that could be read say
+    the same, so that the report is all there is.
 
     Fix: use a kernel with pad_s.
     """
@@ -65,8 +66,8 @@ def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     Why: scores of rows behind the sequence are not set to minus infinity, so that they count in
     the softmax: a few values are wrong by little, which tests with large tolerances miss. A mask
     does it as well, and so do split-KV and, in CK 2025.11, qr_async_trload, which always look at
-    the last tile. The generator's dispatch asks for it, but of qr_async_trload, whose test is the
-    word true.
+    the last tile. Its text of 2026 does so, too, but a fault was reported of it. The generator's
+    dispatch asks for whole tiles, but of qr_async_trload, whose test is the word true.
 
     Fix: use a kernel with pad_sk.
     """
