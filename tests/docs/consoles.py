@@ -3,26 +3,33 @@
 A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
 follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for
 anything: within a line for characters, alone on a line for lines. ``$ python`` is a command, too;
-others are not run. A block with ``title="NAME"`` is a file that the commands after it find in their
-folder. Each command has a folder of its own, but on pages that are typed from top to bottom
-(`TYPED`): there a second block of a name shows what commands made of the file.
+others are not run. Plain commands of ``ckrules`` run in this process, those that need a shell and
+pages that are typed from top to bottom (`TYPED`) in one. A block with ``title="NAME"`` is a file
+that the commands after it find in their folder. Each command has a folder of its own, but on the
+pages that are typed: there a second block of a name shows what commands made of the file.
 
     python tests/docs/consoles.py README.md    writes the outputs that are not true any more
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPED = ("README.md", "tutorial.md", "tutorial-generator.md", "tutorial-tuning.md")
+_SHELL = re.compile(r"[$`*?~{}!]|\\")
+_OPERATORS = frozenset("();<>|&")
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EITHER = re.compile(r'^```\w+ title="[^"]+"\n.*?^```$|^```console\n.*?^```$', re.M | re.S)
 _FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -63,6 +70,44 @@ def is_ours(console: Console) -> bool:
     return console.command.startswith(("ckrules ", "python "))
 
 
+def plain(command: str) -> list[str] | None:
+    """The words of a command of ``ckrules`` that needs nothing of a shell; None for another.
+
+    >>> plain("ckrules count --where 'tile_m > 64' a.json#/0")
+    ['count', '--where', 'tile_m > 64', 'a.json#/0']
+    >>> plain("ckrules archs | head"), plain("ckrules check *.json"), plain("python a.py")
+    (None, None, None)
+    """
+    line = command.replace("\\\n", " ")
+    if _SHELL.search(line):
+        return None
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    program, *words = lexer
+    ours = program == "ckrules" and not any(_OPERATORS.issuperset(word) for word in words if word)
+    return words if ours else None
+
+
+def called(words: Sequence[str], folder: Path) -> str:
+    """What a pipe gets from a command of ``ckrules`` in a folder, both streams together."""
+    from ckrules.cli.group import cli
+
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with (
+        patch.dict(os.environ, _environment(), clear=True),
+        chdir(folder), redirect_stdout(pipe), redirect_stderr(pipe), suppress(SystemExit),
+    ):  # fmt: skip
+        cli.main(list(words), prog_name="ckrules")
+    pipe.seek(0)
+    return pipe.read()
+
+
+def _environment() -> dict[str, str]:
+    """That of a terminal of 100 columns without settings of the package."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith("CKRULES_")}
+    return {**own, "COLUMNS": "100", "NO_COLOR": "1"}
+
+
 class Shell:
     """A folder, and commands that are typed in it."""
 
@@ -78,10 +123,8 @@ class Shell:
     def run(self, command: str) -> str:
         """What a pipe gets from the command, both streams together."""
         environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("CKRULES_")},
+            **_environment(),
             "PATH": f"{self._programs}:{os.environ['PATH']}",
-            "COLUMNS": "100",
-            "NO_COLOR": "1",
             "PYTHONUNBUFFERED": "1",
             "PYTHONUTF8": "1",
         }
@@ -99,7 +142,8 @@ def run(command: str, files: Mapping[str, str] | None = None) -> str:
         shell = Shell(Path(folder))
         for name, text in (files or {}).items():
             (shell.work / name).write_text(text, encoding="utf-8")
-        return shell.run(command)
+        words = plain(command)
+        return shell.run(command) if words is None else called(words, shell.work)
 
 
 def typed(text: str) -> Iterator[tuple[Console, str]]:

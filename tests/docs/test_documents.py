@@ -149,6 +149,31 @@ def test_titled_blocks_are_files(tmp_path: Path) -> None:
     assert consoles.run(found.command, found.files).endswith("\none\n")
 
 
+@pytest.mark.parametrize(
+    "command", ["ckrules cont --arch gfx942", "ckrules archs", "ckrules count --variant forward"]
+)
+def test_a_command_called_here_prints_what_a_shell_prints(command: str, tmp_path: Path) -> None:
+    words = consoles.plain(command)
+    assert words is not None
+    assert consoles.called(words, tmp_path) == consoles.Shell(tmp_path).run(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ckrules archs | head", "ckrules check *.json", "ckrules check a > b", "python a.py",
+        "ckrules check - <<< '{}'", "ckrules archs; ls", "ckrules check $HOME",
+    ],
+)  # fmt: skip
+def test_what_a_shell_has_to_read_is_left_to_it(command: str) -> None:
+    assert consoles.plain(command) is None
+
+
+def test_quoted_operators_are_words() -> None:
+    command = "ckrules count --where 'tile_m > 64' \\\n  a.json#/0"
+    assert consoles.plain(command) == ["count", "--where", "tile_m > 64", "a.json#/0"]
+
+
 def test_blocks_are_read_with_their_lines() -> None:
     """Continued commands are one command; other blocks are not consoles."""
     text = "x\n```console\n$ ckrules a \\\n    b\nout\n$ make run\n```\n```sh\n$ ckrules c\n```\n"
