@@ -190,7 +190,7 @@ def test_a_whole_space_is_searched() -> None:
 def test_nothing_is_known_of_new_gpus_and_in_c() -> None:
     point = config_from_name(PLAIN, BOOKS, arch="gfx942").point
     table = KernelTable.of_points([point], BOOKS)
-    with pytest.raises(UsageError, match="no kernels of attention"):
+    with pytest.raises(UsageError, match="estimates no times of attention"):
         table.timing.compiled(table.columns, table.gpu, table.product)
     with pytest.raises(UsageError, match="speeds of gfx1250"):
         estimate(LARGE, PLAIN, arch="gfx1250")
