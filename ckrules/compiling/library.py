@@ -47,6 +47,7 @@ REGISTRY = "registry.json"
 """All its kernels in the form of upstream's registries."""
 _DATA = Path(__file__).parent / "data"
 _SOURCES = ("ckrules_dispatcher.cpp", "ckrules_upstream.cpp")
+_OPTIMIZE = "-O2"
 _LISTED = "ckrules_listed.cpp"
 ESTIMATED = ("ckrules_convolution", "ckrules_gemm")
 """The C structures of problems that it pads, and estimates times of, by their number there."""
@@ -115,7 +116,7 @@ def build(
             files.put(place / file, text)
         made = place / NAME
         words = [
-            *(str(found[1]), "--driver-mode=g++", "-shared", "-fPIC", "-O2", "-std=c++17"),
+            *(str(found[1]), "--driver-mode=g++", "-shared", "-fPIC", _OPTIMIZE, "-std=c++17"),
             f"-ffile-prefix-map={place}=.",
             *("-fvisibility=hidden", f"-I{place}", f"-I{place / 'runtime'}", f"-I{_DATA}"),
             *("-x", "c++", *(str(_DATA / s) for s in _SOURCES), str(place / _LISTED)),

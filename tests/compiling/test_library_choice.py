@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -100,7 +101,11 @@ class Both:
         _stand_ins(place, list(named))
         self.variant, self.kernels = variant, list(named)
         self.python = Dispatcher(place, model=model, opener=OPENER, **more)
-        self.library = ctypes.CDLL(str(library.build(place, times=times, model=model).path))
+        # choices do not depend on the level; sums of many trees are those that users get
+        level = "-O0" if model is False else library._OPTIMIZE
+        with patch.object(library, "_OPTIMIZE", level):
+            built = library.build(place, times=times, model=model)
+        self.library = ctypes.CDLL(str(built.path))
         self.library.ckrules_dispatcher_error.restype = ctypes.c_char_p
         self.why = lambda: self.library.ckrules_dispatcher_error().decode()
 
