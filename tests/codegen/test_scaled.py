@@ -68,7 +68,7 @@ def _experts(name: str, folder: Path) -> tuple[str, str]:
     """Header and host unit of a kernel for experts."""
     config = config_from_name(name, Books("2025.11"), arch="gfx942")
     Generator(Books("2025.11"), folder).run([config])
-    header = next(folder.glob("*moe*gemm*.hpp"))
+    header = next(folder.glob("*moe_*_*.hpp"))
     return header.read_text(), header.with_suffix(".host.cpp").read_text()
 
 
@@ -86,6 +86,20 @@ def test_results_of_the_second_gemm_are_added(tmp_path: Path) -> None:
     name = EXPERTS.format("2_256x64x128x128_1x4_16x16x64", "per_token")
     _, host = _experts(name, tmp_path)
     assert "clear(kargs.e_ptr, static_cast<int64_t>(kargs.NumTokens - 1) * kargs.stride_C" in host
+
+
+def test_results_of_the_second_gemm_are_cleared_whether_sums_are_split_or_not(
+    tmp_path: Path,
+) -> None:
+    """They were cleared for split sums alone, and added to what was there before."""
+    name = (
+        "scaled_moe_flatmm_fp16_fp16_moe_flatmm_intrawave_row_column_16x16x32_1x1x1_16x16x32"
+        "_dsb_pad001_permuteN_groups8_stage2_MulRoutedWeight_HasBias_SplitK"
+    )
+    _, host = _experts(name, tmp_path)
+    assert "hot_odd_atomic_add" in host
+    before, _ = host.split("clear(kargs.e_ptr,")
+    assert before.rstrip().endswith("const bool split = kargs.k_batch > 1;")
 
 
 def test_4_bit_weights_have_a_pipeline_and_scales_of_their_own(tmp_path: Path) -> None:
