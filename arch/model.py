@@ -98,6 +98,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "fp8 and bf8 are the OCP encodings, not the FNUZ ones: "
             "dispatcher/python/dispatcher_common.py fp8_uses_ocp (CK 2026.06)"
         ),
+        "operands_in_both_halves": (
+            "both halves of a wave hold A and B of a matrix instruction: "
+            "warp_gemm_attribute_wmma_impl_base_traits.hpp WmmaTraitsBase<gfx11_t> kRepeat "
+            "(CK 2025.11)"
+        ),
         "packed_fp8_convert": (
             "CK converts tiles of results to 8-bit floats by v_cvt_pk_fp8_f32, which the GPU has: "
             "core/tensor/tile_elementwise.hpp cast_tile, "

@@ -112,10 +112,13 @@ class ConvQuantities(ConvFields):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Addresses in images, of as many dimensions."""
+        """Addresses in images: a coordinate of each dimension for each load."""
+        merged = self.num_groups_to_merge > 1
         return {
             "images": const(1),
+            "coordinates": self.ndim * self.loads,
             "third dimension": ite(self.ndim == 3, 1, 0),
+            "accumulators of merged groups": ite(merged, self.accumulator_vgprs, 0),
             "gradient of the input": ite(self.variant == "bwd_data", 1, 0),
         }
 

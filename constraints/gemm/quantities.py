@@ -238,17 +238,15 @@ class GemmQuantities(GemmFields):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Weights in order are read ahead; what is transposed or widened has a place for both."""
-        ahead: IntExpr = ite(self.pipeline == "preshufflev2", self.operand_vgprs, 0)
+        """What is transposed or widened has a place for both."""
         a: IntExpr = ite(self.a_shuffled, self.tile_m * self.a_bytes, 0)
         b: IntExpr = ite(self.b_shuffled, self.tile_n * self.b_bytes, 0)
         rows: IntExpr = ite(self.narrow_a, self.tile_m // self.wave_m, 0)
         columns: IntExpr = ite(self.narrow_b, self.tile_n // self.wave_n, 0)
-        lanes = 4 * self.wave_size
+        widened = (rows + columns) * self.tile_k * self.element_bytes
         return {
-            "operands in order": ahead,
-            "operands widened": (rows + columns) * self.tile_k * self.element_bytes // lanes,
-            "staged and turned": (a + b) * self.tile_k // (self.load_waves * lanes),
+            "operands widened": widened // (4 * self.wave_size),
+            "staged and turned": (a + b) * self.tile_k // (4 * self.load_lanes),
         }
 
     @quantity

