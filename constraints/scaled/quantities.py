@@ -106,7 +106,7 @@ class ScaledQuantities(TileGemm):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Weights of 4 bits are widened by instructions of gfx950, elsewhere element by element.
+        """gfx950 has instructions that widen fp4; elsewhere it is done element by element.
 
         Source: llvm/lib/Target/AMDGPU/AMDGPU.td FeatureFP4ConversionScaleInsts.
         """

@@ -51,7 +51,9 @@ def test_spilling_of_kernels_left_out_is_foretold(apart: bool) -> None:
     rows = _fitted()
     said = fit_vgprs.crossed(rows, [r.kind for r in rows] if apart else None)
     known = [
-        (v >= r.bound, r.spills > 0) for r, v in zip(rows, said, strict=True) if r.spills is not None
+        (v >= r.bound, r.spills > 0)
+        for r, v in zip(rows, said, strict=True)
+        if r.spills is not None
     ]
     both = sum(s and f for s, f in known)
     assert both / sum(f for _, f in known) >= 0.78
