@@ -13,6 +13,9 @@ from ckrules.support.errors import UsageError, unknown
 
 TARGETS = ("gfx9", "gfx950", "gfx12")
 """The words behind names in the generator's lists."""
+BOUNDS: Mapping[str, int] = {"auto": -1, "-1": -1, **{str(n): n for n in range(17)}}
+"""The launch bound in names that always have one; auto: the pipeline decides. The generator's lists
+have -1, which no identifier of C++ may have."""
 PAD_WORDS: Mapping[str, str] = {"pad_s": "s", "pad_sk": "sk", "pad_d": "d", "pad_dv": "dv"}
 
 
@@ -44,6 +47,15 @@ def waves_and_tiles(waves: Sequence[int], tiles: Sequence[int]) -> list[Piece]:
         for p in numbered:
             out += [literal(head), *numbers([f"{field}_{x}{p}" for x in "mnk"], "x")]
     return out
+
+
+def listed(name: str) -> str:
+    """A name as the generator's lists have it.
+
+    >>> listed("fmha_bwd_dot_do_o_d32_fp16_b64_batch_oauto_npad")
+    'fmha_bwd_dot_do_o_d32_fp16_b64_batch_o-1_npad'
+    """
+    return name.replace("_oauto_", "_o-1_")
 
 
 @dataclass(frozen=True)
@@ -124,7 +136,8 @@ class TraitNames:
         for key in spelt:
             raise unknown("spelling", key, ("target",))
         kernel = next(k for k in self.kernels if k.variant == point["variant"])
-        return kernel.format(point) + (f"_{word}" if word else "")
+        name = kernel.format(point)
+        return f"{listed(name)}_{word}" if word else name
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""
@@ -148,4 +161,4 @@ class TargetNames:
 
     def format(self, point: Point) -> str:
         """The name of a point with a GPU."""
-        return self.naming.format(point) + self.suffix(point)
+        return listed(self.naming.format(point)) + self.suffix(point)

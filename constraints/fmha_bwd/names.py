@@ -16,6 +16,7 @@ from typing import Any
 from ckrules.constraints.fmha.names import BIAS, MASK, purpose
 from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
+    BOUNDS,
     KernelForm,
     TargetNames,
     TraitNames,
@@ -37,7 +38,7 @@ _PADS: Mapping[str, tuple[int, int]] = {
 GRAMMAR = Grammar([
     *purpose("fmha_bwd", w.DTYPES), literal("_b"), *numbers(TILE, "x"),
     *waves_and_tiles((0, 1, 2), (0, 1)), literal("_o"),
-    one_of("block_per_cu", {str(n): n for n in range(-1, 17)}), literal("_maxq"),
+    one_of("block_per_cu", BOUNDS), literal("_maxq"),
     number("max_seqlen_q", 0), literal("_"), one_of("pads", _PADS.keys()), literal("_"),
     one_of("bias", BIAS), *switch("dbias", "dbias"), literal("_"), one_of("mask", MASK),
     literal("_"), one_of("dropout", _DROPOUT), *switch("deterministic", "deterministic"),

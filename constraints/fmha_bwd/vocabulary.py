@@ -16,9 +16,9 @@ from ckrules.constraints.fmha import words as forward
 from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.warp_gemms import DROPOUT, hardware, products
 from ckrules.constraints.fmha_bwd import words as w
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, lookup
+from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, ite, lookup, maximum
 from ckrules.engine.expr.variables import Bool, Enum, Int
-from ckrules.engine.rules.book import quantity
+from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
@@ -135,6 +135,31 @@ class BackwardQuantities(GpuFacts):
     def threads(self) -> IntExpr:
         """Threads of a block."""
         return self.waves * self.wave_size
+
+    @quantity_in("bytes")
+    def staged_heads(self) -> IntExpr:
+        """K and V in LDS, which kernels that transpose as LDS is read stage both."""
+        return self.tile_n0 * (self.tile_hdq + self.tile_hdv) * self.element_bytes
+
+    @quantity_in("bytes")
+    def staged_scores(self) -> IntExpr:
+        """dS in LDS, or the bias, which has its place before it."""
+        return self.tile_m0 * self.tile_n0 * self.element_bytes
+
+    @quantity_in("bytes")
+    def lds_bytes(self) -> IntExpr:
+        """LDS of a workgroup: K and V, or behind them what a step stages of Q, dO, LSE, D and dS.
+
+        Q and dO are there twice: as they are and with rows and columns changed, or, where LDS is
+        read transposed, this step's and the next one's; LSE and D then take a wave's lanes at
+        least, and dO has room for as many columns as Q (FBWD022).
+        """
+        size, rows = self.element_bytes, self.tile_m0
+        numbers = maximum(4 * rows, ite(self.trload, 4 * self.wave_size, 0))
+        columns = self.tile_hdq + ite(self.trload, self.tile_hdq, self.tile_hdv)
+        step = 2 * rows * columns * size + ite(self.trload, 4, 2) * numbers + self.staged_scores
+        apart = self.tile_n0 * maximum(2 * self.tile_hdq, self.tile_hdv) * size
+        return maximum(ite(self.trload, self.staged_heads, apart), step)
 
 
 def fields(archs: Sequence[str]) -> list[Expr]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
+    BOUNDS,
     KernelForm,
     TargetNames,
     TraitNames,
@@ -32,7 +33,6 @@ from ckrules.kernels.name_grammar import Grammar, Piece, flag, literal, number, 
 
 _APPEND_PADS = ("pad_s", "pad_sk", "pad_d", "pad_dv")
 _BOUND = {"": -1, **{f"_o{n}": n for n in range(17)}}
-_WRITTEN = {str(n): n for n in range(-1, 17)}
 
 
 def _head(variant: str) -> list[Piece]:
@@ -55,17 +55,18 @@ _COMBINE = Grammar([
     *switch("squant", "squant"),
 ])  # fmt: skip
 _APPEND = Grammar([
-    *_head(w.APPEND), literal("_b"), *numbers(("tile_s", "tile_sk", "tile_d", "tile_dv"), "x"),
+    *_head(w.APPEND), literal("_b"), number("tile_s", 0), literal("x"),
+    *numbers(("tile_sk", "tile_d", "tile_dv"), "x"),
     one_of("block_per_cu", _BOUND), literal("_v"), one_of("v_layout", {"r": "row", "c": "col"}),
     one_of("pads", _no_pads()), one_of("rope", {"": "no", "_inter": "inter", "_half": "halves"}),
 ], [flag("_pagedkv", "paged_kv")])  # fmt: skip
 _DOT = Grammar([
     *_head(w.DOT), literal("_b"), number("tile_s"), *_mode(), literal("_o"),
-    one_of("block_per_cu", _WRITTEN), literal("_"), pads(("pad_s", "pad_dv")),
+    one_of("block_per_cu", BOUNDS), literal("_"), pads(("pad_s", "pad_dv")),
 ])  # fmt: skip
 _CONVERT = Grammar([
     *_head(w.CONVERT), literal("_b"), number("tile_s"), literal("x"), number("tile_sk", 0),
-    *_mode(), literal("_o"), one_of("block_per_cu", _WRITTEN), literal("_"),
+    *_mode(), literal("_o"), one_of("block_per_cu", BOUNDS), literal("_"),
     pads(("pad_s", "pad_d")), *switch("deterministic", "deterministic"),
 ])  # fmt: skip
 

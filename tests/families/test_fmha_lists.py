@@ -100,6 +100,17 @@ def test_a_name_says_every_field(variant: str) -> None:
         assert family_of(variant).naming is not None
 
 
+@pytest.mark.parametrize("variant", [v for found in VARIANTS.values() for v in found])
+def test_names_of_legal_kernels_are_read(variant: str) -> None:
+    """Also of those without a launch bound, and without rows of Q, which no list has."""
+    for point in (
+        book(variant, ck="2025.11").space(variant=variant, arch="gfx950").sample(60, seed=5)
+    ):
+        name = format_name(point)
+        assert name.isidentifier()
+        assert {**parse_name(name).point, "arch": "gfx950"} == point
+
+
 @pytest.mark.parametrize(
     ("text", "column", "expected"),
     [

@@ -32,6 +32,12 @@ PREFILL = {
     "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True, "pipeline": "qr_async",
     "pad_s": True, "pad_d": True, "pad_dv": True,
 }  # fmt: skip
+#: A kernel of attention backward for 16 rows of Q at most.
+SHORT = {
+    "arch": "gfx950", "trload": True, "max_seqlen_q": 16, "tile_n0": 16, "tile_k4": 16,
+    "tile_k0": 64, "tile_k2": 64, "tile_hdq": 64, "tile_hdv": 64, "wave_n0": 1, "wave_m1": 1,
+    "wave_n2": 1, "warp_tile_k0": 16,
+}  # fmt: skip
 
 
 def _broken(variant: str, profile: str, gpu: str) -> Counter[str]:
@@ -209,6 +215,23 @@ def test_lds_of_transposing_kernels_by_release(
         rules = book("fmha_fwd", ck=ck)
         point = {**rules.vocabulary.baseline, **change}
         assert rules.resources(point, ["lds_bytes"]) == {"lds_bytes": lds}
+
+
+@pytest.mark.parametrize(
+    ("change", "lds"),
+    [
+        # as the code objects of two kernels for short Q have it, of which one broke FBWD025
+        (SHORT, 9728),  # 4 * 16 * 64 + 16 * 16 elements, 4 * 64 numbers
+        ({**SHORT, "tile_n0": 64, "tile_k4": 64}, 16384),  # 64 * (64 + 64)
+        ({}, 65536),  # K twice: 2 * 128 * 128
+        ({"tile_n0": 64}, 32768),
+        ({"tile_n0": 32, "tile_m0": 32}, 35072),  # 4 * 32 * 128 + 32 * 32 elements, 2 * 32 numbers
+    ],
+)
+def test_lds_of_gradients_by_hand(change: dict[str, object], lds: int) -> None:
+    rules = book("fmha_bwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **change}
+    assert rules.resources(point, ["lds_bytes"]) == {"lds_bytes": lds}
 
 
 APPEND = {"variant": "fmha_fwd_appendkv", "tile_s": 64, "tile_sk": 64, "tile_d": 64, "tile_dv": 64}
