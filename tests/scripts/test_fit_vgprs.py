@@ -63,6 +63,6 @@ def test_spilling_of_kernels_left_out_is_foretold(apart: bool) -> None:
 def test_the_lines_that_came_later_are_foretold() -> None:
     fresh = [r for r in _rows() if r.held]
     off = _off(fresh, [r.vgprs for r in fresh])
-    assert len(fresh) >= 37
-    assert np.median(off) <= 0.105
+    assert len(fresh) >= 58
+    assert np.median(off) <= 0.12
     assert np.mean(off <= 0.25) >= 0.8
