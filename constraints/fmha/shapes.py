@@ -267,7 +267,7 @@ def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FMHA059", "lanes-hold-other-keys-of-p", kind="wrong-result",
     applies=lambda c: all_of(c.staged, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
-    says="a lane holds other columns of P than product 1 multiplies: warp_tile_m1 = {warp_tile_m1}, warp_tile_k1 = {warp_tile_k1}",
+    says="a lane holds other columns of P than product 1 multiplies: warp_tile_k1 = {warp_tile_k1}",
     source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
             "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter; WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB: SFactor"],
     accepts=[{}, {**_SMALL, "warp_tile_k0": 32}, _NARROW],

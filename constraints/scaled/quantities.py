@@ -98,7 +98,7 @@ class ScaledQuantities(TileGemm):
         a, b = self._packed(self.tile_m, self.tile_n)
         return (a + b) * self.element_bytes // (4 * self.load_lanes)
 
-    @quantity
+    @quantity_in("instructions")
     def loads(self) -> IntExpr:
         """Instructions by which a lane loads A and B, of packed elements as many bytes at once."""
         a, b = self._packed(self.tile_m, self.tile_n)

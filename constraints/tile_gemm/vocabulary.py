@@ -45,7 +45,7 @@ class TileGemm(TileGemmTiles, ABC):
         rows = self.tile_m * self.a_bytes + self.tile_n * self.b_bytes
         return rows * self.tile_k // (4 * self.load_lanes)
 
-    @quantity
+    @quantity_in("instructions")
     def loads(self) -> IntExpr:
         """Instructions by which a lane loads A and B of one block tile."""
         a = self.tile_m * self.tile_k // (self.vector_a * self.load_lanes)
