@@ -17,11 +17,11 @@ _COLUMNS: Mapping[str, Any] = {
 
 
 @rule(
-    "GPROB043", "rows-not-whole-stores-of-another-gpu", kind="launch", until="2026.06",
+    "GPROB043", "rows-not-whole-stores-of-another-gpu", kind="launch",
     applies=lambda c: (c.epilogue == "default") & c.has("result_rows_apart"),
     says=["N = {N} is not a multiple of the 8 elements that the host takes to be stored at once",
           "M = {M} is not a multiple of the 8 elements that the host takes to be stored at once"],
-    source=["core/arch/arch.hpp: get_device_arch (gfx12_t on every host)",
+    source=["core/arch/arch.hpp: get_device_arch (gfx12_t on every host; gfx120_t in CK 2026.09, read)",
             "ops/epilogue/default_2d_epilogue.hpp: GetVectorSizeC, GetVectorSizeD",
             "ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase (kCM1PerLane)"],
     accepts=[{**_COLUMNS, "M": 520}, {**_COLUMNS, "layout": "rcr", "M": 513}],
