@@ -269,7 +269,7 @@ def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: all_of(c.staged, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
     says="a lane holds other columns of P than product 1 multiplies: warp_tile_k1 = {warp_tile_k1}",
     source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
-            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter; WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB: SFactor"],
+            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter, WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB (SFactor)"],
     accepts=[{}, {**_SMALL, "warp_tile_k0": 32}, _NARROW],
     rejects=[{"warp_tile_k1": 8}, {**_SMALL, "warp_tile_k1": 32},
              {**_NARROW, **_SMALL, "@ck": "2026.06"}],

@@ -88,10 +88,10 @@ class Vocabulary:
     def __init__(
         self,
         variables: Iterable[Expr],
-        facts: Mapping[str, Table] = MappingProxyType({}),
+        facts: Mapping[str, Table] | None = None,
         ck: str = "",
     ) -> None:
-        self.facts = facts
+        self.facts: Mapping[str, Table] = {} if facts is None else facts
         if ck:
             self.ck = ck
         self.variables: dict[str, Expr] = {}
