@@ -178,12 +178,9 @@ def chosen(listed: Iterable[ManifestEntry]) -> tuple[list[LibraryRow], list[str]
     archs = sorted({r.kernel.arch for r in found})
     if len(archs) > 1:
         raise UsageError(f"kernels of {', '.join(archs)}: a library is of one GPU")
-    found.sort(key=lambda r: -1.0 if _is_estimated(r.kernel) else speeds.typical(r.kernel))
+    # where C knows no times, the first is taken: that which is usually fastest
+    found.sort(key=lambda r: 0.0 if _structure(r.kernel) in ESTIMATED else speeds.typical(r.kernel))
     return found, [*notes, *filter(None, (_unclear(found, calls) for calls in _UPSTREAM))]
-
-
-def _is_estimated(kernel: ManifestEntry) -> bool:
-    return _structure(kernel) in ESTIMATED
 
 
 def _structure(kernel: ManifestEntry) -> str:

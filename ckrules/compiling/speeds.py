@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from math import exp, inf, isfinite, log
 from typing import TYPE_CHECKING, Any
@@ -28,17 +29,34 @@ MEMBERS = (
 """The members of ``ckrules_speed``, in its order."""
 
 
-def row(kernel: ManifestEntry) -> str | None:
-    """A kernel's row; None where nothing is known of the times of such kernels."""
-    variant = str(kernel.config["variant"])
+@dataclass(frozen=True)
+class _Timed:
+    """A kernel whose times something is known of."""
+
+    timing: Timing
+    point: Mapping[str, Any]
+    columns: Mapping[str, Any]
+    gpu: Gpu
+    product: GpuProduct
+
+
+def _timed(kernel: ManifestEntry) -> _Timed | None:
+    variant, gpu = str(kernel.config["variant"]), load(kernel.arch)
     timing = family_of(variant).timing
-    speeds = load(kernel.arch).performance
-    if timing is None or speeds is None:
+    if timing is None or gpu.performance is None:
         return None
     usual = family_of(variant).defaults(variant, kernel.config.get("ndim"))
     point = {**usual, **kernel.config, "arch": kernel.arch}
     columns = _columns(variant, kernel.ck).of_points([point])
-    return numbers(timing, columns, load(kernel.arch), speeds.product())
+    return _Timed(timing, point, columns, gpu, gpu.performance.product())
+
+
+def row(kernel: ManifestEntry) -> str | None:
+    """A kernel's row; None where nothing is known of the times of such kernels."""
+    known = _timed(kernel)
+    if known is None:
+        return None
+    return numbers(known.timing, known.columns, known.gpu, known.product)
 
 
 def numbers(
@@ -58,16 +76,15 @@ def typical(kernel: ManifestEntry) -> float:
 
     Infinite where there is none.
     """
-    variant = str(kernel.config["variant"])
-    gpu, timing = load(kernel.arch), family_of(variant).timing
-    if timing is None or gpu.performance is None:
+    known = _timed(kernel)
+    if known is None:
         return inf
-    point = {**family_of(variant).defaults(variant), **kernel.config, "arch": kernel.arch}
-    columns = _columns(variant, kernel.ck).of_points([point])
-    product = gpu.performance.product()
     try:
-        problems = timing.usual({name: [value] for name, value in point.items()})
-        times = [timing.estimate(columns, p, gpu, product).microseconds[0] for p in problems]
+        problems = known.timing.usual({name: [value] for name, value in known.point.items()})
+        estimates = (
+            known.timing.estimate(known.columns, p, known.gpu, known.product) for p in problems
+        )
+        times = [e.microseconds[0] for e in estimates]
     except UsageError:  # no rate is known of the dtype, or there is no usual problem
         return inf
     return float(exp(sum(map(log, times)) / len(times))) if times else inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from ckrules.codegen.fmha_steps import probe
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_steps.operands import operands
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE
-from ckrules.engine.expr import Value
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -88,11 +86,6 @@ class StepGeneration(AttentionGeneration):
     templates = (TEMPLATES, FORWARD)
     model = StepModel
     words = staticmethod(probe.words_of)
-
-    def why_not(self, point: Mapping[str, Value]) -> str:
-        """Why a kernel cannot be built; empty: it can."""
-        of_columns = point["paged_kv"] and point["v_layout"] == "col"
-        return "columns of V lie in pages" if of_columns else ""
 
 
 GENERATION = StepGeneration()

@@ -213,19 +213,13 @@ def values_step_is_derived(c: AttentionQuantities) -> BoolExpr:
 def _staged_straight(c: AttentionQuantities) -> IntExpr:
     """Bytes of three buffers of K or V, with a step of V of 32 rows whatever tile_k1 is."""
     size, pack = c.element_bytes, 16 // c.element_bytes
-    row: IntExpr = ite(c.arch == "gfx950", 64, 32) * 4 // size
+    row = c.fact("lds_banks") * 4 // size
     values = 32 // pack * (c.tile_n1 // (row // pack)) * (row + pack)
-    vector = _vector(c)
+    vector = c.k_vector
     lanes = 64 // maximum(c.tile_k0 // vector, 1) * c.wave_m0
     turns: IntExpr = ite(lanes > 0, c.tile_n0 // maximum(lanes, 1), 0)
     keys = turns * c.wave_m0 * (64 * vector + pack)
     return maximum(keys, values) * size * 3
-
-
-def _vector(c: AttentionQuantities) -> IntExpr:
-    """Elements of K that a lane loads at once, as the dispatcher has it."""
-    loaded: IntExpr = ite(c.arch == "gfx950", 16, 4)
-    return loaded // c.element_bytes
 
 
 @rule(
@@ -273,7 +267,7 @@ def steps_are_dispatched(c: AttentionQuantities) -> BoolExpr:
     """
     large, plain = _is_head(c, 128), c.pipeline.isin("qr", "qr_async", "qs")
     straight = c.pipeline == "qr_async"
-    turn = c.wave_m0 * 64 * _vector(c)
+    turn = c.wave_m0 * 64 * c.k_vector
     return all_of(
         c.hdim % c.tile_k0 == 0,
         implies(straight & _gfx9(c), c.tile_n0 * c.tile_k0 % turn == 0),

@@ -74,17 +74,21 @@ def test_units_of_other_flags_have_other_headers(tmp_path: Path) -> None:
     assert len(shared._known) == 2
 
 
-def test_headers_are_compiled_at_once_for_enough_units(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A build knows how many there are; else the first ones say so."""
-    made: list[str] = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The headers that are said to be compiled, each to one flag; no compiler runs."""
+    found: list[str] = []
 
     def compiled(self: Precompiled, head: str) -> tuple[str, ...]:
-        made.append(head)
+        found.append(head)
         return ("-flag",)
 
     monkeypatch.setattr(Precompiled, "_compiled", compiled)
+    return found
+
+
+def test_headers_are_compiled_at_once_for_enough_units(tmp_path: Path, made: list[str]) -> None:
+    """A build knows how many there are; else the first ones say so."""
     shared, compiler = SharedHeaders(), tools(tmp_path)
     assert shared.flags(task(), compiler, coming=2) == ()
     assert shared.flags(task(flags=("-O1",)), compiler, coming=3) == ("-flag",)
@@ -92,17 +96,8 @@ def test_headers_are_compiled_at_once_for_enough_units(
     assert len(made) == 1
 
 
-def test_kernels_of_several_folders_share_headers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_of_several_folders_share_headers(tmp_path: Path, made: list[str]) -> None:
     """Each is built by a session of its own; three of a GPU pay for the headers at the first."""
-    made: list[str] = []
-
-    def compiled(self: Precompiled, head: str) -> tuple[str, ...]:
-        made.append(head)
-        return ("-flag",)
-
-    monkeypatch.setattr(Precompiled, "_compiled", compiled)
     compiler = tools(tmp_path)
     few = SetHeaders([{"arch": "gfx942"}] * 3)
     assert few.flags(task(), compiler) == few.flags(task(), compiler) == ("-flag",)
