@@ -16,9 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words of the command line (default: those of the process).
     """
     try:
-        from ckrules.cli.terminal import ended_like_ctrl_c
+        from ckrules.cli.interrupts import Interrupts
 
-        with ended_like_ctrl_c():
+        with Interrupts():
             from ckrules.cli.group import cli
 
             return cli.run(arguments)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
@@ -59,10 +57,6 @@ _PERIOD = 4 * 3600.0
 
 PATIENCE = 1.0
 """Seconds after which a counter is seen that is seldom needed."""
-_AGAIN = 2.0
-"""Seconds after a request to end in which another one is the same."""
-_SOON = 0.02
-"""Seconds until a request is repeated that Python dropped."""
 
 
 class Progress:
@@ -166,55 +160,3 @@ def progress(
 def waiting(title: str) -> AbstractContextManager[Progress]:
     """A `progress` of what is mostly done before anybody would ask: it is seen after a while."""
     return progress(title, patience=PATIENCE)
-
-
-class Ended(KeyboardInterrupt):
-    """Somebody asked the process to end, otherwise than by Ctrl-C; ``number`` is the signal's."""
-
-    number: int = signal.SIGTERM
-
-
-@contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Takes requests to end (SIGTERM, and SIGHUP of a closed terminal) like Ctrl-C, as `Ended`.
-
-    Without this Python ends at once and leaves what it made and started: temporary files and
-    compilers. A second request does not disturb the clean-up after the first: ``timeout`` and
-    batch systems send one to the process and one to its group.
-    """
-    last = -_AGAIN
-    ignored = sys.unraisablehook
-
-    def end(number: int, _: object) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _AGAIN:
-            last = time.monotonic()
-            error = Ended()
-            error.number = number
-            raise error
-
-    def again(fault: sys.UnraisableHookArgs) -> None:
-        # A finalizer was interrupted, whose errors Python drops: asked again once it is through.
-        nonlocal last
-        if not isinstance(fault.exc_value, Ended):
-            ignored(fault)
-            return
-        last = -_AGAIN
-        later = threading.Timer(_SOON, os.kill, (os.getpid(), fault.exc_value.number))
-        later.daemon = True
-        later.start()
-
-    before: list[tuple[int, Any]] = []
-    sys.unraisablehook = again
-    try:
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is None or signal.getsignal(number) is signal.SIG_IGN:  # as nohup wants it
-                continue
-            with suppress(ValueError):  # not in the main thread
-                before.append((number, signal.signal(number, end)))
-        yield
-    finally:
-        sys.unraisablehook = ignored
-        for number, handler in before:
-            signal.signal(number, handler)

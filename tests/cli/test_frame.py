@@ -250,27 +250,48 @@ def test_a_request_to_end_leaves_no_temporary_file(number: signal.Signals, tmp_p
 
 
 FINALIZER = """
-import os, signal, time, weakref
-from ckrules.cli.terminal import Ended, ended_like_ctrl_c
 class Kept: pass
 kept = Kept()
-def gone(_):
-    os.kill(os.getpid(), signal.SIGTERM)
+watch = weakref.ref(kept, lambda _: asked())
+del kept
+time.sleep(60)
+"""
+CLEARED = """
+try: asked()
+except BaseException: pass
+time.sleep(60)
+"""
+CLEANUP = """
+try: asked()
+finally:
+    try: raise OSError
+    except OSError: time.sleep(1)
+    print("tidy")
+"""
+EXECUTED = "exec('asked()')"
+ASKED = """
+import os, signal, time, weakref
+from ckrules.cli.interrupts import Ended, Interrupts
+def asked():
+    os.kill(os.getpid(), signal.{signal})
     for _ in range(10_000): pass
-watch = weakref.ref(kept, gone)
 try:
-    with ended_like_ctrl_c():
-        del kept
-        time.sleep(60)
+    with Interrupts():
+        exec({text!r})
 except Ended as error:
     print("ended by", error.number)
 """
 
 
-def test_a_request_to_end_within_a_finalizer_is_kept() -> None:
-    """Python drops what is raised there, with a traceback on standard error."""
-    done = subprocess.run([sys.executable, "-c", FINALIZER], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (f"ended by {int(signal.SIGTERM)}\n", "")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("text", [FINALIZER, CLEARED, CLEANUP, EXECUTED])
+def test_a_request_to_end_is_obeyed_once(text: str, number: signal.Signals) -> None:
+    """Also where Python drops what is raised, where C clears it, and in code that is executed."""
+    program = ASKED.format(signal=number.name, text=text)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    tidy = "tidy\n" if text == CLEANUP else ""
+    assert (done.stdout, done.stderr) == (f"{tidy}ended by {int(number)}\n", "")
+    assert done.returncode == 0
 
 
 def test_a_strange_encoding_does_not_stop_the_output() -> None:

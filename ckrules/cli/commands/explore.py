@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import suppress
 
 import click
 
+from ckrules.cli.interrupts import ended_by_request
 from ckrules.cli.once import option
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note, progress
@@ -102,6 +102,6 @@ def command(
 
                 webbrowser.open(address)
 
-        with suppress(KeyboardInterrupt):  # how it is meant to end
+        with ended_by_request():
             serving.serve(site, place, token, ready)
     return 0
