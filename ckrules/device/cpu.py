@@ -28,7 +28,7 @@ from ckrules.device.interface import (
 from ckrules.emulator.banks import Access, said
 from ckrules.emulator.disassembly import knows, target
 from ckrules.emulator.errors import EmulatorError, Fault, FaultKind
-from ckrules.emulator.grid import Plan, run, sampled
+from ckrules.emulator.grid import GridOutcome, Plan, run, sampled
 from ckrules.emulator.launch import Launch, arguments, packet
 from ckrules.emulator.machine import Order
 from ckrules.emulator.memory import BASE, Memory
@@ -71,6 +71,7 @@ class CpuDevice:
         self._whole = True
         self._waiting = False
         self._partial = False
+        self._repeated = 0
 
     def load(self, code: bytes) -> _Module:
         """Decodes a code object and puts its image into memory."""
@@ -140,17 +141,22 @@ class CpuDevice:
             self._memory.free(dispatch)
             self._memory.free(kernarg)
             self.seconds += time.perf_counter() - start
-        self.steps += outcome.steps
-        self.accesses.update(outcome.accesses)
-        for kind, fault in outcome.faults.items():
-            self._faults.setdefault(kind, fault)
-        self._note(writers != 0)
+        self.note(outcome)
+        self._mark(writers != 0)
 
     def _plan(self) -> Plan:
         sample = None if self._whole else self.plan.sample
         return replace(self.plan, sample=sample, waiting=self._waiting)
 
-    def _note(self, written: NDArray[np.bool_]) -> None:
+    def note(self, outcome: GridOutcome) -> None:
+        """Keeps what was seen in a launch: the first fault of each kind, and counts."""
+        self.steps += outcome.steps
+        self._repeated += outcome.repeated
+        self.accesses.update(outcome.accesses)
+        for kind, fault in outcome.faults.items():
+            self._faults.setdefault(kind, fault)
+
+    def _mark(self, written: NDArray[np.bool_]) -> None:
         before = self._written
         if before is not None:
             shorter = min(len(before), len(written))
@@ -163,7 +169,7 @@ class CpuDevice:
         Kernels that compute in steps, or whose blocks share the work out or add to the same
         results, are never sampled.
         """
-        self._faults, self._written, self._partial = {}, None, False
+        self._faults, self._written, self._partial, self._repeated = {}, None, False, 0
         self.accesses.clear()
         steps = "workspace" in work.addresses
         self._whole = self.plan.sample is None or steps or work.shared_out or work.added_up
@@ -171,12 +177,16 @@ class CpuDevice:
 
     def observed(self) -> Sequence[Observation]:
         """The faults of the launches since `announce`, most severe first."""
-        kinds = [kind for kind in FaultKind if kind in self._faults]
+        kinds = [kind for kind in FaultKind if kind in self._faults and not kind.harmless]
         return [Observation(kind.value, str(self._faults[kind])) for kind in kinds]
 
     def remarks(self) -> Sequence[str]:
-        """The accesses to LDS since `announce`, where they are counted."""
-        return [said(self.accesses)] if self.accesses else []
+        """Writes that several waves repeated since `announce`, and accesses to LDS if counted."""
+        found = [said(self.accesses)] if self.accesses else []
+        if repeated := self._faults.get(FaultKind.REPEATED_WRITE):
+            many = f"{self._repeated:,} bytes were written by several waves with equal values"
+            found.append(f"{many}; the first: {repeated}")
+        return found
 
     def written(self, address: int, size: int) -> NDArray[np.bool_] | None:
         """Which bytes the launches since `announce` wrote; None if all blocks ran.
@@ -185,8 +195,7 @@ class CpuDevice:
         """
         if not self._partial or self._written is None:
             return None
-        first, last = (address - BASE) >> 1, (address - BASE + size + 1) >> 1
-        return np.repeat(self._written[first:last], 2)[:size]
+        return self._written[address - BASE : address - BASE + size]
 
     def resident_blocks(self, module: _Module, entry: str, threads: int) -> int:
         """One: kernels that share work out see as many blocks as there are compute units."""

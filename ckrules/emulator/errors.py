@@ -28,13 +28,24 @@ class FaultKind(StrEnum):
     BARRIER = "barrier"
     """A wave ended while others wait for it at a barrier."""
     WRITE_CONFLICT = "write-conflict"
-    """Two blocks, or two waves, write one address without atomics."""
+    """Two waves write one address without atomics, and not the same."""
     ORDER = "order"
     """The results depend on the order in which waves and blocks ran."""
     MEMORY_OUTSIDE = "memory-outside"
     """An access to memory that belongs to nobody."""
     LDS_UNWRITTEN = "lds-unwritten"
     """LDS is read before it is written."""
+    REPEATED_WRITE = "repeated-write"
+    """Several waves write the same to one address: worth a remark, and not a fault."""
+
+    @property
+    def harmless(self) -> bool:
+        """Whether results do not depend on it.
+
+        >>> [kind.value for kind in FaultKind if kind.harmless]
+        ['repeated-write']
+        """
+        return self is FaultKind.REPEATED_WRITE
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from ckrules.emulator.native.drive import Driver
 from ckrules.emulator.ops.global_ import read_parts
 from ckrules.emulator.program import Program
 from ckrules.emulator.wave import Cohort, LaneAddresses, Mask, State
+from ckrules.emulator.writers import ATOMIC, store_in_turn, who
 
 Block = tuple[int, int, int]
 
@@ -41,9 +42,6 @@ _EARLY = 0.05
 Ranks = dict[tuple[int, int], float]
 """Which wave of which block goes first where blocks are apart."""
 
-ATOMIC = -1
-"""Stands for an atomic operation among those who wrote a part of memory."""
-
 
 @dataclass
 class Shared:
@@ -51,8 +49,8 @@ class Shared:
 
     Args:
         memory: The device's memory.
-        writers: Who wrote each part of two bytes of memory: one more than the wave's number in the
-            whole grid, `ATOMIC`, or 0.
+        writers: Who wrote each byte of memory: one more than the wave's number in the whole grid,
+            `ATOMIC`, `SEVERAL`, or 0.
         lock: Held while memory is read and written in one go.
     """
 
@@ -112,29 +110,30 @@ class Chunk:
             self.faults[kind] = Fault(kind, detail, str(line), block, c.wave, lane)
 
     def note_writes(self, c: Cohort, there: Mask, offsets: Values, data: Values, unit: int) -> None:
-        """Remembers who writes global memory, and reports what somebody else has written.
+        """Remembers who writes global memory, before it is written.
 
-        Waves of a block may write the same values, as wave groups do.
+        What other waves have written otherwise is a fault; with equal values it is counted, since
+        memory holds the same whoever comes last.
         """
         rows, lanes = there.nonzero()[:2]
-        mine = (self.numbers[c.slots[rows]] * self.waves + c.wave + 1).astype(np.int32)
-        parts = (offsets >> 1)[:, None] + np.arange(max(1, unit // 2))
-        before = self.shared.writers[parts]
-        self.shared.writers[parts] = mine[:, None]
+        mine = (self.numbers[c.slots[rows]] * self.waves + c.wave + 1).astype(np.int32)[:, None]
+        places, writers = offsets[:, None] + np.arange(unit), self.shared.writers
+        before = writers[places]
+        writers[places] = mine
         # Others that write by this very instruction count as much as those before it.
-        after = self.shared.writers[parts]
-        before = np.where((before == 0) | (before == mine[:, None]), after, before)
-        clash = before != mine[:, None]
-        if clash.any():
-            kept = self.memory.gather(offsets, unit)[:, 0] ^ data
-            kept = kept & np.uint32((1 << 8 * min(unit, 4)) - 1) == 0
-            beside = (before - 1) // self.waves == (mine[:, None] - 1) // self.waves
-            clash &= ~(beside & (before != ATOMIC) & kept[:, None])
-        if clash.any() and unit > 1:
-            at = int(clash.any(axis=1).argmax())
-            other = who(int(before[at][clash[at]][0]), self.waves)
-            detail = f"address 0x{int(offsets[at]) + BASE:x} was written by {other}"
-            self.report(FaultKind.WRITE_CONFLICT, c, np.array([rows[at], lanes[at]]), detail)
+        if ((before == 0) | (before == mine)).all() and (writers[places] == mine).all():
+            return
+        writers[places] = before
+        values = np.ascontiguousarray(data).view(np.uint8).reshape(len(rows), -1)[:, :unit]
+        met = store_in_turn(
+            writers, self.memory.bytes, places.ravel(),
+            np.broadcast_to(mine, places.shape).ravel(), values.ravel(),
+        )  # fmt: skip
+        for kind, (at, held) in met.items():
+            differs = kind is FaultKind.WRITE_CONFLICT and held != ATOMIC
+            by = f"was written {'with other bytes ' * differs}by {who(held, self.waves)}"
+            lane = np.array([rows[at // unit], lanes[at // unit]])
+            self.report(kind, c, lane, f"address 0x{int(offsets[at // unit]) + BASE:x} {by}")
 
     def atomic(
         self,
@@ -173,7 +172,7 @@ class Chunk:
             self._mark(offsets[~bad])
 
     def _mark(self, offsets: Values) -> None:
-        self.shared.writers[(offsets >> 1)[:, None] + np.arange(2)] = ATOMIC
+        self.shared.writers[offsets[:, None] + np.arange(4)] = ATOMIC
 
     # The schedule
 
@@ -342,17 +341,6 @@ def _marked(places: set[int], count: int) -> NDArray[np.uint8]:
     found = np.zeros(count + 1, np.uint8)
     found[list(places)] = 1
     return found
-
-
-def who(number: int, waves: int) -> str:
-    """Who a number among the writers of memory stands for.
-
-    >>> who(6, 4)
-    'wave 1 of block 1'
-    """
-    if number == ATOMIC:
-        return "an atomic operation"
-    return f"wave {(number - 1) % waves} of block {(number - 1) // waves}"
 
 
 def _may_join(one: Cohort, other: Cohort) -> bool:

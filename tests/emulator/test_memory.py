@@ -7,6 +7,7 @@ import pytest
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
 from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
+from ckrules.emulator.writers import SEVERAL
 from tests.helpers.isa import Bench
 
 LANE = np.arange(64)
@@ -355,25 +356,93 @@ def test_accesses_outside_of_memory_are_reported(text: str) -> None:
     assert not b.faults
 
 
-def test_two_blocks_that_write_one_address_are_reported() -> None:
-    for step, bad in ((4, False), (0, True)):
-        b = Bench("global_store_dword v0, v1, s[0:1]", blocks=2)
-        address = b.memory.allocate(4096)
-        b.s(0, address & 0xFFFFFFFF, address >> 32)
-        b.v(0, np.stack([8 * LANE, 8 * LANE + step]).astype(np.uint32)).run()
-        assert (FaultKind.WRITE_CONFLICT in b.faults) is bad
+SIZES = {"dwordx2": 8, "dword": 4, "short": 2, "byte": 1}
 
 
-@pytest.mark.parametrize("store", ["dword", "short", "byte"])
-def test_waves_of_a_block_may_write_the_same(store: str) -> None:
-    for other, bad in ((7, False), (8, True)):
-        b = Bench(f"global_store_{store} v0, v1, s[0:1]", waves=2)
+def storing(store: str, *, blocks: int = 1, waves: int = 1) -> Bench:
+    """Waves that store v[2:3] at v0 from s[0:1] on, each eight bytes apart."""
+    source = "v[2:3]" if store == "dwordx2" else "v2"
+    b = Bench(f"global_store_{store} v0, {source}, s[0:1]", blocks=blocks, waves=waves)
+    address = b.memory.allocate(4096)
+    b.s(0, address & 0xFFFFFFFF, address >> 32)
+    for c in b.cohorts:
+        b.put(c, 0, (8 * LANE).astype(np.uint32))
+        b.put(c, 2, (LANE + 7).astype(np.uint32))
+        b.put(c, 3, (LANE + 9).astype(np.uint32))
+    return b
+
+
+@pytest.mark.parametrize("store", sorted(SIZES))
+@pytest.mark.parametrize("several", [{"blocks": 2}, {"waves": 2}, {"blocks": 3, "waves": 2}])
+def test_equal_values_of_several_waves_are_reported_and_no_fault(
+    store: str, several: dict[str, int]
+) -> None:
+    b = storing(store, **several).run()
+    assert set(b.faults) == {FaultKind.REPEATED_WRITE}
+    assert f"global_store_{store}" in b.faults[FaultKind.REPEATED_WRITE].place
+    assert int((b.chunk.shared.writers == SEVERAL).sum()) == 64 * SIZES[store]
+    assert int((b.chunk.shared.writers != 0).sum()) == 64 * SIZES[store]
+
+
+@pytest.mark.parametrize("store", sorted(SIZES))
+@pytest.mark.parametrize("several", [{"blocks": 2}, {"waves": 2}])
+def test_other_values_of_another_wave_are_a_conflict(store: str, several: dict[str, int]) -> None:
+    b = storing(store, **several)
+    other = b.cohorts[-1].v[2, -1]
+    other[5] += 1  # one byte of one lane
+    b.run()
+    fault = b.faults[FaultKind.WRITE_CONFLICT]
+    assert fault.lane == 5
+    assert "with other bytes" in fault.detail
+    assert "wave 0 of block 0" in fault.detail
+
+
+@pytest.mark.parametrize("store", sorted(SIZES))
+@pytest.mark.parametrize("several", [{"blocks": 2}, {"waves": 2}])
+def test_bytes_beside_each_other_are_no_conflict(store: str, several: dict[str, int]) -> None:
+    """Two waves have the halves, or the bytes, of a dword."""
+    b = storing(store, **several)
+    size = SIZES[store]
+    b.cohorts[-1].v[0, -1] += np.uint32(size)
+    if size == 8:
+        for c in b.cohorts:
+            c.v[0] *= np.uint32(2)
+        b.cohorts[-1].v[0, -1] -= np.uint32(8)
+    b.cohorts[-1].v[2:4, -1] += np.uint32(40)
+    assert not b.run().faults
+
+
+def test_what_several_have_written_alike_none_of_them_may_change() -> None:
+    """In another order of the waves it would be the first's that stays."""
+    text = "global_store_dword v0, v2, s[0:1]\nglobal_store_dword v0, v3, s[0:1]"
+    for last, kinds in ((7, {FaultKind.REPEATED_WRITE}), (8, set(FaultKind))):
+        b = Bench(text, waves=2)
         address = b.memory.allocate(4096)
         b.s(0, address & 0xFFFFFFFF, address >> 32)
         for number, c in enumerate(b.cohorts):
             b.put(c, 0, (8 * LANE).astype(np.uint32))
-            b.put(c, 1, np.full(64, other if number else 7, np.uint32))
-        assert (FaultKind.WRITE_CONFLICT in b.run().faults) is (bad and store != "byte")
+            b.put(c, 2, np.full(64, 7, np.uint32))
+            b.put(c, 3, np.full(64, last if number else 7, np.uint32))
+        b.run()
+        assert set(b.faults) == kinds & {FaultKind.REPEATED_WRITE, FaultKind.WRITE_CONFLICT}
+
+
+def test_equal_values_beside_an_atomic_are_a_conflict() -> None:
+    """The order decides whether the sum or the value stays."""
+    text = "global_atomic_add v0, v2, s[0:1]\nglobal_store_dword v0, v2, s[0:1]"
+    b = Bench(text)
+    address = b.memory.allocate(4096)
+    b.s(0, address & 0xFFFFFFFF, address >> 32)
+    b.v(0, (8 * LANE).astype(np.uint32)).v(2, np.full(64, 7, np.uint32)).run()
+    assert set(b.faults) == {FaultKind.WRITE_CONFLICT}
+    assert "by an atomic operation" in b.faults[FaultKind.WRITE_CONFLICT].detail
+
+
+def test_lanes_of_a_wave_may_write_one_address() -> None:
+    b = storing("dword")
+    b.v(0, np.zeros(64, np.uint32)).run()
+    assert not b.faults
+    assert memory(b, BASE + 4096)[0] == 70
 
 
 @pytest.mark.parametrize("text", [

@@ -50,7 +50,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.lanes = 32 if self.arch.startswith("gfx1") else 64
         program = program_of(self.text, self.arch, self.lanes)
-        shared = Shared(self.memory, np.zeros(self.memory.capacity >> 1, np.int32))
+        shared = Shared(self.memory, np.zeros(self.memory.capacity, np.int32))
         blocks = [(i, 0, 0) for i in range(self.blocks)]
         self.chunk = Chunk(
             program, shared, 0, blocks, np.arange(self.blocks), waves=self.waves, limit=10_000

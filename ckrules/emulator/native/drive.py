@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ckrules.emulator.errors import FaultKind
 from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.lds import Touch
 from ckrules.emulator.native.library import compiler, library, source_of
@@ -48,7 +49,7 @@ class _State(ctypes.Structure):
         *((n, _pointer) for n in ("memory", "starts", "ends")),
         ("ranges", _i64),
         *((n, _pointer) for n in ("writers", "numbers")),
-        ("waves", _i64),
+        *((n, _i64) for n in ("waves", "told")),
         *((n, _pointer) for n in ("address", "room", "data", "stamps")),
         *((n, _i64) for n in ("slot", "fresh")),
         ("used", _i64 * _SLOTS),
@@ -244,6 +245,7 @@ class Driver:
             c.held, c.addresses = arrays, tuple(each.ctypes.data for each in arrays)
         state.v, state.a, state.s, state.scc, state.exec, state.slots = c.addresses
         state.n, state.full, state.wave = len(c.slots), c.full, c.wave
+        state.told = FaultKind.REPEATED_WRITE in self.chunk.faults
         state.epoch, state.atomics, state.alike = lds.epoch, lds.atomics, lds.alike
         if self.stamped is not lds.written:
             self.stamped, state.parts = lds.written, lds.written.shape[1]

@@ -12,7 +12,7 @@ typedef _Float16 f16; typedef float f32; typedef double f64;
 #define LANES_LOOP FREELY for (long l = 0; l < LANES; l++)
 #define BLOCKS_LOOP FREELY for (long b = 0; b < n; b++)
 
-enum { WAVES = 64, MANY = 63, COUNTERS = 12, QUEUE = 512, SLOTS = 64, REGISTERS = 3000 };
+enum { WAVES = 64, MANY = 63, ATOMIC = -1, SEVERAL = -2, COUNTERS = 12, QUEUE = 512, SLOTS = 64, REGISTERS = 3000 };
 typedef struct { i32 id, slot, slots; } entry;
 typedef struct {
   i64 n, blocks;
@@ -26,7 +26,7 @@ typedef struct {
   u8 *memory;
   i64 *starts, *ends, ranges;
   i32 *writers;
-  i64 *numbers, waves;
+  i64 *numbers, waves, told;
   i64 *address, *room;
   u32 *data;
   i32 *stamps;
@@ -277,6 +277,8 @@ static int memory_load(ctx *c, int size, int first) {
     }
   return 0;
 }
+/* Stores lane by lane: lanes before one that is left to numpy are stored twice, which changes nothing.
+   The first store that repeats what another wave wrote is numpy's, too, which says where it was. */
 static int memory_store(ctx *c, int size, int first) {
   long n = c->n, L = LANES, last = -1;
   int each = size < 4 ? size : 4;
@@ -287,31 +289,23 @@ static int memory_store(ctx *c, int size, int first) {
       long x = b * L + l;
       i64 a = c->address[x], room = c->exec[x] ? c->room[x] : 0;
       i64 some = room >= size ? size : room < each ? 0 : room / each * each;
-      c->room[x] = some;
-      int bad = some && (last = range_of(c, a, some, last)) < 0;
-      long p = a >> 1, end = (a + some + 1) >> 1;
-      if (size >= 4) end = p + some / 2; else if (some) end = p + 1;
-      if (some && !bad)
-        for (; p < end; p++) {
-          i32 w = c->writers[p];
-          if (w && w != mine && size > 1) { bad = 1; break; }
-          c->writers[p] = mine;
-        }
-      if (!bad) continue;
-      for (long y = 0; y <= x; y++) {  /* numpy does it all again, and says what was wrong */
-        i64 begin = c->address[y] >> 1, count = size >= 4 ? c->room[y] / 2 : 1;
-        i32 his = (i32)(c->numbers[c->slots[y / L]] * c->waves + c->wave + 1);
-        for (i64 k = 0; c->room[y] && (y < x || last >= 0) && k < count; k++)
-          if (c->writers[begin + k] == his) c->writers[begin + k] = 0;
-      }
-      return 1;
+      if (!some) continue;
+      if ((last = range_of(c, a, some, last)) < 0) return 1;
+      u32 word[4];
+      i32 *writers = c->writers + a;
+      u8 *to = c->memory + a, met = 0;
+      for (long k = 0; k < (size < 4 ? 1 : size / 4); k++) word[k] = c->data[k * n * L + x];
+      for (long k = 0; k < some; k++) met |= (writers[k] != 0) & (writers[k] != mine);
+      if (met) {
+        const u8 *from = (const u8 *)word;
+        for (long k = 0; k < some; k++)
+          if (writers[k] && writers[k] != mine &&
+              (!c->told || writers[k] == ATOMIC || to[k] != from[k])) return 1;
+        for (long k = 0; k < some; k++)
+          writers[k] = writers[k] && writers[k] != mine ? SEVERAL : mine;
+      } else for (long k = 0; k < some; k++) writers[k] = mine;
+      memcpy(to, word, some);
     }
-  }
-  for (long x = 0; x < n * L; x++) {
-    u32 word[4];
-    if (!c->room[x]) continue;
-    for (long k = 0; k < (size < 4 ? 1 : size / 4); k++) word[k] = c->data[k * n * L + x];
-    memcpy(c->memory + c->address[x], word, c->room[x]);
   }
   return 0;
 }

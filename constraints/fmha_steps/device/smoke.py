@@ -38,12 +38,10 @@ def _appended(config: Mapping[str, Any]) -> list[AttentionProblem]:
     """Whole blocks and parts of them behind caches of any length, and behind none."""
     n, m = int(config["tile_sk"]), int(config["tile_s"]) or 8
     head, value = (int(config[f"tile_{x}"]) for x in ("d", "dv"))
-    # blocks of heads that share K's write the same rows of it where Q is rotated
-    shared = 2 if config["rope"] == "no" else 1
     sizes = [
         (1, 2, 2, n, 2 * n, head, value),
-        (2, 2 * shared, 2, n + 3, 3 * n + 5, head, value),
-        (2, shared, 1, 1, 2 * n - 1, head, value),
+        (2, 4, 2, n + 3, 3 * n + 5, head, value),
+        (2, 2, 1, 1, 2 * n - 1, head, value),
         (1, 2, 2, n + 1, n + 1, head, value),
         (1, 1, 1, 2 * m + 3, 3 * m, head, value),
         (2, 2, 2, n, 2 * n + 7, head - 8, value - 8),
