@@ -305,6 +305,9 @@ class Gpu:
     performance: Performance | None
     sources: tuple[tuple[str, str], ...]
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # books are looked up by all GPUs; their facts are thousands
+
     def warp_tiles(self, a: str, b: str, acc: str, ck: str | None = None) -> tuple[WarpTile, ...]:
         """The warp tiles that compute ``a * b`` into ``acc``, sorted by ``(m, n, k)``.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from ckrules.arch import CK_VERSIONS
@@ -46,7 +46,7 @@ class Glossary:
 
     def __init__(self, books: Books) -> None:
         self._books = books
-        self.sections: Mapping[str, Callable[[], Words]] = {
+        sections: dict[str, Callable[[], Words]] = {
             "fields": partial(self._named, derived=False),
             "quantities": partial(self._named, derived=True),
             "codes": self._codes,
@@ -56,6 +56,10 @@ class Glossary:
             "kinds": self._kinds,
             "profiles": self._profiles,
             "catalogs": self._catalogs,
+        }
+        #: What makes the words of each section, once.
+        self.sections: Mapping[str, Callable[[], Words]] = {
+            n: cache(m) for n, m in sections.items()
         }
 
     def page(self, what: str) -> str:
@@ -110,16 +114,19 @@ class Glossary:
 
     def _rule_page(self, code: str) -> str:
         """The page of a rule, from the books that were asked for or others that hold it."""
-        own, (family, template) = self._books, self._rules[code]
-        books = [own]
-        for ck in (own.ck, *(v for v in reversed(CK_VERSIONS) if v != own.ck)):
-            if template.valid_for(ck) and library.available(family, ck):
-                books += [Books(ck, p, own.arch_files) for p in template.profiles]
-        for some in books:
-            for book in (*some.every(), *some.problems()):
+        for books in self._holders(*self._rules[code]):
+            for book in (*books.every(), *books.problems()):
                 if any(r.code == code for r in book.rules):
                     return rule_page(book, book[code])
         raise unknown("rule", code, self._rules)
+
+    def _holders(self, family: Family, template: Rule) -> Iterator[Books]:
+        """The books that were asked for, then others that may hold a rule."""
+        own = self._books
+        yield own
+        for ck in (own.ck, *(v for v in reversed(CK_VERSIONS) if v != own.ck)):
+            if template.valid_for(ck) and library.available(family, ck):
+                yield from (Books(ck, p, own.arch_files) for p in template.profiles)
 
     def _codes(self) -> Words:
         found = {

@@ -177,7 +177,7 @@ def place(family: Family) -> Path:
     return family.folder() / FILE
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def conditions(name: str, ck: str) -> Mapping[str, str]:
     """The fingerprints of a family's rules in a CK version, by code."""
     return {r.code: fingerprint(r) for r in rules_of(families()[name], ck)}

@@ -89,7 +89,7 @@ def book(
     return _book(family.name, ck, profile, tuple(load_all() if gpus is None else gpus))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)  # every family, CK version and profile of one set of GPUs
 def _book(name: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> RuleBook:
     family = named(name)
     if not available(family, ck, profile):

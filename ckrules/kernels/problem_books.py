@@ -39,7 +39,7 @@ def book(
     return _book(family_of(variant).name, ck, tuple(load_all() if gpus is None else gpus))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)  # every family and CK version
 def _book(name: str, ck: str, gpus: tuple[Gpu, ...]) -> RuleBook:
     family = families()[name]
     problems = problems_of(family.variants[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ckrules.arch import CK_VERSIONS
@@ -16,6 +17,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.repairs import Repairs
 from ckrules.kernels import evidence
 from ckrules.kernels.families import declared, families
+from ckrules.kernels.family import Family
 from ckrules.kernels.readings import readings
 from ckrules.kernels.standing import READ_ONLY, Scope, places, standing
 from ckrules.output.field_docs import unit
@@ -73,11 +75,16 @@ def _read_again(rule: Rule) -> list[str]:
 def _holding(code: str) -> Iterator[tuple[str, str, str]]:
     """The families and CK releases that have a rule, with the fingerprint of its condition."""
     for family in families().values():
-        if any(d.code == code for d in declared(family)):
+        if code in _codes(family):
             for ck in CK_VERSIONS:
                 condition = evidence.conditions(family.name, ck).get(code)
                 if condition is not None:
                     yield family.name, ck, condition
+
+
+@lru_cache(maxsize=64)
+def _codes(family: Family) -> frozenset[str]:
+    return frozenset(d.code for d in declared(family))
 
 
 def _section(heading: str, text: str) -> str:
@@ -138,8 +145,14 @@ def _told(book: RuleBook, rule: Rule, point: Mapping[str, Value]) -> list[str]:
     """What `ckrules check` says about a rejected example, and the repair that it proposes."""
     broken = book.violations(point)
     lines = [f"  - {v.message}" for v in broken if v.code == rule.code]
-    repair = Repairs(book).nearest(point, rule, {v.code for v in broken})
+    repair = _repairs(book).nearest(point, rule, {v.code for v in broken})
     return lines + ([f"  - {repair.applicability} fix: {repair}"] if repair else [])
+
+
+@lru_cache(maxsize=64)
+def _repairs(book: RuleBook) -> Repairs:
+    """One for all pages of a book: the conditions that it compiles are most of a page's cost."""
+    return Repairs(book)
 
 
 def fields_text(fields: Mapping[str, Value]) -> str:
@@ -180,7 +193,7 @@ def field_page(name: str, books: Iterable[tuple[RuleBook, Mapping[str, Value]]])
     parts = [f"# {name}"]
     for book, defaults in books:
         node = book.vocabulary.names()[name]
-        readers = [r for r in book.rules if _reads(r, node)]
+        readers = _readers(book).get(node.id, [])
         parts.append(f"## {book.name}")
         if node.op == "named":
             parts.append(definition(node))
@@ -234,8 +247,14 @@ def _names(rule: Rule, field: Expr, value: str) -> bool:
     return False
 
 
-def _reads(rule: Rule, node: Expr) -> bool:
-    return any(n is node for n in walk(rule.expr, rule.applies))
+@lru_cache(maxsize=64)
+def _readers(book: RuleBook) -> Mapping[int, list[Rule]]:
+    """The rules that read each field and quantity, by the node's id."""
+    found: dict[int, list[Rule]] = {}
+    for rule in book.rules:
+        for node in walk(rule.expr, rule.applies):
+            found.setdefault(node.id, []).append(rule)
+    return found
 
 
 def _values(domain: Domain, defaults: Mapping[str, Value]) -> str:

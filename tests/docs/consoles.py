@@ -3,10 +3,10 @@
 A line that begins with ``$ ckrules`` is a command (a backslash at its end continues it); what
 follows, up to the next command, is what a pipe gets to see of both streams. ``…`` stands for
 anything: within a line for characters, alone on a line for lines. ``$ python`` is a command, too;
-others are not run. Plain commands of ``ckrules`` run in this process, those that need a shell and
-pages that are typed from top to bottom (`TYPED`) in one. A block with ``title="NAME"`` is a file
-that the commands after it find in their folder. Each command has a folder of its own, but on the
-pages that are typed: there a second block of a name shows what commands made of the file.
+others are not run. Plain commands of ``ckrules`` run in this process, those that need a shell in
+one. A block with ``title="NAME"`` is a file that the commands after it find in their folder. Each
+command has a folder of its own, but on pages that are typed from top to bottom (`TYPED`): there a
+second block of a name shows what commands made of the file.
 
     python tests/docs/consoles.py README.md    writes the outputs that are not true any more
 """
@@ -142,8 +142,12 @@ def run(command: str, files: Mapping[str, str] | None = None) -> str:
         shell = Shell(Path(folder))
         for name, text in (files or {}).items():
             (shell.work / name).write_text(text, encoding="utf-8")
-        words = plain(command)
-        return shell.run(command) if words is None else called(words, shell.work)
+        return _output(command, shell)
+
+
+def _output(command: str, shell: Shell) -> str:
+    words = plain(command)
+    return shell.run(command) if words is None else called(words, shell.work)
 
 
 def typed(text: str) -> Iterator[tuple[Console, str]]:
@@ -165,7 +169,7 @@ def typed(text: str) -> Iterator[tuple[Console, str]]:
             start = text.count("\n", 0, block.start()) + 1
             for line in range(start, start + block[0].count("\n")):
                 if (console := commands.get(line)) is not None and is_ours(console):
-                    yield console, shell.run(console.command)
+                    yield console, _output(console.command, shell)
 
 
 def matches(shown: str, output: str) -> bool:
