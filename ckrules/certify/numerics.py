@@ -74,6 +74,13 @@ class NumericCase:
         """True if the configuration's rules and its kernel say the same."""
         return self.right is not None and self.right is not bool(self.broken)
 
+    @property
+    def unforetold(self) -> list[Trial]:
+        """The runs that a right kernel refuses, though no problem rule says so."""
+        if self.broken or not self.right:
+            return []
+        return [t for t, said in self.trials if said is not None and said.supported and t.refused]
+
     def by_problem(self) -> Iterator[tuple[str, int, bool, Trial]]:
         """What runs of a legal kernel say of problem rules.
 
@@ -108,9 +115,8 @@ class NumericCase:
                 )
         if self.broken:
             return
-        for trial, said in self.trials:
-            if said is not None and said.supported and trial.refused and self.right:
-                yield NumericsDifference(self, trial, f"supported by the rules, {trial.told}")
+        for trial in self.unforetold:
+            yield NumericsDifference(self, trial, f"supported by the rules, {trial.told}")
         for code, _, confirmed, trial in self.by_problem():
             if not confirmed:
                 yield NumericsDifference(self, trial, f"{code} expects another end: {trial.told}")

@@ -49,10 +49,14 @@ def of_backend(cases: Sequence[Compared], arch: str, ck: str, tool: str, asked: 
 def of_numerics(
     matrix: NumericMatrix, variant: str, arch: str, ck: str, tool: str, asked: str
 ) -> CertifyRun:
-    """The record of a run of kernels."""
+    """The record of a run of kernels.
+
+    A kernel that computes right and refuses a problem that no rule says it refuses has differed.
+    """
     prints = _prints(variant, ck)
-    agreed = matrix.count(predicted=True, good=True)
-    differed = matrix.count(predicted=True, good=False)
+    surprising = sum(bool(case.unforetold) for case in matrix.cases)
+    agreed = matrix.count(predicted=True, good=True) - surprising
+    differed = matrix.count(predicted=True, good=False) + surprising
     scores = [*matrix.by_rule(prints), *matrix.by_problem_rule()]
     rules = _rules(scores, prints)
     return CertifyRun(evidence.NUMERICS, arch, ck, tool, asked, agreed, differed, rules)

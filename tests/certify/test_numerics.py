@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.certify import labels, trials
+from ckrules.certify import labels, recording, trials
 from ckrules.certify.bench import Manner, TrialAnswer, TrialRequest
 from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 from ckrules.certify.draws import KINDS, Drawn, draw
@@ -228,6 +228,26 @@ def test_what_a_kernel_refuses_unforetold_is_a_difference(rules: RuleBook) -> No
     ]
     takes = case(rules, {}, OK, (OK, SupportPrediction(False, ("PROB004",))))
     assert [d.text for d in takes.differences()] == ["PROB004 expects another end: ok"]
+
+
+@pytest.mark.parametrize(
+    ("said", "differed"),
+    [
+        ([OK, OK], 0),
+        ([OK, REFUSED], 1),
+        ([OK, (REFUSED, SupportPrediction(False, ("PROB004",)))], 0),
+        ([(Trial(BUILD, UNBUILT, "static-assert: …"), None)], 1),
+        ([WRONG], 1),
+    ],
+)
+def test_the_record_says_what_the_exit_code_says(
+    rules: RuleBook, said: list[Any], differed: int
+) -> None:
+    """A refusal that no rule foretold ended with 1, and the record said that all agreed."""
+    matrix = NumericMatrix([case(rules, {}, *said)])
+    kept = recording.of_numerics(matrix, "forward", "gfx942", "2025.11", "clang 22", "-n 1")
+    assert (kept.agreed, kept.differed) == (1 - differed, differed)
+    assert bool(matrix.differences) is bool(differed)
 
 
 def test_what_cannot_be_launched_is_not_right(rules: RuleBook) -> None:

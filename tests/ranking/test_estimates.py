@@ -138,3 +138,13 @@ def test_models_learn_from_finite_numbers(variant: str) -> None:
         (problem, *_) = known.usual({n: c.used() for n, c in table.columns.items()})
         features = table.estimate(problem).features
         assert not [n for n, v in features.items() if not np.isfinite(v).all()]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_block_that_no_simd_has_registers_for_has_a_time() -> None:
+    """Illegal kernels are ranked, too; one of 512 waves leaves a lane no register."""
+    many = {"tile_m": 512, "tile_n": 512, "wave_m": 16, "wave_n": 32, "warp_tile_m": 16,
+            "warp_tile_n": 16}  # fmt: skip
+    made = table(many)
+    assert made.columns["bound_vgprs"].rows() == [0]
+    assert np.isfinite(times(LARGE, many)).all()

@@ -260,8 +260,11 @@ def cache_bytes(speeds: Performance) -> int:
 
 
 def _spilled(k: KernelTerms) -> Floats:
-    """How far wanted registers exceed what the launch bound leaves, 1 at half as many again."""
-    return np.clip(2 * k.spilled_vgprs / k.bound_vgprs, 0, 1)
+    """How far wanted registers exceed what the launch bound leaves, 1 at half as many again.
+
+    Illegal kernels of more than 256 waves are estimated, too, and leave a lane none.
+    """
+    return np.clip(2 * k.spilled_vgprs / np.maximum(k.bound_vgprs, 1), 0, 1)
 
 
 #: Of the estimated registers of a lane, what counts: an estimate just beyond what a further wave
