@@ -197,22 +197,7 @@ def _time(text: str) -> float:
 
 def judge_winners(rows: Iterable[Winner], ranker: Ranker, books: Books) -> Iterator[WinnerFigures]:
     """The figures of each table and product, in the order of the rows."""
-    lists = _Lists(ranker, books)
-    groups: dict[tuple[str, str], list[Winner]] = {}
-    for row in rows:
-        groups.setdefault((row.table, row.product), []).append(row)
-    for (table, product), found in groups.items():
-        judged = [lists.judge(row) for row in found]
-        places = np.asarray([j.place for j in judged])
-        counts = np.asarray([j.kernels for j in judged])
-        measured = np.asarray([row.microseconds for row in found])
-        ratios = np.asarray([j.microseconds for j in judged]) / measured
-        near = np.abs(np.log(ratios)) <= np.log(PRINTED_RANGE)
-        yield WinnerFigures(
-            table, product, len(found), float(counts.mean()),
-            float((places / np.maximum(counts - 1, 1)).mean()), float((places < _FIRST).mean()),
-            float(near.mean()), spearman(ratios * measured, measured), float(np.median(ratios)),
-        )  # fmt: skip
+    return WinnerLists(ranker, books).figures(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +212,31 @@ class _Place:
     microseconds: float
 
 
-class _Lists:
+class WinnerLists:
     """The kernels that winners were chosen from, with tables of each list that are made once."""
 
     def __init__(self, ranker: Ranker, books: Books) -> None:
         self._ranker, self._books, self._own = ranker, books, OwnProblems(books)
         self._tables: dict[tuple[Any, ...], tuple[KernelTable, list[Point], list[Geometry]]] = {}
         self._listings: dict[tuple[str, ...], list[Point]] = {}
+
+    def figures(self, rows: Iterable[Winner]) -> Iterator[WinnerFigures]:
+        """The figures of each table and product, in the order of the rows."""
+        groups: dict[tuple[str, str], list[Winner]] = {}
+        for row in rows:
+            groups.setdefault((row.table, row.product), []).append(row)
+        for (table, product), found in groups.items():
+            judged = [self.judge(row) for row in found]
+            places = np.asarray([j.place for j in judged])
+            counts = np.asarray([j.kernels for j in judged])
+            measured = np.asarray([row.microseconds for row in found])
+            ratios = np.asarray([j.microseconds for j in judged]) / measured
+            near = np.abs(np.log(ratios)) <= np.log(PRINTED_RANGE)
+            yield WinnerFigures(
+                table, product, len(found), float(counts.mean()),
+                float((places / np.maximum(counts - 1, 1)).mean()), float((places < _FIRST).mean()),
+                float(near.mean()), spearman(ratios * measured, measured), float(np.median(ratios)),
+            )  # fmt: skip
 
     def judge(self, row: Winner) -> _Place:
         """The winner among the kernels of its list that take the problem."""

@@ -81,10 +81,16 @@ class QuantQuantities(Gemm):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Scales, and the sums of one group beside those of all."""
+        """Each product of warp tiles over a group has sums of its own, and waits for a scale.
+
+        Source: ops/gemm_quant/block/block_universal_gemm_as_bs_bquant_cr.hpp, ..._as_aquant_bs_cr
+        (CK 2025.11): operator() begins `c_warp_tensor` again for each kQScale of each mIter, nIter.
+        Four registers for a scale (this step's, the next one's, and where it lies) are assumed.
+        """
+        products = self.repeat_m * self.repeat_n * self.scales_k
         return {
             **super().own_register_terms,
-            "sums of a group": ite(self.grouped, self.accumulator_vgprs, 0),
+            "scaled products": ite(self.grouped, products * (self.lane_elements + 4), 0),
             "scales": ite(self.grouped, 1, 0),
         }
 

@@ -27,8 +27,7 @@ WEIGHTS: Mapping[str, int] = {
     "coordinates": 19,
     "element stores": 36,
     "gradient of the input": 249,
-    "sums of a group": 10,
-    "scales": 361,
+    "scaled products": 10,
 }
 """Registers for each unit of a term of `TileGemm.register_terms`, in sixteenths.
 
