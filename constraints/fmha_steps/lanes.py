@@ -7,6 +7,9 @@ block_fmha_bwd_pipeline_default_policy.hpp, CK 2025.11. All divisions there trun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
@@ -97,7 +100,13 @@ def _spread(c: StepQuantities, rows: IntExpr, columns: IntExpr) -> tuple[BoolExp
     vector: IntExpr = 16 // c.element_bytes
     lanes: IntExpr = columns // vector
     turn = _THREADS // c.wave_size * (c.wave_size // lanes)
-    return rows // turn >= 1, columns % vector + rows % turn + c.wave_size % lanes == 0
+    return rows // turn >= 1, columns % vector + rows % turn == 0
+
+
+def _whole_lanes(c: StepQuantities) -> BoolExpr:
+    """Whether the lanes of a wave are whole rows of K, so that none has a row of the next wave."""
+    lanes: IntExpr = c.tile_d // (16 // c.element_bytes)
+    return c.wave_size % lanes == 0
 
 
 def _values(c: StepQuantities) -> tuple[BoolExpr, BoolExpr]:
@@ -132,29 +141,36 @@ def rows_feed_all_threads(c: StepQuantities) -> BoolExpr:
     )  # fmt: skip
 
 
+_LEFT_OVER: Mapping[str, Any] = {
+    **AN_APPEND, "hdim": 96, "tile_d": 96, "tile_dv": 96, "tile_sk": 60,
+}  # fmt: skip
+
+
 @rule(
     "FSTP010", "rows-never-appended", kind="wrong-result",
     applies=lambda c: c.variant == APPEND,
     says=["lanes and waves do not cover the new rows of K: tile_sk = {tile_sk}, tile_d = {tile_d}",
           "lanes and waves do not cover the new rows of V: tile_sk = {tile_sk}, tile_dv = {tile_dv}",
-          "lanes and waves do not cover the rows of Q that are embedded: tile_s = {tile_s}, tile_d = {tile_d}"],
+          "lanes and waves do not cover the rows of Q that are embedded: tile_s = {tile_s}, tile_d = {tile_d}",
+          "lanes left over rotate a row of the next wave by places of another lane: tile_d = {tile_d}"],
     source=f"{_APPEND}: MakeKnewDramTileDistribution, MakeVnewDramTileDistribution, MakeQDramTileDistribution (truncating divisions)",
-    accepts=[AN_APPEND],
+    accepts=[AN_APPEND, _LEFT_OVER],
     rejects=[{**AN_APPEND, "hdim": 96, "tile_d": 96}, {**AN_APPEND, "hdim": 96, "tile_dv": 96},
-             {**AN_APPEND, "hdim": 96, "tile_d": 96, "tile_dv": 96, "tile_sk": 60}],
+             {**_LEFT_OVER, "rope": "inter", "tile_s": 60, "pad_d": True}],
 )  # fmt: skip
 def rows_are_appended(c: StepQuantities) -> BoolExpr:
     """Lanes and waves cover the new rows of K and V, and those of Q that are embedded.
 
     Why: the lengths of a load come from truncating divisions, and nothing compares them with the
     tile; rows beyond are not copied. Where the lanes of a wave are not whole rows, those left over
-    have the first row of the next wave, too.
+    have the first row of the next wave, too: they copy it alike, but rotate it otherwise.
 
     Fix: use powers of two.
     """
     return all_of(
         _spread(c, c.tile_sk, c.tile_d)[1], _values(c)[1],
         (c.rope == "no") | _spread(c, c.tile_s, c.tile_d)[1],
+        (c.rope == "no") | _whole_lanes(c),
     )  # fmt: skip
 
 

@@ -236,6 +236,8 @@ def test_lds_of_gradients_by_hand(change: dict[str, object], lds: int) -> None:
 
 APPEND = {"variant": "fmha_fwd_appendkv", "tile_s": 64, "tile_sk": 64, "tile_d": 64, "tile_dv": 64}
 DOT = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "tile_dv": 0, "block_per_cu": 2}
+#: Four lanes of a wave are left over, which have a row of the next wave.
+SIXTY = {"hdim": 96, "tile_s": 60, "tile_sk": 60, "tile_d": 96, "tile_dv": 96}
 CONVERT = {**DOT, "variant": "fmha_bwd_convert_dq"}
 
 
@@ -251,6 +253,7 @@ CONVERT = {**DOT, "variant": "fmha_bwd_convert_dq"}
         ({**APPEND, "tile_d": 1024, "block_per_cu": 1}, {"FSTP009", "FSTP010"}),
         ({**APPEND, "rope": "inter", "tile_s": 8}, {"FSTP009", "FSTP010"}),
         ({**APPEND, "tile_d": 96}, {"FSTP010"}),
+        ({**APPEND, **SIXTY}, set()), ({**APPEND, **SIXTY, "rope": "inter"}, {"FSTP010"}),
         ({**DOT, "tile_s": 8}, {"FSTP011"}), ({**DOT, "hdim": 44}, {"FSTP011"}),
         ({**CONVERT, "hdim": 48}, {"FSTP012"}), ({**CONVERT, "hdim": 48, "tile_s": 60}, set()),
         ({**CONVERT, "deterministic": True}, {"FSTP013"}),

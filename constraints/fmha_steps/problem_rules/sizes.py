@@ -9,7 +9,7 @@ from __future__ import annotations
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
 from ckrules.constraints.fmha_steps.words import APPEND, CONVERT
-from ckrules.engine.expr import BoolExpr, all_of, ite, minimum
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, minimum
 from ckrules.engine.rules import rule
 
 _BWD = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdOGradDotOKernel, FmhaBwdConvertQGradKernel, pad_tensor_view"
@@ -66,20 +66,25 @@ def mode_is_the_problems(c: StepFit) -> BoolExpr:
     says=["a block holds tile_d = {tile_d} of a head and pads no columns: hdim = {p_hdim}",
           "a block holds tile_dv = {tile_dv} of a head and pads no columns: hdim_v = {p_hdim_v}"],
     source=f"{_APPEND}: pad_tensor_view of Q, K and V",
-    accepts=[AN_APPEND, {**AN_APPEND, "pad_d": True, "p_hdim": 80}],
-    rejects=[{**AN_APPEND, "p_hdim": 80}, {**AN_APPEND, "pad_dv": True, "hdim": 128, "p_hdim_v": 160}],
+    accepts=[AN_APPEND, {**AN_APPEND, "pad_d": True, "p_hdim": 80}, {**AN_APPEND, "p_hdim": 80}],
+    rejects=[{**AN_APPEND, "p_hdim": 83}, {**AN_APPEND, "pad_dv": True, "hdim": 128, "p_hdim_v": 160},
+             {**_PAGED, "p_hdim": 80}],
 )  # fmt: skip
 def appended_columns_are_whole(c: StepFit) -> BoolExpr:
-    """Without padding a head is as long as what a block holds of it, with it not longer.
+    """Without padding a head is what a block holds of it or whole vectors; it is never longer.
 
-    Why: columns behind the head are those of the next one, which is written by two blocks, and by
-    no block beyond the last; columns beyond the block are not copied.
+    Why: columns behind the head are those of the next one, which two blocks copy alike, but not
+    where one of them rotates it or where the next row lies in another page. A part of a vector is
+    behind the end of the last row and not stored; columns beyond the block are not copied.
 
     Fix: use a kernel of the head dimension, or one with padding.
     """
+    vector: IntExpr = 16 // c.element_bytes
+    k_alike = all_of(c.rope == "no", ~c.paged_kv, c.p_hdim % vector == 0)
+    v_alike = all_of(c.v_layout == "row", ~c.paged_kv, c.p_hdim_v % vector == 0)
     return all_of(
-        (c.p_hdim == c.tile_d) | (c.pad_d & (c.p_hdim < c.tile_d)),
-        (c.p_hdim_v == c.tile_dv) | (c.pad_dv & (c.p_hdim_v < c.tile_dv)),
+        (c.p_hdim == c.tile_d) | ((c.pad_d | k_alike) & (c.p_hdim < c.tile_d)),
+        (c.p_hdim_v == c.tile_dv) | ((c.pad_dv | v_alike) & (c.p_hdim_v < c.tile_dv)),
     )
 
 
