@@ -28,8 +28,11 @@ class FmhaBackward(Family):
         "FBWD": "attention backward: shapes and pipelines",
         "BPROB": "problems whose gradients attention kernels compute right (`ckrules check --problem`)",
         "BGEN": "which kernels of attention backward upstream's generator of CK 2025.11 lists (profiles receipt_...)",
+        "BDSP": "which kernels of attention backward upstream's dispatcher of June 2026 writes (profile dispatcher)",
     }
-    profiles = PROFILES
+    profiles = {  # noqa: RUF012
+        **PROFILES, "dispatcher": "what upstream's dispatcher of June 2026 writes with receipt 0",
+    }  # fmt: skip
     synonyms = SYNONYMS
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha_bwd.names:NAMING",

@@ -25,8 +25,11 @@ class FmhaSteps(Family):
         "FSTP": "kernels before and after attention",
         "KPROB": "problems that these kernels compute right (`ckrules check --problem`)",
         "SGEN": "which of these kernels upstream's generator of CK 2025.11 lists (profiles receipt_...)",
+        "SDSP": "which of these kernels upstream's dispatcher of June 2026 writes (profile dispatcher)",
     }
-    profiles = PROFILES
+    profiles = {  # noqa: RUF012
+        **PROFILES, "dispatcher": "what upstream's dispatcher of June 2026 writes with receipt 0",
+    }  # fmt: skip
     synonyms = SYNONYMS
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha_steps.names:NAMING",
