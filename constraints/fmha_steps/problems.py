@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha.problems import AttentionProblems
 from ckrules.constraints.fmha_steps import problem_fields
 from ckrules.constraints.fmha_steps.device import smoke
 from ckrules.constraints.fmha_steps.words import APPEND
+from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -43,3 +44,20 @@ class StepProblems(AttentionProblems):
 
         kind = AppendTensors if config["variant"] == APPEND else StepTensors
         return kind(problem, config)
+
+    def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
+        """As of attention; where all kernels append, any number of rows, and any rotated part."""
+        found = super().usual(fixed)
+        if set(fixed.get("variant", ())) == {APPEND}:
+            found |= {"p_appended": (1, 16384), "p_rotary": (16, 256)}
+        return found
+
+    def sensible(self, names: Mapping[str, Any]) -> list[BoolExpr]:
+        """Appended rows are among those of K, and a head is rotated in pairs, at most as a whole."""
+        rotary = names["p_rotary"]
+        return [
+            *super().sensible(names),
+            names["p_appended"] <= names["p_seqlen_k"],
+            rotary % 2 == 0,
+            (rotary <= names["p_hdim"]) | (rotary == 16),
+        ]
