@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,7 @@ def page(numbers: Mapping[Key, Tally]) -> str:
         filter_rules=[[_link(r), r.name, r.summary] for r in _book("dispatcher", "forward").rules],
         removed={name: _removed(own) for name, own in by_catalog.items()},
         refused={n: rows for n, own in by_catalog.items() if (rows := list(_refused(own, rules)))},
-        sets=list(_sets()), geometries=list(_geometries()), listed=list(_listed()),
-        production=list(_production()),
+        **_gemms(),
     )  # fmt: skip
 
 
@@ -205,6 +205,18 @@ GEMM_GPUS = ("gfx90a", "gfx942", "gfx950")
 _GEOMETRY = tuple(f"{group}_{d}" for group in ("tile", "wave", "warp_tile") for d in "mnk")
 
 
+@cache
+def _gemms() -> Mapping[str, Sequence[Row]]:
+    """The tables about GEMMs, which depend on the catalogs and rules alone."""
+    tables = {
+        "sets": _sets,
+        "geometries": _geometries,
+        "listed": _listed,
+        "production": _production,
+    }
+    return {name: list(rows()) for name, rows in tables.items()}
+
+
 def _codes(removed: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {n}" for code, n in removed.items()) or "none"
 
@@ -279,7 +291,7 @@ def _production() -> Iterator[Row]:
         points = catalogs.load("aiter").listed("flatmm", gpu, "fp8")
         shapes = dict.fromkeys(tuple(p[k] for k in _GEOMETRY) for p in points)
         rules = library.book("preshuffle", ck=ck, profile=profile)
-        rules = rules.select(lambda r: r.severity == "error")
+        rules, books = rules.select(lambda r: r.severity == "error"), Books(ck)
         broken: Counter[str] = Counter()
         passed = 0
         for shape in shapes:
@@ -288,7 +300,7 @@ def _production() -> Iterator[Row]:
                 "pipeline": "preshufflev2", "scheduler": "default", "epilogue": "cshuffle",
                 **dict(zip(_GEOMETRY, shape, strict=True)),
             }  # fmt: skip
-            found = rules.violations(config_from_mapping(given, Books(ck)).point)
+            found = rules.violations(config_from_mapping(given, books).point)
             broken.update(v.code for v in found)
             passed += not found
         yield [gpu, profile, ck, len(shapes), passed, _codes(broken)]

@@ -219,13 +219,19 @@ def test_a_small_part_is_the_same_by_fields_and_by_conditions() -> None:
     assert run("count", *plain, *where).stdout == by_set
 
 
+FORWARD = ("--variant", "forward", "--arch", "gfx942", "--dtype", "fp16")
+
+
 @pytest.mark.parametrize("command", ["count", "enumerate", "sample"])
 def test_a_value_that_no_kernel_has_is_an_error(command: str) -> None:
-    """Not a silent 0; `why` explains it, and values between the candidates may be asked for."""
-    words = ("--variant", "forward", "--arch", "gfx942", "--dtype", "fp16")
-    refused = run(command, *words, "--set", "tile_m=64,77")
+    """Not a silent 0."""
+    refused = run(command, *FORWARD, "--set", "tile_m=64,77")
     assert (refused.exit_code, refused.stderr) == (2, "error: tile_m is never 77; nearest 80\n")
+
+
+def test_why_explains_a_value_that_no_kernel_has() -> None:
+    """Values between the candidates may be asked for."""
     with pytest.raises(UsageError, match="tile_m is never 77; nearest 80"):
         kernel_space(variant="forward", arch="gfx942", dtype="fp16", tile_m=77).count()
-    assert "tile_m = 77 cannot hold" in run("why", *words, "--set", "tile_m=77").stdout
-    assert int(run("count", *words, "--set", "tile_m=144").stdout) > 0
+    assert "tile_m = 77 cannot hold" in run("why", *FORWARD, "--set", "tile_m=77").stdout
+    assert int(run("count", *FORWARD, "--set", "tile_m=144").stdout) > 0
