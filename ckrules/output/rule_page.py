@@ -145,14 +145,8 @@ def _told(book: RuleBook, rule: Rule, point: Mapping[str, Value]) -> list[str]:
     """What `ckrules check` says about a rejected example, and the repair that it proposes."""
     broken = book.violations(point)
     lines = [f"  - {v.message}" for v in broken if v.code == rule.code]
-    repair = _repairs(book).nearest(point, rule, {v.code for v in broken})
+    repair = Repairs(book).nearest(point, rule, {v.code for v in broken})
     return lines + ([f"  - {repair.applicability} fix: {repair}"] if repair else [])
-
-
-@lru_cache(maxsize=64)
-def _repairs(book: RuleBook) -> Repairs:
-    """One for all pages of a book: the conditions that it compiles are most of a page's cost."""
-    return Repairs(book)
 
 
 def fields_text(fields: Mapping[str, Value]) -> str:

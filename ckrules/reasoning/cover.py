@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import z3
@@ -157,10 +159,13 @@ class Kernels:
         for name, node in book.vocabulary.quantities.items():
             if node.support <= self.variables.keys():
                 self.quantities.setdefault(name, node)
-        rules = [_Ruled(r, self.reads(book)) for r in book.rules]
+        names = self.reads(book)
+        kernels = list(groups)
+        rules = [_Ruled(r, names, kernels) for r in book.rules]
         alike: Counter[tuple[int, ...]] = Counter()
-        for values, number in groups.items():
-            alike[tuple(r.condition(values) for r in rules)] += number
+        asked = zip(*(r.ids for r in rules), strict=True) if rules else repeat((), len(groups))
+        for ids, number in zip(asked, groups.values(), strict=True):
+            alike[ids] += number
         for ids, number in alike.items():
             found = [(r.code, r.conditions[id_]) for r, id_ in zip(rules, ids, strict=True)]
             self._group([(code, c) for code, c in found if c is not TRUE], number)
@@ -245,25 +250,28 @@ class Kernels:
 
 
 class _Ruled:
-    """A rule as a condition on problems, by the values of the kernel's fields that it reads."""
+    """A rule as conditions on problems, by the values of the kernels' fields that it reads.
 
-    def __init__(self, rule: Rule, names: Sequence[str]) -> None:
-        self.code, self._root = rule.code, rule.condition
-        self._names = [n for n in names if n in rule.condition.support]
-        self._at = [names.index(n) for n in self._names]
-        self._known: dict[tuple[Value, ...], int] = {}
+    ``ids`` has for each kernel the id of what the rule asks of problems, which is among
+    ``conditions``.
+    """
+
+    def __init__(
+        self, rule: Rule, names: Sequence[str], kernels: Sequence[tuple[Value, ...]]
+    ) -> None:
+        self.code = rule.code
+        read = {n: k for k, n in enumerate(names) if n in rule.condition.support}
+        own: list[Any] = [()] * len(kernels)
+        if read:  # a value where there is one field, a tuple where there are several
+            own = list(map(itemgetter(*read.values()), kernels))
+        known: dict[Any, int] = {}
         self.conditions: dict[int, BoolExpr] = {}
-
-    def condition(self, values: Sequence[Value]) -> int:
-        """The id of what the rule asks of problems, which is then among `conditions`."""
-        own = tuple(values[k] for k in self._at)
-        known = self._known.get(own)
-        if known is None:
-            bound = dict(zip(self._names, own, strict=True))
-            found = Simplifier(bound).condition(self._root)
-            known = self._known[own] = found.id
-            self.conditions[known] = found
-        return known
+        for values in dict.fromkeys(own):
+            bound = dict(zip(read, (values,) if len(read) == 1 else values, strict=True))
+            found = Simplifier(bound).condition(rule.condition)
+            known[values] = found.id
+            self.conditions[found.id] = found
+        self.ids = [known[values] for values in own]
 
 
 def _possible(parts: Sequence[BoolExpr]) -> bool:

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ckrules.engine.diagram.block import Block
+from ckrules.engine.diagram.compiled import Compiled
+from ckrules.engine.diagram.dense import DenseBlock
+from ckrules.engine.diagram.numbering import spread
+from ckrules.engine.diagram.split_block import pieces
 from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.space import Space
 from ckrules.support.errors import UsageError
 
 Array = npt.NDArray[Any]
 MOST = 2_000_000  # different values that are told apart
+_BIG = 1 << 62
 
 
 def projected(
@@ -46,56 +52,40 @@ def projected(
     space = Space(variables, conditions, fixed=fixed, order=[*first, *order])
     if not space.count():
         return {}
-    groups = _groups(space, first)
     lists = [space.domains[n] for n in first]
     place = [first.index(n) for n in names]
     out: dict[tuple[Value, ...], int] = {}
-    for code, number in groups.items():
-        values = _decoded(code, lists)
-        out[tuple(values[k] for k in place)] = number
+    for piece in pieces(space.compile().blocks, space.compile().sizes):
+        if piece.count:
+            columns, numbers = _prefixes(piece, len(first))
+            words = [[lists[k][code] for code in columns[k].tolist()] for k in place]
+            for values, number in zip(zip(*words, strict=True), numbers.tolist(), strict=True):
+                out[values] = out.get(values, 0) + number
+            _refuse_beyond(len(out))
     return out
 
 
-def _groups(space: Space, first: Sequence[str]) -> dict[int, int]:
-    """The number of points for each code of the variables that the space's order begins with.
-
-    Points are sorted by these variables, so a run whose ends agree is all the same; other runs
-    are halved.
-    """
-    compiled = space.compile()
-    sizes = [len(space.domains[n]) for n in first]
-
-    def codes(at: Array) -> Array:
-        table = compiled.unrank_many(at.tolist())
-        found = np.zeros(len(at), dtype=np.int64)
-        for name, size in zip(first, sizes, strict=True):
-            found = found * size + table[name].astype(np.int64)
-        return found
-
-    low, high = np.asarray([0]), np.asarray([compiled.count - 1])
-    low_code, high_code = codes(low), codes(high)
-    out: dict[int, int] = {}
-    while len(low):
-        same = low_code == high_code
-        runs = zip(low_code[same], low[same], high[same], strict=True)
-        for code, start, stop in runs:
-            out[int(code)] = out.get(int(code), 0) + int(stop) - int(start) + 1
-        low, high = low[~same], high[~same]
-        if len(out) + len(low) > MOST:
-            raise UsageError(f"more than {MOST:,} kinds of kernels: select fewer")
-        if not len(low):
-            break
-        middle = (low + high) // 2
-        ends, starts = codes(middle), codes(middle + 1)
-        low, high = np.concatenate([low, middle + 1]), np.concatenate([middle, high])
-        low_code = np.concatenate([low_code[~same], starts])
-        high_code = np.concatenate([ends, high_code[~same]])
-    return out
+def _prefixes(compiled: Compiled, length: int) -> tuple[list[Array], Array]:
+    """The different codes of the first variables, a column each, and the points of each row."""
+    kind: Any = object if compiled.count >= _BIG else np.int64
+    columns: list[Array] = []
+    numbers = np.ones(1, dtype=kind)
+    for block in compiled.blocks:
+        part = block.layered if isinstance(block, DenseBlock) else block
+        assert isinstance(part, Block)
+        states = np.zeros(len(numbers), dtype=np.int64)
+        read = part.layers[: length - len(columns)]
+        for layer in read:
+            first = layer.starts[states]
+            lengths = layer.starts[states + 1] - first
+            _refuse_beyond(int(lengths.sum()))
+            edges = spread(first, lengths)
+            numbers, states = np.repeat(numbers, lengths), layer.targets[edges]
+            columns = [*(np.repeat(c, lengths) for c in columns), layer.positions[edges]]
+        numbers = numbers * part.counts[len(read)].astype(kind)[states]
+    return columns, numbers
 
 
-def _decoded(code: int, lists: Sequence[Sequence[Value]]) -> list[Value]:
-    out: list[Value] = []
-    for values in reversed(lists):
-        code, digit = divmod(code, len(values))
-        out.append(values[digit])
-    return out[::-1]
+def _refuse_beyond(kinds: int) -> None:
+    if kinds > MOST:
+        raise UsageError(f"more than {MOST:,} kinds of kernels: select fewer")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ckrules.engine.evaluate.pointwise import is_pow2
@@ -121,8 +122,35 @@ def compile_function(
         KeyError: When called with a point that lacks a variable.
     """
     function: Callable[[Mapping[str, Value]], tuple[bool, ...]]
-    function = _compiled(roots, lambda value, defined: value, never_zero)
+    if never_zero is None:
+        function = _kept(_Conditions(roots))
+    else:
+        function = _compiled(roots, _truth, never_zero)
     return function
+
+
+class _Conditions:
+    """Expressions as a key: they are the same if each is the same node."""
+
+    def __init__(self, roots: Sequence[BoolExpr]) -> None:
+        self.roots = tuple(roots)
+        self._ids = tuple(r.id for r in roots)
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Conditions) and self._ids == other._ids
+
+
+@lru_cache(maxsize=1024)
+def _kept(conditions: _Conditions) -> Any:
+    """The function of some conditions, made once: each question about a book has the same ones."""
+    return _compiled(conditions.roots, _truth, None)
+
+
+def _truth(value: str, defined: str | None) -> str:
+    return value
 
 
 def compile_values(
