@@ -192,12 +192,12 @@ def finding(
     """What a run says against the rule book, if it does.
 
     A wrong result, a crash or a hang of a kernel that breaks a rule, alone or with this problem,
-    is what the rule is for; of a legal one it is a finding. An error that a device reports may be
-    the device's own. ``lacks`` are options that CK's kernels need and that it was built without: a
-    wrong result may come from that.
+    is what the rule is for, and so is a refusal of what would be wrong; of a legal one it is a
+    finding. An error that a device reports may be the device's own. ``lacks`` are options that
+    CK's kernels need and that it was built without: a wrong result may come from that.
     """
     if predicted is not None and outcome.supported is not None:
-        if predicted.supported and not outcome.supported:
+        if predicted.supported and not outcome.supported and not predicted.wrong:
             return f"supported by the rules, refused by the kernel: {outcome.detail}"
         if outcome.supported and not predicted.supported:
             return f"refused by the rules ({', '.join(predicted.codes)}), supported by the kernel"

@@ -177,6 +177,11 @@ def test_a_wrong_result_that_a_rule_foretells_is_no_finding(tmp_path: Path) -> N
     wrong = RunOutcome("wrong", supported=True, detail="1 of 9")
     assert finding(built, wrong, found) is None
     assert finding(built, wrong, SupportPrediction(True)) == "legal by the rules, wrong: 1 of 9"
+    refused = RunOutcome("refused", "the kernel has LSE", supported=False)
+    assert finding(built, refused, found) is None
+    assert "refused by the kernel: the kernel has LSE" in str(
+        finding(built, refused, SupportPrediction(True))
+    )
 
 
 def test_what_a_rule_foretells_is_counted_apart(tmp_path: Path, double: Double) -> None:

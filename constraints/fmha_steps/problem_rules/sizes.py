@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
-from ckrules.constraints.fmha_steps.words import APPEND, CONVERT
+from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, minimum
 from ckrules.engine.rules import rule
 
@@ -17,7 +17,7 @@ _APPEND = "ops/fmha/kernel/fmha_fwd_appendkv_kernel.hpp"
 _ROPE = "ops/fmha/block/block_rotary_embedding.hpp: BlockRotaryEmbedding::apply"
 _ROTATED = {**AN_APPEND, "pad_d": True, "rope": "inter", "p_rope": 1}
 _PAGED = {**AN_APPEND, "paged_kv": True}
-_COMBINE = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
+_JOIN = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
 
 
 @rule(
@@ -25,7 +25,7 @@ _COMBINE = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view
     applies=lambda c: c.variant != APPEND,
     says=["the kernel pads no columns: hdim_v = {p_hdim_v}, expected {hdim}",
           "the kernel pads no columns: hdim = {p_hdim}, expected {hdim}"],
-    source=[_BWD, _COMBINE],
+    source=[_BWD, _JOIN],
     accepts=[{}, {**A_DOT, "pad_dv": True, "p_hdim_v": 80}],
     rejects=[{"p_hdim_v": 80}, {**A_CONVERT, "pad_d": False, "p_hdim": 80}],
 )  # fmt: skip
@@ -164,3 +164,21 @@ def rotation_is_the_problems(c: StepFit) -> BoolExpr:
     Fix: use a kernel with the embedding.
     """
     return c.same("rope", "no", "inter", "halves")
+
+
+@rule(
+    "KPROB023", "step-functions-of-other-problems", kind="wrong-result",
+    applies=lambda c: c.variant == COMBINE,
+    says=["the kernel has lse = {lse}, the problem asks for {p_lse}",
+          "the kernel has squant = {squant}, the problem asks for {p_squant}"],
+    source="ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdSplitKVCombineTraits, kStoreLSE, kDoFp8StaticQuant",
+    accepts=[{}, {"lse": True, "p_lse": 1}], rejects=[{"lse": True}, {"p_lse": 1}, {"squant": True}],
+)  # fmt: skip
+def combined_functions_are_the_problems(c: StepFit) -> BoolExpr:
+    """Kernels that join splits have the LSE and the quantisation that the problem asks for.
+
+    Why: they are template parameters.
+
+    Fix: use a kernel with the function.
+    """
+    return all_of(c.lse == c.asks("lse", "yes"), c.squant == c.asks("squant", "yes"))
