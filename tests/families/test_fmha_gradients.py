@@ -9,6 +9,7 @@ import pytest
 
 from ckrules.constraints.fmha.device.dropout import random_bytes
 from ckrules.constraints.fmha.problem import OFFSET, P_DROP, SEED, parse
+from ckrules.constraints.fmha_bwd.device.smoke import smoke
 from ckrules.constraints.fmha_bwd.device.tensors import BackwardTensors
 from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
 from ckrules.constraints.fmha_steps.device.tensors import StepTensors
@@ -106,6 +107,15 @@ def test_random_bytes_are_a_result_that_is_exact() -> None:
         right = random_bytes(sequence, 2, 5, 7, SEED, OFFSET)
         assert np.array_equal(want.values[sequence], right)
     assert tensors.error("random", data) == 0
+
+
+def test_rows_of_stored_bytes_may_be_odd() -> None:
+    """Two waves then have bytes of one dword, which the device `cpu` tells apart."""
+    stored, plain = (
+        smoke({**BACKWARD, "dropout": f"dropout_wg16{end}"}) for end in ("_storerandval", "")
+    )
+    assert [p.seqlen_k for p in stored] == [p.seqlen_k for p in plain]
+    assert any(p.seqlen_k % 2 for p in stored)
 
 
 def test_dropout_keeps_as_many_as_it_should() -> None:

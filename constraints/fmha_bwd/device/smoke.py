@@ -7,7 +7,6 @@ from typing import Any
 
 from ckrules.constraints.fmha.device.smoke import problem_of
 from ckrules.constraints.fmha.problem import AttentionProblem
-from ckrules.constraints.fmha_bwd.operands import stores_random
 
 
 def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
@@ -25,13 +24,11 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     def rows(count: int) -> int:
         return min(count, most) if most else count
 
-    # the device cpu knows who wrote two bytes, and rows of random bytes would share some
-    even = int(stores_random(config))
     sizes = [
         (1, 2, 1, rows(2 * m), n, head, value),
         (2, 1, 1, rows(3 * m), 2 * n, head, value),
-        (1, 2, 2, rows(2 * m + 3), n + 5 + even, head, value),
-        (2, 1, 1, 1, n - 3 + even, head, value),
+        (1, 2, 2, rows(2 * m + 3), n + 5, head, value),
+        (2, 1, 1, 1, n - 3, head, value),
         (1, 1, 1, rows(m + 8), n, head - 8, value - 8),
         (1, 1, 1, rows(m), n, head - 3, value - 5),
     ]
