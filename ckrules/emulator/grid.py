@@ -89,7 +89,8 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
     blocks = sampled(launch.blocks(), plan)
     before = memory.bytes[: memory.top].copy() if len(plan.orders) > 1 else None
     outcome, writers = _once(launch, memory, blocks, plan, plan.orders[0])
-    outcome.repeated = int((writers == SEVERAL).sum())
+    if FaultKind.REPEATED_WRITE in outcome.faults:
+        outcome.repeated = int(np.count_nonzero(writers == SEVERAL))
     if outcome.met:
         plan = replace(plan, jobs=1)
     if before is None:

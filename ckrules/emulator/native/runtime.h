@@ -277,8 +277,23 @@ static int memory_load(ctx *c, int size, int first) {
     }
   return 0;
 }
-/* Stores lane by lane: lanes before one that is left to numpy are stored twice, which changes nothing.
-   The first store that repeats what another wave wrote is numpy's, too, which says where it was. */
+/* Stores what a lane has, with a constant size where that is usual. */
+INLINE int lane_store(ctx *c, i64 a, const u32 *word, const i64 some, i32 mine) {
+  i32 *writers = c->writers + a, met = 0;
+  u8 *to = c->memory + a;
+  const u8 *from = (const u8 *)word;
+  for (long k = 0; k < some; k++) met |= (writers[k] != 0) & (writers[k] != mine);
+  if (met) {
+    for (long k = 0; k < some; k++)
+      if (writers[k] && writers[k] != mine &&
+          (!c->told || writers[k] == ATOMIC || to[k] != from[k])) return 1;
+    for (long k = 0; k < some; k++) writers[k] = writers[k] && writers[k] != mine ? SEVERAL : mine;
+  } else for (long k = 0; k < some; k++) writers[k] = mine;
+  memcpy(to, word, some);
+  return 0;
+}
+/* Lanes before one that is left to numpy are stored twice, which changes nothing. The first store
+   that repeats what another wave wrote is numpy's, too, which says where it was. */
 static int memory_store(ctx *c, int size, int first) {
   long n = c->n, L = LANES, last = -1;
   int each = size < 4 ? size : 4;
@@ -289,22 +304,19 @@ static int memory_store(ctx *c, int size, int first) {
       long x = b * L + l;
       i64 a = c->address[x], room = c->exec[x] ? c->room[x] : 0;
       i64 some = room >= size ? size : room < each ? 0 : room / each * each;
+      int bad;
+      u32 word[4];
       if (!some) continue;
       if ((last = range_of(c, a, some, last)) < 0) return 1;
-      u32 word[4];
-      i32 *writers = c->writers + a;
-      u8 *to = c->memory + a, met = 0;
       for (long k = 0; k < (size < 4 ? 1 : size / 4); k++) word[k] = c->data[k * n * L + x];
-      for (long k = 0; k < some; k++) met |= (writers[k] != 0) & (writers[k] != mine);
-      if (met) {
-        const u8 *from = (const u8 *)word;
-        for (long k = 0; k < some; k++)
-          if (writers[k] && writers[k] != mine &&
-              (!c->told || writers[k] == ATOMIC || to[k] != from[k])) return 1;
-        for (long k = 0; k < some; k++)
-          writers[k] = writers[k] && writers[k] != mine ? SEVERAL : mine;
-      } else for (long k = 0; k < some; k++) writers[k] = mine;
-      memcpy(to, word, some);
+      switch (some) {
+        case 16: bad = lane_store(c, a, word, 16, mine); break;
+        case 8: bad = lane_store(c, a, word, 8, mine); break;
+        case 4: bad = lane_store(c, a, word, 4, mine); break;
+        case 2: bad = lane_store(c, a, word, 2, mine); break;
+        default: bad = lane_store(c, a, word, some, mine);
+      }
+      if (bad) return 1;
     }
   }
   return 0;
