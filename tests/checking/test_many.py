@@ -41,6 +41,7 @@ def names(number: int, seed: int) -> list[str]:
     return [*lines, *lines[:20]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", reports.available())
 def test_reports_are_the_same(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.names").write_text("\n".join(names(200, seed=7)), encoding="utf-8")

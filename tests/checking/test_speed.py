@@ -63,6 +63,7 @@ def test_the_cost_of_a_configuration_does_not_grow_with_their_number(tmp_path: P
     assert all_ < 1000  # some 400; a back end that interprets every rule takes far more
 
 
+@pytest.mark.slow
 def test_the_cost_of_an_illegal_name(tmp_path: Path) -> None:
     costs = []
     for count in (9_000, 10_000):  # repairs are sought for the first findings only

@@ -31,6 +31,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "old", "new"), STEPS)
 def test_each_family_says_what_changed(
     family: str, old: str, new: str, golden: Callable[[str, str], None]

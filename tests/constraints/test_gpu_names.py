@@ -77,9 +77,10 @@ def test_a_copy_of_a_gpu_breaks_the_same_rules(name: str, ck: str) -> None:
     points = list(draws(book(name, ck), 1000))
     conditions = [r.condition for r in rules.rules]
 
+    columns = {n: encode([p[n] for p in points]) for n in rules.fields}
+
     def broken(of: dict[str, str]) -> list[list[bool]]:
         gpus = [of[str(p["arch"])] for p in points]
-        columns = {n: encode([p[n] for p in points]) for n in rules.fields}
         found = evaluate_columns(conditions, {**columns, "arch": encode(gpus)}, len(points))
         return [f.tolist() for f in found]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -28,10 +29,14 @@ def _every(ck: str) -> Iterator[tuple[RuleBook, Rule]]:
             yield from ((book, r) for r in book.rules if profile in r.profiles)
 
 
-def _rejected(ck: str) -> Iterator[tuple[RuleBook, Rule, Violation]]:
-    for book, rule in _every(ck):
-        found = [violation(rule, At(p), p) for p in book.examples(rule, accepted=False)]
-        yield from ((book, rule, v) for v in found if v is not None)
+@cache
+def _rejected(ck: str) -> list[tuple[RuleBook, Rule, Violation]]:
+    return [
+        (book, rule, found)
+        for book, rule in _every(ck)
+        for point in book.examples(rule, accepted=False)
+        if (found := violation(rule, At(point), point)) is not None
+    ]
 
 
 @pytest.mark.parametrize("ck", CK_VERSIONS)

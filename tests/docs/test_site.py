@@ -65,6 +65,7 @@ def pages(site: Path) -> dict[str, Loads]:
     return {p.relative_to(site).as_posix(): Loads(p.read_text("utf-8")) for p in found}
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_for_from_elsewhere(site: Path, pages: dict[str, Loads]) -> None:
     for name, page in pages.items():
         for address in page.asked:

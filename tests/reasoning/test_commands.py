@@ -179,6 +179,7 @@ class TestCover:
         assert result.exit_code == 1
         assert (problem["C"], problem["K"]) == (8, 1)
 
+    @pytest.mark.slow
     def test_a_whole_space(self) -> None:
         """Hundreds of millions of kernels are counted, not listed."""
         part = ("cover", "--variant", "bwd_data", "--arch", "gfx942", "--dtype", "fp32")

@@ -86,6 +86,7 @@ class TestWhyRegion:
             assert all(c.id in split for c in found.conflict.conditions)
 
 
+@pytest.mark.slow
 def test_a_core_that_a_solver_does_not_find_in_time() -> None:
     """Compiled parts say why no kernel has tile_k = 96, which takes a solver minutes."""
     region = select(Books("2026.06"), {"variant": "forward", "arch": "gfx942"})
