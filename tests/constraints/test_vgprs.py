@@ -51,10 +51,16 @@ def test_small_tiles_are_not_said_to_take_less() -> None:
     assert median(_ratios()["large"]) >= 0.93
 
 
+LATER = range(4301, 4400)
+"""Seeds of kernels that came after these errors were stated; with all that were not fitted to they
+are judged in tests/scripts/test_fit_vgprs.py."""
+
+
 def _errors(family: str, **fields: object) -> register_report.RegisterErrors:
-    """Of the kept kernels with these values."""
+    """Of the kernels with these values that were kept when the errors were stated."""
     rows = registers.load(NEWER / f"{family}.csv", family, BOOKS).rows.values()
-    own = [r for r in rows if all(r.point[n] == v for n, v in fields.items())]
+    stated = [r for r in rows if r.seed not in LATER]
+    own = [r for r in stated if all(r.point[n] == v for n, v in fields.items())]
     return register_report.errors(register_report.judged(own, BOOKS))
 
 
