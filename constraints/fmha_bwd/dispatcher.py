@@ -105,7 +105,7 @@ def backward_is_known(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "BDSP002", "backward-tile-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher has no such tile for head dimension {hdim}, trload = {trload}",
-          "the dispatcher has other waves or warp tiles with this tile",
+          "the dispatcher has other waves or warp tiles with tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
           "the dispatcher leaves launch bounds to the pipeline: block_per_cu = {block_per_cu}",
           "the dispatcher names no longest Q: max_seqlen_q = {max_seqlen_q}"],
     source=[f"{_SPECS}: bwd_tiles, bwd_wave_warp", f"{_SWEEP}: _expand_bwd, bwd_dq_wave_warp",

@@ -109,7 +109,7 @@ def step_tile_is_the_only_one(c: StepQuantities) -> BoolExpr:
     says=["the dispatcher pads Q's sequence of groups: pad_s = {pad_s}",
           "the dispatcher does not scale O where it joins splits: squant = {squant}",
           "the dispatcher stores no LSE of {dtype}",
-          "the dispatcher does not append with these paddings or traits"],
+          "the dispatcher does not append with rope = {rope} and these paddings, pages or layout of V"],
     source=[f"{_SWEEP}: get_splitkv_combine_pipelines, get_appendkv_pipelines, _expand_splitkv, _expand_bwd",
             f"{_CONFIG}.to_codegen_json (fp8_static_quant)"],
     accepts=[{**_OPEN, "mode": "group", "pad_s": True}, {**_OPEN, "lse": True}, _APPENDED],
