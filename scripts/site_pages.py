@@ -81,7 +81,8 @@ def commands() -> dict[str, str]:
     made: dict[str, str] = {}
     about: dict[str, dict[str, str]] = {}
     documents = {p: p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs").glob("*.md"))}
-    with click.Context(cli, info_name="ckrules") as root, mock.patch.dict(os.environ, COLUMNS="90"):
+    root = click.Context(cli, info_name="ckrules", **cli.context_settings)
+    with root, mock.patch.dict(os.environ, COLUMNS="90"):
         for name in cli.list_commands(root):
             command = cli.get_command(root, name)
             assert command is not None

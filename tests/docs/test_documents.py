@@ -93,6 +93,14 @@ def _made() -> dict[str, str]:
     return {f"docs/{f}/{name}": text for f, some in made.items() for name, text in some.items()}
 
 
+def test_pages_of_commands_are_their_help() -> None:
+    """They lacked ``-h``, and the commands did not know it any more in that process."""
+    made = {n: text for n, text in _made().items() if n.startswith("docs/commands/")}
+    made.pop("docs/commands/README.md")
+    assert made
+    assert [name for name, text in made.items() if "  -h, --help " not in text] == []
+
+
 def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8") if file.suffix == ".md" else ""
 
