@@ -21,8 +21,9 @@ from ckrules.engine.rules import rule
 
 _PROFILE = ("dispatcher",)
 _FILTER = "dispatcher/codegen/fmha/validation.py (CK 2026.06, read)"
-_SWEEP = "dispatcher/codegen/fmha/instance_gen.py (CK 2026.06, read)"
-_SPECS = "dispatcher/codegen/fmha/fmha_arch_specs.json (CK 2026.06, read)"
+INSTANCES = "dispatcher/codegen/fmha/instance_gen.py (CK 2026.06, read)"
+SPECS = "dispatcher/codegen/fmha/fmha_arch_specs.json (CK 2026.06, read)"
+CONFIG = "dispatcher/python/fmha_utils.py (CK 2026.06, read): FmhaKernelConfig"
 
 _BIASED: Mapping[str, Any] = {"bias": "bias"}
 _ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
@@ -82,26 +83,26 @@ def _warp_tiles() -> Iterator[tuple[str | int, ...]]:
 
 _GPU_TYPES = Table.relation(
     "dispatcher_attention_dtypes", ("arch", "dtype"),
-    [(gpu, dtype) for gpu, types in DTYPES.items() for dtype in types], source=_SPECS,
+    [(gpu, dtype) for gpu, types in DTYPES.items() for dtype in types], source=SPECS,
 )  # fmt: skip
 _KERNEL_TYPES = Table.relation(
     "dispatcher_kernel_dtypes", ("variant", "dtype"),
-    [(variant, dtype) for variant, types in _OF_KERNEL.items() for dtype in types], source=_SWEEP,
+    [(variant, dtype) for variant, types in _OF_KERNEL.items() for dtype in types], source=INSTANCES,
 )  # fmt: skip
 _HEADS = Table.relation(
     "dispatcher_hdims", ("dtype", "hdim", "tile_n1", "tile_k0max"),
-    [(d, q, v, K0MAX[q]) for d, pairs in HDIMS.items() for q, v in pairs], source=_SPECS,
+    [(d, q, v, K0MAX[q]) for d, pairs in HDIMS.items() for q, v in pairs], source=SPECS,
 )  # fmt: skip
 _WARPS = Table.relation(
     "dispatcher_attention_warp_tiles", ("variant", "dtype", *WARP_TILES[0], *WARP_TILES[1]),
-    list(_warp_tiles()), source=f"{_SPECS}; {_SWEEP}: generate_splitkv_tiles",
+    list(_warp_tiles()), source=f"{SPECS}; {INSTANCES}: generate_splitkv_tiles",
 )  # fmt: skip
 _TILES = Table.relation(
-    "dispatcher_sweep", tuple(SWEEP), list(product(*SWEEP.values())), source=_SPECS
+    "dispatcher_sweep", tuple(SWEEP), list(product(*SWEEP.values())), source=SPECS
 )
 _WAVES = Table.relation(
     "dispatcher_attention_waves", (*WAVES[0], *WAVES[1]),
-    [(n, 1, 1, n, 1, 1) for n in range(1, 17)], source=f"{_SWEEP}: FmhaTileConfig",
+    [(n, 1, 1, n, 1, 1) for n in range(1, 17)], source=f"{INSTANCES}: FmhaTileConfig",
 )  # fmt: skip
 
 
@@ -130,8 +131,8 @@ def _is_head(c: AttentionQuantities, size: int) -> BoolExpr:
     says=["the dispatcher has no attention of {dtype} on {arch}",
           "the dispatcher's receipt 0 has no {variant} of {dtype}",
           "the dispatcher has no heads of {hdim} and {tile_n1} with tile_k0max = {tile_k0max} for {dtype}"],
-    source=[f"{_SPECS}: supported_dtypes, supported_hdims, k0max_map",
-            f"{_SWEEP}: get_*_pipelines", f"{_FILTER}: RECEIPT_FILTERS"],
+    source=[f"{SPECS}: supported_dtypes, supported_hdims, k0max_map",
+            f"{INSTANCES}: get_*_pipelines", f"{_FILTER}: RECEIPT_FILTERS"],
     accepts=[_BIASED, _FP8], rejects=[{**_BIASED, "arch": "gfx90a", "dtype": "fp8"},
                                       {**_BIASED, "hdim": 96, "tile_k0max": 96}],
 )  # fmt: skip
@@ -161,8 +162,8 @@ def attention_is_known(c: AttentionQuantities) -> BoolExpr:
           "the dispatcher has waves along rows alone, as many in both products",
           "the dispatcher has a wave for each warp tile of rows: {tile_m0 // warp_tile_m0=}, wave_m0 = {wave_m0}",
           "the dispatcher leaves launch bounds to the pipeline: block_per_cu = {block_per_cu}"],
-    source=[f"{_SPECS}: tile_sweep_ranges, fmha_warp_tiles",
-            f"{_SWEEP}: generate_fwd_tiles, generate_splitkv_tiles, expand_sweep"],
+    source=[f"{SPECS}: tile_sweep_ranges, fmha_warp_tiles",
+            f"{INSTANCES}: generate_fwd_tiles, generate_splitkv_tiles, expand_sweep"],
     accepts=[_BIASED, _SPLIT],
     rejects=[{**_BIASED, "wave_m0": 2}, {**_BIASED, "block_per_cu": 2}, {**SPLIT_KERNEL, "tile_k0": 48}],
 )  # fmt: skip
@@ -188,7 +189,7 @@ def tile_is_swept(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FDSP003", "step-of-values-derived", kind="profile", profiles=_PROFILE,
     says="the dispatcher derives tile_k1 from the tile, and not as {tile_k1}",
-    source=f"{_SWEEP}: derive_bk1, derive_bk1_fp8, generate_splitkv_tiles, _bp_bk1",
+    source=f"{INSTANCES}: derive_bk1, derive_bk1_fp8, generate_splitkv_tiles, _bp_bk1",
     accepts=[_BIASED, {**_BIASED, "tile_n0": 64, "tile_k1": 16}], rejects=[{**_BIASED, "tile_k1": 16}],
 )  # fmt: skip
 def values_step_is_derived(c: AttentionQuantities) -> BoolExpr:
@@ -253,7 +254,7 @@ def attention_staging_fits(c: AttentionQuantities) -> BoolExpr:
           "the dispatcher has no qr with heads of 128 in steps of 64",
           "the dispatcher has no tile of {tile_m0} rows for other heads than 128"],
     source=[f"{_FILTER}: tile_passes_all_constraints, check_gfx9_tile_constraints",
-            f"{_SWEEP}: tile_compatible"],
+            f"{INSTANCES}: tile_compatible"],
     accepts=[_BIASED, _ASYNC],
     rejects=[{**_BIASED, "tile_n0": 64}, {**_BIASED, "tile_k0": 64}, {**_ASYNC, "tile_k0": 96}],
 )  # fmt: skip
@@ -283,7 +284,7 @@ def steps_are_dispatched(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: all_of(c.pipeline == "qr", c.hdim == 256, _gfx9(c)),
     says=["the dispatcher wants a multiple of 8 matrix instructions with heads of 256",
           "the dispatcher counts instructions of 32x32x16 with heads of 256, whatever the warp tile: tile_n0 = {tile_n0}, tile_k0 = {tile_k0}"],
-    source=[f"{_FILTER}: check_qr_mfma_insts, validate_config", f"{_SWEEP}: tile_compatible"],
+    source=[f"{_FILTER}: check_qr_mfma_insts, validate_config", f"{INSTANCES}: tile_compatible"],
     accepts=[_WHOLE], rejects=[{**_WHOLE, "tile_n0": 64}],
 )  # fmt: skip
 def instructions_come_by_eight(c: AttentionQuantities) -> BoolExpr:
@@ -308,7 +309,7 @@ def instructions_come_by_eight(c: AttentionQuantities) -> BoolExpr:
           "the dispatcher has no 128 columns with qr_async_trload for heads of 128",
           "the dispatcher has qr_async_trload of the plainest kernels only: no cap, bias, dropout or skipping",
           "the dispatcher pads no sequences with qr_async_trload: {pad_s}, {pad_sk}, {pad_d}, {pad_dv}"],
-    source=[f"{_SWEEP}: _fwd_specs_gfx950_extra", f"{_FILTER}: check_gfx950_tile_constraints"],
+    source=[f"{INSTANCES}: _fwd_specs_gfx950_extra", f"{_FILTER}: check_gfx950_tile_constraints"],
     accepts=[_TRLOAD], rejects=[{**_TRLOAD, "lse": True, "tile_n0": 128}, {**_TRLOAD, "bias": "alibi"}],
 )  # fmt: skip
 def transposing_is_plain(c: AttentionQuantities) -> BoolExpr:
@@ -361,7 +362,7 @@ def _for_caches(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FDSP008", "traits-not-dispatched", kind="profile", profiles=_PROFILE,
     says="the dispatcher does not join {pipeline}, paddings {pad_s}, {pad_sk}, {pad_d}, {pad_dv} and these traits for {dtype} in {variant}",
-    source=f"{_SWEEP}: get_pipelines_for_config, get_splitkv_pipelines, get_pagedkv_pipelines, get_batch_prefill_pipelines",
+    source=f"{INSTANCES}: get_pipelines_for_config, get_splitkv_pipelines, get_pagedkv_pipelines, get_batch_prefill_pipelines",
     accepts=[_BIASED, _ASYNC, _SPLIT, _FP8], rejects=[{}, {**_ASYNC, "pad_d": False}, {**_SPLIT, "lse": False}],
 )  # fmt: skip
 def traits_are_dispatched(c: AttentionQuantities) -> BoolExpr:
@@ -384,7 +385,7 @@ def traits_are_dispatched(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FDSP009", "pipeline-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says="the dispatcher has no {pipeline} on {arch}",
-    source=[f"{_SPECS}: supported_pipelines", f"{_FILTER}: validate_config"],
+    source=[f"{SPECS}: supported_pipelines", f"{_FILTER}: validate_config"],
     accepts=[_ASYNC], rejects=[{**_ASYNC, "arch": "gfx1201"}],
 )  # fmt: skip
 def pipeline_is_the_gpus(c: AttentionQuantities) -> BoolExpr:

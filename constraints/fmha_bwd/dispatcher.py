@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.dispatcher import DTYPES
+from ckrules.constraints.fmha.dispatcher import CONFIG, DTYPES, INSTANCES, SPECS
 from ckrules.constraints.fmha.words import HALVES
 from ckrules.constraints.fmha_bwd.vocabulary import TILE, WARP_TILES, WAVES, BackwardQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies, rel
@@ -19,9 +19,6 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import rule
 
 _PROFILE = ("dispatcher",)
-_SWEEP = "dispatcher/codegen/fmha/instance_gen.py (CK 2026.06, read)"
-_SPECS = "dispatcher/codegen/fmha/fmha_arch_specs.json (CK 2026.06, read)"
-_CONFIG = "dispatcher/python/fmha_utils.py (CK 2026.06, read): FmhaKernelConfig"
 
 _ONE, _ROW, _SQUARE = (
     (1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 4, 1, 4, 1, 1, 1, 4, 1), (1, 4, 1, 4, 1, 1, 2, 2, 1),
@@ -54,22 +51,22 @@ def _rows(*kinds: str) -> Iterator[tuple[bool, int, tuple[int, ...], tuple[int, 
 _KINDS = {
     kind: Table.relation(
         f"dispatcher_backward_{kind}", _KEY,
-        [(trload, hdim, *tile[:2]) for trload, hdim, tile, _, _ in _rows(kind)], source=_SPECS,
+        [(trload, hdim, *tile[:2]) for trload, hdim, tile, _, _ in _rows(kind)], source=SPECS,
     )
     for kind in (_MAIN, _SMALL)
 }  # fmt: skip
 _ALL = list(_rows(_MAIN, _EXTRA, _SMALL))
 _TILE = Table.relation(
     "dispatcher_backward_tiles", (*_KEY, *TILE[2:]),
-    [(trload, hdim, *tile) for trload, hdim, tile, _, _ in _ALL], source=f"{_SPECS}: bwd_tiles",
+    [(trload, hdim, *tile) for trload, hdim, tile, _, _ in _ALL], source=f"{SPECS}: bwd_tiles",
 )  # fmt: skip
 _WAVES = Table.relation(
     "dispatcher_backward_waves", (*_KEY, *_SHAPES),
     [(trload, hdim, *tile[:2], *waves, 16, 16, 32, 16, 16, deep)
      for trload, hdim, tile, waves, deep in _ALL],
-    source=f"{_SPECS}: bwd_wave_warp; {_SWEEP}: bwd_dq_wave_warp",
+    source=f"{SPECS}: bwd_wave_warp; {INSTANCES}: bwd_dq_wave_warp",
 )  # fmt: skip
-_GPUS = Table.relation("dispatcher_backward_gpus", ("arch",), [(g,) for g in DTYPES], source=_SPECS)
+_GPUS = Table.relation("dispatcher_backward_gpus", ("arch",), [(g,) for g in DTYPES], source=SPECS)
 
 _PADDED: Mapping[str, Any] = {"block_per_cu": -1}
 _TRANSPOSED: Mapping[str, Any] = {
@@ -88,7 +85,7 @@ def _of_kind(c: BackwardQuantities, kind: str) -> BoolExpr:
 @rule(
     "BDSP001", "backward-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher has no attention on {arch}", "the dispatcher has no backward of {dtype}"],
-    source=[f"{_SPECS}: architectures", f"{_SWEEP}: _expand_bwd"],
+    source=[f"{SPECS}: architectures", f"{INSTANCES}: _expand_bwd"],
     accepts=[_PADDED, {**_PADDED, "arch": "gfx1100"}],
     rejects=[{**_PADDED, "dtype": "fp32"}, {**_PADDED, "arch": "gfx908"}],
 )  # fmt: skip
@@ -108,8 +105,8 @@ def backward_is_known(c: BackwardQuantities) -> BoolExpr:
           "the dispatcher has other waves or warp tiles with tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
           "the dispatcher leaves launch bounds to the pipeline: block_per_cu = {block_per_cu}",
           "the dispatcher names no longest Q: max_seqlen_q = {max_seqlen_q}"],
-    source=[f"{_SPECS}: bwd_tiles, bwd_wave_warp", f"{_SWEEP}: _expand_bwd, bwd_dq_wave_warp",
-            f"{_CONFIG}.to_codegen_json (max_seq_len_q)"],
+    source=[f"{SPECS}: bwd_tiles, bwd_wave_warp", f"{INSTANCES}: _expand_bwd, bwd_dq_wave_warp",
+            f"{CONFIG}.to_codegen_json (max_seq_len_q)"],
     accepts=[_PADDED, _TRANSPOSED, {**_TRANSPOSED, "arch": "gfx1201"}, _SHORT],
     rejects=[{}, {**_PADDED, "tile_m0": 32}, {**_PADDED, "wave_m2": 2, "wave_n2": 2},
              {**_PADDED, "warp_tile_k0": 16}, {**_SHORT, "max_seqlen_q": 16}],
@@ -135,7 +132,7 @@ def backward_tile_is_the_table(c: BackwardQuantities) -> BoolExpr:
     "BDSP003", "backward-paddings-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher does not join pad_d = {pad_d} with pad_dv = {pad_dv}",
           "the dispatcher pads these tiles by whole vectors or not at all: pad_d = {pad_d}, pad_dv = {pad_dv}"],
-    source=f"{_SPECS}: pad_combos, extra_pad_combos",
+    source=f"{SPECS}: pad_combos, extra_pad_combos",
     accepts=[_PADDED, {**_PADDED, "pad_dv": 8}, {**_TRANSPOSED, "pad_d": 8, "pad_dv": 8}],
     rejects=[{**_PADDED, "pad_d": 8}, {**_TRANSPOSED, "pad_d": 1, "pad_dv": 1}],
 )  # fmt: skip
@@ -158,8 +155,8 @@ def backward_paddings_are_joined(c: BackwardQuantities) -> BoolExpr:
           "the dispatcher has the gradient of an elementwise bias only: bias = {bias}",
           "the dispatcher's dropout is of warp tiles of 16 rows: dropout = {dropout}",
           "the dispatcher's tiles for short Q are of batch mode without dropout: mode = {mode}, dropout = {dropout}"],
-    source=[f"{_SWEEP}: get_bwd_dq_dk_dv_pipelines, get_bwd_dq_dk_dv_extra_pipelines, _expand_bwd",
-            f"{_SPECS}: dropouts, small_dropouts, batch_only"],
+    source=[f"{INSTANCES}: get_bwd_dq_dk_dv_pipelines, get_bwd_dq_dk_dv_extra_pipelines, _expand_bwd",
+            f"{SPECS}: dropouts, small_dropouts, batch_only"],
     accepts=[_PADDED, {**_PADDED, "bias": "bias", "dbias": True}, {**_PADDED, "mask": "generic"},
              {**_SHORT, "mask": "mask"}],
     rejects=[{**_PADDED, "mask": "causal"}, {**_PADDED, "dbias": True},

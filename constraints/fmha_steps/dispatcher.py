@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.dispatcher import DTYPES, HDIMS
+from ckrules.constraints.fmha.dispatcher import CONFIG, DTYPES, HDIMS, INSTANCES, SPECS
 from ckrules.constraints.fmha.words import HALVES
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
@@ -21,9 +21,6 @@ from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import rule
 
 _PROFILE = ("dispatcher",)
-_SWEEP = "dispatcher/codegen/fmha/instance_gen.py (CK 2026.06, read)"
-_SPECS = "dispatcher/codegen/fmha/fmha_arch_specs.json (CK 2026.06, read)"
-_CONFIG = "dispatcher/python/fmha_utils.py (CK 2026.06, read): FmhaKernelConfig"
 
 _OPEN: Mapping[str, Any] = {"block_per_cu": -1}
 _PRODUCT: Mapping[str, Any] = {**A_DOT, **_OPEN}
@@ -39,16 +36,16 @@ _TYPES = Table.relation(
     "dispatcher_step_types", ("variant", "arch", "dtype"),
     [(v, gpu, dtype) for v in (COMBINE, APPEND, DOT, CONVERT) for gpu, types in DTYPES.items()
      for dtype in types if dtype in HALVES or (dtype == "fp8" and v in (COMBINE, APPEND))],
-    source=_SPECS,
+    source=SPECS,
 )  # fmt: skip
 _HEADS = Table.relation(
     "dispatcher_step_heads", ("dtype", "hdim"),
-    [(dtype, n) for dtype, heads in HEADS.items() for n in heads], source=_SPECS,
+    [(dtype, n) for dtype, heads in HEADS.items() for n in heads], source=SPECS,
 )  # fmt: skip
 _PAIRS = Table.relation(
     "dispatcher_appended_heads", ("dtype", "hdim", "tile_dv"),
     [(dtype, *pair) for dtype in HEADS for pair in HDIMS[dtype]],
-    source=f"{_SPECS}: supported_hdims",
+    source=f"{SPECS}: supported_hdims",
 )  # fmt: skip
 
 
@@ -56,8 +53,8 @@ _PAIRS = Table.relation(
     "SDSP001", "step-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher has no {variant} of {dtype} on {arch}",
           "the dispatcher has no {variant} of {dtype} with head dimension {hdim}"],
-    source=[f"{_SPECS}: supported_dtypes, splitkv_combine, dot_do_o_hdims, convert_dq_hdims, supported_hdims",
-            f"{_SWEEP}: get_splitkv_combine_pipelines, get_appendkv_pipelines, _expand_bwd"],
+    source=[f"{SPECS}: supported_dtypes, splitkv_combine, dot_do_o_hdims, convert_dq_hdims, supported_hdims",
+            f"{INSTANCES}: get_splitkv_combine_pipelines, get_appendkv_pipelines, _expand_bwd"],
     accepts=[_OPEN, _APPENDED, _PRODUCT, _CONVERTED, {**_OPEN, **_EIGHT}],
     rejects=[{**_OPEN, "hdim": 160}, {**_PRODUCT, **_EIGHT}, {**_OPEN, **_EIGHT, "arch": "gfx90a"}],
 )  # fmt: skip
@@ -80,7 +77,7 @@ def step_is_known(c: StepQuantities) -> BoolExpr:
     "SDSP002", "step-tile-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says=["the dispatcher has one tile of {variant}, and not this one",
           "the dispatcher leaves launch bounds to the pipeline: block_per_cu = {block_per_cu}"],
-    source=[f"{_SWEEP}: _expand_splitkv, _expand_appendkv, _expand_bwd", f"{_CONFIG}: tile_n0"],
+    source=[f"{INSTANCES}: _expand_splitkv, _expand_appendkv, _expand_bwd", f"{CONFIG}: tile_n0"],
     accepts=[_OPEN, _APPENDED, _PRODUCT, _CONVERTED],
     rejects=[{**_OPEN, "tile_dv": 16}, A_DOT, {**_CONVERTED, "tile_sk": 0}],
 )  # fmt: skip
@@ -110,8 +107,8 @@ def step_tile_is_the_only_one(c: StepQuantities) -> BoolExpr:
           "the dispatcher does not scale O where it joins splits: squant = {squant}",
           "the dispatcher stores no LSE of {dtype}",
           "the dispatcher does not append with rope = {rope} and these paddings, pages or layout of V"],
-    source=[f"{_SWEEP}: get_splitkv_combine_pipelines, get_appendkv_pipelines, _expand_splitkv, _expand_bwd",
-            f"{_CONFIG}.to_codegen_json (fp8_static_quant)"],
+    source=[f"{INSTANCES}: get_splitkv_combine_pipelines, get_appendkv_pipelines, _expand_splitkv, _expand_bwd",
+            f"{CONFIG}.to_codegen_json (fp8_static_quant)"],
     accepts=[{**_OPEN, "mode": "group", "pad_s": True}, {**_OPEN, "lse": True}, _APPENDED],
     rejects=[{**_OPEN, "mode": "group"}, {**_OPEN, **_EIGHT, "squant": True},
              {**_OPEN, **_EIGHT, "lse": True}, {**_APPENDED, "pad_d": True}],
