@@ -17,7 +17,6 @@ from ckrules.emulator.operands import BASES, Operands, Special
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
     division,
-    dots,
     flow,
     fp8_convert,
     global_,
@@ -38,7 +37,7 @@ Make = Callable[[Decoded], Run]
 _GROUPS: tuple[tuple[str, Mapping[str, Make]], ...] = (
     ("flow", flow.OPCODES), ("scalar", scalar.OPCODES), ("vector", vector_decode.OPCODES),
     ("special", vector_special.OPCODES), ("special", division.OPCODES),
-    ("packed", packed.OPCODES), ("packed", dots.OPCODES), ("logic", logic.OPCODES),
+    ("packed", packed.OPCODES), ("logic", logic.OPCODES),
     ("fp8_convert", fp8_convert.OPCODES), ("matrix", scaled.OPCODES), ("matrix", matrix.OPCODES),
     ("matrix", wmma.OPCODES), ("local", local.OPCODES), ("memory", global_.OPCODES),
 )  # fmt: skip

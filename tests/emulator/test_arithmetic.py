@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.ops.rounding import power_of_two
-from tests.emulator.reference import nearest, same
+from tests.emulator.reference import same
 from tests.helpers.isa import Bench
 
 DIVISION = """
@@ -69,68 +67,6 @@ def words(seed: int) -> NDArray[np.uint32]:
     found = np.random.default_rng(seed).integers(0, 1 << 32, 64, dtype=np.uint32)
     found[:4] = [0, 0xFFFFFFFF, 0x80008000, 0x7FFF7FFF]
     return found
-
-
-def numbers(word: int, bits: int, signed: bool) -> list[int]:
-    """The parts of a dword, lowest first."""
-    each = [word >> at & (1 << bits) - 1 for at in range(0, 32, bits)]
-    return [n - (1 << bits) if signed and n >> (bits - 1) else n for n in each]
-
-
-@pytest.mark.parametrize("clamp", ["", " clamp"])
-@pytest.mark.parametrize(("name", "arch", "bits", "signs", "extra"), [
-    ("v_dot2_i32_i16", "gfx942", 16, (True, True), ""),
-    ("v_dot2_u32_u16", "gfx942", 16, (False, False), ""),
-    ("v_dot4_i32_i8", "gfx942", 8, (True, True), ""),
-    ("v_dot4_u32_u8", "gfx1201", 8, (False, False), ""),
-    ("v_dot4_i32_iu8", "gfx1100", 8, (True, False), " neg_lo:[1,0,0]"),
-    ("v_dot4_i32_iu8", "gfx1201", 8, (False, False), ""),
-    ("v_dot8_i32_i4", "gfx942", 4, (True, True), ""),
-    ("v_dot8_i32_iu4", "gfx1100", 4, (False, True), " neg_lo:[0,1,0]"),
-])  # fmt: skip
-def test_products_of_whole_numbers(
-    name: str, arch: str, bits: int, signs: tuple[bool, bool], extra: str, clamp: str
-) -> None:
-    bench = Bench(f"{name} v0, v1, v2, v3{extra}{clamp}", arch=arch)
-    a, b, c = (words(i)[: bench.lanes] for i in range(3))
-    bench.v(1, a).v(2, b).v(3, c).run()
-    unsigned = name.split("_")[2] == "u32"
-    low, high = (0, 2**32 - 1) if unsigned else (-(2**31), 2**31 - 1)
-    for lane in range(bench.lanes):
-        x, y = (numbers(int(w[lane]), bits, s) for w, s in zip((a, b), signs, strict=True))
-        addend = int(c[lane]) if unsigned else numbers(int(c[lane]), 32, True)[0]
-        total = sum(p * q for p, q in zip(x, y, strict=True)) + addend
-        total = min(max(total, low), high) if clamp else total
-        assert int(bench.get(0)[0, lane]) == total % 2**32
-
-
-@pytest.mark.parametrize(("name", "part", "arch"), [
-    ("v_dot2_f32_f16", "f16", "gfx942"), ("v_dot2_f32_bf16", "bf16", "gfx950"),
-    ("v_dot2_f32_f16", "f16", "gfx1201"), ("v_dot2c_f32_f16_e32", "f16", "gfx942"),
-])  # fmt: skip
-def test_products_of_reals(name: str, part: str, arch: str) -> None:
-    dice = np.random.default_rng(4)
-    accumulates = "dot2c" in name
-    text = f"{name} v0, v1, v2" if accumulates else f"{name} v0, v1, v2, v0 neg_lo:[1,0,0]"
-    bench = Bench(text, arch=arch)
-    values = [dice.integers(-40, 40, (bench.lanes, 2)) / 8 for _ in range(2)]
-    addend = dice.normal(0, 9, bench.lanes).astype(np.float32)
-    bits = [
-        v.astype(np.float16).view(np.uint16)
-        if part == "f16"
-        else (v.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-        for v in values
-    ]
-    bench.v(0, addend)
-    for i, each in enumerate(bits):
-        bench.v(1 + i, np.ascontiguousarray(each).view(np.uint32)[:, 0])
-    bench.run()
-    found = bench.get(0, np.float32)[0]
-    for lane in range(bench.lanes):
-        (a, b), (x, y) = values[0][lane], values[1][lane]
-        first = a if accumulates else -a
-        exact = Fraction(first * x) + Fraction(b * y) + Fraction(float(addend[lane]))
-        assert float(found[lane]) == nearest(exact, "f32")
 
 
 def test_carries_of_a_literal() -> None:

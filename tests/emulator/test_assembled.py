@@ -194,10 +194,9 @@ FORMS = {
         v_bfi_b32 v0, s3, v1, 0.5
         v_cmp_class_f32_e64 s[2:3], v0, v1
         v_mfma_f32_32x32x8bf16_1k a[0:15], v[2:3], v[4:5], a[0:15]
-        v_mfma_f32_4x4x4f16 a[0:3], v[0:1], v[2:3], a[4:7] cbsz:2 abid:1 blgp:3
+        v_mfma_f32_4x4x4f16 a[0:3], v[0:1], v[2:3], a[4:7]
         ds_read2st64_b32 v[0:1], v2 offset1:1
         ds_read_u16_d16_hi v0, v1 offset:6
-        ds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,"01pip")
         buffer_load_dword v0, s[4:7], 0 offen lds
         buffer_atomic_add_f32 v0, v1, s[4:7], 0 offen
         global_atomic_pk_add_f16 v0, v1, s[0:1] offset:16
@@ -217,8 +216,6 @@ FORMS = {
         v_mov_b64_e32 v[0:1], s[2:3]
         v_mfma_f32_16x16x32_fp8_bf8 v[0:3], v[4:5], v[6:7], v[0:3]
         v_mfma_i32_32x32x16_i8 a[0:15], v[4:5], v[6:7], a[0:15]
-        v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7] neg:[1,0,0]
-        v_mfma_f64_4x4x4_4b_f64 a[0:1], v[0:1], v[2:3], a[0:1] cbsz:1 abid:1 neg:[1,0,0]
         global_load_lds_dword v[2:3], off offset:16
         buffer_load_dwordx4 a[0:3], v0, s[4:7], s8 offen offset:64 sc0 nt sc1
         global_atomic_add_f32 v0, v1, v2, s[0:1] sc0
@@ -230,7 +227,6 @@ FORMS = {
         v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v6
         v_dual_fmac_f32 v0, v1, v2 :: v_dual_lshlrev_b32 v3, 2, v5
         v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]
-        v_wmma_f16_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7] op_sel:[0,0,1]
         v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[12:15], v[0:7] neg_lo:[1,1,0]
         v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]
         v_add_f32_dpp v0, v1, v2 row_xmask:3 row_mask:0xf bank_mask:0xf fi:1
@@ -256,8 +252,7 @@ FORMS = {
     "gfx1201": """
         v_dual_max_num_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5
         v_wmma_f32_16x16x16_fp8_bf8 v[0:7], v[8:9], v[10:11], v[0:7]
-        v_wmma_bf16_16x16x16_bf16 v[0:3], v[4:7], v[8:11], v[0:3]
-        v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[10:11], v[0:7] neg_lo:[1,1,0] clamp
+        v_wmma_i32_16x16x16_iu8 v[0:7], v[8:9], v[10:11], v[0:7] neg_lo:[1,1,0] clamp
         v_cvt_f32_fp8_e64 v0, v1 byte_sel:2
         v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]
         v_pk_max_num_f16 v0, v1, v2

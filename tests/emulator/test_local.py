@@ -114,26 +114,6 @@ def test_lanes_read_each_other() -> None:
     assert (b.get(3)[0][LANE != 7] == np.where(taken == 7, 0, 100 + taken)[LANE != 7]).all()
 
 
-def test_lanes_send_to_each_other() -> None:
-    b = Bench("ds_permute_b32 v3, v1, v2")
-    b.v(1, (4 * (LANE // 2)).astype(np.uint32)).v(2, (100 + LANE).astype(np.uint32)).run()
-    assert (b.get(3)[0] == np.where(LANE < 32, 101 + 2 * LANE, 0)).all()
-
-
-@pytest.mark.parametrize(("offset", "source"), [
-    ("swizzle(QUAD_PERM,3,1,0,2)", LANE // 4 * 4 + np.array([3, 1, 0, 2])[LANE % 4]),
-    ("swizzle(SWAP,8)", LANE ^ 8), ("swizzle(REVERSE,16)", LANE // 16 * 16 + 15 - LANE % 16),
-    ("swizzle(BROADCAST,8,3)", LANE // 8 * 8 + 3),
-    ('swizzle(BITMASK_PERM,"01pip")', LANE // 32 * 32 + 8 + (LANE & 4) + (LANE & 2 ^ 2) + (LANE & 1)),
-    ("0x8072", LANE // 4 * 4 + np.array([2, 0, 3, 1])[LANE % 4]),
-    ("0x041f", LANE // 32 * 32 + (LANE % 32 ^ 1)),
-])  # fmt: skip
-def test_swizzles(offset: str, source: NDArray[Any]) -> None:
-    b = Bench(f"ds_swizzle_b32 v3, v2 offset:{offset}")
-    b.v(2, (100 + LANE).astype(np.uint32)).run()
-    assert (b.get(3)[0] == 100 + source).all()
-
-
 @pytest.mark.parametrize(("name", "of"), [
     ("add_u32", lambda o, n: (o + n) % 2**32), ("sub_u32", lambda o, n: (o - n) % 2**32),
     ("max_i32", lambda o, n: max(o, n, key=lambda x: x - (x >> 31 << 32))),
@@ -186,7 +166,7 @@ def test_loads_to_lds_go_lane_by_lane_behind_m0(text: str, count: int) -> None:
 
 @pytest.mark.parametrize("text", [
     "ds_read_b32 v1, v0 gds", "ds_read_b64_tr_b4 v[2:3], v0", "ds_made_up v1, v0",
-    "ds_read_b32 v1, v0 made_up", "ds_swizzle_b32 v1, v0 offset:0xc020", "ds_read_b32 s1, v0",
+    "ds_read_b32 v1, v0 made_up", "ds_read_b32 s1, v0",
     "ds_append v1",
 ])  # fmt: skip
 def test_what_is_not_known_is_refused(text: str) -> None:

@@ -33,7 +33,6 @@ LINES = {
         "v_cmp_class_f32_e64 s[0:1], v1, v2",
         "v_cvt_f32_fp8_sdwa v0, v9 src0_sel:BYTE_0",
         "ds_bpermute_b32 v1, v2, v3",
-        "ds_swizzle_b32 v1, v2 offset:swizzle(SWAP,16)",
         "v_mfma_f32_16x16x16_f16 v[2:5], v[24:25], v[28:29], v[4:7]",
     ),
     "gfx950": (

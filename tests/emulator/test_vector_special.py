@@ -493,7 +493,7 @@ def test_numbers_of_8_bits_are_read(arch: str, text: str, part: int, kind: str) 
     "v_mul_lo_u32 v0, v1, v2 clamp", "v_add_f32_e64 v0, v1, v2 op_sel:[1,0,0]", "v_add_f32 v0, sext(v1), v2",
     "v_cmp_made_u32_e64 vcc, v1, v2", "v_cmp_eq_u32_e64 vcc, v1, v2 clamp", "v_pk_add_u16 v0, v1, v2 neg_lo:[1,0]",
     "v_pk_add_f16 v0, -v1, v2", "v_pk_lshlrev_b16 v0, v1, v2 clamp", "v_add_co_u32_dpp v0, vcc, v1, v2 row_shl:1",
-    "v_mov_b32_dpp v0, v1 made_up:3", "v_add_f32_e64 v0, v1, v2 made_up", "v_dot2_f32_f16 v0, 1.0, v2, v3",
+    "v_mov_b32_dpp v0, v1 made_up:3", "v_add_f32_e64 v0, v1, v2 made_up",
     "v_cvt_sr_f16_f32 v0, v1, v2", "v_add_f32 v0, v1", "v_mov_b32_e32 s0, v1", "v_readlane_b32 s0, -v1, 0",
     "v_cvt_pk_fp8_f32 v0, v1, v2 clamp", "v_dual_add_f32 v0, v1, v2 :: v_dual_made_up v1, v2, v3",
     "v_fma_mix_f32 v0, v1, v2, v3 op_sel:[1,0,0]", "v_mad_u64_u32 v[0:1], vcc, v2, v3, v[4:5] clamp",

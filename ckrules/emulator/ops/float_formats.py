@@ -31,8 +31,8 @@ class FloatFormat:
 
 
 FORMATS: dict[str, FloatFormat] = {
-    "f64": FloatFormat(64), "f32": FloatFormat(32), "xf32": FloatFormat(32), "f16": FloatFormat(16),
-    "bf16": FloatFormat(16), "i8": FloatFormat(8), "u8": FloatFormat(8), "u4": FloatFormat(4),
+    "f32": FloatFormat(32), "xf32": FloatFormat(32), "f16": FloatFormat(16),
+    "bf16": FloatFormat(16), "i8": FloatFormat(8), "u8": FloatFormat(8),
     "fp8": FloatFormat(8, 4, 3, 8, unsigned_zero=True),
     "bf8": FloatFormat(8, 5, 2, 16, unsigned_zero=True),
     "fp8_ocp": FloatFormat(8, 4, 3, 7),
@@ -49,8 +49,6 @@ def unpack(words: NDArray[np.uint32], kind: str) -> Values:
     """
     if kind in ("f32", "xf32"):
         return words.view(np.float32)
-    if kind == "f64":
-        return words.view(np.float64)
     if kind == "f16":
         return words.view(np.float16).astype(np.float32)
     if kind == "bf16":
@@ -59,8 +57,7 @@ def unpack(words: NDArray[np.uint32], kind: str) -> Values:
         return words.view(np.int8)
     if kind == "u8":
         return words.view(np.uint8).astype(np.int32)
-    fields = _fields(words, FORMATS[kind].bits)
-    return fields.astype(np.int32) if kind == "u4" else table(kind)[fields]
+    return table(kind)[_fields(words, FORMATS[kind].bits)]
 
 
 def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint8]:

@@ -7,7 +7,6 @@ Sources: AMD, "Instinct MI300 ISA", 12.13; "CDNA4 ISA" for the transposing reads
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -189,84 +188,20 @@ def transposed(data: Values, bits: int) -> list[Values]:
     return found
 
 
-def _permute(backward: bool) -> Make:
-    """DS_BPERMUTE reads from the lane of an address, DS_PERMUTE sends there."""
-
-    def make(d: Decoded) -> Run:
-        target, where, source = d.operands.items
-        address, get = vector_get(where, U32), vector_get(source, U32)
-        offset, put = d.operands.number("offset"), vector_put(target, U32)
-        loaded = loaded_into(target)
-
-        def run(c: Cohort) -> None:
-            lane = ((address(c) + np.uint32(offset)) >> np.uint32(2)) & np.uint32(c.lanes - 1)
-            data = np.broadcast_to(get(c), c.exec.shape)
-            blocks = np.arange(data.shape[0])[:, None]
-            if backward:
-                moved = np.where(c.exec[blocks, lane], data[blocks, lane], np.uint32(0))
-            else:
-                moved = np.zeros_like(data)
-                here = np.broadcast_to(blocks, data.shape)[c.exec]
-                moved[here, np.broadcast_to(lane, data.shape)[c.exec]] = data[c.exec]
-            put(c, moved)
-            c.issue(counter(d), Outstanding(loaded))
-
-        return run
-
-    return make
-
-
-def _swizzle(d: Decoded) -> Run:
-    target, source = d.operands.items
-    get, put, loaded = vector_get(source, U32), vector_put(target, U32), registers(target)
-    lane = _swizzled(d)
+def _permute(d: Decoded) -> Run:
+    """DS_BPERMUTE: each lane reads from the lane of an address."""
+    target, where, source = d.operands.items
+    address, get = _address(where, d.operands.number("offset")), vector_get(source, U32)
+    put, loaded = vector_put(target, U32), loaded_into(target)
 
     def run(c: Cohort) -> None:
+        lane = (address(c) >> np.uint32(2)) & np.uint32(c.lanes - 1)
         data = np.broadcast_to(get(c), c.exec.shape)
-        put(c, np.where(c.exec[:, lane], data[:, lane], np.uint32(0)))
+        blocks = np.arange(data.shape[0])[:, None]
+        put(c, np.where(c.exec[blocks, lane], data[blocks, lane], np.uint32(0)))
         c.issue(counter(d), Outstanding(loaded))
 
     return run
-
-
-def _swizzled(d: Decoded) -> Values:
-    """From which lane each lane reads."""
-    text = d.operands.values.get("offset", "0")
-    lanes = np.arange(d.target.wave_size)
-    if text.startswith("swizzle"):
-        words = re.findall(r"\w+", text)[1:]
-        if words[0] in _SWIZZLES:
-            return _SWIZZLES[words[0]](lanes, *words[1:])
-        raise UnknownInstructionError(f"{d.line}: swizzle without semantics here")
-    number = int(text, 0)
-    if number >> 8 == 0x80:
-        return lanes // 4 * 4 + (number >> 2 * (lanes % 4)) % 4
-    if number & 0x8000:
-        raise UnknownInstructionError(f"{d.line}: swizzle without semantics here")
-    and_, or_, xor = number & 31, number >> 5 & 31, number >> 10 & 31
-    return lanes // 32 * 32 + (((lanes % 32 & and_) | or_) ^ xor)
-
-
-def _bitmask(lanes: Values, letters: str) -> Values:
-    """From the highest of five bits on: 0, 1, ``p`` for the lane's own, ``i`` for its inverse."""
-    result = lanes // 32 * 32
-    for bit, letter in zip(range(4, -1, -1), letters, strict=True):
-        own = lanes >> bit & 1
-        result = result + (
-            ({"0": 0 * own, "1": 0 * own + 1, "p": own, "i": 1 - own}[letter]) << bit
-        )
-    return result
-
-
-_SWIZZLES: dict[str, Callable[..., Values]] = {
-    "QUAD_PERM": lambda lanes, *order: (
-        lanes // 4 * 4 + np.array([int(n) for n in order])[lanes % 4]
-    ),
-    "SWAP": lambda lanes, size: lanes ^ int(size),
-    "REVERSE": lambda lanes, size: lanes ^ (int(size) - 1),
-    "BROADCAST": lambda lanes, size, which: lanes // int(size) * int(size) + int(which),
-    "BITMASK_PERM": _bitmask,
-}
 
 
 def _atomic(combine: Callable[[Values, Values], Values], returns: bool) -> Make:
@@ -328,9 +263,7 @@ OPCODES: dict[str, Make] = {
     **dict(_names()),
     **{f"ds_read_b64_tr_b{bits}": _load_transposed for bits in (4, 8, 16)},
     "ds_read_b96_tr_b6": _load_transposed,
-    "ds_bpermute_b32": _permute(True),
-    "ds_permute_b32": _permute(False),
-    "ds_swizzle_b32": _swizzle,
+    "ds_bpermute_b32": _permute,
     **{f"ds_{name}": _atomic(ATOMICS[of].combine, False) for name, of in LOCAL.items()},
     **{_returning(name): _atomic(ATOMICS[of].combine, True) for name, of in LOCAL.items()},
     "ds_wrxchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),

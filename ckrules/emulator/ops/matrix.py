@@ -1,7 +1,9 @@
 """Matrix instructions of CDNA: MFMA.
 
-Sources: AMD, "Instinct MI300 ISA", chapter 7 (layouts of operands, CBSZ, ABID, BLGP); "CDNA4 ISA";
-AMD's matrix instruction calculator.
+CBSZ, ABID and BLGP, by which products share operands, are refused, and so are products of fp64.
+
+Sources: AMD, "Instinct MI300 ISA", chapter 7 (layouts of operands); "CDNA4 ISA"; AMD's matrix
+instruction calculator.
 """
 
 from __future__ import annotations
@@ -13,16 +15,15 @@ from dataclasses import replace
 import numpy as np
 
 from ckrules.emulator import modifiers
-from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import F32, F64, I32, Values
+from ckrules.emulator.kinds import F32, I32, Values
 from ckrules.emulator.native.product import MatrixInstruction, Shape
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS, unpack
 from ckrules.emulator.wave import Cohort
 
-_RESULTS = {"f32": F32, "i32": I32, "f64": F64}
-_MFMA = re.compile(r"v_mfma_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z0-9_]+?)(_1k)?$")
+_RESULTS = {"f32": F32, "i32": I32}
+_MFMA = re.compile(r"v_mfma_(f32|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z0-9_]+?)(_1k)?$")
 
 
 _REALS = {
@@ -41,7 +42,7 @@ _WHOLE = ("32x32x4_2b", "16x16x4_4b", "4x4x4_16b", "32x32x8", "16x16x16", "32x32
 def _names() -> Iterator[str]:
     """The MFMA of all generations, in the older spelling without the number of products, too."""
     sizes = {("f32", kind): each for kind, each in _REALS.items()}
-    sizes |= {("i32", "i8"): _WHOLE, ("f64", "f64"): ("16x16x4", "4x4x4_4b")}
+    sizes["i32", "i8"] = _WHOLE
     for (result, kind), each in sizes.items():
         for size in each:
             yield f"v_mfma_{result}_{size}_{kind}"
@@ -52,7 +53,18 @@ def decode(d: Decoded) -> Run:
     """The meaning of an MFMA."""
     shape = mfma_shape(d.name)
     assert shape is not None
-    return _mfma(d, replace(shape, a=d.target.float8(shape.a), b=d.target.float8(shape.b)))
+    shape = replace(shape, a=d.target.float8(shape.a), b=d.target.float8(shape.b))
+    target, a_op, b_op, c_op = d.operands.items[:4]
+    modifiers.refuse(d, frozenset())
+    p = MatrixInstruction(shape, (a_op, b_op), target, c_op, place(shape), "f32")
+
+    def run(c: Cohort) -> None:
+        if c.native is not None:
+            c.native.trace.matrix(p)
+            return
+        finish(c, p, accumulator_of(c, p) + summed(p, operand(c, p, 0), operand(c, p, 1)))
+
+    return run
 
 
 OPCODES = dict.fromkeys(_names(), decode)
@@ -80,10 +92,8 @@ def mfma_shape(name: str) -> Shape | None:
 
 def _blocks(m: int, k: int, kind: str, newer: bool) -> int:
     """How many products names without a number of blocks compute (gfx908, gfx90a)."""
-    per_lane = {"f64": 1, "f32": 1, "xf32": 2, "f16": 4, "i8": 4, "bf16": 4 if newer else 2}.get(
-        kind, 8
-    )
-    return max(1, 64 * per_lane // (m * k))
+    per_lane = {"f32": 1, "xf32": 2, "f16": 4, "i8": 4, "bf16": 4 if newer else 2}
+    return max(1, 64 * per_lane.get(kind, 8) // (m * k))
 
 
 def elements(c: Cohort, op: Operand, kind: str, count: int) -> Values:
@@ -92,35 +102,17 @@ def elements(c: Cohort, op: Operand, kind: str, count: int) -> Values:
     return unpack(registers(c, op, words), kind)[..., :count]
 
 
-def operand(c: Cohort, p: MatrixInstruction, i: int, order: Values | None = None) -> Values:
+def operand(c: Cohort, p: MatrixInstruction, i: int) -> Values:
     """A or B as matrices: (block of threads, product, row, k).
 
     Lane ``row + rows * (product + products * step)`` holds a piece of each range of K, the steps
-    after each other. An order takes each lane's elements from another lane.
+    after each other.
     """
     op, kind, rows, count = p.side(i)
     shape, parts = p.shape, p.parts[i]
     each = elements(c, op, kind, count)[:, : shape.lanes]
-    if order is not None:
-        each = each[:, order]
     split = each.reshape(len(each), -1, shape.blocks, rows, parts, count // parts)
     return split.transpose(0, 2, 3, 4, 1, 5).reshape(len(each), shape.blocks, rows, shape.k)
-
-
-def _broadcast(a: Values, cbsz: int, abid: int) -> Values:
-    """CBSZ and ABID: one of 2**CBSZ neighbouring products gives its A to all of them."""
-    size = 1 << cbsz
-    source = np.arange(a.shape[1]) // size * size + abid
-    return a[:, source]
-
-
-def _lane_groups(blgp: int) -> Values:
-    """BLGP: from which lane each lane of B gets what it holds, in groups of 16."""
-    lane = np.arange(64)
-    return {
-        1: lane % 32, 2: 32 + lane % 32, 3: (lane + 16) % 64,
-        4: lane % 16, 5: 16 + lane % 16, 6: 32 + lane % 16, 7: 48 + lane % 16,
-    }[blgp]  # fmt: skip
 
 
 def place(shape: Shape) -> Values:
@@ -128,9 +120,7 @@ def place(shape: Shape) -> Values:
     lane = np.arange(64)
     register = np.arange(shape.m * shape.n * shape.blocks // 64)[:, None]
     above = lane // shape.n  # which group of four rows
-    if shape.result == "f64":
-        product, row = above % shape.blocks, 4 * register + lane // 16
-    elif shape.m == 4:
+    if shape.m == 4:
         product, row = above, register
     else:
         each = shape.m * shape.n // 64
@@ -138,33 +128,6 @@ def place(shape: Shape) -> Values:
         row = inner // 4 * (256 // shape.n) + 4 * above + inner % 4
     found: Values = (product * shape.m + row) * shape.n + lane % shape.n
     return found
-
-
-def _mfma(d: Decoded, shape: Shape) -> Run:
-    target, a_op, b_op, c_op = d.operands.items[:4]
-    cbsz, abid, blgp = (d.operands.number(n) for n in ("cbsz", "abid", "blgp"))
-    signs = d.operands.bits("neg", (0, 0, 0))
-    accepted = frozenset({"cbsz", "abid", "blgp"})
-    modifiers.refuse(d, accepted | {"neg"} if shape.result == "f64" else accepted)
-    if abid >> cbsz or 1 << cbsz > shape.blocks:
-        raise UnknownInstructionError(f"{d.line}: more products than there are share an operand")
-    if blgp and shape.result == "f64":
-        raise UnknownInstructionError(f"{d.line}: groups of lanes of fp64 exchanged")
-    wide = "f64" if shape.result == "f64" else "f32"
-    p = MatrixInstruction(shape, (a_op, b_op), target, c_op, place(shape), wide)
-    plain = not (cbsz or blgp or any(signs)) and shape.result != "f64"
-    order = _lane_groups(blgp) if blgp else None
-
-    def run(c: Cohort) -> None:
-        if c.native is not None and plain:
-            c.native.trace.matrix(p)
-            return
-        a, b = _broadcast(operand(c, p, 0), cbsz, abid), operand(c, p, 1, order)
-        given = a, b, accumulator_of(c, p)
-        a, b, before = (-x if sign else x for x, sign in zip(given, signs, strict=True))
-        finish(c, p, before + summed(p, a, b))
-
-    return run
 
 
 def summed(p: MatrixInstruction, a: Values, b: Values) -> Values:
@@ -187,7 +150,7 @@ def accumulator_of(c: Cohort, p: MatrixInstruction) -> Values:
     op, kind = p.addend, _RESULTS[p.shape.result]
     if op.is_constant:
         return kind.constant(op)[None, None]
-    return registers(c, op, len(p.where) * kind.bits // 32).view(kind.dtype)
+    return registers(c, op, len(p.where)).view(kind.dtype)
 
 
 def registers(c: Cohort, op: Operand, count: int) -> Values:
