@@ -23,6 +23,7 @@ UNBUILT = "unbuilt"
 
 _EXECUTOR = ("ckrules.emulator", "ckrules.device.cpu", "ckrules.device.execute",
              "ckrules.device.tensors", "ckrules.device.tolerance")  # fmt: skip
+_SUFFIXES = frozenset({".py", ".h", ".toml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def trial_key(*parts: str) -> str:
 
 @cache
 def executor_digest() -> str:
-    """A hash of the emulator's own code, its C too; Python's comments and docstrings do not count.
+    """A hash of the emulator: Python, C, tables; Python's comments and docstrings do not count.
 
     What the references are is not in it: a problem's text stands for what it should give.
     """
@@ -137,6 +138,6 @@ def _sources() -> Iterator[Path]:
             continue
         path = Path(spec.origin)
         if path.name == "__init__.py":
-            yield from sorted(p for p in path.parent.rglob("*") if p.suffix in (".py", ".h"))
+            yield from sorted(p for p in path.parent.rglob("*") if p.suffix in _SUFFIXES)
         else:
             yield path

@@ -30,6 +30,7 @@ from ckrules.emulator.ops import (
     vector_special,
     wmma,
 )  # fmt: skip
+from ckrules.emulator.ops.opcode import SPELLINGS
 from ckrules.emulator.wave import Cohort
 from ckrules.support import collection
 
@@ -171,6 +172,7 @@ def _decoded(
 ) -> Decoded:
     encoding = next((e for e in _ENCODINGS if mnemonic.endswith(e)), "")
     name = mnemonic.removesuffix(encoding)
+    name = SPELLINGS.get(name, name)
     return Decoded(line, name, encoding[1:], parse_operands(text), target, jumps, number)
 
 

@@ -19,6 +19,7 @@ from ckrules.emulator.disassembly import DisassembledLine
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Target
 from ckrules.emulator.operands import BASES, Special
+from ckrules.emulator.ops.opcode import SPELLINGS
 from ckrules.emulator.program import _GROUPS, OPCODES, _meaning
 
 DATA = Path(__file__).parents[1] / "data" / "emitted_instructions.txt"
@@ -132,3 +133,8 @@ def _is_special(register: int) -> bool:
 
 def test_a_mnemonic_has_one_meaning() -> None:
     assert sum(len(opcodes) for _, opcodes in _GROUPS) == len(OPCODES)
+    assert not SPELLINGS.keys() & OPCODES.keys()
+
+
+def test_a_spelling_is_that_of_an_opcode() -> None:
+    assert set(SPELLINGS.values()) <= OPCODES.keys()

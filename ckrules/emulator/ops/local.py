@@ -267,6 +267,5 @@ OPCODES: dict[str, Make] = {
     **{f"ds_{name}": _atomic(ATOMICS[of].combine, False) for name, of in LOCAL.items()},
     **{_returning(name): _atomic(ATOMICS[of].combine, True) for name, of in LOCAL.items()},
     "ds_wrxchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
-    "ds_storexchg_rtn_b32": _atomic(ATOMICS["swap"].combine, True),
     "ds_nop": lambda d: lambda c: None,
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,11 @@ import numpy as np
 from ckrules.emulator.kinds import OperandKind, Values
 
 Function = Callable[..., Values]
+
+SPELLINGS: Mapping[str, str] = tomllib.loads(
+    Path(__file__).with_name("spellings.toml").read_text(encoding="utf-8")
+)
+"""By mnemonic: the one whose meaning is the same, which tables of opcodes know."""
 
 
 @dataclass(frozen=True)

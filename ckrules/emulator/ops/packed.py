@@ -42,13 +42,12 @@ _PACKED: dict[str, OpcodeRow] = {
     "v_pk_ashrrev_i16": ROWS["v_ashrrev_i16"],
     "v_pk_mov_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a),
 }
-_NAMES = {"v_pk_min_num_f16": "v_pk_min_f16", "v_pk_max_num_f16": "v_pk_max_f16"}
 _MIXED = {"v_fma_mix_f32": -1, "v_fma_mixlo_f16": 0, "v_fma_mixhi_f16": 1}
 """Which half of a dword each of them writes."""
 
 
 def _packed(d: Decoded) -> Run:
-    row = _PACKED[_NAMES.get(d.name, d.name)]
+    row = _PACKED[d.name]
     target, *sources = d.operands.items
     count = len(row.sources)
     if len(sources) != count:
@@ -157,4 +156,4 @@ def _mix_source(op: Operand, small: int, half: int) -> Get:
     return lambda c: get(c).astype(np.float32)
 
 
-OPCODES = {**dict.fromkeys([*_PACKED, *_NAMES], _packed), **dict.fromkeys(_MIXED, _mixed)}
+OPCODES = {**dict.fromkeys(_PACKED, _packed), **dict.fromkeys(_MIXED, _mixed)}

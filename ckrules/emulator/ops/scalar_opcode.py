@@ -12,27 +12,44 @@ from typing import Any
 
 import numpy as np
 
-from ckrules.emulator.kinds import F16, F32, I32, I64, U32, U64, OperandKind, Values
+from ckrules.emulator.kinds import I32, I64, U32, U64, OperandKind, Values
+from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.vector import ROWS as VECTOR
 from ckrules.emulator.ops.vector import (
     count_bits,
-    mul_hi,
-    mul_hi_signed,
     shift_left,
     shift_right,
 )
 
+Compute = Callable[..., Values]
 Flag = Callable[..., Any]
+
+
+class _ShortKind(OperandKind):
+    """A constant of 16 bits, with its sign or without."""
+
+    def constant(self, op: Operand) -> Values:
+        """The constant as 32 bits."""
+        number = int(op.value) & 0xFFFF
+        if self.dtype is np.int32 and number & 0x8000:
+            number -= 0x10000
+        return np.array([number], self.dtype)
+
+
+SHORT, SHORT_UNSIGNED = _ShortKind("i16k", np.int32, 32), _ShortKind("u16k", np.uint32, 32)
 
 
 @dataclass(frozen=True)
 class ScalarOpcodeRow:
     """One instruction: result, operands, what it computes, and the condition it leaves."""
 
-    result: OperandKind
+    result: OperandKind | None
+    """None if the condition is all that it computes."""
     sources: tuple[OperandKind, ...]
-    compute: Callable[..., Values]
+    compute: Compute
     scc: Flag | str | None = None
+    reads: tuple[str, ...] = ()
+    """Its last sources where the text leaves them out: ``old``, its destination, and ``scc``."""
 
 
 def _u64(value: Values) -> Values:
@@ -123,16 +140,32 @@ def _leading64(a: Values) -> Values:
     return np.where(a == 0, np.uint32(0xFFFFFFFF), found).astype(np.uint32)
 
 
-def _logic(kind: OperandKind, compute: Callable[..., Values]) -> ScalarOpcodeRow:
-    return ScalarOpcodeRow(kind, (kind, kind), compute, "nonzero")
-
-
-_LOGIC: dict[str, Callable[..., Values]] = {
-    "s_and": lambda a, b: a & b, "s_or": lambda a, b: a | b, "s_xor": lambda a, b: a ^ b,
-    "s_andn2": lambda a, b: a & ~b, "s_orn2": lambda a, b: a | ~b,
-    "s_nand": lambda a, b: ~(a & b), "s_nor": lambda a, b: ~(a | b),
-    "s_xnor": lambda a, b: ~(a ^ b),
+LOGIC: dict[str, Compute] = {
+    "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
+    "andn2": lambda a, b: a & ~b, "orn2": lambda a, b: a | ~b,
+    "nand": lambda a, b: ~(a & b), "nor": lambda a, b: ~(a | b), "xnor": lambda a, b: ~(a ^ b),
 }  # fmt: skip
+
+_FIELDS: tuple[tuple[str, OperandKind, Compute], ...] = (
+    ("lshl_b32", U32, shift_left), ("lshl_b64", U64, shift_left),
+    ("lshr_b32", U32, shift_right), ("lshr_b64", U64, shift_right),
+    ("ashr_i32", I32, shift_right), ("ashr_i64", I64, shift_right),
+    ("bfe_u32", U32, _extract), ("bfe_i32", I32, _extract),
+    ("bfe_u64", U64, _extract), ("bfe_i64", I64, _extract),
+)  # fmt: skip
+
+_AS_VECTOR = (
+    "mul_hi_u32", "mul_hi_i32", "add_f32", "sub_f32", "mul_f32", "fmamk_f32", "fmaak_f32",
+    "min_f32", "max_f32", "trunc_f32", "floor_f32", "ceil_f32", "rndne_f32", "cvt_f16_f32",
+    "cvt_f32_f16", "cvt_f32_u32", "cvt_f32_i32", "cvt_u32_f32", "cvt_i32_f32",
+)  # fmt: skip
+"""What compute as the vector instructions of their names do."""
+
+
+def _as_vector(name: str, *reads: str) -> ScalarOpcodeRow:
+    row = VECTOR[name]
+    return ScalarOpcodeRow(row.result, row.sources, row.compute, None, reads)
+
 
 ROWS: dict[str, ScalarOpcodeRow] = {
     # Moves and bits of one operand
@@ -159,8 +192,6 @@ ROWS: dict[str, ScalarOpcodeRow] = {
     "s_add_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a + b, overflows),
     "s_sub_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a - b, _underflow),
     "s_mul_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a * b),
-    "s_mul_hi_u32": ScalarOpcodeRow(U32, (U32, U32), mul_hi),
-    "s_mul_hi_i32": ScalarOpcodeRow(I32, (I32, I32), mul_hi_signed),
     "s_add_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a + b),
     "s_sub_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a - b),
     "s_mul_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a * b),
@@ -171,53 +202,23 @@ ROWS: dict[str, ScalarOpcodeRow] = {
     "s_min_i32": ScalarOpcodeRow(I32, (I32, I32), np.minimum, lambda a, b: a < b),
     "s_max_i32": ScalarOpcodeRow(I32, (I32, I32), np.maximum, lambda a, b: a >= b),
     # Shifts and fields
-    "s_lshl_b32": ScalarOpcodeRow(U32, (U32, U32), shift_left, "nonzero"),
-    "s_lshl_b64": ScalarOpcodeRow(U64, (U64, U32), shift_left, "nonzero"),
-    "s_lshr_b32": ScalarOpcodeRow(U32, (U32, U32), shift_right, "nonzero"),
-    "s_lshr_b64": ScalarOpcodeRow(U64, (U64, U32), shift_right, "nonzero"),
-    "s_ashr_i32": ScalarOpcodeRow(I32, (I32, U32), shift_right, "nonzero"),
-    "s_ashr_i64": ScalarOpcodeRow(I64, (I64, U32), shift_right, "nonzero"),
-    "s_bfe_u32": ScalarOpcodeRow(U32, (U32, U32), _extract, "nonzero"),
-    "s_bfe_i32": ScalarOpcodeRow(I32, (I32, U32), _extract, "nonzero"),
-    "s_bfe_u64": ScalarOpcodeRow(U64, (U64, U32), _extract, "nonzero"),
-    "s_bfe_i64": ScalarOpcodeRow(I64, (I64, U32), _extract, "nonzero"),
+    **{
+        f"s_{name}": ScalarOpcodeRow(kind, (kind, U32), compute, "nonzero")
+        for name, kind, compute in _FIELDS
+    },
     "s_bfm_b32": ScalarOpcodeRow(U32, (U32, U32), _mask_of),
     "s_bfm_b64": ScalarOpcodeRow(U64, (U32, U32), _mask_of_pair),
     "s_pack_ll_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 0)),
     "s_pack_lh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 1)),
     "s_pack_hh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(1, 1)),
     "s_pack_hl_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(1, 0)),
-    # Real numbers (RDNA3.5 and later)
-    "s_add_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a + b),
-    "s_sub_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a - b),
-    "s_mul_f32": ScalarOpcodeRow(F32, (F32, F32), lambda a, b: a * b),
-    "s_fmamk_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
-    "s_fmac_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
-    "s_fmaak_f32": ScalarOpcodeRow(F32, (F32, F32, F32), VECTOR["v_fma_f32"].compute),
-    "s_min_f32": ScalarOpcodeRow(F32, (F32, F32), VECTOR["v_min_f32"].compute),
-    "s_max_f32": ScalarOpcodeRow(F32, (F32, F32), VECTOR["v_max_f32"].compute),
-    "s_cvt_f16_f32": ScalarOpcodeRow(F16, (F32,), VECTOR["v_cvt_f16_f32"].compute),
-    "s_cvt_f32_f16": ScalarOpcodeRow(F32, (F16,), VECTOR["v_cvt_f32_f16"].compute),
-    "s_trunc_f32": ScalarOpcodeRow(F32, (F32,), np.trunc),
-    "s_floor_f32": ScalarOpcodeRow(F32, (F32,), np.floor),
-    "s_ceil_f32": ScalarOpcodeRow(F32, (F32,), np.ceil),
-    "s_rndne_f32": ScalarOpcodeRow(F32, (F32,), np.rint),
-    "s_cvt_f32_u32": ScalarOpcodeRow(F32, (U32,), VECTOR["v_cvt_f32_u32"].compute),
-    "s_cvt_f32_i32": ScalarOpcodeRow(F32, (I32,), VECTOR["v_cvt_f32_i32"].compute),
-    "s_cvt_u32_f32": ScalarOpcodeRow(U32, (F32,), VECTOR["v_cvt_u32_f32"].compute),
-    "s_cvt_i32_f32": ScalarOpcodeRow(I32, (F32,), VECTOR["v_cvt_i32_f32"].compute),
-}  # fmt: skip
-for _name, _compute in _LOGIC.items():
-    ROWS[f"{_name}_b32"] = _logic(U32, _compute)
-    ROWS[f"{_name}_b64"] = _logic(U64, _compute)
-
-ALIASES = {
-    "s_add_co_u32": "s_add_u32", "s_sub_co_u32": "s_sub_u32", "s_add_co_i32": "s_add_i32",
-    "s_sub_co_i32": "s_sub_i32", "s_add_nc_u64": "s_add_u64", "s_sub_nc_u64": "s_sub_u64",
-    "s_and_not1_b32": "s_andn2_b32", "s_and_not1_b64": "s_andn2_b64",
-    "s_or_not1_b32": "s_orn2_b32", "s_or_not1_b64": "s_orn2_b64",
-    "s_ctz_i32_b32": "s_ff1_i32_b32", "s_ctz_i32_b64": "s_ff1_i32_b64",
-    "s_clz_i32_u32": "s_flbit_i32_b32", "s_clz_i32_u64": "s_flbit_i32_b64",
-    "s_cls_i32": "s_flbit_i32", "s_min_num_f32": "s_min_f32", "s_max_num_f32": "s_max_f32",
-}  # fmt: skip
-"""Other names of the same instructions, of later generations."""
+    "s_fmac_f32": _as_vector("v_fmac_f32", "old"),
+    **{f"s_{name}": _as_vector(f"v_{name}") for name in _AS_VECTOR},
+    **{
+        f"s_{name}_{kind.name.replace('u', 'b')}": ScalarOpcodeRow(
+            kind, (kind, kind), compute, "nonzero"
+        )
+        for name, compute in LOGIC.items()
+        for kind in (U32, U64)
+    },
+}

@@ -10,7 +10,7 @@ import numpy as np
 from ckrules.emulator.kinds import I16, I32, I64, U16, U32, U64, Values
 from ckrules.emulator.native.values import primitive
 from ckrules.emulator.ops.opcode import Function, OpcodeRow
-from ckrules.emulator.ops.vector_real import REALS
+from ckrules.emulator.ops.vector_real import REALS, extremes
 
 
 def _u64(value: Values) -> Values:
@@ -160,9 +160,6 @@ ROWS: dict[str, OpcodeRow] = {
     # Moves
     "v_mov_b32": OpcodeRow(U32, (U32,), lambda a: a),
     "v_mov_b64": OpcodeRow(U64, (U64,), lambda a: a),
-    "v_accvgpr_read_b32": OpcodeRow(U32, (U32,), lambda a: a),
-    "v_accvgpr_write_b32": OpcodeRow(U32, (U32,), lambda a: a),
-    "v_accvgpr_mov_b32": OpcodeRow(U32, (U32,), lambda a: a),
     # Whole numbers
     **{
         f"v_{name}_{kind.name}": OpcodeRow(kind, (kind, kind), compute, saturates=True)
@@ -184,32 +181,10 @@ ROWS: dict[str, OpcodeRow] = {
     "v_add_lshl_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: shift_left(a + b, c)),
     "v_lshl_add_u64": OpcodeRow(U64, (U64, U32, U64), lambda a, b, c: (a << _u64(b & 7)) + c),
     "v_xad_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: (a ^ b) + c),
-    "v_min_u32": OpcodeRow(U32, (U32, U32), np.minimum),
-    "v_max_u32": OpcodeRow(U32, (U32, U32), np.maximum),
-    "v_min_i32": OpcodeRow(I32, (I32, I32), np.minimum),
-    "v_max_i32": OpcodeRow(I32, (I32, I32), np.maximum),
-    "v_min_u16": OpcodeRow(U16, (U16, U16), np.minimum),
-    "v_max_u16": OpcodeRow(U16, (U16, U16), np.maximum),
-    "v_min_i16": OpcodeRow(I16, (I16, I16), np.minimum),
-    "v_max_i16": OpcodeRow(I16, (I16, I16), np.maximum),
-    "v_min3_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-    "v_max3_u32": OpcodeRow(U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-    "v_min3_i32": OpcodeRow(I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-    "v_max3_i32": OpcodeRow(I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-    "v_minmax_i32": OpcodeRow(
-        I32, (I32, I32, I32), lambda a, b, c: np.maximum(np.minimum(a, b), c)
-    ),
-    "v_maxmin_i32": OpcodeRow(
-        I32, (I32, I32, I32), lambda a, b, c: np.minimum(np.maximum(a, b), c)
-    ),
-    "v_minmax_u32": OpcodeRow(
-        U32, (U32, U32, U32), lambda a, b, c: np.maximum(np.minimum(a, b), c)
-    ),
-    "v_maxmin_u32": OpcodeRow(
-        U32, (U32, U32, U32), lambda a, b, c: np.minimum(np.maximum(a, b), c)
-    ),
-    "v_med3_i32": OpcodeRow(I32, (I32, I32, I32), _med3),
-    "v_med3_u32": OpcodeRow(U32, (U32, U32, U32), _med3),
+    **extremes(U32, np.minimum, np.maximum, _med3),
+    **extremes(I32, np.minimum, np.maximum, _med3),
+    **extremes(U16, np.minimum, np.maximum),
+    **extremes(I16, np.minimum, np.maximum),
     "v_add_nc_u64": OpcodeRow(U64, (U64, U64), lambda a, b: a + b),
     # Bits
     "v_and_b32": OpcodeRow(U32, (U32, U32), lambda a, b: a & b),
@@ -266,20 +241,3 @@ ROWS: dict[str, OpcodeRow] = {
     **REALS,
 }
 """The instructions whose results are functions of their operands, lane by lane."""
-
-ALIASES = {
-    "v_add_nc_u32": "v_add_u32", "v_sub_nc_u32": "v_sub_u32", "v_subrev_nc_u32": "v_subrev_u32",
-    "v_add_nc_u16": "v_add_u16", "v_sub_nc_u16": "v_sub_u16",
-    "v_mul_dx9_zero_f32": "v_mul_legacy_f32", "v_clz_i32_u32": "v_ffbh_u32",
-    "v_ctz_i32_b32": "v_ffbl_b32",
-    "v_cls_i32": "v_ffbh_i32",
-    "v_add_nc_i32": "v_add_i32", "v_sub_nc_i32": "v_sub_i32", "v_add_nc_i16": "v_add_i16",
-    "v_sub_nc_i16": "v_sub_i16",
-    **{
-        f"v_{word}_num_{kind}": f"v_{word}_{kind}"
-        for word in ("min", "max", "min3", "max3", "med3", "minmax", "maxmin")
-        for kind in ("f16", "f32", "f64")
-    },
-    "v_cvt_pk_rtz_f16_f32": "v_cvt_pkrtz_f16_f32",
-}  # fmt: skip
-"""Other names of the same instructions, of later generations."""

@@ -12,20 +12,15 @@ from ckrules.emulator.kinds import Get, OperandKind, Put, Values, half_put, vect
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.lanes import dpp, part_get, part_put
 from ckrules.emulator.ops.opcode import OpcodeRow
-from ckrules.emulator.ops.vector import ALIASES, ROWS
+from ckrules.emulator.ops.vector import ROWS
 from ckrules.emulator.wave import Cohort
 
 _SCALES = {"mul:2": 2.0, "mul:4": 4.0, "div:2": 0.5}
 
 
-def row_of(name: str) -> OpcodeRow | None:
-    """The row of a mnemonic without encoding."""
-    return ROWS.get(ALIASES.get(name, name))
-
-
 def decode(d: Decoded) -> Run:
     """The meaning of an instruction with a row."""
-    compute, put, where = parts(d, ROWS[ALIASES.get(d.name, d.name)])
+    compute, put, where = parts(d, ROWS[d.name])
     return whole(compute, put) if where is None else masked(compute, put, where)
 
 
@@ -155,4 +150,4 @@ def masked(compute: Get, put: Put, where: Callable[[Cohort], Values]) -> Run:
     return run
 
 
-OPCODES = dict.fromkeys([*ROWS, *ALIASES], decode)
+OPCODES = dict.fromkeys(ROWS, decode)

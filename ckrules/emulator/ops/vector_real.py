@@ -91,6 +91,23 @@ def _byte(number: int) -> Function:
     return lambda a: ((a >> shift) & np.uint32(0xFF)).astype(np.float32)
 
 
+def extremes(
+    kind: OperandKind, least: Function, most: Function, middle: Function | None = None
+) -> dict[str, OpcodeRow]:
+    """Minimum and maximum of a type, and with a function for the middle those of three numbers."""
+    two, three = (kind, kind), (kind, kind, kind)
+    rows = {"min": OpcodeRow(kind, two, least), "max": OpcodeRow(kind, two, most)}
+    if middle is not None:
+        rows |= {
+            "min3": OpcodeRow(kind, three, lambda a, b, c: least(least(a, b), c)),
+            "max3": OpcodeRow(kind, three, lambda a, b, c: most(most(a, b), c)),
+            "minmax": OpcodeRow(kind, three, lambda a, b, c: most(least(a, b), c)),
+            "maxmin": OpcodeRow(kind, three, lambda a, b, c: least(most(a, b), c)),
+            "med3": OpcodeRow(kind, three, middle),
+        }
+    return {f"v_{name}_{kind.name}": row for name, row in rows.items()}
+
+
 def _of_kind(kind: OperandKind) -> dict[str, OpcodeRow]:
     """What fp16, fp32 and fp64 share."""
     one, two, three = (kind,), (kind, kind), (kind, kind, kind)
@@ -99,19 +116,12 @@ def _of_kind(kind: OperandKind) -> dict[str, OpcodeRow]:
         "v_sub": OpcodeRow(kind, two, lambda a, b: a - b),
         "v_subrev": OpcodeRow(kind, two, lambda a, b: b - a),
         "v_mul": OpcodeRow(kind, two, lambda a, b: a * b),
-        "v_min": OpcodeRow(kind, two, lesser),
-        "v_max": OpcodeRow(kind, two, greater),
         "v_minimum": OpcodeRow(kind, two, strict_least),
         "v_maximum": OpcodeRow(kind, two, strict_greatest),
-        "v_min3": OpcodeRow(kind, three, lambda a, b, c: lesser(lesser(a, b), c)),
-        "v_max3": OpcodeRow(kind, three, lambda a, b, c: greater(greater(a, b), c)),
-        "v_minmax": OpcodeRow(kind, three, lambda a, b, c: greater(lesser(a, b), c)),
-        "v_maxmin": OpcodeRow(kind, three, lambda a, b, c: lesser(greater(a, b), c)),
         "v_minimum3": OpcodeRow(kind, three, lambda a, b, c: strict_least(strict_least(a, b), c)),
         "v_maximum3": OpcodeRow(
             kind, three, lambda a, b, c: strict_greatest(strict_greatest(a, b), c)
         ),
-        "v_med3": OpcodeRow(kind, three, middle),
         "v_fma": OpcodeRow(kind, three, fused),
         "v_fmac": OpcodeRow(kind, three, fused, accumulates=True),
         "v_fmamk": OpcodeRow(kind, three, fused),
@@ -126,7 +136,8 @@ def _of_kind(kind: OperandKind) -> dict[str, OpcodeRow]:
         "v_fract": OpcodeRow(kind, one, _fraction),
         "v_frexp_mant": OpcodeRow(kind, one, lambda a: np.frexp(a)[0].astype(a.dtype)),
     }
-    return {f"{name}_{kind.name}": row for name, row in rows.items()}
+    named = {f"{name}_{kind.name}": row for name, row in rows.items()}
+    return named | extremes(kind, lesser, greater, middle)
 
 
 REALS: dict[str, OpcodeRow] = {
@@ -135,10 +146,7 @@ REALS: dict[str, OpcodeRow] = {
     **_of_kind(F64),
     "v_mul_legacy_f32": OpcodeRow(F32, (F32, F32), _legacy_product),
     "v_mad_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
-    "v_madmk_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
-    "v_madak_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c),
     "v_mac_f32": OpcodeRow(F32, (F32, F32, F32), lambda a, b, c: a * b + c, accumulates=True),
-    "v_rcp_iflag_f32": OpcodeRow(F32, (F32,), lambda a: np.float32(1) / a),
     "v_exp_f32": OpcodeRow(F32, (F32,), _wide(power_of_two)),
     "v_log_f32": OpcodeRow(F32, (F32,), _wide(binary_logarithm)),
     "v_exp_f16": OpcodeRow(F16, (F16,), _wide(power_of_two)),

@@ -35,7 +35,8 @@ from ckrules.emulator.kinds import (
 from ckrules.emulator.operands import Operand, Special
 from ckrules.emulator.ops.lanes import dpp, part_put
 from ckrules.emulator.ops.opcode import RELATIONS
-from ckrules.emulator.ops.vector_decode import masked, parts, row_of, source_get, whole
+from ckrules.emulator.ops.vector import ROWS
+from ckrules.emulator.ops.vector_decode import masked, parts, source_get, whole
 from ckrules.emulator.wave import Cohort, Mask
 
 _KINDS = {
@@ -143,7 +144,7 @@ def deferred(d: Decoded) -> tuple[Get, Put]:
     """What computes and what writes a lane-by-lane result, apart from each other."""
     if d.name == "v_cndmask_b32":
         return _choice(d)[:2]
-    row = row_of(d.name)
+    row = ROWS.get(d.name)
     if row is None:
         raise UnknownInstructionError(f"{d.line}: no semantics here")
     compute, put, where = parts(d, row)
@@ -329,13 +330,8 @@ OPCODES: dict[str, Callable[[Decoded], Run]] = {
     "v_addc_co_u32": _sums(1, False, True),
     "v_subb_co_u32": _sums(-1, False, True),
     "v_subbrev_co_u32": _sums(-1, True, True),
-    "v_add_co_ci_u32": _sums(1, False, True),
-    "v_sub_co_ci_u32": _sums(-1, False, True),
-    "v_subrev_co_ci_u32": _sums(-1, True, True),
     "v_mad_u64_u32": _mad_wide(U32),
-    "v_mad_co_u64_u32": _mad_wide(U32),
     "v_mad_i64_i32": _mad_wide(I32),
-    "v_mad_co_i64_i32": _mad_wide(I32),
     "v_readfirstlane_b32": _read_first,
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,
