@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,65 +16,37 @@ from numpy.typing import NDArray
 from ckrules.emulator.errors import FaultKind
 from ckrules.emulator.instruction import Instruction
 from ckrules.emulator.lds import Touch
-from ckrules.emulator.native.library import compiler, library, source_of
+from ckrules.emulator.native.library import HEADER, SIZES, compiler, library, source_of
 from ckrules.emulator.native.shapes import Shapes
-from ckrules.emulator.native.trace import CONSTANTS, REGISTERS, NativeForm
+from ckrules.emulator.native.trace import NativeForm
 from ckrules.emulator.ops.flow import Branch, Wait
 from ckrules.emulator.wave import Cohort, Outstanding
 from ckrules.support import collection
 
-_COUNTERS, _QUEUE, _SLOTS, _REGISTERS = 12, 512, 64, 3000
-_i64, _pointer = ctypes.c_int64, ctypes.c_void_p
+_pointer = ctypes.c_void_p
 _NUMPY, _FUNCTION, _BRANCH, _WAIT = range(4)
 _CONDITIONS = {"scc": 0, "vcc": 2, "exec": 4, "": 6}
 
 
-class _Entry(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_int32), ("slot", ctypes.c_int32), ("slots", ctypes.c_int32)]
+def _structure(name: str, **more: Any) -> Any:
+    """A struct of ``runtime.h``, as ctypes has it."""
+    words = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64, **more}
+    body = HEADER.partition(f"struct {name} {{")[2].partition("}")[0]
+    fields = []
+    for declaration in body.replace("const ", "").split(";"):
+        word, _, names = declaration.strip().partition(" ")
+        for each in filter(None, names.split(",")):
+            field_name, *sizes = re.findall(r"\w+", each)
+            kind = _pointer if "*" in each else words[word]
+            for size in reversed(sizes):
+                kind *= SIZES[size] if size in SIZES else int(size)
+            fields.append((field_name, kind))
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
-class _State(ctypes.Structure):
-    """``ctx`` of ``runtime.h``."""
-
-    _fields_ = [
-        *((name, _i64) for name in ("n", "blocks")),
-        *((name, _pointer) for name in ("v", "a", "s", "scc", "exec")),
-        ("full", _i64),
-        ("lds", _pointer),
-        *(
-            (n, _i64)
-            for n in ("lds_stride", "lds_size", "unit", "parts", "epoch", "wave", "atomics")
-        ),
-        *((n, _pointer) for n in ("written", "read", "slots")),
-        ("alike", _i64),
-        *((n, _pointer) for n in ("memory", "starts", "ends")),
-        ("ranges", _i64),
-        *((n, _pointer) for n in ("writers", "numbers")),
-        *((n, _i64) for n in ("waves", "told")),
-        *((n, _pointer) for n in ("address", "room", "data", "stamps")),
-        *((n, _i64) for n in ("slot", "fresh")),
-        ("used", _i64 * _SLOTS),
-        *((n, _pointer) for n in ("loaded", "loaded_counts")),
-        ("heads", _i64 * _COUNTERS),
-        ("tails", _i64 * _COUNTERS),
-        ("queue", (_Entry * _QUEUE) * _COUNTERS),
-        *((n, _pointer) for n in ("pending", "unordered")),
-        *((n, _i64) for n in ("done", "why")),
-    ]
-
-
-class _Insn(ctypes.Structure):
-    """``insn`` of ``runtime.h``."""
-
-    _fields_ = [
-        *((n, _pointer) for n in ("fn", "touched")),
-        *((n, _i64) for n in ("kind", "target", "touches", "issues")),
-        *((n, _i64 * 4) for n in ("counter", "value", "stamped")),
-        ("r", _i64 * REGISTERS),
-        ("k", ctypes.c_uint64 * CONSTANTS),
-    ]
-
-
+_Entry = _structure("entry")
+_State = _structure("ctx", entry=_Entry)
+_Insn = _structure("insn")
 Kind = tuple[frozenset[int], bool]
 
 
@@ -178,7 +151,7 @@ def _condition(word: str) -> int:
     return _CONDITIONS[word.removesuffix("z").removesuffix("n")] + word.endswith("nz")
 
 
-def _wait(native: Native, i: _Insn, wait: Wait) -> None:
+def _wait(native: Native, i: Any, wait: Wait) -> None:
     if len(wait.limits) > 4:
         return
     i.kind, i.issues = _WAIT, len(wait.limits)
@@ -187,7 +160,7 @@ def _wait(native: Native, i: _Insn, wait: Wait) -> None:
         i.value[k] = left
 
 
-def _parameters(native: Native, i: _Insn, shape: NativeForm) -> None:
+def _parameters(native: Native, i: Any, shape: NativeForm) -> None:
     for k, (_, register) in enumerate(shape.registers):
         i.r[k] = register
     for k, bits in enumerate(shape.constants):
@@ -210,10 +183,10 @@ class Driver:
         self.scratch: list[NDArray[Any]] = [
             np.zeros((blocks, lanes), np.int64),
             np.zeros((blocks, lanes), np.int64),
-            np.zeros((8, blocks, lanes), np.uint32),
+            np.zeros((SIZES["BUFFERS"], blocks, lanes), np.uint32),
         ]
-        self.stamps = np.zeros((_SLOTS, blocks, lanes), np.int32)
-        self.pending = np.zeros(_REGISTERS, np.int32)
+        self.stamps = np.zeros((SIZES["SLOTS"], blocks, lanes), np.int32)
+        self.pending = np.zeros(SIZES["REGISTERS"], np.int32)
         self.state = state = _State()
         lds, memory = chunk.lds, chunk.memory
         state.blocks, state.waves = blocks, chunk.waves
@@ -238,7 +211,7 @@ class Driver:
         self._leave(c, state, before)
         return state.done, bool(state.why)
 
-    def _enter(self, c: Cohort, state: _State) -> dict[str, list[Outstanding]]:
+    def _enter(self, c: Cohort, state: Any) -> dict[str, list[Outstanding]]:
         native, lds = self.native, self.chunk.lds
         arrays = c.v, c.a, c.s, c.scc, c.exec, c.slots
         if any(map(is_not, arrays, c.held)):
@@ -251,7 +224,7 @@ class Driver:
             self.stamped, state.parts = lds.written, lds.written.shape[1]
             state.written, state.read = lds.written.ctypes.data, lds.read.ctypes.data
         before = {name: list(queue) for name, queue in c.queues.items() if queue}
-        tails = [0] * _COUNTERS
+        tails = [0] * SIZES["COUNTERS"]
         for name, queue in before.items():
             number = native.counters.setdefault(name, len(native.counters))
             entries, tails[number] = state.queue[number], len(queue)
@@ -262,7 +235,7 @@ class Driver:
         state.unordered = native.unordered.ctypes.data
         return before
 
-    def _leave(self, c: Cohort, state: _State, before: dict[str, list[Outstanding]]) -> None:
+    def _leave(self, c: Cohort, state: Any, before: dict[str, list[Outstanding]]) -> None:
         native = self.native
         heads, tails = state.heads[:], state.tails[:]
         changed = False
@@ -282,13 +255,13 @@ class Driver:
             c.pending = set().union(*(o.registers for q in c.queues.values() for o in q))
         c.full = bool(state.full)
 
-    def _stamp(self, c: Cohort, entry: _Entry, lanes: int) -> list[Touch] | None:
+    def _stamp(self, c: Cohort, entry: Any, lanes: int) -> list[Touch] | None:
         if not entry.slots:
             return None
         size, writes = self.native.stamps[entry.id]
-        flat = self.stamps.reshape(_SLOTS, -1)
+        flat = self.stamps.reshape(SIZES["SLOTS"], -1)
         found, lds = [], self.chunk.lds
         for k in range(entry.slots):
-            row = flat[(entry.slot + k) % _SLOTS][: len(c.slots) * lanes]
+            row = flat[(entry.slot + k) % SIZES["SLOTS"]][: len(c.slots) * lanes]
             found.append(lds.touched_at(c.slots, row.reshape(-1, lanes), size, writes=writes))
         return found

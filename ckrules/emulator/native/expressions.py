@@ -14,14 +14,9 @@ _BINARY = {
     np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=", np.logical_and: "&&",
     np.logical_or: "||",
 }  # fmt: skip
-_CALLS = {
-    np.rint: "rint",
-    np.trunc: "trunc",
-    np.floor: "floor",
-    np.ceil: "ceil",
-    np.sqrt: "sqrt",
+_CALLS: dict[Any, str] = {
+    **{ufunc: ufunc.__name__ for ufunc in (np.rint, np.trunc, np.floor, np.ceil, np.sqrt, np.fabs)},
     np.absolute: "fabs",
-    np.fabs: "fabs",
 }
 _TESTS = {
     np.isnan: "({0} != {0})",

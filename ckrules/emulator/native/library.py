@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ _FLAGS = (
     *("-ffp-contract=off", "-fno-math-errno", "-w"),
 )
 _HERE = Path(__file__).parent
+HEADER = (_HERE / "runtime.h").read_text(encoding="utf-8")
+SIZES = {name: int(value) for name, value in re.findall(r"([A-Z]+) = (-?\d+)", HEADER)}
+"""The constants of ``runtime.h``."""
 _SECONDS = 120
 _SOURCE = "native.c"
 VARIABLE = "CKRULES_NATIVE"
@@ -71,8 +75,8 @@ def library(source: str) -> ctypes.CDLL | None:
     program = compiler()
     if program is None:
         return None
-    headers = "".join((_HERE / name).read_text() for name in ("runtime.h", "driver.h"))
-    key = hashlib.sha256("\0".join((source, headers, _identity(program))).encode()).hexdigest()
+    headers = HEADER, (_HERE / "driver.h").read_text(encoding="utf-8")
+    key = hashlib.sha256("\0".join((source, *headers, _identity(program))).encode()).hexdigest()
     try:
         kept = _folder() / f"{key[:32]}.so" if folders.keeps_spaces() else None
         if kept is None:

@@ -16,12 +16,8 @@ from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS, table
 
 _ELEMENTS = {
-    "f32": "F32_",
+    **{kind: f"{kind.upper()}_" for kind in ("f32", "f16", "bf16", "i8", "u8")},
     "xf32": "F32_",
-    "f16": "F16_",
-    "bf16": "BF16_",
-    "i8": "I8_",
-    "u8": "U8_",
 }
 """Formats that `runtime.h` reads; others are looked up in a table."""
 

@@ -12,9 +12,13 @@ typedef _Float16 f16; typedef float f32; typedef double f64;
 #define LANES_LOOP FREELY for (long l = 0; l < LANES; l++)
 #define BLOCKS_LOOP FREELY for (long b = 0; b < n; b++)
 
-enum { WAVES = 64, MANY = 63, ATOMIC = -1, SEVERAL = -2, COUNTERS = 12, QUEUE = 512, SLOTS = 64, REGISTERS = 3000 };
-typedef struct { i32 id, slot, slots; } entry;
-typedef struct {
+enum { WAVES = 64, MANY = 63, ATOMIC = -1, SEVERAL = -2, COUNTERS = 12, QUEUE = 512, SLOTS = 64,
+       REGISTERS = 3000, OPERANDS = 40, CONSTANTS = 16, BUFFERS = 8 };
+/* drive.py reads the constants and the structs off this text: a declaration ends with a semicolon. */
+typedef struct entry entry; typedef struct ctx ctx; typedef struct insn insn;
+typedef int form(ctx *, const insn *);
+struct entry { i32 id, slot, slots; };
+struct ctx {
   i64 n, blocks;
   u32 *v, *a, *s;
   u8 *scc, *exec;
@@ -38,15 +42,14 @@ typedef struct {
   i32 *pending;
   i64 *unordered;
   i64 done, why;
-} ctx;
-typedef struct insn insn;
+};
 struct insn {
-  int (*fn)(ctx *, const insn *);
+  form *fn;
   const i32 *touched;
   i64 kind, target, touches, issues;
   i64 counter[4], value[4], stamped[4];
-  i64 r[40];
-  u64 k[16];
+  i64 r[OPERANDS];
+  u64 k[CONSTANTS];
 };
 
 #define AS(from, to) INLINE to from##_as_##to(from x) { to y; memcpy(&y, &x, sizeof y); return y; }

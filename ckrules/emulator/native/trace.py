@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ckrules.emulator.native.expressions import expression
+from ckrules.emulator.native.library import SIZES
 from ckrules.emulator.native.product import MatrixInstruction, written
 from ckrules.emulator.native.values import (
     Parts,
@@ -24,8 +25,6 @@ from ckrules.emulator.native.values import (
     result_type,
 )
 from ckrules.emulator.operands import Special
-
-REGISTERS, CONSTANTS, BUFFERS = 40, 16, 8
 
 
 @dataclass
@@ -277,7 +276,7 @@ class Trace:
         if (first := self.spread_out.get(bits.text)) is None:
             self.spread_out[bits.text] = first = self.buffers
             self.buffers += words
-            if self.buffers > BUFFERS or self.after or self.written:
+            if self.buffers > SIZES["BUFFERS"] or self.after or self.written:
                 raise UntraceableError("lanes exchanged behind an effect")
             for i in range(words):
                 part = f"{bits.text} >> {32 * i}" if words == 2 else bits.text
@@ -328,7 +327,7 @@ class Trace:
                 self.effects.append((True, f"c->data[{i} * n * LANES + x] = {text};"))
         self.flush()
         self.buffers += words
-        if self.buffers > BUFFERS:
+        if self.buffers > SIZES["BUFFERS"]:
             raise UntraceableError("more data than there is room for")
         self.done.append(f"if ({name}(c, {size}, {first})) return 1;")
         if data is not None:
@@ -343,7 +342,7 @@ class Trace:
     def finished(self) -> NativeForm:
         """The function's body and the parameters."""
         self.flush()
-        if len(self.registers) > REGISTERS or len(self.constants) > CONSTANTS:
+        if len(self.registers) > SIZES["OPERANDS"] or len(self.constants) > SIZES["CONSTANTS"]:
             raise UntraceableError("more operands than there is room for")
         head = ["const long n = c->n; u8 lost = 0; (void)lost;", *self.heads]
         for number, (file, _) in enumerate(self.registers):

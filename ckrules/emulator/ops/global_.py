@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,18 @@ from ckrules.emulator.memory import BASE
 from ckrules.emulator.operands import Operand, Special
 from ckrules.emulator.ops.addresses import WHERE
 from ckrules.emulator.ops.atomics import ATOMICS
-from ckrules.emulator.ops.local import data_of, loaded_into, put_dwords, put_part, registers
+from ckrules.emulator.ops.local import (
+    Width,
+    data_of,
+    loaded_into,
+    put_dwords,
+    put_loaded,
+    registers,
+    stored,
+)
 from ckrules.emulator.wave import Cohort, LaneAddresses, Mask, Outstanding
 
 _SCALAR = re.compile(r"s_(?:buffer_)?load_(?:dword(x\d+)?|b(\d+)|([ui])(8|16))$")
-
-
-@dataclass(frozen=True, slots=True)
-class Width:
-    """What a load or store moves."""
-
-    size: int
-    signed: bool = False
-    keeps: bool = False
-    high: bool = False
 
 
 _WIDTHS = {
@@ -164,13 +161,7 @@ def _load(d: Decoded, unit: str, width: Width, to_lds: bool) -> Run:
     def run(c: Cohort) -> None:
         places = where(c, size)
         data, stamp = _read(c, places, size)
-        if size >= 4:
-            put_dwords(c, target, data)
-        else:
-            put_part(
-                c, target, data[..., 0], size,
-                signed=width.signed, keeps=width.keeps, high=width.high,
-            )  # fmt: skip
+        put_loaded(c, target, data, width)
         _issue(c, counters, loaded, ordered, stamp)
 
     if unit == "flat":
@@ -232,12 +223,12 @@ def _store(d: Decoded, unit: str, width: Width) -> Run:
     items = list(d.operands.items)
     source = items.pop(0) if unit == "buffer" else items.pop(1)
     where, size = WHERE[unit](d, items), width.size
-    data = data_of(source, max(1, size // 4))
+    data = stored(source, width)
     counters, ordered = _counters(d, unit, store=True), _in_order(d, unit)
 
     def run(c: Cohort) -> None:
         values, places = data(c), where(c, size)
-        stamp = _write(c, places, values >> np.uint32(16) if width.high else values, size)
+        stamp = _write(c, places, values, size)
         _issue(c, counters, frozenset(), ordered, stamp)
 
     return run

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,9 +58,23 @@ def _issued(c: Cohort, d: Decoded, loaded: frozenset[int], touched: list[Touch])
 Make = Callable[[Decoded], Run]
 
 
-def _load(
-    size: int, *, stride: int = 0, signed: bool = False, keeps: bool = False, high: bool = False
-) -> Make:
+@dataclass(frozen=True, slots=True)
+class Width:
+    """What a load or store moves: bytes of a lane, and of fewer than four how they are kept."""
+
+    size: int
+    signed: bool = False
+    keeps: bool = False
+    """Whether the other half of the register stays (``d16``)."""
+    high: bool = False
+
+    @property
+    def words(self) -> int:
+        """Registers that hold it."""
+        return max(1, self.size // 4)
+
+
+def _load(width: Width, stride: int = 0) -> Make:
     """A load by each lane, or with a stride two of them, at multiples of it."""
 
     def make(d: Decoded) -> Run:
@@ -70,16 +85,12 @@ def _load(
             touched: list[Touch] = []
             found = []
             for address in places:
-                data, own = c.chunk.lds.load(c, address(c), size)
+                data, own = c.chunk.lds.load(c, address(c), width.size)
                 found.append(data)
                 touched += own
             _issued(c, d, loaded, touched)
-            if size < 4:
-                part = found[0][..., 0]
-                put_part(c, target, part, size, signed=signed, keeps=keeps, high=high)
-                return
             for i, data in enumerate(found):
-                put_dwords(c, Operand(target.file, target.index + i * size // 4), data)
+                put_loaded(c, replace(target, index=target.index + i * width.words), data, width)
 
         return run
 
@@ -98,20 +109,19 @@ def put_dwords(c: Cohort, target: Operand, data: Values) -> None:
         store(c, target.file, target.index + i, data[..., i])
 
 
-def put_part(
-    c: Cohort, target: Operand, value: Values, size: int, *, signed: bool, keeps: bool, high: bool
-) -> None:
-    """Writes 8 or 16 bits: extended to a dword, or into one half of it (``d16``)."""
-    if signed:
-        sign = np.uint32(1 << (8 * size - 1))
+def put_loaded(c: Cohort, target: Operand, data: Values, width: Width) -> None:
+    """Writes dwords, or 8 or 16 bits: extended to a dword, or into one half of it (``d16``)."""
+    if width.size >= 4:
+        put_dwords(c, target, data)
+        return
+    value = data[..., 0]
+    if width.signed:
+        sign = np.uint32(1 << (8 * width.size - 1))
         value = (value ^ sign) - sign
-    if keeps:
-        old = raw(c, target.file, target.index)
-        half = value & np.uint32(0xFFFF)
-        if high:
-            value = (old & np.uint32(0xFFFF)) | (half << np.uint32(16))
-        else:
-            value = (old & np.uint32(0xFFFF0000)) | half
+    if width.keeps:
+        shift = np.uint32(16 * width.high)
+        old = raw(c, target.file, target.index) & np.uint32(0xFFFF0000 >> int(shift))
+        value = old | ((value & np.uint32(0xFFFF)) << shift)
     store(c, target.file, target.index, value)
 
 
@@ -127,19 +137,24 @@ def data_of(op: Operand, count: int) -> Callable[[Cohort], Values]:
     return get
 
 
-def _store(size: int, *, stride: int = 0, high: bool = False) -> Make:
+def stored(op: Operand, width: Width) -> Callable[[Cohort], Values]:
+    """The dwords that a store takes from consecutive registers, or from an upper half."""
+    get = data_of(op, width.words)
+    return (lambda c: get(c) >> np.uint32(16)) if width.high else get
+
+
+def _store(width: Width, stride: int = 0) -> Make:
     """A store by each lane, or with a stride two of them, at multiples of it."""
 
     def make(d: Decoded) -> Run:
         where, *sources = d.operands.items
         places = _addresses(d, where, stride)
-        data = [data_of(op, max(1, size // 4)) for op in sources]
+        data = [stored(op, width) for op in sources]
 
         def run(c: Cohort) -> None:
             touched: list[Touch] = []
             for address, get in zip(places, data, strict=True):
-                values = get(c) >> np.uint32(16) if high else get(c)
-                touched += c.chunk.lds.store(c, address(c), values, size)
+                touched += c.chunk.lds.store(c, address(c), get(c), width.size)
             _issued(c, d, frozenset(), touched)
 
         return run
@@ -231,17 +246,17 @@ def _returning(name: str) -> str:
     return f"ds_{word}_rtn_{kind}"
 
 
-_WORDS = {"b32": 4, "b64": 8, "b96": 12, "b128": 16}
-_KEPT = {"": {}, "_d16": {"keeps": True}, "_d16_hi": {"keeps": True, "high": True}}
+_WORDS = [(f"b{32 * words}", Width(4 * words)) for words in range(1, 5)]
+_HALVES = {"": Width(2), "_d16": Width(2, keeps=True), "_d16_hi": Width(2, keeps=True, high=True)}
 _PARTS = [
-    (f"{sign}{8 * size}{word}", _load(size, signed=sign == "i", **kept))
+    (f"{sign}{8 * size}{word}", replace(width, size=size, signed=sign == "i"))
     for sign, size in (("u", 1), ("i", 1), ("u", 2), ("i", 2))
-    for word, kept in _KEPT.items()
-    if not kept or (sign, size) != ("i", 2)
+    for word, width in _HALVES.items()
+    if not width.keeps or (sign, size) != ("i", 2)
 ]  # fmt: skip
-_HALVES = [
-    (f"b{8 * size}{high}", _store(size, high=bool(high)))
-    for size in (1, 2) for high in ("", "_d16_hi")
+_STORED = [
+    (f"b{8 * size}{word}", Width(size, high=bool(word)))
+    for size in (1, 2) for word in ("", "_d16_hi")
 ]  # fmt: skip
 _SPREAD = [("2", "_2addr", 1), ("2st64", "_2addr_stride64", 64)]
 """Accesses of two places: how older and newer mnemonics end, and what they multiply offsets by."""
@@ -250,12 +265,12 @@ _SPREAD = [("2", "_2addr", 1), ("2st64", "_2addr_stride64", 64)]
 def _names() -> Iterator[tuple[str, Make]]:
     """Loads and stores, as older and newer mnemonics name them."""
     for older, newer, parts, make in (
-        ("read", "load", _PARTS, _load), ("write", "store", _HALVES, _store)
+        ("read", "load", _PARTS, _load), ("write", "store", _STORED, _store)
     ):  # fmt: skip
-        each = [*parts, *((word, make(size)) for word, size in _WORDS.items())]
-        yield from ((f"ds_{word}_{name}", run) for word in (older, newer) for name, run in each)
+        for word, (name, width) in itertools.product((older, newer), (*parts, *_WORDS)):
+            yield f"ds_{word}_{name}", make(width)
         for (old, new, step), size in itertools.product(_SPREAD, (4, 8)):
-            run = make(size, stride=step * size)
+            run = make(Width(size), step * size)
             yield from ((f"ds_{n}_b{8 * size}", run) for n in (older + old, newer + new))
 
 
