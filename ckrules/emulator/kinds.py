@@ -73,6 +73,8 @@ F32 = OperandKind("f32", np.float32, 32, real=True)
 U64 = OperandKind("u64", np.uint64, 64)
 I64 = OperandKind("i64", np.int64, 64)
 F64 = OperandKind("f64", np.float64, 64, real=True)
+MASK = OperandKind("mask", np.bool_, 1)
+"""One bit a lane, in scalar registers."""
 
 
 def raw(c: Cohort, file: str, index: int) -> Values:
@@ -84,6 +86,9 @@ def raw(c: Cohort, file: str, index: int) -> Values:
 def vector_get(op: Operand, kind: OperandKind, half: int = 0) -> Get:
     """Reads an operand in a vector instruction; ``half`` 1 takes the upper half of a dword."""
     _check_signs(op, kind)
+    if kind is MASK:
+        every = np.array([[bool(op.value)]])
+        return (lambda c: every) if op.is_constant else lambda c: c.mask(op.index)
     if op.is_constant:
         value = kind.constant(op)[None]
         return lambda c: value
@@ -145,6 +150,8 @@ def _register_get(
 
 def vector_put(op: Operand, kind: OperandKind) -> Put:
     """Writes the active lanes of an operand; 16 bits go to the lower half, the rest is zero."""
+    if kind is MASK:
+        return lambda c, bits: c.set_mask(op.index, np.broadcast_to(bits, c.exec.shape) & c.exec)
     if op.file not in "va":
         raise UnknownInstructionError(f"destination {op.file}")
     if kind.bits == 64:

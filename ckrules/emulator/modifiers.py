@@ -21,9 +21,8 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "flow": frozenset(),
     "scalar": frozenset(),
     "vector": frozenset({"clamp", "mul", "div", "op_sel"}),
-    "special": frozenset({"op_sel"}),
+    "special": frozenset(),
     "pair": frozenset(),
-    "logic": frozenset({"bitop3"}),
     "packed": frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"}),
     "fp8_convert": frozenset({"op_sel", "byte_sel"}),
     "local": frozenset({"offset", "offset0", "offset1"}),
@@ -37,8 +36,6 @@ Each matrix instruction has its own.
 _BUFFER = frozenset({"offen", "idxen", "lds"})
 _NO_EFFECT = ("s_waitcnt", "s_delay_alu", "s_sendmsg", "s_wait_alu", "s_setreg", "s_clause")
 """Instructions whose operands are words."""
-_FREE = ("v_permlane16_swap", "v_permlane32_swap")
-_OP_SEL = ("v_cmp", "v_cndmask_b16", "v_permlane16_b32", "v_permlanex16_b32")
 
 
 def check(d: Decoded, group: str) -> None:
@@ -52,8 +49,10 @@ def check(d: Decoded, group: str) -> None:
     accepted = ACCEPTED[group]
     if group in ("vector", "special", "fp8_convert"):
         accepted |= _LANES.get(d.encoding, frozenset())
-    if group == "special":
-        accepted = _special(d, accepted)
+    if d.name.startswith("v_bitop3"):
+        accepted |= {"bitop3"}
+    if d.name.startswith("v_permlane"):
+        accepted |= {"bound_ctrl", "fi"}
     if group == "memory" and d.name.startswith("buffer_"):
         accepted |= _BUFFER
     if group == "flow" and d.name.startswith(("buffer_", "global_")):
@@ -69,9 +68,3 @@ def refuse(d: Decoded, accepted: frozenset[str]) -> None:
     """
     for name in sorted((d.operands.flags | d.operands.values.keys()) - accepted):
         raise UnknownInstructionError(f"{d.line}: modifier {name} without semantics here")
-
-
-def _special(d: Decoded, accepted: frozenset[str]) -> frozenset[str]:
-    if d.name.startswith(_FREE):
-        return accepted | {"bound_ctrl", "fi"}
-    return accepted if d.name.startswith(_OP_SEL) else accepted - {"op_sel"}

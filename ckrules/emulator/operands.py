@@ -110,7 +110,6 @@ _AROUND: tuple[tuple[str, Callable[[Operand], Operand]], ...] = (
     # How LLVM 22 writes a constant that stands after the instruction though it need not.
     ("lit(", lambda op: replace(op, literal=True)),
     ("sext(", lambda op: replace(op, signed=True)),
-    ("lit(", lambda op: replace(op, literal=True)),
 )
 
 

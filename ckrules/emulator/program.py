@@ -16,19 +16,16 @@ from ckrules.emulator.native.library import compiler
 from ckrules.emulator.operands import BASES, Operands, Special
 from ckrules.emulator.operands import parse as parse_operands
 from ckrules.emulator.ops import (
-    division,
     flow,
     fp8_convert,
     global_,
     local,
-    logic,
     matrix,
     packed,
     scalar,
     scaled,
     vector_decode,
     vector_special,
-    wmma,
 )  # fmt: skip
 from ckrules.emulator.ops.opcode import SPELLINGS
 from ckrules.emulator.wave import Cohort
@@ -37,10 +34,9 @@ from ckrules.support import collection
 Make = Callable[[Decoded], Run]
 _GROUPS: tuple[tuple[str, Mapping[str, Make]], ...] = (
     ("flow", flow.OPCODES), ("scalar", scalar.OPCODES), ("vector", vector_decode.OPCODES),
-    ("special", vector_special.OPCODES), ("special", division.OPCODES),
-    ("packed", packed.OPCODES), ("logic", logic.OPCODES),
+    ("special", vector_special.OPCODES), ("packed", packed.OPCODES),
     ("fp8_convert", fp8_convert.OPCODES), ("matrix", scaled.OPCODES), ("matrix", matrix.OPCODES),
-    ("matrix", wmma.OPCODES), ("local", local.OPCODES), ("memory", global_.OPCODES),
+    ("local", local.OPCODES), ("memory", global_.OPCODES),
 )  # fmt: skip
 OPCODES = {name: (group, make) for group, opcodes in _GROUPS for name, make in opcodes.items()}
 """By mnemonic without encoding: which modifiers it takes (`modifiers.ACCEPTED`), and what makes its
@@ -150,7 +146,7 @@ def _meaning(
         ]
         for half in halves:
             modifiers.check(half, "pair")
-        return vector_special.decode_pair(*halves), _touched(halves[0].operands) | _touched(
+        return vector_decode.decode_pair(*halves), _touched(halves[0].operands) | _touched(
             halves[1].operands
         )
     d = _decoded(line, line.mnemonic, line.operands, target, jumps, number)

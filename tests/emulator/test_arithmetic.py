@@ -58,8 +58,8 @@ def test_divisions_are_rounded_once(kind: str) -> None:
 
 
 def test_a_modifier_of_a_division_is_refused() -> None:
-    with pytest.raises(UnknownInstructionError, match="a modifier of a division"):
-        Bench("v_div_fixup_f32 v0, v1, v2, v3 clamp").run()
+    with pytest.raises(UnknownInstructionError, match="clamp or scale of whole numbers"):
+        Bench("v_div_scale_f32 v0, vcc, v1, v2, v3 clamp").run()
 
 
 def words(seed: int) -> NDArray[np.uint32]:

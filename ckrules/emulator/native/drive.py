@@ -25,7 +25,7 @@ from ckrules.support import collection
 
 _pointer = ctypes.c_void_p
 _NUMPY, _FUNCTION, _BRANCH, _WAIT = range(4)
-_CONDITIONS = {"scc": 0, "vcc": 2, "exec": 4, "": 6}
+_CONDITIONS = {"scc0": 0, "scc1": 1, "vccz": 2, "vccnz": 3, "execz": 4, "execnz": 5, "": 7}
 
 
 def _structure(name: str, **more: Any) -> Any:
@@ -133,7 +133,7 @@ def _program(
             _wait(native, i, instruction.run)
         elif isinstance(instruction.run, Branch):
             i.kind, i.target = _BRANCH, instruction.run.target
-            i.value[0] = _condition(instruction.run.condition)
+            i.value[0] = _CONDITIONS[instruction.run.condition]
         elif shape is not None:
             i.kind, i.fn = _FUNCTION, places[shape.body]
             _parameters(native, i, shape)
@@ -141,14 +141,6 @@ def _program(
             native.numpy_only.append(instruction.line.mnemonic)
     native.__post_init__()
     return native
-
-
-def _condition(word: str) -> int:
-    if word.startswith("scc"):
-        return _CONDITIONS["scc"] + int(word[3])
-    if not word:
-        return _CONDITIONS[""] + 1
-    return _CONDITIONS[word.removesuffix("z").removesuffix("n")] + word.endswith("nz")
 
 
 def _wait(native: Native, i: Any, wait: Wait) -> None:

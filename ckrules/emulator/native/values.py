@@ -225,15 +225,11 @@ def _to_number(trace: Any, a: Any, nan: float, posinf: float, neginf: float) -> 
     return np.where(value == kind(-np.inf), kind(neginf), value)
 
 
-def _copyto(trace: Any, target: Any, value: Any, where: Any) -> None:
-    trace.store(target, value, where)
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
     np.nan_to_num: _to_number,
-    np.copyto: _copyto,
+    np.copyto: lambda trace, target, value, where: trace.store(target, value, where),
     np.broadcast_to: lambda trace, a, shape: trace.spread(a),
     np.broadcast_arrays: lambda trace, *a: tuple(trace.spread(x) for x in a),
 }

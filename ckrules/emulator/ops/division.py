@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ckrules.emulator.errors import UnknownInstructionError
-from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import F32, F64, OperandKind, Values, vector_get, vector_put
-from ckrules.emulator.operands import Special
+from ckrules.emulator.kinds import F32, F64, MASK, OperandKind, Values
+from ckrules.emulator.ops.opcode import OpcodeRow
 from ckrules.emulator.ops.rounding import fused
-from ckrules.emulator.wave import Cohort
 
 
 @dataclass(frozen=True)
@@ -52,52 +50,14 @@ class _Form:
         return found
 
 
-_FORMS = {
-    "f32": _Form(F32, 23, 127, 96, 64, -150),
-    "f64": _Form(F64, 52, 1023, 768, 128, -1075),
-}
-
-
-def decode(d: Decoded) -> Run:
-    """The meaning of one of these instructions."""
-    word, _, kind = d.name.rpartition("_")
-    if d.operands.flags or d.operands.values:
-        raise UnknownInstructionError(f"{d.line}: a modifier of a division")
-    form = _FORMS[kind]
-    if word == "v_div_scale":
-        return _scale(d, form)
-    target, *sources = d.operands.items
-    gets, put = [vector_get(op, form.kind) for op in sources], vector_put(target, form.kind)
-    if word == "v_div_fixup":
-
-        def fix(c: Cohort) -> None:
-            put(c, np.broadcast_to(fixed_up(form, *(get(c) for get in gets)), c.exec.shape).copy())
-
-        return fix
-
-    def refine(c: Cohort) -> None:
-        a, b, addend = (get(c) for get in gets)
-        value = fused(a, b, addend)
-        # The estimate is the third operand: a large one was scaled down, a small one up.
-        up = form.exponent(addend) > form.bias
-        scaled = np.ldexp(value, np.where(up, form.step, -form.step))
-        found = np.where(c.mask(Special.VCC), scaled, value).astype(value.dtype)
-        put(c, np.broadcast_to(found, c.exec.shape).copy())
-
-    return refine
-
-
-def _scale(d: Decoded, form: _Form) -> Run:
-    target, flag, *sources = d.operands.items
-    gets, put = [vector_get(op, form.kind) for op in sources], vector_put(target, form.kind)
-
-    def run(c: Cohort) -> None:
-        given = (np.broadcast_to(get(c), c.exec.shape) for get in gets)
-        value, scaled = scaled_operand(form, *given)
-        put(c, value)
-        c.set_mask(flag.index, scaled & c.exec)
-
-    return run
+def refined(form: _Form, a: Values, b: Values, addend: Values, scales: Values) -> Values:
+    """The last fused step of a quotient, scaled back where V_DIV_SCALE has said so."""
+    value = fused(a, b, addend)
+    # The estimate is the third operand: a large one was scaled down, a small one up.
+    up = form.exponent(addend) > form.bias
+    scaled = np.ldexp(value, np.where(up, form.step, -form.step))
+    found: Values = np.where(scales, scaled, value).astype(value.dtype)
+    return found
 
 
 def _first(choices: Sequence[tuple[Values, Any]], otherwise: Any) -> Values:
@@ -160,4 +120,17 @@ def fixed_up(form: _Form, quotient: Values, low: Values, high: Values) -> Values
     return result
 
 
-OPCODES = {f"v_div_{word}_{kind}": decode for word in ("scale", "fmas", "fixup") for kind in _FORMS}
+def _rows(form: _Form) -> dict[str, OpcodeRow]:
+    three = (form.kind,) * 3
+    return {
+        "scale": OpcodeRow(form.kind, three, partial(scaled_operand, form), flag=True),
+        "fmas": OpcodeRow(form.kind, (*three, MASK), partial(refined, form)),
+        "fixup": OpcodeRow(form.kind, three, partial(fixed_up, form)),
+    }
+
+
+DIVISION_ROWS = {
+    f"v_div_{word}_{form.kind.name}": row
+    for form in (_Form(F32, 23, 127, 96, 64, -150), _Form(F64, 52, 1023, 768, 128, -1075))
+    for word, row in _rows(form).items()
+}

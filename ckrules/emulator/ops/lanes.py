@@ -62,60 +62,33 @@ def part_put(op: Operand, kind: OperandKind, selected: str, rest: str) -> Put:
     return put
 
 
-def exchange(d: Decoded, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+_Lanes = NDArray[np.int64]
+_CONTROLS: dict[str, Callable[[_Lanes, int], _Lanes]] = {
+    "row_shl": lambda lane, n: np.where(lane % 16 + n < 16, lane + n, -1),
+    "row_shr": lambda lane, n: np.where(lane % 16 >= n, lane - n, -1),
+    "row_ror": lambda lane, n: lane // 16 * 16 + (lane - n) % 16,
+    "row_share": lambda lane, n: lane // 16 * 16 + n,
+    "row_newbcast": lambda lane, n: lane // 16 * 16 + n,
+    "row_xmask": lambda lane, n: lane ^ n,
+    "row_mirror": lambda lane, _: lane ^ 15,
+    "row_half_mirror": lambda lane, _: lane ^ 7,
+    "row_bcast": lambda lane, n: lane // (n + 1) * (n + 1) - 1,
+    "wave_shr": lambda lane, n: lane - n,
+    "wave_shl": lambda lane, n: np.where(lane + n < len(lane), lane + n, -1),
+}
+"""From which lane each lane reads; below zero where there is none."""
+
+
+def exchange(d: Decoded, lanes: int) -> tuple[_Lanes, NDArray[np.bool_]]:
     """From which lane each lane reads by a DPP control, and whether there is such a lane."""
     lane = np.arange(lanes)
-    row, at = lane // 16 * 16, lane % 16
-    for name, text in d.operands.values.items():
-        if name == "quad_perm":
-            order = np.array(d.operands.bits(name, ()))
-            return lane // 4 * 4 + order[lane % 4], np.ones(lanes, bool)
-        if name in _ROWS:
-            source = _ROWS[name](at, int(text, 0))
-            return row + source % 16, (source >= 0) & (source < 16)
-        if name in _BROADCASTS:
-            return _BROADCASTS[name](lane, int(text, 0))
-        if name == "dpp8":
-            order = np.array(d.operands.bits("dpp8", ()))
-            return lane // 8 * 8 + order[lane % 8], np.ones(lanes, bool)
-    for name in d.operands.flags & _MIRRORS.keys():
-        return row + _MIRRORS[name](at), np.ones(lanes, bool)
+    order = np.array(d.operands.bits("quad_perm", ()) or d.operands.bits("dpp8", ()))
+    if order.size:
+        return lane // order.size * order.size + order[lane % order.size], np.ones(lanes, bool)
+    for name in _CONTROLS.keys() & (d.operands.flags | d.operands.values.keys()):
+        source = _CONTROLS[name](lane, d.operands.number(name))
+        return np.maximum(source, 0), source >= 0
     raise UnknownInstructionError(f"{d.line}: DPP control without semantics here")
-
-
-_Shift = Callable[[NDArray[np.int64], int], NDArray[np.int64]]
-_ROWS: dict[str, _Shift] = {
-    "row_shl": lambda at, n: at + n,
-    "row_shr": lambda at, n: at - n,
-    "row_ror": lambda at, n: (at - n) % 16,
-    "row_share": lambda at, n: np.full_like(at, n),
-    "row_newbcast": lambda at, n: np.full_like(at, n),
-    "row_xmask": lambda at, n: at ^ n,
-}
-_MIRRORS: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
-    "row_mirror": lambda at: 15 - at,
-    "row_half_mirror": lambda at: at // 8 * 8 + 7 - at % 8,
-}
-
-
-def _broadcast(lane: NDArray[np.int64], number: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Lane 15 or 31 of each row (or half) for the row (or half) after it."""
-    unit = number + 1
-    source = lane // unit * unit - 1
-    return np.maximum(source, 0), source >= 0
-
-
-def _wave_shift(lane: NDArray[np.int64], step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    source = lane + step
-    valid = (source >= 0) & (source < len(lane))
-    return np.where(valid, source, 0), valid
-
-
-_BROADCASTS: dict[str, Callable[..., tuple[NDArray[np.int64], NDArray[np.bool_]]]] = {
-    "row_bcast": _broadcast,
-    "wave_shr": lambda lane, n: _wave_shift(lane, -n),
-    "wave_shl": lambda lane, n: _wave_shift(lane, n),
-}
 
 
 def dpp(

@@ -1,9 +1,9 @@
-"""Matrix instructions of CDNA: MFMA.
+"""Matrix instructions: MFMA of CDNA, and WMMA of RDNA with results of 32 bits.
 
 CBSZ, ABID and BLGP, by which products share operands, are refused, and so are products of fp64.
 
-Sources: AMD, "Instinct MI300 ISA", chapter 7 (layouts of operands); "CDNA4 ISA"; AMD's matrix
-instruction calculator.
+Sources: AMD, "Instinct MI300 ISA", chapter 7 (layouts of operands); "CDNA4 ISA"; "RDNA3 ISA", 7.9,
+and "RDNA4 ISA", 7.12 (layouts; NEG); AMD's matrix instruction calculator.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ckrules.emulator import modifiers
+from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
 from ckrules.emulator.kinds import F32, I32, Values
 from ckrules.emulator.native.product import MatrixInstruction, Shape
@@ -24,7 +25,7 @@ from ckrules.emulator.wave import Cohort
 
 _RESULTS = {"f32": F32, "i32": I32}
 _MFMA = re.compile(r"v_mfma_(f32|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z0-9_]+?)(_1k)?$")
-
+_WMMA = re.compile(r"v_wmma_(f32|i32)_16x16x16_([a-z0-9_]+)$")
 
 _REALS = {
     "f32": ("32x32x1_2b", "16x16x1_4b", "4x4x1_16b", "32x32x2", "16x16x4"),
@@ -160,12 +161,52 @@ def registers(c: Cohort, op: Operand, count: int) -> Values:
 
 
 def finish(c: Cohort, p: MatrixInstruction, value: Values) -> None:
-    """Writes a result, rounded to its type; whole numbers are cut to 32 bits."""
+    """Writes a result to all lanes, whatever EXEC says; whole numbers are cut to 32 bits."""
     dtype = np.uint32 if p.shape.result == "i32" else _RESULTS[p.shape.result].dtype
-    write(c, p.target, np.ascontiguousarray(value.astype(dtype)).view(np.uint32))
+    words = np.ascontiguousarray(value.astype(dtype)).view(np.uint32)
+    file = c.v if p.target.file == "v" else c.a
+    file[p.target.index : p.target.index + words.shape[-1]] = np.moveaxis(words, -1, 0)
 
 
-def write(c: Cohort, target: Operand, words: Values) -> None:
-    """Writes registers of all lanes: matrix instructions do not look at EXEC."""
-    file = c.v if target.file == "v" else c.a
-    file[target.index : target.index + words.shape[-1]] = np.moveaxis(words, -1, 0)
+# RDNA
+
+
+def decode_wmma(d: Decoded) -> Run:
+    """The meaning of a WMMA."""
+    hit = _WMMA.match(d.name)
+    assert hit is not None
+    result, names = hit[1], hit[2].split("_")
+    whole = result == "i32"
+    modifiers.refuse(d, frozenset({"neg_lo", "clamp"} if whole else ()))
+    # NEG says whether whole numbers have a sign.
+    signs = d.operands.bits("neg_lo", (0, 0, 0))
+    types = [f"{'ui'[sign]}8" for sign in signs[:2]] if whole else [*map(d.target.float8, names)]
+    if any(t not in FORMATS for t in types) or d.target.wave_size != 32 or signs[2]:
+        raise UnknownInstructionError(f"{d.line}: WMMA without semantics here")
+    target, a_op, b_op, c_op = d.operands.items[:4]
+    new, clamped = d.target.generation >= 12, "clamp" in d.operands.flags
+    # RDNA3: lanes 16 to 31 hold what lanes 0 to 15 do.
+    shape = Shape(16, 16, 16, 1, result, types[0], types[-1], 32 if new else 16)
+    p = MatrixInstruction(shape, (a_op, b_op), target, c_op, wmma_place(new), "f64")
+
+    def run(c: Cohort) -> None:
+        if c.native is not None and not clamped:
+            c.native.trace.matrix(p)
+            return
+        value = accumulator_of(c, p) + summed(p, operand(c, p, 0), operand(c, p, 1))
+        finish(c, p, np.clip(value, -(1 << 31), (1 << 31) - 1) if clamped else value)
+
+    return run
+
+
+def wmma_place(new: bool) -> Values:
+    """Which element of the result, row by row, is where: (register, lane)."""
+    lane, register = np.arange(32), np.arange(8)[:, None]
+    row = 8 * (lane // 16) + register if new else 2 * register + lane // 16
+    found: Values = 16 * row + lane % 16
+    return found
+
+
+_FORMS = ("f32_16x16x16_f16", "f32_16x16x16_bf16", "i32_16x16x16_iu8",
+          *(f"f32_16x16x16_{a}_{b}" for a in ("fp8", "bf8") for b in ("fp8", "bf8")))  # fmt: skip
+OPCODES |= {f"v_wmma_{form}": decode_wmma for form in _FORMS}

@@ -27,11 +27,15 @@ class OpcodeRow:
 
     result: OperandKind
     sources: tuple[OperandKind, ...]
-    compute: Function
+    compute: Callable[..., Any]
     accumulates: bool = False
     """Whether the destination is the last source, which the text leaves out."""
     saturates: bool = False
     """Whether ``clamp`` keeps whole numbers in range: `compute` on numbers of 64 bits is exact."""
+    flag: bool = False
+    """Whether it gives two results, of which the second is one bit a lane."""
+    option: str = ""
+    """A modifier whose number `compute` takes by its name."""
 
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {

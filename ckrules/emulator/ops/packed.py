@@ -22,10 +22,10 @@ from ckrules.emulator.kinds import (
     vector_put,
 )  # fmt: skip
 from ckrules.emulator.operands import Operand
-from ckrules.emulator.ops.opcode import Function, OpcodeRow
+from ckrules.emulator.ops.opcode import OpcodeRow
 from ckrules.emulator.ops.rounding import fused
 from ckrules.emulator.ops.vector import ROWS
-from ckrules.emulator.ops.vector_decode import saturated, unit
+from ckrules.emulator.ops.vector_decode import finished, unit
 from ckrules.emulator.wave import Cohort
 
 _F16 = ("add", "mul", "fma", "max", "min", "minimum", "maximum", "minimum3", "maximum3")
@@ -69,7 +69,7 @@ def _packed(d: Decoded) -> Run:
         [_piece(*each) for each in zip(sources, kinds, halves, negative, strict=True)]
         for halves, negative in ((lows, signs[0]), (highs, signs[1]))
     )
-    compute = _clamped(d, row)
+    compute = finished(d, row)
     kind = row.result
 
     def run(c: Cohort) -> None:
@@ -77,16 +77,6 @@ def _packed(d: Decoded) -> Run:
         _put(c, target, kind, *results)
 
     return run
-
-
-def _clamped(d: Decoded, row: OpcodeRow) -> Function:
-    if "clamp" not in d.operands.flags:
-        return row.compute
-    if row.result.real:
-        return lambda *values: unit(row.compute(*values))
-    if not row.saturates:
-        raise UnknownInstructionError(f"{d.line}: clamp of whole numbers")
-    return saturated(row)
 
 
 def _piece(op: Operand, kind: OperandKind, which: int, negative: int) -> Get:
@@ -115,13 +105,8 @@ def _constant(op: Operand, kind: OperandKind, which: int) -> Values:
 
 def _put(c: Cohort, target: Operand, kind: OperandKind, low: Values, high: Values) -> None:
     if kind.bits == 16:
-        bits = low.view(np.uint16).astype(np.uint32)
-        store(
-            c,
-            target.file,
-            target.index,
-            bits | (high.view(np.uint16).astype(np.uint32) << np.uint32(16)),
-        )
+        bits, upper = (each.view(np.uint16).astype(np.uint32) for each in (low, high))
+        store(c, target.file, target.index, bits | (upper << np.uint32(16)))
         return
     pair = [value.view(np.uint32).copy() for value in (low, high)]
     for i, value in enumerate(pair):

@@ -23,6 +23,7 @@ from ckrules.emulator.ops.scalar_opcode import (
     ScalarOpcodeRow,
     overflows,
 )
+from ckrules.emulator.ops.vector_masks import carried
 from ckrules.emulator.wave import Cohort
 
 _SCC, _OLD = "scc", "old"
@@ -42,15 +43,10 @@ def _bit(of: OperandKind, number: Values) -> Values:
 
 
 def _with_carry(sign: int) -> ScalarOpcodeRow:
-    def total(a: Values, b: Values, carry: Values) -> Values:
-        return a.astype(np.int64) + sign * (b.astype(np.int64) + carry)
-
+    total, three = carried(sign), (U32, U32, U32)
     return ScalarOpcodeRow(
-        U32, (U32, U32, U32),
-        lambda *given: (total(*given) & 0xFFFFFFFF).astype(np.uint32),
-        lambda *given: (total(*given) < 0) | (total(*given) > 0xFFFFFFFF),
-        (_SCC,),
-    )  # fmt: skip
+        U32, three, lambda *given: total(*given)[0], lambda *given: total(*given)[1], (_SCC,)
+    )
 
 
 def _tests() -> Iterator[tuple[str, ScalarOpcodeRow]]:
@@ -95,6 +91,7 @@ _ROWS: dict[str, ScalarOpcodeRow] = {
     "s_mulk_i32": ScalarOpcodeRow(I32, (SHORT, I32), lambda a, old: old * a, None, (_OLD,)),
     "s_addc_u32": _with_carry(1),
     "s_subb_u32": _with_carry(-1),
+    "v_s_rcp_f32": ScalarOpcodeRow(F32, (F32,), lambda a: np.float32(1) / a),
 }
 
 

@@ -60,15 +60,16 @@ def _carry(a: Values, b: Values) -> Values:
     return _u64(a) + _u64(b) > np.uint64(0xFFFFFFFF)
 
 
-def overflows(a: Values, b: Values) -> Values:
-    """Whether a signed sum leaves the range of 32 bits."""
-    total = a.astype(np.int64) + b
-    return (total > 0x7FFFFFFF) | (total < -0x80000000)
+def _beyond(sign: int) -> Flag:
+    def leaves(a: Values, b: Values) -> Values:
+        total = a.astype(np.int64) + sign * b.astype(np.int64)
+        return (total > 0x7FFFFFFF) | (total < -0x80000000)
+
+    return leaves
 
 
-def _underflow(a: Values, b: Values) -> Values:
-    total = a.astype(np.int64) - b
-    return (total > 0x7FFFFFFF) | (total < -0x80000000)
+overflows = _beyond(1)
+"""Whether a signed sum leaves the range of 32 bits."""
 
 
 def _extract(a: Values, spec: Values) -> Values:
@@ -90,23 +91,31 @@ def _extract(a: Values, spec: Values) -> Values:
     return cut.astype(np.uint64 if bits == 64 else np.uint32).view(a.dtype)
 
 
-def _mask_of(width: Values, offset: Values) -> Values:
-    width, offset = width & np.uint32(31), offset & np.uint32(31)
-    return ((np.uint32(1) << width) - np.uint32(1)) << offset
+def _mask_of(kind: OperandKind) -> Compute:
+    """S_BFM: so many bits from a place on."""
+    most, one = np.uint32(kind.bits - 1), kind.dtype(1)
+
+    def mask(width: Values, offset: Values) -> Values:
+        width, offset = ((each & most).astype(kind.dtype) for each in (width, offset))
+        found: Values = ((one << width) - one) << offset
+        return found
+
+    return mask
 
 
-def _leading(a: Values) -> Values:
-    return VECTOR["v_ffbh_u32"].compute(a)
+_leading, _trailing = VECTOR["v_ffbh_u32"].compute, VECTOR["v_ffbl_b32"].compute
 
 
-def _trailing(a: Values) -> Values:
-    return VECTOR["v_ffbl_b32"].compute(a)
+def _of_pair(find: Compute, *, upper_first: bool) -> Compute:
+    """What looks for a bit in 64: in one dword, and where that is zero in the other."""
 
+    def found(a: Values) -> Values:
+        halves = a.astype(np.uint32), (a >> np.uint64(32)).astype(np.uint32)
+        first, second = reversed(halves) if upper_first else halves
+        place = np.where(first != 0, find(first), find(second) + np.uint32(32))
+        return np.where(a == 0, np.uint32(0xFFFFFFFF), place).astype(np.uint32)
 
-def _trailing64(a: Values) -> Values:
-    low, high = a.astype(np.uint32), (a >> np.uint64(32)).astype(np.uint32)
-    found = np.where(low != 0, _trailing(low), _trailing(high) + np.uint32(32))
-    return np.where(a == 0, np.uint32(0xFFFFFFFF), found).astype(np.uint32)
+    return found
 
 
 def _pack(a_half: int, b_half: int) -> Callable[[Values, Values], Values]:
@@ -127,17 +136,6 @@ def _shift_add(count: int) -> ScalarOpcodeRow:
         lambda a, b: (a << np.uint32(count)) + b,
         lambda a, b: (_u64(a) << np.uint64(count)) + _u64(b) > np.uint64(0xFFFFFFFF),
     )  # fmt: skip
-
-
-def _mask_of_pair(width: Values, offset: Values) -> Values:
-    width, offset = _u64(width & np.uint32(63)), _u64(offset & np.uint32(63))
-    return ((np.uint64(1) << width) - np.uint64(1)) << offset
-
-
-def _leading64(a: Values) -> Values:
-    low, high = a.astype(np.uint32), (a >> np.uint64(32)).astype(np.uint32)
-    found = np.where(high != 0, _leading(high), _leading(low) + np.uint32(32))
-    return np.where(a == 0, np.uint32(0xFFFFFFFF), found).astype(np.uint32)
 
 
 LOGIC: dict[str, Compute] = {
@@ -178,9 +176,9 @@ ROWS: dict[str, ScalarOpcodeRow] = {
     "s_bcnt1_i32_b32": ScalarOpcodeRow(U32, (U32,), count_bits, "nonzero"),
     "s_bcnt1_i32_b64": ScalarOpcodeRow(U32, (U64,), count_bits, "nonzero"),
     "s_ff1_i32_b32": ScalarOpcodeRow(U32, (U32,), _trailing),
-    "s_ff1_i32_b64": ScalarOpcodeRow(U32, (U64,), _trailing64),
+    "s_ff1_i32_b64": ScalarOpcodeRow(U32, (U64,), _of_pair(_trailing, upper_first=False)),
     "s_flbit_i32_b32": ScalarOpcodeRow(U32, (U32,), _leading),
-    "s_flbit_i32_b64": ScalarOpcodeRow(U32, (U64,), _leading64),
+    "s_flbit_i32_b64": ScalarOpcodeRow(U32, (U64,), _of_pair(_leading, upper_first=True)),
     "s_flbit_i32": ScalarOpcodeRow(U32, (I32,), VECTOR["v_ffbh_i32"].compute),
     "s_bcnt0_i32_b32": ScalarOpcodeRow(U32, (U32,), lambda a: count_bits(~a), "nonzero"),
     "s_bcnt0_i32_b64": ScalarOpcodeRow(U32, (U64,), lambda a: count_bits(~a), "nonzero"),
@@ -190,7 +188,7 @@ ROWS: dict[str, ScalarOpcodeRow] = {
     "s_add_u32": ScalarOpcodeRow(U32, (U32, U32), lambda a, b: a + b, _carry),
     "s_sub_u32": ScalarOpcodeRow(U32, (U32, U32), lambda a, b: a - b, lambda a, b: b > a),
     "s_add_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a + b, overflows),
-    "s_sub_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a - b, _underflow),
+    "s_sub_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a - b, _beyond(-1)),
     "s_mul_i32": ScalarOpcodeRow(I32, (I32, I32), lambda a, b: a * b),
     "s_add_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a + b),
     "s_sub_u64": ScalarOpcodeRow(U64, (U64, U64), lambda a, b: a - b),
@@ -206,8 +204,8 @@ ROWS: dict[str, ScalarOpcodeRow] = {
         f"s_{name}": ScalarOpcodeRow(kind, (kind, U32), compute, "nonzero")
         for name, kind, compute in _FIELDS
     },
-    "s_bfm_b32": ScalarOpcodeRow(U32, (U32, U32), _mask_of),
-    "s_bfm_b64": ScalarOpcodeRow(U64, (U32, U32), _mask_of_pair),
+    "s_bfm_b32": ScalarOpcodeRow(U32, (U32, U32), _mask_of(U32)),
+    "s_bfm_b64": ScalarOpcodeRow(U64, (U32, U32), _mask_of(U64)),
     "s_pack_ll_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 0)),
     "s_pack_lh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(0, 1)),
     "s_pack_hh_b32_b16": ScalarOpcodeRow(U32, (U32, U32), _pack(1, 1)),

@@ -241,3 +241,28 @@ ROWS: dict[str, OpcodeRow] = {
     **REALS,
 }
 """The instructions whose results are functions of their operands, lane by lane."""
+
+
+def combined(a: Values, b: Values, e: Values, *, bitop3: int) -> Values:
+    """V_BITOP3: bit by bit what a table of eight bits has at ``4 a + 2 b + e``.
+
+    Sources: AMD, "CDNA4 ISA", 12.12; LLVM, `SIISelLowering` of the AMDGPU back end and its table of
+    operands 0xf0, 0xcc, 0xaa.
+
+    >>> f, c, a = (np.array([x], np.uint32) for x in (0xf0, 0xcc, 0xaa))
+    >>> hex(combined(f, c, a, bitop3=0x6c)[0] & 0xff)
+    '0x6c'
+    """
+    result: Values = (a ^ a) | (b ^ b) | (e ^ e)
+    for place in range(8):
+        if bitop3 >> place & 1:
+            result = result | (a if place & 4 else ~a) & (b if place & 2 else ~b) & (
+                e if place & 1 else ~e
+            )
+    return result
+
+
+BIT_ROWS = {
+    f"v_bitop3_b{kind.bits}": OpcodeRow(kind, (kind,) * 3, combined, option="bitop3")
+    for kind in (U32, U16)
+}
