@@ -23,6 +23,7 @@ from ckrules.emulator.memory import BASE, Memory
 from ckrules.emulator.writers import ATOMIC, SEVERAL
 
 Writers = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
 
 _LANES = 1 << 14
 """Threads that run together: enough for long arrays, few enough for the caches."""
@@ -88,7 +89,7 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
     """
     blocks = sampled(launch.blocks(), plan)
     before = memory.bytes[: memory.top].copy() if len(plan.orders) > 1 else None
-    outcome, writers = _once(launch, memory, blocks, plan, plan.orders[0])
+    outcome, writers = _once(launch, memory, blocks, plan, before)
     if FaultKind.REPEATED_WRITE in outcome.faults:
         outcome.repeated = int(np.count_nonzero(writers == SEVERAL))
     if outcome.met:
@@ -97,33 +98,29 @@ def run(launch: Launch, memory: Memory, plan: Plan) -> tuple[GridOutcome, Writer
         return outcome, writers
     after = memory.bytes[: memory.top].copy()
     launch = replace(launch, banks=None)  # other orders make the same accesses again
-    for order, seed in _further(plan):
+    for one in _further(plan):
         memory.bytes[: memory.top] = before
-        again, others = _once(launch, memory, blocks, replace(plan, seed=seed), order)
+        again, others = _once(launch, memory, blocks, one, before)
         outcome.add(again)
         atomic = (writers == ATOMIC) | (others == ATOMIC)
-        drawn = f" (seed {seed})" if order is Order.RANDOM else ""
-        _compare(outcome, after, memory, atomic, f"{order} order{drawn}")
+        drawn = f" (seed {one.seed})" if one.orders[0] is Order.RANDOM else ""
+        _compare(outcome, after, memory, atomic, f"{one.orders[0]} order{drawn}")
     memory.bytes[: memory.top] = after
     return outcome, writers
 
 
-def _further(plan: Plan) -> list[tuple[Order, int]]:
-    """The orders after the first, with their seeds; several random ones where blocks wait."""
+def _further(plan: Plan) -> list[Plan]:
+    """The orders after the first, each alone; several random ones where blocks wait."""
     several = _SCHEDULES if plan.waiting else 1
     return [
-        (order, plan.seed + i)
+        replace(plan, orders=(order,), seed=plan.seed + i)
         for order in plan.orders[1:]
         for i in range(several if order is Order.RANDOM else 1)
     ]
 
 
 def _compare(
-    outcome: GridOutcome,
-    first: NDArray[np.uint8],
-    memory: Memory,
-    atomic: NDArray[np.bool_],
-    order: str,
+    outcome: GridOutcome, first: Bytes, memory: Memory, atomic: NDArray[np.bool_], order: str
 ) -> None:
     """Reports what came out otherwise than in the first order; sums of atomics may round."""
     differs = (first != memory.bytes[: len(first)]) & ~atomic[: len(first)]
@@ -147,9 +144,10 @@ def sampled(blocks: Sequence[Block], plan: Plan) -> list[Block]:
 
 
 def _once(
-    launch: Launch, memory: Memory, blocks: Sequence[Block], plan: Plan, order: Order
+    launch: Launch, memory: Memory, blocks: Sequence[Block], plan: Plan, before: Bytes | None
 ) -> tuple[GridOutcome, Writers]:
-    ordered = list(blocks)
+    """The first order of a plan; memory is copied where that may be needed and no copy is given."""
+    ordered, order = list(blocks), plan.orders[0]
     if order is Order.REVERSED:
         ordered.reverse()
     elif order is Order.RANDOM:
@@ -163,8 +161,7 @@ def _once(
         program, waves = launch.program, len(groups) * launch.waves
         program.worked(waves * min(_SURE, len(program.instructions)))
         program.native(launch.kernel.descriptor.wave_size)
-    if jobs > 1:
-        before = memory.bytes[: memory.top].copy()
+        before = memory.bytes[: memory.top].copy() if before is None else before
         outcome, writers = _spread(launch, memory, groups, order, plan.seed, jobs)
         if not outcome.met:
             return outcome, writers
@@ -252,8 +249,8 @@ def _forked(
 
 
 def _merged(outcome: GridOutcome, shares: Sequence[Writers]) -> Writers:
-    """Who wrote what, over all processes; notes whether two of them wrote the same bytes."""
-    merged = shares[0].copy()
+    """Who wrote what, over all processes, in the first share; notes whether two met at a byte."""
+    merged = shares[0]
     for share in shares[1:]:
         both = (merged != 0) & (share != 0) & ~((merged == ATOMIC) & (share == ATOMIC))
         outcome.met |= bool(both.any())

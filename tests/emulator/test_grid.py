@@ -42,10 +42,14 @@ class FourBlocks:
 
 
 def launched(
-    monkeypatch: pytest.MonkeyPatch, text: str, values: Sequence[int], plan: Plan
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    values: Sequence[int],
+    plan: Plan,
+    memory: Memory | None = None,
 ) -> tuple[GridOutcome, Memory]:
     """Four blocks of a wave, whose lanes all store a value of the block at the same addresses."""
-    memory = Memory(1 << 24)
+    memory = memory or Memory(1 << 24)
     address = memory.allocate(4096)
 
     def prepared(launch: Any, shared: Shared, group: Sequence[tuple[int, int, int]]) -> Chunk:
@@ -99,6 +103,30 @@ def test_sums_lost_between_blocks_are_wrong(monkeypatch: pytest.MonkeyPatch, job
     outcome, memory = launched(monkeypatch, text, [1] * 4, Plan(jobs=jobs))
     assert memory.words[1024] < 4
     assert FaultKind.WRITE_CONFLICT in outcome.faults
+
+
+class CountedBytes(np.ndarray[Any, np.dtype[np.uint8]]):
+    """Memory that notes how often it is copied."""
+
+    copies = 0
+
+    def copy(self, order: Any = "C") -> Any:
+        CountedBytes.copies += 1
+        return super().copy(order)
+
+
+@pytest.mark.parametrize(("orders", "jobs", "copies"), [
+    ((Order.FORWARD,), 1, 0), ((Order.FORWARD,), 2, 1),
+    ((Order.FORWARD, Order.REVERSED), 1, 2), ((Order.FORWARD, Order.REVERSED), 2, 2),
+])  # fmt: skip
+def test_memory_is_copied_as_often_as_needed(
+    monkeypatch: pytest.MonkeyPatch, orders: tuple[Order, ...], jobs: int, copies: int
+) -> None:
+    memory = Memory(1 << 24)
+    memory.bytes = memory.bytes.view(CountedBytes)
+    monkeypatch.setattr(CountedBytes, "copies", 0)
+    launched(monkeypatch, STORE, [7] * 4, Plan(orders, jobs=jobs), memory)
+    assert CountedBytes.copies == copies
 
 
 def test_repeated_writes_are_a_remark_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
