@@ -20,6 +20,7 @@ _OWN: Mapping[str, Any] = {
 }
 _SQUARE: Mapping[str, Any] = {"layout": "ccr", "tile_m": 128, "tile_k": 128}
 _SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
+_GFX11: Mapping[str, Any] = {**_SMALL, "permute_n": True, "arch": "gfx1100", "warp_tile_k": 16}
 
 
 def _rows(c: GemmQuantities) -> BoolExpr:
@@ -273,6 +274,27 @@ def permuted_results_are_not_transposed(c: GemmQuantities) -> BoolExpr:
     Fix: turn transpose_c or permute_n off.
     """
     return ~c.transpose_c
+
+
+@rule(
+    "GEMM080", "permuted-rows-apart", kind="wrong-result",
+    applies=lambda c: c.permute_n & (c.epilogue == "cshuffle"),
+    says="permute_n takes a lane's results for rows side by side, and on {arch} they are every second one",
+    source=[f"{_CSHUFFLE}: kM2 rows of a lane are taken as neighbours (run)",
+            "ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase<gfx11_t> (kCM1PerLane)"],
+    accepts=[{**_SMALL, "permute_n": True}, {**_GFX11, "arch": "gfx1201"}],
+    rejects=[_GFX11],
+)  # fmt: skip
+def permuted_rows_are_side_by_side(c: GemmQuantities) -> BoolExpr:
+    """permute_n is not for gfx11.
+
+    Why: the epilogue stores from registers and takes what a lane holds of a warp tile for
+    neighbours along M. On gfx11 a lane holds every second row: all rows of a warp tile but the
+    first and the last were wrong.
+
+    Fix: turn permute_n off.
+    """
+    return ~c.has("result_rows_apart")
 
 
 @rule(

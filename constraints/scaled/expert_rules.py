@@ -91,20 +91,25 @@ def shuffles_of_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL027", "weights-of-other-entries", kind="wrong-result",
     applies=lambda c: c.stage == 2,
-    says="a lane's columns of the transposed product take the weights of neighbouring entries",
-    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (exp_weight_window: (M, 1) with strides (1, 0), loaded by vectors along N)",
+    says=("a lane's columns of the transposed product take the weights of neighbouring entries: "
+          "{pad_k=}"),
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (exp_weight_window: (M, 1) with strides (1, 0), loaded by vectors of GetVectorSizeA along N)",
+            "ops/gemm/pipeline/gemm_pipeline_problem.hpp: GemmPipelineProblemBase::VectorSizeA (1 where kPadK; run)",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (CK 2026.09, read in ROCm/rocm-libraries @ 41164ca; as in 2025.11)"],
-    accepts=[{**OF_EXPERTS, "stage": 2}], rejects=[{**OF_EXPERTS, "stage": 2, "transpose_c": True}],
+    accepts=[{**OF_EXPERTS, "stage": 2},
+             {**OF_EXPERTS, "stage": 2, "transpose_c": True, "pad_k": True}],
+    rejects=[{**OF_EXPERTS, "stage": 2, "transpose_c": True}],
 )  # fmt: skip
 def entries_have_their_own_weights(c: ScaledQuantities) -> BoolExpr:
-    """The second GEMM of experts is not transposed.
+    """The second GEMM of experts is not transposed, unless K is padded.
 
     Why: a row has one weight for all columns, but a lane with several columns of a row loads
-    several weights at once. Kernels that were run had only every fourth column right.
+    several weights at once. Kernels that were run had only every fourth column right. Where K is
+    padded, loads are of single elements, and each is the row's weight.
 
-    Fix: set transpose_c to false.
+    Fix: set transpose_c to false, or pad_k to true.
     """
-    return ~c.transpose_c
+    return ~c.transpose_c | c.pad_k
 
 
 @rule(
