@@ -129,23 +129,24 @@ def diff(a: Region, b: Region, *, told: Callable[[int], None] = lambda _: None) 
     for own, other, space, count in (
         (left, right, first, counts[0]), (right, left, second, counts[1]),
     ):  # fmt: skip
-        parts.append(_part(own, other, space, count - both))
+        parts.append(_part(own, other, space, count - both, count))
         told(1)
     names = tuple(aligned.variables)
     return Difference(parts[0], both, parts[1], aligned.dropped, names)
 
 
-def _part(own: Aligned, other: Aligned, space: Space, count: int) -> Part:
+def _part(own: Aligned, other: Aligned, space: Space, count: int, total: int) -> Part:
     if not count:
         return Part(own.title, 0, None, ())
     known = own.clauses()
     responsible: list[Responsible] = []
     for r, condition in other.rules:
         new = _new(condition, known)
-        rejected = space.where(~all_of(*new)) if new else None
-        if rejected is None or not (number := rejected.count()):
+        # what is left is cut by each part of the condition; what is rejected, by none of them
+        number = total - space.where(*new).count() if new else 0
+        if not number:
             continue
-        example = rejected[0]
+        example = _first(space, new)
         _check(example, own, other, condition)
         said = message(r, At({**example, **other.dropped}))
         responsible.append(Responsible(r, example, said, number))
@@ -155,6 +156,12 @@ def _part(own: Aligned, other: Aligned, space: Space, count: int) -> Part:
     witness = space.where(~all_of(*other.extra))[0]
     _check(witness, own, other, all_of(*other.extra))
     return Part(own.title, count, witness, ())
+
+
+def _first(space: Space, conditions: Sequence[BoolExpr]) -> Point:
+    """The first point of a space that breaks one of some conditions."""
+    broken = (space.where(~c) for c in conditions)
+    return min((s[0] for s in broken if s.count()), key=space.index)
 
 
 def _new(condition: BoolExpr, known: Mapping[int, BoolExpr]) -> list[BoolExpr]:

@@ -6,6 +6,7 @@ stand, over their lists and the defaults of fields that nobody sets; written apa
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from itertools import product
 
@@ -15,6 +16,9 @@ from ckrules.constraints import book
 from ckrules.constraints.fmha_steps.vocabulary import ABSENT
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import domain_of
+from ckrules.engine.rules.region import Region
+from ckrules.reasoning.difference import diff
+from ckrules.support.errors import HardSpaceWarning
 
 GPUS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 WITH_FP8 = ("gfx942", "gfx950", "gfx1201")
@@ -192,3 +196,19 @@ def test_all_dq_is_converted_by_128_rows() -> None:
     steps = book("fmha_bwd_convert_dq", ck="2026.06", profile="dispatcher")
     converted = steps.space(variant="fmha_bwd_convert_dq", arch="gfx942", hdim=256)
     assert {k for k, n in converted.counts_by("tile_sk").items() if n} == {128}
+
+
+def test_what_only_the_dispatcher_writes_is_counted_at_once() -> None:
+    """A rule of 13 conditions is counted by what fulfils all of them, not by what breaks one."""
+    held = {"variant": "fmha_bwd", "arch": "gfx942"}
+    sides = [
+        Region(book("fmha_bwd", ck="2026.06", profile=name), held)
+        for name in ("dispatcher", "legal")
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", HardSpaceWarning)
+        found = diff(*sides)
+    assert (found.only_a.count, found.both) == (1728, 10272)
+    counted = {r.rule.code: r.count for r in found.only_a.rules}
+    assert counted == {"FBWD005": 1152, "FBWD024": 576}
+    assert {r.rule.code for r in found.only_b.rules} == {f"BDSP00{n}" for n in (1, 2, 3, 4)}
