@@ -7,8 +7,53 @@ from collections.abc import Sequence
 from ckrules.constraints.fmha import words as w
 from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
+from ckrules.engine.rules.book import Vocabulary
 
 HDIMS = (32, 48, 64, 96, 128, 160, 192, 256)
+
+
+class AttentionShape(Vocabulary):
+    """Fields of kernels with the two products of attention."""
+
+    variant: EnumExpr
+    arch: EnumExpr
+    dtype: EnumExpr
+    mode: EnumExpr
+    hdim: IntExpr
+    tile_m0: IntExpr
+    tile_n0: IntExpr
+    tile_k0: IntExpr
+    tile_n1: IntExpr
+    tile_k1: IntExpr
+    tile_k0max: IntExpr
+    wave_m0: IntExpr
+    wave_n0: IntExpr
+    wave_k0: IntExpr
+    wave_m1: IntExpr
+    wave_n1: IntExpr
+    wave_k1: IntExpr
+    warp_tile_m0: IntExpr
+    warp_tile_n0: IntExpr
+    warp_tile_k0: IntExpr
+    warp_tile_m1: IntExpr
+    warp_tile_n1: IntExpr
+    warp_tile_k1: IntExpr
+    block_per_cu: IntExpr
+    pipeline: EnumExpr
+    v_layout: EnumExpr
+    pad_s: BoolExpr
+    pad_sk: BoolExpr
+    pad_d: BoolExpr
+    pad_dv: BoolExpr
+    logits: BoolExpr
+    bias: EnumExpr
+    mask: EnumExpr
+    lse: BoolExpr
+    dropout: BoolExpr
+    skip: BoolExpr
+    squant: BoolExpr
+    trload: BoolExpr
+    paged_kv: BoolExpr
 
 
 def purpose(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, ite, rel
+from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, rel
 from ckrules.engine.rules import rule
 
 _SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaShape"
@@ -175,46 +175,6 @@ def columns_are_covered(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
-    "FMHA009", "waves-beside-each-other", kind="wrong-result",
-    applies=lambda c: c.staged,
-    says=["{pipeline} takes the maximum of a row within one wave: wave_n0 = {wave_n0}",
-          "product 1 reads P as the waves of product 0 left it: wave_n1 = {wave_n1}",
-          "product 1 reads P as lanes of product 0 left it: warp_tile_m0 = {warp_tile_m0}, warp_tile_m1 = {warp_tile_m1}"],
-    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs*.hpp: block_tile_reduce_sync over the lanes of a wave",
-            f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()"],
-    accepts=[{}],
-    rejects=[{"wave_m0": 2, "wave_n0": 2}, {"wave_n1": 2}, {"warp_tile_m1": 16, "warp_tile_n1": 16}],
-)  # fmt: skip
-def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
-    """Where P stays in registers, the waves of both products lie along Q, with the same rows.
-
-    Why: each wave takes maximum and sum of whole rows, and product 1 takes the registers of
-    product 0 as they are.
-
-    Fix: use the same waves, all along M, and warp tiles of the same rows.
-    """
-    return all_of(c.wave_n0 == 1, c.wave_n1 == 1, c.warp_tile_m0 == c.warp_tile_m1)
-
-
-@rule(
-    "FMHA039", "lanes-have-other-shares-of-p", kind="compile",
-    applies=lambda c: c.has_body & (c.staged | (c.wave_n0 == 1)),
-    says="a lane has other parts of P in product 1 than in product 0: wave_m1 = {wave_m1}, {wave_m0 * wave_n0=}",
-    source=f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",
-    accepts=[{}, {"wave_m0": 2, "wave_n0": 2}], rejects=[{"wave_m0": 2}, {"wave_m1": 8}],
-)  # fmt: skip
-def lanes_keep_their_shares(c: AttentionQuantities) -> BoolExpr:
-    """Where P stays in registers, product 1 has as many waves along M as product 0 has in all.
-
-    Why: the registers of product 0 are assigned to those of product 1, which have to be as many.
-    With waves along N qr_async_trload hands P over in LDS.
-
-    Fix: use the same waves for both, all along M.
-    """
-    return c.wave_m1 == c.wave_m0 * c.wave_n0
-
-
-@rule(
     "FMHA040", "no-warp-gemm-of-dropout", kind="compile",
     applies=lambda c: c.dropout & c.staged & rel(c.facts["scores_warp_tiles"], c.dtype, c.wave_size, c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0),
     says="dropout of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} with waves of {wave_size} lanes",
@@ -262,35 +222,6 @@ def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
     return all_of(
         *(rel(c.facts[n], c.dtype, c.wave_size, *t) for n, t in zip(names, tiles, strict=True))
     )
-
-
-@rule(
-    "FMHA059", "lanes-hold-other-keys-of-p", kind="wrong-result",
-    applies=lambda c: all_of(c.staged, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
-    says="a lane holds other columns of P than product 1 multiplies: warp_tile_k1 = {warp_tile_k1}",
-    source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
-            "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter, WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB (SFactor)"],
-    accepts=[{}, {**_SMALL, "warp_tile_k0": 32}, _NARROW],
-    rejects=[{"warp_tile_k1": 8}, {**_SMALL, "warp_tile_k1": 32},
-             {**_NARROW, **_SMALL, "@ck": "2026.06"}],
-    issue="https://github.com/ROCm/rocm-libraries/pull/12011",
-)  # fmt: skip
-def lanes_hold_what_they_multiply(c: AttentionQuantities) -> BoolExpr:
-    """Where P stays in registers, a lane has the columns in a row that product 1 multiplies.
-
-    Why: the registers of product 0 are assigned to those of product 1, whatever columns they are
-    of. Waves of 64 lanes leave 4 columns in a row in a lane where they have 16 rows, 8 where they
-    have 32, and 16 of 8-bit types; product 1 multiplies by as many only with 16 columns a warp
-    tile, or 32 of 8-bit types. Nearly every element is wrong, at any size. Of 8-bit types nothing
-    else compiles in CK 2025.11.
-
-    Fix: use warp_tile_k1 = 16, and 32x32x32 of 8-bit types.
-    """
-    halves = c.warp_tile_k1 == 16
-    if not c.since("2026.06"):
-        return ~c.dtype.isin(*w.HALVES) | halves
-    narrow = (c.warp_tile_m1 == 32) & (c.warp_tile_k1 == 32)
-    return ite(c.dtype.isin(*w.HALVES), halves, narrow)
 
 
 @rule(

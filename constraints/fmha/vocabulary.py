@@ -13,6 +13,7 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.fields import AttentionShape
 from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, products
 from ckrules.engine.expr import (
@@ -21,6 +22,7 @@ from ckrules.engine.expr import (
     Expr,
     IntExpr,
     Value,
+    all_of,
     any_of,
     ite,
     lookup,
@@ -30,7 +32,7 @@ from ckrules.engine.expr import (
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Role
-from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
+from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
@@ -65,50 +67,6 @@ ORDER = (
     "block_per_cu", "v_layout", *PADS, "trload", "squant", "logits", "bias", "mask", "lse",
     "dropout", "skip", "paged_kv",
 )  # fmt: skip
-
-
-class AttentionShape(Vocabulary):
-    """Fields of kernels with the two products of attention."""
-
-    variant: EnumExpr
-    arch: EnumExpr
-    dtype: EnumExpr
-    mode: EnumExpr
-    hdim: IntExpr
-    tile_m0: IntExpr
-    tile_n0: IntExpr
-    tile_k0: IntExpr
-    tile_n1: IntExpr
-    tile_k1: IntExpr
-    tile_k0max: IntExpr
-    wave_m0: IntExpr
-    wave_n0: IntExpr
-    wave_k0: IntExpr
-    wave_m1: IntExpr
-    wave_n1: IntExpr
-    wave_k1: IntExpr
-    warp_tile_m0: IntExpr
-    warp_tile_n0: IntExpr
-    warp_tile_k0: IntExpr
-    warp_tile_m1: IntExpr
-    warp_tile_n1: IntExpr
-    warp_tile_k1: IntExpr
-    block_per_cu: IntExpr
-    pipeline: EnumExpr
-    v_layout: EnumExpr
-    pad_s: BoolExpr
-    pad_sk: BoolExpr
-    pad_d: BoolExpr
-    pad_dv: BoolExpr
-    logits: BoolExpr
-    bias: EnumExpr
-    mask: EnumExpr
-    lse: BoolExpr
-    dropout: BoolExpr
-    skip: BoolExpr
-    squant: BoolExpr
-    trload: BoolExpr
-    paged_kv: BoolExpr
 
 
 class AttentionQuantities(GpuFacts, AttentionShape):
@@ -175,6 +133,35 @@ class AttentionQuantities(GpuFacts, AttentionShape):
     def threads(self) -> IntExpr:
         """Threads of a block."""
         return self.waves * self.wave_size
+
+    @quantity_in("lanes")
+    def scores_lanes(self) -> IntExpr:
+        """Lanes over which product 0 spreads the scores of a warp tile."""
+        node: IntExpr = ite(self._wmma(0), self.wave_size, 64)
+        return node
+
+    @quantity_in("lanes")
+    def values_lanes(self) -> IntExpr:
+        """Lanes over which product 1 spreads a warp tile of P, those that hold copies left out."""
+        both = self.has("operands_in_both_halves") & self.dtype.isin(*w.HALVES)
+        node: IntExpr = ite(self._wmma(1), ite(both, self.wave_size // 2, self.wave_size), 64)
+        return node
+
+    def _wmma(self, product: int) -> BoolExpr:
+        """Whether a warp GEMM is made for waves of 32 lanes; all others are for 64."""
+        tile = (getattr(self, name) == 16 for name in WARP_TILES[product])
+        return all_of(self.wave_size == 32, self.dtype != "fp32", *tile)
+
+    @property
+    def lanes_differ(self) -> BoolExpr:
+        """Where product 1 takes P from other lanes than product 0 leaves it in.
+
+        Since 2026.06 GPUs whose waves hold operands in both halves bring P there (read:
+        PermuteWarpGemmCToA in block_fmha_pipeline_qr_ks_vs.hpp and those of splits and pages).
+        """
+        differ = self.scores_lanes != self.values_lanes
+        later = self.since("2026.06")
+        return differ | self.has("operands_in_both_halves") if later else differ
 
     @quantity
     def k_vector(self) -> IntExpr:

@@ -87,7 +87,7 @@ def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     types = {word: (op, op, "fp32") for word, op in OPERANDS.items()}
     found = tile_gemm.facts(gpus, ck, types)
     names = ("wave_size", "lds_capacity", "lds_banks", "max_threads", "lane_vgprs",
-             "hardware_warp_tiles", "lds_transpose_load")  # fmt: skip
+             "hardware_warp_tiles", "lds_transpose_load", "operands_in_both_halves")  # fmt: skip
     straight = [g.name for g in gpus if g.has("direct_to_lds")]
     return {
         **{name: found[name] for name in names},
