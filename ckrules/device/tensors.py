@@ -79,6 +79,8 @@ def size(tensor: Tensor) -> int:
     >>> from ckrules.kernels.parts import Tensor
     >>> size(Tensor("a", "in", (3, 8), "fp16", (0, 1), pitch=10))
     56
+    >>> size(Tensor("a", "in", (3, 2, 4), "fp16", (0, 1, 2), pitch=10, inner=2))
+    56
     >>> size(Tensor("b", "in", (3, 8), "int4", (0, 1)))
     12
     """
@@ -89,8 +91,8 @@ def size(tensor: Tensor) -> int:
 
 
 def _rows(tensor: Tensor) -> tuple[int, int]:
-    """The rows of the fastest axis, and their length."""
-    row = tensor.shape[tensor.order[-1]]
+    """The rows of the fastest axes, and their length."""
+    row = math.prod(tensor.shape[i] for i in tensor.order[-tensor.inner :])
     return math.prod(tensor.shape) // row, row
 
 

@@ -194,7 +194,7 @@ class Space(Listing):
         """The content hash under which the compiled form is kept on disk."""
         from ckrules.engine.diagram.content import digest
 
-        imposed = () if self._parent is None else self.order
+        imposed = self._wanted if self._parent is None else self.order
         return digest(self.codec.domains, self.conditions, imposed)
 
     def _restriction(self) -> Compiled | None:

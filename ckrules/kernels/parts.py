@@ -169,7 +169,7 @@ class Tensor:
     order: tuple[int, ...]
     """The canonical axes in the order of memory, slowest first."""
     pitch: int = 0
-    """Elements from a row of the fastest axis to the next in memory; 0: none lies between."""
+    """Elements from a row of the fastest axes to the next in memory; 0: none lies between."""
     roundings: int = 1
     """How often a value of a result is rounded to its type before it is stored."""
     spread: float = 1.0
@@ -178,6 +178,8 @@ class Tensor:
     """What is added to samples."""
     content: tuple[float, ...] = ()
     """What it holds, in canonical order, where no sample would do: offsets."""
+    inner: int = 1
+    """How many of the fastest axes make up such a row."""
 
 
 class Tensors(Protocol):

@@ -124,6 +124,11 @@ class AttentionModel(KernelModel):
         return self.point["v_layout"] == "row"
 
     @property
+    def strided(self) -> str:
+        """The tensors whose order and strides its problems say."""
+        return "qkvo"
+
+    @property
     def masked(self) -> bool:
         """Whether it has a mask."""
         return self.point["mask"] != "no"

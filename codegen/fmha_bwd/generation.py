@@ -27,6 +27,11 @@ class BackwardModel(AttentionModel):
         return operands(self.point)
 
     @property
+    def strided(self) -> str:
+        """None: their tensors are packed."""
+        return ""
+
+    @property
     def joins(self) -> bool:
         """It has no splits."""
         return False

@@ -27,6 +27,11 @@ class StepModel(AttentionModel):
         return operands(self.point)
 
     @property
+    def strided(self) -> str:
+        """None: their tensors are packed."""
+        return ""
+
+    @property
     def joins(self) -> bool:
         """Whether it joins splits."""
         return self.point["variant"] == COMBINE

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ckrules.constraints.fmha.problem import WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import FUNCTIONS, AttentionProblem
 from ckrules.constraints.fmha.targets import target
 from ckrules.constraints.fmha.tiles import TILINGS
 from ckrules.constraints.fmha.vocabulary import PADS, TILE
@@ -89,12 +89,14 @@ def _taken(point: Point, problem: AttentionProblem, largest: int) -> bool:
     """Whether the conditions of a kernel in the chain hold."""
     functions = all(
         point[name] == (getattr(problem, name) == "yes")
-        for name in WORDS
+        for name in FUNCTIONS
         if name not in ("mode", "mask", "bias", "rope")
     )
     if not functions or point["mode"] != problem.mode or point["bias"] != problem.bias:
         return False
     if (point["mask"] == "no") != (problem.mask == "no"):
+        return False
+    if problem.v_layout not in ("any", point["v_layout"]):  # t.is_v_rowmajor
         return False
     if point["tile_m0"] != largest and problem.seqlen_q > point["tile_m0"]:
         return False

@@ -11,19 +11,29 @@ from ckrules.engine.expr import Value
 from ckrules.kernels.problem_text import size, sizes_of
 from ckrules.support.errors import UsageError, unknown
 
-#: The words of a problem, by size; their places are the numbers that rules read.
-WORDS: Mapping[str, tuple[str, ...]] = {
+#: What a problem computes, in words.
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "mode": ("batch", "group"),
     "mask": ("no", "causal", "window"),
     "bias": ("no", "bias", "alibi"),
     **dict.fromkeys(("logits", "lse", "dropout", "squant"), ("no", "yes")),
     "rope": ("no", "inter", "halves"),
 }
+#: Tensors whose order in memory and strides a problem can say.
+STRIDED = ("q", "k", "v", "o")
+#: How tensors lie: rows of all heads, or a head's rows, one behind the other; V as the kernel has it.
+ORDERS: Mapping[str, tuple[str, ...]] = {
+    **{f"order_{x}": ("bshd", "bhsd") for x in STRIDED}, "v_layout": ("any", "row", "col"),
+}  # fmt: skip
+#: The words of a problem, by size; their places are the numbers that rules read.
+WORDS: Mapping[str, tuple[str, ...]] = {**FUNCTIONS, **ORDERS}
+#: Elements from a row to the next (of column-major V from a column); 0: none lie between.
+STRIDES = tuple(f"stride_{x}" for x in STRIDED)
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
 #: What can be said of groups, windows, splits of K, pages and appended rows; -1: as the others say.
 FURTHER = ("total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary")
 #: Those of them that rules read, as the problem has them where nothing is said.
-RULED = ("page", "appended", "rotary")
+RULED = ("page", "appended", "rotary", *STRIDES)
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
@@ -35,11 +45,15 @@ _ALIASES = {
     "h_k": "heads_k", "hk": "heads_k", "heads_kv": "heads_k", "nhead_k": "heads_k",
     "s": "seqlen_q", "s_k": "seqlen_k", "sq": "seqlen_q", "sk": "seqlen_k", "d": "hdim",
     "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v", "window_left": "left",
-    "window_right": "right",
+    "window_right": "right", "vlayout": "v_layout", "layout_v": "v_layout",
 }  # fmt: skip
+_NUMBERS = (*FURTHER, *STRIDES)
+_NAMES = (*SIZES, *WORDS, *_NUMBERS)
+#: What is said of several at once.
+_OF_ALL: Mapping[str, tuple[str, ...]] = {"order": tuple(f"order_{x}" for x in STRIDED)}
 _SAME = {
     "none": "no", "0": "no", "false": "no", "1": "yes", "true": "yes", "elementwise": "bias",
-    "varlen": "group", "interleaved": "inter", "half": "halves",
+    "varlen": "group", "interleaved": "inter", "half": "halves", "r": "row", "c": "col",
 }  # fmt: skip
 
 
@@ -49,7 +63,8 @@ class AttentionProblem:
 
     In group mode the lengths are those of the longest sequence, and others may have any: together
     they have ``total_q`` and ``total_k`` rows (`rows_of`). A window shows ``left`` columns before
-    the diagonal, which ends at the last row and column, and ``right`` behind it.
+    the diagonal, which ends at the last row and column, and ``right`` behind it. Orders and strides
+    say how Q, K, V and O lie in memory: packed, with all heads of a row side by side, unless said.
 
     >>> str(AttentionProblem(2, 32, 8, 1024, 1024, 128, 128))
     'batch=2,heads=32,heads_k=8,seqlen_q=1024,seqlen_k=1024,hdim=128'
@@ -70,6 +85,11 @@ class AttentionProblem:
     dropout: str = "no"
     squant: str = "no"
     rope: str = "no"
+    order_q: str = "bshd"
+    order_k: str = "bshd"
+    order_v: str = "bshd"
+    order_o: str = "bshd"
+    v_layout: str = "any"
     total_q: int = -1
     total_k: int = -1
     left: int = -1
@@ -78,6 +98,10 @@ class AttentionProblem:
     page: int = -1
     appended: int = -1
     rotary: int = -1
+    stride_q: int = 0
+    stride_k: int = 0
+    stride_v: int = 0
+    stride_o: int = 0
 
     @property
     def window(self) -> tuple[int, int]:
@@ -158,14 +182,24 @@ class AttentionProblem:
         """Every size by name, words by their places, and what rules read of the others."""
         numbers = {name: getattr(self, name) for name in SIZES}
         words = {n: known.index(getattr(self, n)) for n, known in WORDS.items()}
-        ruled = (self.page_rows, self.appended_rows, self.rotary_size)
+        strides = (getattr(self, name) for name in STRIDES)
+        ruled = (self.page_rows, self.appended_rows, self.rotary_size, *strides)
         return {**numbers, **words, **dict(zip(RULED, ruled, strict=True))}
 
     def __str__(self) -> str:
         text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
         text += "" if self.hdim_v == self.hdim else f",hdim_v={self.hdim_v}"
-        said = ((n, getattr(self, n)) for n in (*WORDS, *FURTHER))
-        return text + "".join(f",{n}={v}" for n, v in said if v not in (WORDS.get(n, (-1,))[0],))
+        return text + "".join(f",{n}={v}" for n, v in self.said().items())
+
+    def said(self) -> dict[str, str | int]:
+        """Words and further numbers that are not as they are where nothing is said.
+
+        >>> parse("b=1,h=2,s=8,d=64,order=bhsd,order_o=bshd,stride_k=72").said()
+        {'order_q': 'bhsd', 'order_k': 'bhsd', 'order_v': 'bhsd', 'stride_k': 72}
+        """
+        usual = {**{n: words[0] for n, words in WORDS.items()}, **dict.fromkeys(FURTHER, -1)}
+        usual |= dict.fromkeys(STRIDES, 0)
+        return {n: getattr(self, n) for n, value in usual.items() if getattr(self, n) != value}
 
 
 def parse(text: str) -> AttentionProblem:
@@ -191,9 +225,12 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     values: dict[str, Any] = {}
     for key, value in given.items():
         name = _ALIASES.get(key, key)
-        if name not in (*SIZES, *WORDS, *FURTHER):
-            raise unknown("size of an attention problem", str(key), (*SIZES, *WORDS, *FURTHER))
+        if name not in (*_NAMES, *_OF_ALL):
+            raise unknown("size of an attention problem", str(key), (*_NAMES, *_OF_ALL))
         values[name] = value
+    for name in (n for n in _OF_ALL if n in values):
+        value = values.pop(name)
+        values = {**dict.fromkeys(_OF_ALL[name], value), **values}
     for name in ("batch", "heads", "seqlen_q", "hdim"):
         if name not in values:
             raise UsageError(f"the problem has no {name}")
@@ -204,7 +241,8 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
     least = {"splits": 1, "page": 1, "appended": 1, "rotary": 2}
-    further = {n: size(n, values[n], least.get(n, -1)) for n in FURTHER if n in values}
+    least |= dict.fromkeys(STRIDES, 0)
+    further = {n: size(n, values[n], least.get(n, -1)) for n in _NUMBERS if n in values}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
     _check_further(found)
@@ -247,20 +285,18 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
     Raises:
         UsageError: For what is not a problem of attention, with the reason.
     """
-    known = {*SIZES, *WORDS, *FURTHER, *_ALIASES}
+    known = {*_NAMES, *_OF_ALL, *_ALIASES}
     return from_mapping({k: v.strip() for k, v in cells.items() if k in known and v.strip()})
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 25 numbers of 64 bits, 5 doubles."""
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 34 numbers of 64 bits, 5 doubles."""
     totals = (sum(problem.rows_of(n)) for n in "qk")
     numbers = (*problem.sizes().values(), *totals, *problem.window, SEED, OFFSET, problem.parts)
-    return struct.pack("=25q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
+    return struct.pack("=34q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:
     """The columns that a problem fills in tables of results."""
-    words = {n: getattr(problem, n) for n in WORDS if getattr(problem, n) != WORDS[n][0]}
-    further = {n: getattr(problem, n) for n in FURTHER if getattr(problem, n) >= 0}
     sizes = {n: getattr(problem, n) for n in SIZES}
-    return {**sizes, **words, **further, "flops": problem.flops}
+    return {**sizes, **problem.said(), "flops": problem.flops}

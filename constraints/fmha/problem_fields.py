@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.fmha import vocabulary as kernels
-from ckrules.constraints.fmha.problem import RULED, SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import (
+    RULED,
+    SIZES,
+    STRIDES,
+    WORDS,
+    AttentionProblem,
+)
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import (
     FALSE,
@@ -15,11 +21,14 @@ from ckrules.engine.expr import (
     Expr,
     IntExpr,
     Value,
+    all_of,
     any_of,
+    ceil_div,
     ite,
+    maximum,
 )
 from ckrules.engine.expr.variables import Int
-from ckrules.engine.rules.book import quantity
+from ckrules.engine.rules.book import quantity, quantity_in
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -31,17 +40,19 @@ _DOCS: Mapping[str, str] = {
     "hdim": "head dimension of Q and K", "hdim_v": "head dimension of V",
     "page": "rows of K and V in a page", "appended": "rows that are appended to K and V",
     "rotary": "elements of a head that are rotated",
+    **{f"stride_{x}": f"elements from a row of {x.upper()} to the next; 0: packed" for x in "qko"},
+    "stride_v": "elements from a row of V, or a column of column-major V, to the next; 0: packed",
 }  # fmt: skip
 _COMMON: Mapping[str, Sequence[int]] = {
     "batch": (1, 2, 8), "heads": (1, 8, 32), "heads_k": (1, 8, 32),
     "seqlen_q": (1, 100, 128, 1024), "seqlen_k": (1, 100, 128, 1024),
     "hdim": (64, 80, 128), "hdim_v": (64, 80, 128), "page": (16, 128, 256),
-    "appended": (1, 64, 100), "rotary": (16, 64, 128),
+    "appended": (1, 64, 100), "rotary": (16, 64, 128), **dict.fromkeys(STRIDES, (0,)),
 }  # fmt: skip
 
 #: A problem that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
-    **{f"p_{n}": 0 for n in WORDS}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    **{f"p_{n}": 0 for n in (*WORDS, *STRIDES)}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
     "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
 }  # fmt: skip
 
@@ -55,7 +66,10 @@ def fields() -> list[Expr]:
     ]  # fmt: skip
 
     def numbers(names: Sequence[str]) -> list[Expr]:
-        return [Int(f"p_{n}", _COMMON[n], lo=1, hi=2**31 - 1, doc=_DOCS[n]) for n in names]
+        return [
+            Int(f"p_{n}", _COMMON[n], lo=int(n not in STRIDES), hi=2**31 - 1, doc=_DOCS[n])
+            for n in names
+        ]
 
     return [*numbers(SIZES), *words, *numbers(RULED)]
 
@@ -84,9 +98,18 @@ class ProblemSizes:
     p_dropout: IntExpr
     p_squant: IntExpr
     p_rope: IntExpr
+    p_order_q: IntExpr
+    p_order_k: IntExpr
+    p_order_v: IntExpr
+    p_order_o: IntExpr
+    p_v_layout: IntExpr
     p_page: IntExpr
     p_appended: IntExpr
     p_rotary: IntExpr
+    p_stride_q: IntExpr
+    p_stride_k: IntExpr
+    p_stride_v: IntExpr
+    p_stride_o: IntExpr
 
     @property
     def grouped(self) -> BoolExpr:
@@ -97,6 +120,15 @@ class ProblemSizes:
         """Whether the problem has this word."""
         node: IntExpr = getattr(self, f"p_{name}")
         return node == WORDS[name].index(word)
+
+    @property
+    def packed_tensors(self) -> BoolExpr:
+        """Whether rows lie one behind the other, with their heads side by side."""
+        orders = self.p_order_q + self.p_order_k + self.p_order_v + self.p_order_o
+        strides = maximum(
+            maximum(self.p_stride_q, self.p_stride_k), maximum(self.p_stride_v, self.p_stride_o)
+        )
+        return all_of(orders == 0, strides == 0)
 
     def same(self, name: str, *words: str) -> BoolExpr:
         """Whether kernel and problem have the same word of a field."""
@@ -118,6 +150,88 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         """Elements of a tensor of biases that a lane loads at once (kCM1PerLane)."""
         node: IntExpr = ite(self.wave_size == 64, 4, 8)
         return node
+
+    @quantity_in("bytes")
+    def result_bytes(self) -> IntExpr:
+        """Size of an element of O."""
+        half = self.dtype.isin("fp8fp16", "fp8bf16")
+        node: IntExpr = ite(self.dtype == "fp8fp32", 4, ite(half, 2, self.element_bytes))
+        return node
+
+    @property
+    def listed(self) -> BoolExpr:
+        """Whether rows of K and V are listed one by one."""
+        return self.variant == "fmha_batch_prefill"
+
+    @property
+    def held_rows(self) -> IntExpr:
+        """Rows of K and V that one tensor has: of a sequence, a page, or of all that are listed."""
+        node: IntExpr = ite(
+            self.listed,
+            self.p_batch * self.p_seqlen_k,
+            ite(self.paged_kv, self.p_page, self.p_seqlen_k),
+        )
+        return node
+
+    def columns(self, name: str) -> IntExpr:
+        """Elements of a row of a head."""
+        return self.p_hdim if name in "qk" else self.p_hdim_v
+
+    def heads_of(self, name: str) -> IntExpr:
+        """Heads of a tensor."""
+        return self.p_heads if name in "qo" else self.p_heads_k
+
+    def packed(self, name: str) -> IntExpr:
+        """Elements that lie side by side: a row of all heads, or of one; of column-major V a column."""
+        columns = self.columns(name)
+        node: IntExpr = ite(
+            self.asks(f"order_{name}", "bhsd"), columns, self.heads_of(name) * columns
+        )
+        return ite(self.v_layout == "col", self.held_rows, node) if name == "v" else node
+
+    def row_step(self, name: str) -> IntExpr:
+        """Elements from a row, or column of column-major V, to the next."""
+        stride: IntExpr = getattr(self, f"p_stride_{name}")
+        node: IntExpr = ite(stride == 0, self.packed(name), stride)
+        return node
+
+    def _by_head(self, name: str) -> BoolExpr:
+        """Whether the rows, or columns, of a head follow each other."""
+        found = self.asks(f"order_{name}", "bhsd")
+        return found | (self.v_layout == "col") if name == "v" else found
+
+    def head_step(self, name: str) -> IntExpr:
+        """Elements from a head to the next."""
+        rows = self.p_seqlen_q if name in "qo" else self.held_rows
+        if name == "v":
+            rows = ite(self.v_layout == "col", self.p_hdim_v, rows)
+        node: IntExpr = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
+        return node
+
+    def batch_step(self, name: str) -> IntExpr:
+        """Elements from a sequence, or page, to the next."""
+        rows = self.p_seqlen_q if name in "qo" else self.held_rows
+        node: IntExpr = ite(
+            self._by_head(name),
+            self.heads_of(name) * self.head_step(name),
+            rows * self.row_step(name),
+        )
+        return node
+
+    def reach(self, name: str) -> IntExpr:
+        """Bytes from the first element of a head of a sequence to its last that has an offset.
+
+        Rows of O's last tile have one where rows are not padded.
+        """
+        rows = self.p_seqlen_q if name in "qo" else self.held_rows
+        lines, line = rows, self.columns(name)
+        if name == "o":
+            lines = ite(self.pad_s, rows, ceil_div(rows, self.tile_m0) * self.tile_m0)
+        if name == "v":
+            lines = ite(self.v_layout == "col", self.p_hdim_v, rows)
+            line = ite(self.v_layout == "col", rows, self.p_hdim_v)
+        size = self.result_bytes if name == "o" else self.element_bytes
+        return ((lines - 1) * self.row_step(name) + line) * size
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionFit:

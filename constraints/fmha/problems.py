@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
-from ckrules.constraints.fmha.problem import RULED, SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
-_PLAIN: Mapping[str, int] = {**dict.fromkeys(WORDS, 0), "page": 256, "appended": 1, "rotary": 16}
+_PLAIN: Mapping[str, int] = {
+    **dict.fromkeys((*WORDS, *STRIDES), 0), "page": 256, "appended": 1, "rotary": 16,
+}  # fmt: skip
 
 
 class AttentionProblems:
@@ -75,5 +77,5 @@ class AttentionProblems:
         return [names["p_heads"] % names["p_heads_k"] == 0]
 
     def quiet(self) -> dict[str, Value]:
-        """The plainest function, and pages as they are where nothing is said."""
+        """The plainest function, packed tensors, and pages as they are where nothing is said."""
         return {f"p_{n}": value for n, value in _PLAIN.items()}

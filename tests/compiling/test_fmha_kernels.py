@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from ckrules.compiling import library
+from ckrules.device.cpu import CpuPlugin
+from ckrules.device.execute import Runner
+from ckrules.device.jobs import Job
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
 from ckrules.runtime import Dispatcher
+from ckrules.support.errors import UsageError
 from tests.compiling.gemm_kernels import Kernel, Kernels
 from tests.compiling.test_library_choice import Answer, Call, Problem
 
@@ -23,6 +27,10 @@ FORWARD = (
     "_nlogits_nbias_mask_lse_ndropout_nskip_nsquant_ntrload"
 )
 PRODUCT = "fmha_bwd_dot_do_o_d64_fp16_b64_group_o2_ps"
+COLUMNS = (
+    "fmha_fwd_d32_fp16_batch_b32x64x16x32x32x32_r2x1x1_r2x1x1_w16x16x16_w16x16x16_qr_vc_npad"
+    "_nlogits_nbias_mask_nlse_ndropout_nskip_nsquant_ntrload"
+)
 KERNELS = Kernels("fmha", ("mode",), preferred=[("gfx942", PRODUCT), ("gfx942", FORWARD)])
 MOST = 4
 """Problems of the built-in set that each kernel computes."""
@@ -46,6 +54,82 @@ def test_it_computes_what_the_rules_let_through(kernel: Kernel) -> None:
     ]
     assert len(right) >= 3
     KERNELS.computes(kernel, tuple(right[:MOST]))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD), ("gfx942", COLUMNS)]))
+def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
+    """Packed with others, by head, and at odd elements."""
+    head, lse = KERNELS.point(kernel)["hdim"], "yes" if KERNELS.point(kernel)["lse"] else "no"
+    sizes = f"batch=2,heads=4,heads_k=2,seqlen_q=35,seqlen_k=64,hdim={head},mask=causal,lse={lse}"
+    by_head = f"order=bhsd,stride_q={head + 1},stride_k={head + 3},stride_o={head + 7}"
+    KERNELS.computes(
+        kernel,
+        (f"{sizes},stride_q={8 * head},stride_k={8 * head}", f"{sizes},{by_head}",
+         f"{sizes},stride_v={4 * head + 5},stride_o={4 * head + 1}"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", COLUMNS)]))
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("seqlen_k=102", []),
+        ("seqlen_k=101", ["FPROB035"]),
+        ("seqlen_k=102,stride_v=112", ["FPROB035"]),
+        ("seqlen_k=128,stride_v=129", []),
+    ],
+)
+def test_columns_of_v_end_where_they_should(kernel: Kernel, more: str, codes: list[str]) -> None:
+    """Half a dword behind the last column is lost; NaN between columns is multiplied by 0."""
+    built = KERNELS.build(kernel)
+    problem = problems_of("fmha_fwd").parse(
+        f"batch=1,heads=2,seqlen_q=35,hdim=32,mask=causal,v_layout=col,{more}"
+    )
+    rules = problem_books.book("fmha_fwd", ck="2025.11")
+    point = {**KERNELS.point(kernel), **problems_of("fmha_fwd").values(problem)}
+    assert [v.code for v in rules.violations(point)] == codes
+    device = CpuPlugin().open(0, {"order": "forward", "jobs": "1"})
+    found = Runner(device).run(Job(built.folder, built.name, problem, 0, 0))
+    assert (found.wrong > 0) == bool(codes)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("stride_q=127", "a stride is shorter"),
+        ("order_o=bhsd,stride_o=63", "a stride is shorter"),
+        ("v_layout=col", "the kernel takes V with contiguous rows"),
+        ("order_k=bhsd,stride_k=2147483647", "too large for strides of 32 bits"),
+        ("v_layout=row,order=bhsd", None),
+    ],
+)
+def test_host_libraries_refuse_what_rules_do(kernel: Kernel, more: str, why: str | None) -> None:
+    text = f"batch=2,heads=2,seqlen_q=70,seqlen_k=100,hdim=64,mask=causal,lse=yes,{more}"
+    problem = problems_of("fmha_fwd").parse(text)
+    rules = problem_books.book("fmha_fwd", ck="2025.11")
+    point = {**KERNELS.point(kernel), **problems_of("fmha_fwd").values(problem)}
+    launch = [v.code for v in rules.violations(point) if v.kind == "launch"]
+    assert bool(launch) == (why is not None)
+    assert (why or "") in (KERNELS.build(kernel).library.reason(problem) or "")
+    assert KERNELS.build(kernel).library.is_supported(problem) is not bool(launch)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))
+def test_the_dispatcher_takes_arrays_by_head(kernel: Kernel) -> None:
+    """Arrays of the order that the problem says, the same numbers."""
+    built, rng = KERNELS.build(kernel), np.random.default_rng(8)
+    rows, columns, heads, head = 40, 70, 2, 64
+    shapes = ((rows, heads), (columns, heads), (columns, heads))
+    arrays = [rng.standard_normal((1, n, h, head)).astype(np.float16) for n, h in shapes]
+    problem = f"batch=1,heads={heads},seqlen_q={rows},seqlen_k={columns},hdim={head},mask=causal"
+    with Dispatcher(built.folder, device="cpu", options={"order": "forward", "jobs": "1"}) as d:
+        found = d.run(f"{problem},lse=yes", *arrays, variant="fmha_fwd")
+        turned = [np.ascontiguousarray(a.swapaxes(1, 2)) for a in arrays]
+        by_head = d.run(f"{problem},lse=yes,order=bhsd", *turned, variant="fmha_fwd")
+        with pytest.raises(UsageError, match="arrays are handed over packed"):
+            d.run(f"{problem},lse=yes,stride_q=256", *arrays, variant="fmha_fwd")
+    assert np.array_equal(by_head["o"].swapaxes(1, 2), found["o"])
 
 
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))

@@ -120,3 +120,12 @@ def test_what_others_may_have_written_is_not_loaded(
     entry.path.unlink()
     os.mkfifo(entry.path, 0o600)
     assert cache.load(entry.path.stem) is None
+
+
+def test_a_space_of_another_order_is_not_taken_for_one_that_is_kept(store: Path) -> None:
+    """Projections read the first variables off a compiled space: its order is the one asked for."""
+    a, b, c = Int("a", range(20)), Int("b", range(20)), Int("c", range(20))
+    for order in (("a", "b", "c"), ("c", "a", "b")):
+        kept = Space([a, b, c], [(a + 2 * b + 3 * c) % 7 < 3], order=order)
+        assert kept.compile().order == order == kept.order
+    assert len(cache.entries()) == 2

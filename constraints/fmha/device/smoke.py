@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ckrules.constraints.fmha.operands import lists_rows
-from ckrules.constraints.fmha.problem import SIZES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import FUNCTIONS, SIZES, STRIDED, AttentionProblem
 
 
 def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
@@ -15,7 +15,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
 
     Whole tiles once and several times, a K of one tile and of five, heads that share K, then
     lengths and head dimensions that are not multiples of a tile, which are padded or computed
-    wrong, a single row, more rows than K has, and windows of several widths.
+    wrong, a single row, more rows than K has, windows of several widths, and rows that lie apart.
 
     >>> point = {"tile_m0": 64, "tile_n0": 32, "hdim": 64, "tile_n1": 64, "mask": "no"}
     >>> [str(p) for p in smoke(point)][:2]
@@ -51,7 +51,20 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     if config.get("mode") == "group":
         found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
-    return found
+    return [*found, *_apart(config, found[2])]
+
+
+def _apart(config: Mapping[str, Any], problem: AttentionProblem) -> list[AttentionProblem]:
+    """A problem of rows that lie apart: of one tensor of Q, K and V, and at odd places by head."""
+    row = problem.heads * problem.hdim + problem.heads_k * (problem.hdim + problem.hdim_v)
+    own = int(config.get("v_layout") != "col")  # its columns are as long as K's sequence
+    head, value = problem.hdim, problem.hdim_v
+    orders: dict[str, Any] = {f"order_{x}": "bhsd" for x in STRIDED}
+    odd: dict[str, Any] = {"stride_q": head + 1, "stride_k": head + 3, "stride_o": value + 7}
+    return [
+        replace(problem, stride_q=row, stride_k=row, stride_v=row * own),
+        replace(problem, stride_v=(value + 5) * own, **odd, **orders),
+    ]
 
 
 def problem_of(
@@ -59,7 +72,7 @@ def problem_of(
 ) -> AttentionProblem:
     """A problem of the kernel's functions."""
     words: dict[str, Any] = {}
-    for name, known in WORDS.items():
+    for name, known in FUNCTIONS.items():
         value = config.get(name, known[0])
         has = known[1] if name == "dropout" and value is not False else known[value is True]
         words[name] = value if value in known else has

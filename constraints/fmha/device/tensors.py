@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
+from ckrules.constraints.fmha.device.memory import TensorMemory
 from ckrules.constraints.fmha.operands import KernelOperand, lists_rows, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
@@ -105,23 +106,30 @@ class AttentionTensors(Unsliced):
         if name in "kv" and self._paged:
             columns, shift = (p.hdim, K_SHIFT) if name == "k" else (p.hdim_v, 0.0)
             size = (p.batch * self._pages, p.heads_k, p.page_rows, columns)
+            memory = self._memory(name)
+            order = (0, *(i + 1 for i in memory.order))
             if lists_rows(self.config):
                 size = (sum(p.rows_of("k")), p.heads_k, 1, columns)
-            return Tensor(name, direction, size, small, (0, 2, 1, 3), shift=shift)
+                order = (1, 0, 2, 3) if memory.inner == 1 else order
+            plain = Tensor(name, direction, size, small, order, shift=shift)
+            return replace(plain, pitch=memory.pitch, inner=memory.inner)
         if name == "lse":
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
         if name == "bias":
             kind = small if small in ("fp32", "fp16", "bf16") else "fp32"
             return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), kind, (), SPREAD)
-        if name == "v":
-            last = (rows("k"), p.hdim_v)
-            return self._of(name, direction, p.heads_k, last, small, self._v_order)
-        heads = p.heads_k if name == "k" else p.heads
-        columns = p.hdim_v if name == "o" else p.hdim
-        shape = (rows("k" if name == "k" else "q"), columns)
+        heads = p.heads_k if name in "kv" else p.heads
+        columns = p.hdim_v if name in "vo" else p.hdim
+        shape = (rows("k" if name in "kv" else "q"), columns)
         kind = wide if name == "o" else small
         spread, shift = {"q": (SPREAD, Q_SHIFT), "k": (1.0, K_SHIFT)}.get(name, (1.0, 0.0))
-        return self._of(name, direction, heads, shape, kind, (1, 0, 2), spread, shift)
+        memory = self._memory(name)
+        plain = self._of(name, direction, heads, shape, kind, memory.order, spread, shift)
+        return replace(plain, pitch=memory.pitch, inner=memory.inner)
+
+    def _memory(self, name: str) -> TensorMemory:
+        """How Q, K, V or O lies."""
+        return TensorMemory.of(self.problem, name, name == "v" and self._v_order[-1] == 1)
 
     def _of(
         self, name: str, direction: str, heads: int, last: tuple[int, ...], dtype: str,

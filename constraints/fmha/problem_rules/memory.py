@@ -1,0 +1,158 @@
+"""FPROB: orders of tensors in memory, strides and sizes with which a kernel computes right.
+
+Callers say three strides of each tensor: from a row to the next, from a head and from a sequence.
+Problems say an order and the first of them, from which the others follow. No kernel looks at them.
+Rows may begin at any element: vectors are loaded by buffer instructions, which take every address
+in the mode that ROCm sets (LLVM: AMDGPUUsage, unaligned-access-mode of amdhsa).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha.problem_fields import AttentionFit
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
+from ckrules.engine.rules import rule
+
+_ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
+_COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
+_FAR = "from a {n} of {X} to the next there are more than 2**31 - 1 elements: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}"
+_PLACES = [
+    {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k"}
+    for x in "qkvo"
+]  # fmt: skip
+#: Bytes that an offset of 32 bits reaches, and half of it, or elements that index_t counts.
+_REACH, _HALF = 2**32, 2**31
+
+
+@rule(
+    "FPROB031", "rows-in-each-other", kind="launch",
+    says=["rows of Q overlap: stride_q = {p_stride_q}, hdim = {p_hdim}, heads = {p_heads} (order_q = {p_order_q})",
+          "rows of K overlap: stride_k = {p_stride_k}, hdim = {p_hdim}, heads_k = {p_heads_k} (order_k = {p_order_k})",
+          "rows or columns of V overlap: stride_v = {p_stride_v}, hdim_v = {p_hdim_v}, heads_k = {p_heads_k} (order_v = {p_order_v}, v_layout = {v_layout})",
+          "rows of O overlap: stride_o = {p_stride_o}, hdim_v = {p_hdim_v}, heads = {p_heads} (order_o = {p_order_o})"],
+    source=_ARGUMENTS,
+    accepts=[{}, {"p_stride_q": 3072, "p_stride_k": 3073}, {"p_order_q": 1, "p_stride_q": 128}],
+    rejects=[{"p_stride_q": 128}, {"p_order_o": 1, "p_stride_o": 64}, {"v_layout": "col", "p_stride_v": 512}],
+)  # fmt: skip
+def rows_lie_apart(c: AttentionFit) -> BoolExpr:
+    """A stride is at least as long as what is contiguous in the tensor.
+
+    Why: rows of O would overwrite each other, and what lies behind a tensor's end is found by its
+    last row. The kernels look at no stride; our host libraries refuse.
+
+    Fix: use a larger stride, or none for packed tensors.
+    """
+    return all_of(*(c.row_step(x) >= c.packed(x) for x in "qkvo"))
+
+
+@rule(
+    "FPROB032", "v-of-other-problems", kind="launch",
+    says="the kernel takes V with v_layout {v_layout}, the problem has another one ({p_v_layout})",
+    source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FMHA_FWD_API_INNER_DISPATCH, t.is_v_rowmajor == {F_vlayout} (CK 2025.11)",
+    accepts=[{}, {"p_v_layout": 1}, {"v_layout": "col", "p_v_layout": 2}],
+    rejects=[{"p_v_layout": 2}, {"v_layout": "col", "p_v_layout": 1}],
+)  # fmt: skip
+def v_is_the_problems(c: AttentionFit) -> BoolExpr:
+    """Rows of V are contiguous for kernels of row-major V, its columns for the others.
+
+    Why: it is a template parameter; a stride from row to row is one from column to column there.
+
+    Fix: use a kernel of the other layout, or transpose V.
+    """
+    return any_of(
+        c.asks("v_layout", "any"),
+        (c.v_layout == "row") & c.asks("v_layout", "row"),
+        (c.v_layout == "col") & c.asks("v_layout", "col"),
+    )
+
+
+@rule(
+    "FPROB033", "steps-beyond-32-bits", kind="launch",
+    says=[_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")],
+    source=[_ARGUMENTS, "ops/fmha/kernel/fmha_fwd_kernel.hpp: static_cast<long_index_t>(i_batch) * kargs.batch_stride_q"],
+    accepts=[{}, {"p_batch": 2, "p_seqlen_q": 1048576}, {"p_seqlen_q": 2097152}],
+    rejects=[{"p_batch": 2, "p_seqlen_q": 2097152}, {"p_batch": 2, "p_seqlen_k": 2097152, "p_order_k": 1},
+             {"p_order_o": 1, "p_stride_o": 2097152}],
+)  # fmt: skip
+def steps_are_short(c: AttentionFit) -> BoolExpr:
+    """From a head, and from a sequence of a batch, to the next there are less than 2**31 elements.
+
+    Why: the product with the number of the sequence, page or head has 64 bits, but its stride is
+    handed over in 32. Listed rows, and groups, have no step from a sequence to the next.
+
+    Fix: call the kernel for each sequence or head, or use group mode.
+    """
+
+    def short(name: str) -> BoolExpr:
+        several = c.paged_kv & ~c.listed | ~c.paged_kv & ~c.grouped & (c.p_batch > 1)
+        if name in "qo":
+            several = ~c.grouped & (c.p_batch > 1)
+        return all_of(
+            implies(c.heads_of(name) > 1, c.head_step(name) < _HALF),
+            implies(several, c.batch_step(name) < _HALF),
+        )
+
+    return all_of(*map(short, "qkvo"))
+
+
+@rule(
+    "FPROB034", "heads-beyond-offsets", kind="wrong-result",
+    says=["a head of Q reaches over more bytes than offsets: stride_q = {p_stride_q}, seqlen_q = {p_seqlen_q}, heads = {p_heads}, hdim = {p_hdim}",
+          "a head of K reaches over more bytes than offsets: stride_k = {p_stride_k}, seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, hdim = {p_hdim}",
+          "a head of V reaches over more bytes than offsets: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, hdim_v = {p_hdim_v}",
+          "a head of O reaches over more bytes than offsets: stride_o = {p_stride_o}, seqlen_q = {p_seqlen_q}, heads = {p_heads}, hdim_v = {p_hdim_v} (pad_s = {pad_s})"],
+    source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_load_invalid_element_return_zero, index_t src_thread_addr_offset and uint32_t size of make_wave_buffer_resource",
+            "ops/epilogue/default_2d_epilogue.hpp: store_tile_raw where rows or columns are padded, store_tile else",
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets[n0] = page_idx[...] * stride_k (index_t)"],
+    accepts=[{}, {"p_stride_q": 2097152}, {"p_stride_o": 2097152}, {"p_order_k": 1, "p_order_v": 1, "p_seqlen_k": 8388608}],
+    rejects=[{"p_stride_q": 4194304}, {"p_stride_o": 2097152, "p_seqlen_q": 1025},
+             {"p_stride_k": 2097152, "p_seqlen_k": 1048576, "p_heads_k": 1}],
+)  # fmt: skip
+def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
+    """A head of a sequence reaches over less than 4 GiB; of O without pad_s, with its last tile.
+
+    Why: heads and sequences are found with 64 bits, but what is within has offsets of 32, as buffer
+    instructions do. Where rows of O are not padded those of the last tile are stored behind the
+    tensor's end, which forbids it, and beyond 4 GiB offsets begin again at 0. Batch prefill looks
+    its rows up with such offsets, all sequences one tensor.
+
+    Fix: use packed tensors, with rows of a head one behind the other.
+    """
+    read = ite(c.element_bytes == 1, _HALF, _REACH)
+    written = ite(c.result_bytes == 1, _HALF, _REACH)
+    return all_of(*(c.reach(x) < read for x in "qkv"), c.reach("o") < written)
+
+
+def _gap(c: AttentionFit) -> BoolExpr:
+    """Whether something lies between the columns of V."""
+    return (c.p_stride_v != 0) & (c.p_stride_v != c.p_seqlen_k)
+
+
+@rule(
+    "FPROB035", "columns-of-v-not-padded", kind="wrong-result",
+    applies=lambda c: (c.v_layout == "col") & ~c.pad_sk,
+    says=["columns of V end within a dword: seqlen_k = {p_seqlen_k}, {element_bytes} bytes each (pad_sk = {pad_sk})",
+          "what lies between columns of V is multiplied by 0: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
+          "sequences of a group have any length, and columns of V end within a dword: mode = {mode}"],
+    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentV = kPadSeqLenK ? 1 : GetAlignmentV",
+            "ops/fmha/kernel/fmha_fwd_kernel.hpp: v_dram of column-major V, sequence<kPadHeadDimV_, kPadSeqLenK>"],
+    accepts=[_COLUMNS, {**_COLUMNS, "p_seqlen_k": 1002}, {**_COLUMNS, "p_stride_v": 1040}],
+    rejects=[{**_COLUMNS, "p_seqlen_k": 1001}, {**_COLUMNS, "p_seqlen_k": 1000, "p_stride_v": 1040},
+             {**_COLUMNS, "mode": "group", "p_mode": 1}],
+)  # fmt: skip
+def columns_are_padded(c: AttentionFit) -> BoolExpr:
+    """Without pad_sk columns of V have whole dwords, and nothing lies between those of part tiles.
+
+    Why: rows of V behind the sequence are the next column's beginning, or what lies between. Their
+    probabilities are 0, but 0 times NaN is NaN; and of the last column's last vector what shares a
+    dword with what lies behind the tensor is taken for zero.
+
+    Fix: use a kernel with pad_sk.
+    """
+    return all_of(
+        c.p_seqlen_k * c.element_bytes % 4 == 0,
+        (c.p_seqlen_k % c.tile_n0 == 0) | ~_gap(c),
+        ~c.grouped,
+    )

@@ -1,0 +1,147 @@
+"""How Q, K, V and O lie in memory: problems that say it, tensors, rules and dispatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckrules.constraints.fmha import problem_fields
+from ckrules.constraints.fmha.device.tensors import AttentionTensors
+from ckrules.constraints.fmha.dispatch import chosen
+from ckrules.constraints.fmha.problem import parse
+from ckrules.constraints.fmha.vocabulary import BASELINE
+from ckrules.device.tensors import between, from_memory, samples, size, to_memory
+from ckrules.kernels import problem_books
+from ckrules.kernels.families import problems_of
+
+SIZES = "batch=2,heads=4,heads_k=2,seqlen_q=5,seqlen_k=7,hdim=16,hdim_v=8"
+
+
+def _tensors(text: str, **changed: Any) -> AttentionTensors:
+    return AttentionTensors(parse(f"{SIZES}{text}"), {**BASELINE, **changed})
+
+
+def _faults(kernel: dict[str, Any], text: str, variant: str = "fmha_fwd") -> set[str]:
+    book = problem_books.book(variant, ck="2025.11")
+    own = {n: v for n, v in book.vocabulary.baseline.items() if not n.startswith("p_")}
+    point = {**own, **kernel, **problem_fields.values(parse(text))}
+    return {v.rule.code for v in book.violations(point)}
+
+
+def test_problems_say_how_tensors_lie() -> None:
+    problem = parse(f"{SIZES},order=bhsd,order_o=bshd,stride_q=99,v_layout=c")
+    assert (problem.order_q, problem.order_v, problem.order_o) == ("bhsd", "bhsd", "bshd")
+    assert str(problem) == (
+        f"{SIZES},order_q=bhsd,order_k=bhsd,order_v=bhsd,v_layout=col,stride_q=99"
+    )
+    assert parse(str(problem)) == problem
+    kind = problems_of("fmha_fwd")
+    assert kind.from_row({n: str(v) for n, v in kind.row(problem, "fmha_fwd").items()}) == problem
+    assert parse(f"{SIZES},order_k=bhsd,order=bshd").said() == {"order_k": "bhsd"}
+
+
+def test_what_nothing_is_said_of_is_as_it_was() -> None:
+    assert str(parse(SIZES)) == SIZES
+    assert {t.pitch for t in _tensors("").all} == {0}
+    assert next(t for t in _tensors("").all if t.name == "q").order == (0, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("more", "changed", "name", "where"),
+    [
+        # the element that has head 1, row 2 and column 3 of sequence 1
+        ("", {}, "q", ((1 * 5 + 2) * 4 + 1) * 16 + 3),
+        (",stride_q=99", {}, "q", (1 * 5 + 2) * 99 + 16 + 3),
+        (",order_q=bhsd", {}, "q", ((1 * 4 + 1) * 5 + 2) * 16 + 3),
+        (",order_q=bhsd,stride_q=17", {}, "q", ((1 * 4 + 1) * 5 + 2) * 17 + 3),
+        (",stride_k=33", {}, "k", (1 * 7 + 2) * 33 + 16 + 3),
+        (",stride_v=17", {}, "v", (1 * 7 + 2) * 17 + 8 + 3),
+        (",order_v=bhsd,stride_v=9", {}, "v", ((1 * 2 + 1) * 7 + 2) * 9 + 3),
+        (",stride_v=11", {"v_layout": "col"}, "v", ((1 * 2 + 1) * 8 + 3) * 11 + 2),
+        (",order_v=bhsd", {"v_layout": "col"}, "v", ((1 * 2 + 1) * 8 + 3) * 7 + 2),
+    ],
+)
+def test_elements_lie_where_strides_say(
+    more: str, changed: dict[str, Any], name: str, where: int
+) -> None:
+    tensors = _tensors(more, **changed)
+    tensor = next(t for t in tensors.all if t.name == name)
+    values = samples(tensors)[name]
+    stored = to_memory(tensor, values)
+    assert stored.nbytes == size(tensor)
+    assert np.ravel(stored).view(np.float16)[where] == values[1, 1, 2, 3]
+    assert np.array_equal(from_memory(tensor, stored.tobytes()), values)
+    assert (between(tensor, stored.tobytes()) == 0xFF).all()
+
+
+def test_pages_and_listed_rows_lie_by_head_too() -> None:
+    paged = {"variant": "fmha_fwd_pagedkv", "paged_kv": True}
+    k = next(t for t in _tensors(",page=4,order=bhsd,stride_k=18", **paged).all if t.name == "k")
+    assert (k.order, k.pitch, k.inner) == ((0, 1, 2, 3), 18, 1)
+    listed = {"variant": "fmha_batch_prefill", "paged_kv": True}
+    k = next(t for t in _tensors(",order=bhsd", **listed).all if t.name == "k")
+    assert (k.shape, k.order) == ((14, 2, 1, 16), (1, 0, 2, 3))
+    k = next(t for t in _tensors(",stride_k=40", **listed).all if t.name == "k")
+    assert (k.order, k.pitch, k.inner) == ((0, 2, 1, 3), 40, 2)
+
+
+WHOLE = "batch=2,heads=8,heads_k=8,seqlen_q=128,seqlen_k=128,hdim=128"
+COLUMNS = {"v_layout": "col", "mask": "mask"}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "codes"),
+    [
+        ({}, ",stride_q=3072,stride_k=3072,stride_v=3072", set()),
+        ({}, ",order=bhsd,stride_q=129,stride_k=131,stride_v=133,stride_o=135", set()),
+        ({}, ",stride_k=1023", {"FPROB031"}),
+        ({}, ",order_k=bhsd,stride_k=127", {"FPROB031"}),
+        ({}, ",v_layout=col", {"FPROB032"}),
+        ({}, ",v_layout=row", set()),
+        (COLUMNS, ",mask=causal,v_layout=row", {"FPROB032"}),
+        (COLUMNS, ",mask=causal,v_layout=col,stride_v=127", {"FPROB031"}),
+        (COLUMNS, ",mask=causal,v_layout=col,stride_v=131", set()),
+        (COLUMNS, ",mask=causal,seqlen_k=101", {"FPROB035"}),
+        (COLUMNS, ",mask=causal,seqlen_k=102", set()),
+        (COLUMNS, ",mask=causal,seqlen_k=102,stride_v=103", {"FPROB035"}),
+        ({**COLUMNS, "pad_sk": True}, ",mask=causal,seqlen_k=101,stride_v=103", set()),
+        ({}, ",seqlen_q=2097280", {"FPROB033", "FPROB034"}),
+        ({}, ",seqlen_q=2097280,batch=1", {"FPROB034"}),
+        ({}, ",seqlen_q=1048704,batch=1,heads=16", {"FPROB034"}),
+        ({}, ",seqlen_q=1048704,batch=1,heads=16,order=bhsd", set()),
+    ],
+)  # fmt: skip
+def test_rules_of_memory(kernel: dict[str, Any], text: str, codes: set[str]) -> None:
+    """As runs on the device cpu showed; those of 4 GiB, too, of rows that lie 2 GiB apart."""
+    words = dict(part.split("=") for part in f"{WHOLE}{text}".split(","))
+    assert _faults(kernel, ",".join(f"{n}={v}" for n, v in words.items())) == codes
+
+
+def test_only_rows_that_are_there_count_where_they_are_padded() -> None:
+    """Stores of rows behind Q's last tile begin again at 0 beyond 4 GiB, unless they are padded."""
+    text = "batch=1,heads=1,seqlen_q=2,seqlen_k=128,hdim=128,stride_o="
+    assert _faults({}, f"{text}{2**24}") == set()
+    assert _faults({}, f"{text}{2**25}") == {"FPROB034"}
+    assert _faults({"pad_s": True}, f"{text}{2**30}") == set()
+
+
+@pytest.mark.parametrize("variant", ["fmha_bwd", "fmha_fwd_appendkv"])
+def test_the_others_take_packed_tensors(variant: str) -> None:
+    kernel = problem_books.book(variant, ck="2025.11").vocabulary.baseline
+    code = {"fmha_bwd": "BPROB031", "fmha_fwd_appendkv": "KPROB031"}[variant]
+    own = {n: v for n, v in kernel.items() if not n.startswith("p_")}
+    before = _faults(own, WHOLE, variant)
+    for more in (",order_k=bhsd", ",stride_q=2048"):
+        assert _faults(own, WHOLE + more, variant) - before == {code}
+
+
+def test_upstream_has_no_kernel_of_column_major_v() -> None:
+    """The generator of CK 2025.11 lists row-major V alone, whatever the traits of a call say."""
+    text = "batch=1,heads=8,seqlen_q=1024,hdim=128"
+    for gpu in ("gfx942", "gfx950", "gfx1201"):
+        row = chosen(parse(f"{text},v_layout=row"), gpu)
+        assert row is not None
+        assert row == chosen(parse(text), gpu)
+        assert chosen(parse(f"{text},v_layout=col"), gpu) is None
