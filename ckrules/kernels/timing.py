@@ -25,7 +25,8 @@ CAUTION = 1.25
 """So much faster an unmeasured kind of kernel must be estimated to come before a measured one."""
 
 PRINTED_RANGE = 1.3
-"""Between an estimate divided by this and multiplied by it two of three measured times lie."""
+"""Between an estimate divided by this and multiplied by it two of three measured times lie, of
+families that times were measured of; others say their own (`Timing.printed_range`)."""
 
 
 T = TypeVar("T")
@@ -135,6 +136,10 @@ class Timing(Protocol):
     @property
     def situation(self) -> Sequence[str]:
         """The names of `Estimate.situation`, in order."""
+
+    @property
+    def printed_range(self) -> float:
+        """The factor below and above an estimate between which times are said to lie."""
 
     def estimate(
         self, kernels: Mapping[str, Any], problem: Any, gpu: Gpu, product: GpuProduct

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.kernels.names import format_name
-from ckrules.kernels.timing import CAUTION, PRINTED_RANGE
+from ckrules.kernels.timing import CAUTION
 from ckrules.ranking.learned import TimeModel
 from ckrules.ranking.model_file import load
 from ckrules.support.errors import CkrulesError, UsageError
@@ -139,7 +139,8 @@ class Ranker:
         times = low = high = estimate.microseconds
         seen = np.zeros(len(table), dtype=np.bool_)
         if model is None:
-            low, high = times / PRINTED_RANGE, times * PRINTED_RANGE
+            printed = table.timing.printed_range
+            low, high = times / printed, times * printed
         else:
             p = model.predict(table, problem, estimate)
             times, low, high = p.microseconds, p.low, p.high

@@ -22,8 +22,7 @@ from ckrules.kernels.applicability import OwnProblems
 from ckrules.kernels.config import config_from_name
 from ckrules.kernels.families import family_of
 from ckrules.kernels.names import beginnings
-from ckrules.kernels.timing import PRINTED_RANGE
-from ckrules.ranking.kernels import KernelTable
+from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.ranking.measurements import tuned_table
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
@@ -231,7 +230,8 @@ class WinnerLists:
             counts = np.asarray([j.kernels for j in judged])
             measured = np.asarray([row.microseconds for row in found])
             ratios = np.asarray([j.microseconds for j in judged]) / measured
-            near = np.abs(np.log(ratios)) <= np.log(PRINTED_RANGE)
+            printed = timing(str(found[0].point["variant"])).printed_range
+            near = np.abs(np.log(ratios)) <= np.log(printed)
             yield WinnerFigures(
                 table, product, len(found), float(counts.mean()),
                 float((places / np.maximum(counts - 1, 1)).mean()), float((places < _FIRST).mean()),

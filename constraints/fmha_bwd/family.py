@@ -40,6 +40,7 @@ class FmhaBackward(Family):
         "problems": "ckrules.constraints.fmha_bwd.problems:BackwardProblems",
         "library": "ckrules.constraints.fmha.library:AttentionLibrary",
         "generation": "ckrules.codegen.fmha_bwd.generation:GENERATION",
+        "timing": "ckrules.constraints.fmha_bwd.device.timing:BackwardTiming",
     }
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:

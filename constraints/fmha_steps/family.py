@@ -37,6 +37,7 @@ class FmhaSteps(Family):
         "problems": "ckrules.constraints.fmha_steps.problems:StepProblems",
         "library": "ckrules.constraints.fmha.library:AttentionLibrary",
         "generation": "ckrules.codegen.fmha_steps.generation:GENERATION",
+        "timing": "ckrules.constraints.fmha_steps.device.timing:StepTiming",
     }
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:

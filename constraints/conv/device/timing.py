@@ -16,7 +16,7 @@ from ckrules.constraints.conv.networks import usual
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.timing import GemmWork
-from ckrules.kernels.timing import once
+from ckrules.kernels.timing import PRINTED_RANGE, once
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class ConvTiming:
     features = gemm.FEATURES
     situation = (*gemm.SITUATION, "taps", "stride", "reuse", "padded", "row", "channels")
     columns = (*_TILE, "pipeline")
+    printed_range = PRINTED_RANGE
     apart = ("variant", "arch", "dtype")
 
     def estimate(

@@ -16,7 +16,7 @@ from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
 from ckrules.constraints.tile_gemm.device.timing import GemmWork
-from ckrules.kernels.timing import KernelColumns, once
+from ckrules.kernels.timing import PRINTED_RANGE, KernelColumns, once
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -52,6 +52,7 @@ class GemmTiming:
     features: Sequence[str] = gemm.FEATURES
     situation: Sequence[str] = gemm.SITUATION
     columns: Sequence[str] = ()
+    printed_range: float = PRINTED_RANGE
     apart: Sequence[str] = ("variant", "arch", "dtype", "dtype_c", "num_d")
 
     def estimate(

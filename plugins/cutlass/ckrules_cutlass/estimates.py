@@ -17,7 +17,7 @@ import numpy as np
 
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.tile_gemm.device.terms import KernelTerms, numbers
-from ckrules.kernels.timing import Estimate
+from ckrules.kernels.timing import PRINTED_RANGE, Estimate
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -268,6 +268,7 @@ class CutlassTiming:
     features: Sequence[str] = _FEATURES
     situation: Sequence[str] = _SITUATION
     columns: Sequence[str] = ()
+    printed_range: float = PRINTED_RANGE
     apart: Sequence[str] = ("variant", "arch", "dtype")
 
     def estimate(
