@@ -102,3 +102,19 @@ def test_only_the_first_of_a_shape_is_traced(monkeypatch: pytest.MonkeyPatch) ->
     for a, b in ((1, 2), (5, 7), (9, 11)):
         shapes.form(meaning(f"v_add_u32 v{a}, v{b}, v3", "gfx942"))
     assert len(asked) == 1
+
+
+def test_the_same_text_has_the_same_form() -> None:
+    shapes = Shapes(64)
+    forms = [shapes.form(meaning("v_add_u32 v1, v2, v3", "gfx942")) for _ in range(2)]
+    assert forms[0] is forms[1]
+
+
+@pytest.mark.parametrize(("line", "loops"), [
+    ("s_add_u32 s1, s2, s3", 0), ("s_load_dwordx2 s[2:3], s[0:1], 0x8", 0),
+    ("v_add_f32 v1, v2, v3", 1), ("ds_read_b64 v[2:3], v2", 2),
+])  # fmt: skip
+def test_c_goes_over_lanes_only_for_what_lanes_have(line: str, loops: int) -> None:
+    form = traced(meaning(line, "gfx942").run, 64)
+    assert form is not None
+    assert form.body.count("LANES_LOOP") == loops

@@ -64,7 +64,7 @@ class Native:
     numpy_only: list[str]
     """Mnemonics that native code does not have."""
     numbers: dict[Kind, int] = field(default_factory=dict)
-    keep: Any = None
+    keep: list[NDArray[np.int32]] = field(default_factory=list)
     """The registers that instructions touch, which ``code`` points to."""
 
     def __post_init__(self) -> None:
@@ -122,13 +122,15 @@ def _program(
     places: Mapping[str, int],
 ) -> Native:
     code = (_Insn * len(instructions))()
-    every = [r for i in instructions for r in sorted(i.touched)]
-    touched = np.array(every or [0], np.int32)
-    place = touched.ctypes.data
-    native = Native(functions, code, {}, [], {}, [], keep=touched)
-    for i, instruction, shape in zip(code, instructions, shapes, strict=True):
-        i.touched, i.touches = place, len(instruction.touched)
-        place += touched.itemsize * i.touches
+    native = Native(functions, code, {}, [], {}, [])
+    firsts: dict[int, int] = {}
+    for number, (instruction, shape) in enumerate(zip(instructions, shapes, strict=True)):
+        if shape is not None and (same := firsts.setdefault(id(shape), number)) != number:
+            code[number] = code[same]
+            continue
+        i = code[number]
+        native.keep.append(np.array(sorted(instruction.touched), np.int32))
+        i.touched, i.touches = native.keep[-1].ctypes.data, len(instruction.touched)
         if isinstance(instruction.run, Wait):
             _wait(native, i, instruction.run)
         elif isinstance(instruction.run, Branch):

@@ -26,9 +26,19 @@ class Shapes:
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self._known: dict[str, tuple[NativeForm | None, list[Range]]] = {}
+        self._forms: dict[tuple[str, str], NativeForm | None] = {}
 
     def form(self, instruction: Instruction) -> NativeForm | None:
-        """An instruction's form; None if only numpy can compute it."""
+        """An instruction's form, the same for the same text; None if only numpy can compute it."""
+        # What flow does depends on where it stands, too.
+        if instruction.run.__module__ == flow.__name__:
+            return traced(instruction.run, self.lanes)
+        text = instruction.line.mnemonic, instruction.line.operands
+        if text not in self._forms:
+            self._forms[text] = self._form(instruction)
+        return self._forms[text]
+
+    def _form(self, instruction: Instruction) -> NativeForm | None:
         ranges: dict[Range, str] = {}
 
         def numbered(hit: re.Match[str]) -> str:
@@ -39,8 +49,7 @@ class Shapes:
         line = instruction.line
         shape = f"{line.mnemonic} {_REGISTER.sub(numbered, line.operands)}"
         own = list(ranges)
-        # What flow does depends on where it stands, too.
-        if instruction.run.__module__ == flow.__name__ or _overlap(own):
+        if _overlap(own):
             return traced(instruction.run, self.lanes)
         if shape not in self._known:
             self._known[shape] = traced(instruction.run, self.lanes), own

@@ -6,6 +6,7 @@ instructions of a shape.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,9 @@ from ckrules.emulator.native.values import (
     result_type,
 )
 from ckrules.emulator.operands import Special
+
+_NAME = re.compile(r"\b[mtw]\d+\b")
+"""Values of a form in its C: a statement begins with the one that it declares."""
 
 
 @dataclass
@@ -192,10 +196,18 @@ class Trace:
         """Leaves the instruction to numpy if a condition holds anywhere."""
         if self.effects or self.after:
             raise UntraceableError("a guard behind an effect")
-        self._loop([*self.pure, (bad.lane, f"lost |= {bad.text};")], [])
+        self._loop([(bad.lane, f"lost |= {bad.text};")], [])
         self.done.append("if (lost) return 1;")
 
-    def _loop(self, statements: list[tuple[bool, str]], after: list[str]) -> None:
+    def _loop(self, effects: list[tuple[bool, str]], after: list[str]) -> None:
+        """A loop over blocks and lanes, with those values alone that its effects need."""
+        statements = list(effects)
+        needed = set(_NAME.findall(" ".join([*(text for _, text in effects), *after])))
+        for lane, text in reversed(self.pure):
+            names = _NAME.findall(text)
+            if names[0] in needed:
+                needed.update(names)
+                statements.insert(0, (lane, text))
         before = [text for lane, text in statements if not lane]
         inner = [text for lane, text in statements if lane]
         lines = ["for (long b = 0; b < n; b++) {" if inner else "BLOCKS_LOOP {", *before]
@@ -206,7 +218,7 @@ class Trace:
     def flush(self) -> None:
         """Ends the loops so far, since a function is called or the instruction is over."""
         if self.effects or self.after:
-            self._loop([*self.pure, *self.effects], self.after)
+            self._loop(self.effects, self.after)
             self.effects, self.after = [], []
 
     def store(self, target: Any, value: Any, where: Any) -> None:

@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from ckrules.emulator.errors import UnknownInstructionError
 from ckrules.emulator.instruction import Decoded, Run
-from ckrules.emulator.kinds import (
-    F32,
-    U32,
-    Get,
-    Values,
-    half_put,
-    store,
-    vector_get,
-    vector_put,
-)
+from ckrules.emulator.kinds import F32, U32, Get, Values, half_put, store, vector_get, vector_put
 from ckrules.emulator.native.values import looked_up
 from ckrules.emulator.ops.float_formats import FORMATS, FloatFormat, table
 from ckrules.emulator.ops.lanes import part_get

@@ -15,11 +15,7 @@ import numpy as np
 from ckrules.emulator.kinds import I32, I64, U32, U64, OperandKind, Values
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.vector import ROWS as VECTOR
-from ckrules.emulator.ops.vector import (
-    count_bits,
-    shift_left,
-    shift_right,
-)
+from ckrules.emulator.ops.vector import count_bits, shift_left, shift_right
 
 Compute = Callable[..., Values]
 Flag = Callable[..., Any]

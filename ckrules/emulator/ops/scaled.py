@@ -23,14 +23,7 @@ from ckrules.emulator.kinds import U32, Get, Values, vector_get, vector_put
 from ckrules.emulator.native.product import MatrixInstruction
 from ckrules.emulator.operands import Operand
 from ckrules.emulator.ops.float_formats import FORMATS, bf16, table
-from ckrules.emulator.ops.matrix import (
-    accumulator_of,
-    finish,
-    mfma_shape,
-    operand,
-    place,
-    summed,
-)  # fmt: skip
+from ckrules.emulator.ops.matrix import accumulator_of, finish, mfma_shape, operand, place, summed
 from ckrules.emulator.wave import Cohort
 
 _NAME = re.compile(r"v_mfma_(scale_)?f32_(16x16x128|32x32x64)_f8f6f4$")
