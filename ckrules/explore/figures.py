@@ -70,7 +70,7 @@ def _roofline(subject: Subject, choice: FieldChoice, names: Sequence[str], line:
     from ckrules.ranking.search import Search
 
     problem, ranker = problem_of(subject, choice, line), Ranker()
-    candidates = Candidates(subject.region_of(choice), subject.books, problem)
+    candidates = Candidates(subject.region_of(choice), subject.books, problem).fitting()
     ranking = Search(candidates, ranker, seed=1, limit=_RANKED).run(4 * _RANKED).ranking
     return times.roofline(ranking, subject.books, problem)
 

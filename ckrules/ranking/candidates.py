@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ckrules.engine.expr import INT
+from ckrules.engine.expr.variables import Role, domain_of
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.sampling import Permutation
 from ckrules.kernels import problem_books
@@ -69,6 +71,25 @@ class Candidates:
     def space(self) -> Space:
         """The region's kernels that accept the problem, whatever rules say of both."""
         return self.region.space.where(*self.conditions(self.problem))
+
+    def fitting(self) -> Candidates:
+        """These, or of them those that are called after the problem, if there are any.
+
+        A number that a kernel is called after and the problem has, too, such as the head dimension
+        of attention, may be larger than the problem's: of kernels that differ in nothing else the
+        one with the next larger number is meant.
+        """
+        asked = problem_books.accepted(problems_of(self.variant), self.problem)
+        called = []
+        for name, field in self.region.book.fields.items():
+            domain = domain_of(field)
+            if domain.role is not Role.PURPOSE or domain.sort != INT or f"p_{name}" not in asked:
+                continue
+            values = self.region.space.codec.domains[name]
+            if larger := [v for v in values if v >= asked[f"p_{name}"]]:
+                called.append(field == min(larger))
+        some = replace(self, region=replace(self.region, where=(*self.region.where, *called)))
+        return some if called and some.space.count() else self
 
     def conditions(self, problem: Any) -> list[BoolExpr]:
         """The conditions on kernels under which they accept a problem."""

@@ -187,6 +187,23 @@ def test_a_whole_space_is_searched() -> None:
     assert len(found.stdout.splitlines()) == 2
 
 
+@pytest.mark.parametrize(
+    ("head", "where", "shown"),
+    [(128, "true", "_d128_"), (72, "true", "_d96_"), (128, "hdim == 256", "_d256_")],
+)
+def test_search_shows_kernels_by_the_head_that_fits(head: int, where: str, shown: str) -> None:
+    """Kernels that differ in what they are called after alone have one time, whatever the head."""
+    found = run(
+        "search", "--ck", "2025.11", "--variant", "fmha_fwd", "--arch", "gfx942", "--dtype", "fp16",
+        "--problem", LARGE.replace("hdim=128", f"hdim={head}"), "-n", "3", "--draw", "300",
+        "--kernels", "1000", "--format", "names", "--where", where,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    names = found.stdout.splitlines()
+    assert len(names) == 3
+    assert all(shown in name for name in names)
+
+
 def test_nothing_is_known_of_new_gpus_and_in_c() -> None:
     point = config_from_name(PLAIN, BOOKS, arch="gfx942").point
     table = KernelTable.of_points([point], BOOKS)

@@ -67,7 +67,7 @@ def command(
 
     request = asked.request
     problem = asked.problem(request.region.space.domains["variant"])
-    candidates = Candidates(request.region, request.books, problem)
+    candidates = Candidates(request.region, request.books, problem).fitting()
     limit = asked.shown if place is None else measuring.POOL
     search = Search(candidates, asked.ranker(), product=asked.product, seed=asked.seed, limit=limit)
     if place is not None:
