@@ -36,8 +36,8 @@ HELP = """The rules of AMD's CK Tile kernels: enumerate, count, check, explain, 
 Covers grouped and depthwise convolution in fp16, bf16 and fp32, GEMM (gemm) in
 these and in fp8, bf8, int8, fp8_bf8, bf8_fp8, fp16_i4 and bf16_i4, quantised GEMM
 (quant), with fp8_i4, bf8_i4, i4_fp8 and i4_bf8, scaled GEMM (scaled), with fp16_fp4,
-bf16_fp4 and fp8_fp4, and attention (fmha, fmha_bwd, fmha_steps), with fp8fp16, fp8bf16
-and fp8fp32, for CK 2025.11, 2026.06 and 2026.09 and the GPUs of `ckrules archs`.
+bf16_fp4 and fp8_fp4, and attention (fmha, fmha_bwd, fmha_steps, fmha_v3), with fp8fp16,
+fp8bf16 and fp8fp32, for CK 2025.11, 2026.06 and 2026.09 and the GPUs of `ckrules archs`.
 
 \b
 Examples:

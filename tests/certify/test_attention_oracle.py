@@ -134,3 +134,32 @@ def test_a_kernel_that_appends_compiles(oracle: CompilerOracle) -> None:
 def test_a_kernel_that_joins_splits_compiles(oracle: CompilerOracle) -> None:
     """The probe's template had a name of another namespace."""
     assert oracle.check(dict(book("fmha_fwd_splitkv_combine", ck="2025.11").vocabulary.baseline)).ok
+
+
+def two_groups(**changed: Any) -> dict[str, Any]:
+    return {**book("fmha_fwd_v3", ck="2025.11").vocabulary.baseline, **changed}
+
+
+def test_the_probe_of_two_groups_takes_every_trait() -> None:
+    read = probe.fields(two_groups())
+    assert set(book("fmha_fwd_v3", ck="2025.11").fields) - read == {"arch", "hdim", "pipeline"}
+
+
+#: Changes of the example's kernel that are refused early, the rule, and where the compiler does.
+_NO_GROUPS: tuple[tuple[dict[str, Any], str, str], ...] = (
+    ({"warp_tile_k1": 8}, "FTG007", "warp_gemm_dispatcher.hpp:"),
+    ({"tile_n1": 192}, "FTG022", "block_fmha_fwd_v3_pipeline_default_policy.hpp:"),
+)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("change", "code", "place"), _NO_GROUPS, ids=[c for _, c, _ in _NO_GROUPS])
+def test_the_compiler_refuses_two_groups_as_a_rule_does(
+    change: dict[str, Any], code: str, place: str
+) -> None:
+    kernel = two_groups(**change)
+    rules = book("fmha_fwd_v3", ck="2025.11")
+    broken = [v.rule.code for v in rules.violations(kernel) if v.rule.kind == "compile"]
+    assert broken == [code]
+    asked = CompilerOracle(require_toolchain(arch="gfx950"), load("gfx950"))
+    assert str(asked.check(kernel).error).startswith(place)

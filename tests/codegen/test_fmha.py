@@ -12,8 +12,10 @@ from ckrules.codegen.generate import Generator
 from ckrules.constraints.fmha.device.tensors import AttentionTensors
 from ckrules.constraints.fmha.problem import parse
 from ckrules.constraints.fmha.vocabulary import BASELINE
+from ckrules.constraints.fmha_v3.vocabulary import BASELINE as TWO_GROUPS
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
+from ckrules.kernels.families import problems_of
 from ckrules.support.errors import UsageError
 
 GROUP: dict[str, Any] = {"mode": "group", "pad_s": True, "pad_sk": True}
@@ -25,7 +27,8 @@ PREFILL: dict[str, Any] = {
 
 def _generated(tmp_path: Path, ck: str = "2025.11", **changed: Any) -> tuple[str, dict[str, str]]:
     books = Books(ck)
-    config = config_from_mapping({**BASELINE, **changed}, books)
+    base = TWO_GROUPS if changed.get("variant") == "fmha_fwd_v3" else BASELINE
+    config = config_from_mapping({**base, **changed}, books)
     report = Generator(books, tmp_path).run([config])
     assert (report.kernels, report.refused) == (1, [])
     files = {p.name: p.read_text() for p in tmp_path.iterdir() if p.is_file()}
@@ -82,3 +85,28 @@ def test_rows_of_batch_prefill_are_listed_one_by_one(tmp_path: Path, mode: str) 
     assert tensors["start_k"].content == (0, 10, rows)
     behind = BASELINE["tile_n0"] + BASELINE["tile_k1"]
     assert tensors["pages"].content == (*range(rows)[::-1], *[0] * behind)
+
+
+@pytest.mark.parametrize("changed", [{}, {"mode": "group", "mask": "generic", "lse": True}])
+def test_two_groups_of_waves(tmp_path: Path, changed: dict[str, Any]) -> None:
+    """The header says what the probe asks, and the host library the tensors of the problem."""
+    from ckrules.certify import probe
+
+    point = {**TWO_GROUPS, **changed}
+    name, files = _generated(tmp_path, **point)
+    assert f'#include "{name}.hpp"' in files["include_all_fmha_kernels.hpp"]
+    assert not [n for n, text in files.items() if "{{ " in text or "{%" in text]
+    types = re.compile(r"using Operand .*?using Kernel[^;]*;", re.DOTALL)
+    found, asked = types.search(files[f"{name}.hpp"]), types.search(probe.render(point))
+    assert found is not None
+    assert asked is not None
+    assert found[0] == asked[0]
+    assert "BlockFmhaFwdV3PipelineProblem" in found[0]
+    tensors = re.findall(r'\{"(\w+)", CKRULES_(\w+)', files[f"{name}.host.cpp"])
+    own = problems_of("fmha_fwd_v3").tensors(parse("batch=1,heads=1,seqlen_q=8,hdim=128"), point)
+    assert tensors == [(t.name, t.direction.upper()) for t in own.all]
+
+
+def test_two_groups_of_waves_read_rows_of_v(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be generated \(columns of V are contiguous\)"):
+        _generated(tmp_path, variant="fmha_fwd_v3", v_layout="col")

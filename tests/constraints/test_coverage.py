@@ -70,7 +70,7 @@ EMPTY: dict[tuple[str, str, str, str], tuple[str, set[str]]] = {
 }
 
 #: The families of attention: their variants have tiles of their own.
-ATTENTION = ("fmha", "fmha_bwd", "fmha_steps")
+ATTENTION = ("fmha", "fmha_bwd", "fmha_steps", "fmha_v3")
 
 COMBINATIONS = [
     (ck, variant, gpu, dtype)
@@ -172,6 +172,7 @@ _ASYNC["2026.06"] = _ASYNC["2026.09"] = {*_ASYNC["2025.11"], "gfx1250"}
 def test_gpus_with_attention(ck: str, variant: str) -> None:
     counts = select(Books(ck), {"variant": variant}).space.counts_by("arch")
     expected = _ASYNC[ck] if variant == "fmha_batch_prefill" else set(GPUS)
+    expected = {"gfx950"} if variant == "fmha_fwd_v3" else expected  # which transposes in LDS
     if ck == "2025.11" and family_of(variant).name != "fmha_steps":
         expected = expected - {"gfx1250"}  # its matrix instructions came later
     assert {gpu for gpu in GPUS if counts[gpu]} == expected

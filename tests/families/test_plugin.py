@@ -31,7 +31,8 @@ LEGAL = "rowsum_fp32_direct_4x256_v4"
 @pytest.mark.usefixtures("plugged")
 class TestLibrary:
     def test_it_is_a_family_like_the_others(self) -> None:
-        gemms, attention = ["gemm", "quant", "scaled"], ["fmha", "fmha_bwd", "fmha_steps"]
+        gemms = ["gemm", "quant", "scaled"]
+        attention = ["fmha", "fmha_bwd", "fmha_steps", "fmha_v3"]
         assert list(families()) == ["conv", "depthwise", *gemms, *attention, "rowsum"]
         assert "rowsum" in variants()
 

@@ -13,9 +13,12 @@ from ckrules.compiling import toolchain
 T = TypeVar("T")
 
 
-def require_toolchain() -> toolchain.Toolchain:
-    """The toolchain; the test is skipped without it, or fails where it has to be there."""
-    return _present(toolchain.find())
+def require_toolchain(arch: str | None = None) -> toolchain.Toolchain:
+    """The toolchain, of a compiler that knows the GPU where one is named.
+
+    The test is skipped without it, or fails where it has to be there.
+    """
+    return _present(toolchain.find(arch=arch))
 
 
 def require_headers(release: str) -> Path:

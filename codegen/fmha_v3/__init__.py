@@ -1,0 +1,1 @@
+"""C++ of attention forward with two groups of waves."""

@@ -1,0 +1,1 @@
+"""Attention, forward, with two groups of waves: CK's pipeline v3."""

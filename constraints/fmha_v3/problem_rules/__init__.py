@@ -1,0 +1,1 @@
+"""TPROB: the problems that attention with two groups of waves computes right."""

@@ -1,0 +1,163 @@
+"""TPROB: functions, lengths and heads that two groups of waves compute right.
+
+The kernel tests no arguments (there is no ``IsSupportedArgument``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.fmha_v3.problem_fields import TwoGroupFit
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies
+from ckrules.engine.rules import rule
+
+_KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp"
+_PIPELINE = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp"
+_TRAITS = "ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdV3Traits"
+_PLAIN: Mapping[str, Any] = {"pad_s": False, "pad_sk": False}
+
+
+@rule(
+    "TPROB001", "mode-of-other-sequences", kind="launch",
+    says="the kernel is made for mode {mode}, the problem asks for another one ({p_mode})",
+    source=f"{_KERNEL}: Kargs by kIsGroupMode", accepts=[{}], rejects=[{"p_mode": 1}],
+)  # fmt: skip
+def mode_is_the_problems(c: TwoGroupFit) -> BoolExpr:
+    """Kernel and problem have the same mode.
+
+    Why: it is a template parameter, and so are the arguments.
+
+    Fix: use a kernel of the other mode.
+    """
+    return c.same("mode", "batch", "group")
+
+
+@rule(
+    "TPROB002", "mask-of-other-scores", kind="wrong-result",
+    says="the kernel has mask {mask}, the problem asks for another one ({p_mask})",
+    source=f"{_KERNEL}: make_generic_attention_mask_from_lr_window",
+    accepts=[{}, {"mask": "mask", "p_mask": 1}, {"mask": "generic", "p_mask": 2}],
+    rejects=[{"p_mask": 1}, {"mask": "causal", "p_mask": 2}],
+)  # fmt: skip
+def mask_is_the_problems(c: TwoGroupFit) -> BoolExpr:
+    """The kernel's mask can say the problem's: simplified and generic ones every mask.
+
+    Why: the class of the mask is a template parameter, windows are arguments.
+
+    Fix: use a kernel with the mask.
+    """
+    return any_of(
+        (c.mask == "no") & c.asks("mask", "no"),
+        c.mask.isin("mask", "generic") & ~c.asks("mask", "no"),
+        (c.mask == "causal") & c.asks("mask", "causal"),
+    )
+
+
+@rule(
+    "TPROB003", "functions-of-other-kernels", kind="wrong-result",
+    says=["no bias is added: bias of the problem = {p_bias}", "no scores are capped: logits of the problem = {p_logits}",
+          "nothing is dropped: dropout of the problem = {p_dropout}", "nothing is scaled: squant of the problem = {p_squant}",
+          "the kernel has lse = {lse}, the problem asks for {p_lse}"],
+    source=_TRAITS, accepts=[{}, {"lse": True, "p_lse": 1}],
+    rejects=[{"p_bias": 1}, {"p_logits": 1}, {"p_lse": 1}],
+)  # fmt: skip
+def functions_are_the_problems(c: TwoGroupFit) -> BoolExpr:
+    """The problem has no bias, cap, dropout or quantisation, and LSE as the kernel has.
+
+    Why: the traits have paddings, LSE and a launch bound alone.
+
+    Fix: use a kernel of fmha_fwd with the function.
+    """
+    return all_of(
+        c.asks("bias", "no"), c.asks("logits", "no"), c.asks("dropout", "no"),
+        c.asks("squant", "no"), c.lse == c.asks("lse", "yes"),
+    )  # fmt: skip
+
+
+@rule(
+    "TPROB004", "keys-of-part-tiles", kind="wrong-result",
+    applies=lambda c: ~c.masks_tail,
+    says=["the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
+          "sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}"],
+    source=f"{_PIPELINE}: fmha_mask, if constexpr kPadSeqLenK || FmhaMask::IsMasking",
+    accepts=[_PLAIN],
+    rejects=[{**_PLAIN, "p_seqlen_k": 1000}, {**_PLAIN, "mode": "group", "p_mode": 1}],
+)  # fmt: skip
+def keys_are_whole_tiles(c: TwoGroupFit) -> BoolExpr:
+    """Without pad_sk and mask K has whole tiles, and is not of a group.
+
+    Why: scores of rows behind the sequence are not set to minus infinity, so that they count in
+    the softmax.
+
+    Fix: use a kernel with pad_sk.
+    """
+    return all_of(c.p_seqlen_k % c.tile_n0 == 0, ~c.grouped)
+
+
+@rule(
+    "TPROB005", "heads-of-other-length", kind="wrong-result",
+    says=["the kernel computes heads of tile_k0max = {tile_k0max}: hdim = {p_hdim}",
+          "the kernel computes heads of V of tile_n1 = {tile_n1}: hdim_v = {p_hdim_v}"],
+    source=[f"{_KERNEL}: q_dram, k_dram and v_dram (heads are not padded), GetTileIndex (\"assume that num_tile_n1 is always 1\")"],
+    accepts=[{}], rejects=[{"p_hdim": 64}, {"p_hdim_v": 64}, {"p_hdim_v": 256}],
+)  # fmt: skip
+def heads_are_the_tiles(c: TwoGroupFit) -> BoolExpr:
+    """Heads of Q and K have tile_k0max elements, those of V tile_n1.
+
+    Why: without padding, columns behind a head are those of the next one. Of a longer head of V no
+    block computes the rest: blocks are launched for it, and take other rows.
+
+    Fix: use a kernel of the heads' tiles, or one of fmha_fwd.
+    """
+    return all_of(c.p_hdim == c.tile_k0max, c.p_hdim_v == c.tile_n1)
+
+
+@rule(
+    "TPROB006", "queries-of-more-heads", kind="launch",
+    says="heads = {p_heads} is not a multiple of heads_k = {p_heads_k}",
+    source=f"{_KERNEL}: nhead_ratio_qk", accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
+)  # fmt: skip
+def heads_are_shared_evenly(c: TwoGroupFit) -> BoolExpr:
+    """The heads of Q are a multiple of those of K and V.
+
+    Why: head i reads K and V of head i / ratio, and the ratio is a truncating division.
+
+    Fix: none; repeat K and V.
+    """
+    return c.p_heads % c.p_heads_k == 0
+
+
+@rule(
+    "TPROB007", "two-tiles-of-keys", kind="wrong-result",
+    says=["K has two tiles, the second of which is read before it is there: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
+          "a block sees two tiles of K, the second of which is read before it is there: {p_seqlen_q - p_seqlen_k=}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
+          "a sequence of the group may have two tiles of K: batch = {p_batch}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
+          "a window may leave two tiles of K to a block: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}"],
+    source=[f"{_PIPELINE}: s_waitcnt_vmcnt and __builtin_amdgcn_s_barrier if 2 < num_total_loop alone, then K_lds_load of K1",
+            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX"],
+    accepts=[{}, {"p_seqlen_k": 32}, {"p_seqlen_k": 65},
+             {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1000}],
+    rejects=[{"p_seqlen_k": 64}, {"p_seqlen_k": 33},
+             {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1224, "p_seqlen_k": 1024},
+             {"mode": "group", "p_mode": 1, "p_batch": 2}, {"mask": "generic", "p_mask": 2}],
+)  # fmt: skip
+def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
+    """No block sees exactly two tiles of K.
+
+    Why: the second tile is on its way to LDS when the loop begins, and only where there is a third
+    one does a wave wait for it, and for the other waves. Four of the eight waves read it at once:
+    on the device `cpu` O is not a number there. With a mask a block sees what is left of its last
+    row's diagonal, so that Q with more rows than K may have such a block; the lengths of a group are
+    known on the GPU alone; and windows end anywhere. The text of 2026 is the same.
+
+    Fix: use a tile_n0 of which the problem has one tile, or three and more, or qr_async of fmha_fwd.
+    """
+    rows, beyond = c.tile_n0, c.p_seqlen_q - c.p_seqlen_k
+    later = (2 * rows + beyond) // c.tile_m0 > (rows + beyond) // c.tile_m0
+    cut = all_of(c.mask != "no", beyond > 0, c.p_seqlen_k > 2 * rows)
+    short = c.p_seqlen_k <= rows
+    return all_of(
+        short | (c.p_seqlen_k > 2 * rows), implies(cut, ~later),
+        any_of(short, ~c.grouped, c.p_batch == 1), short | ~c.asks("mask", "window"),
+    )  # fmt: skip
