@@ -126,14 +126,14 @@ class TwoGroupQuantities(GpuFacts):
         """Rows of some columns that a wave loads at once."""
         return self.wave_size // (columns // self.vector)
 
-    @quantity
+    @quantity_in("instructions")
     def k_turns(self) -> IntExpr:
-        """Loads of a wave of a tile of K."""
+        """Instructions with which a wave loads its share of a tile of K."""
         return self.tile_n0 // (self.rows_of(self.tile_k0) * self.waves)
 
-    @quantity
+    @quantity_in("instructions")
     def v_turns(self) -> IntExpr:
-        """Loads of a wave of a tile of V."""
+        """Instructions with which a wave loads its share of a tile of V."""
         return self.tile_k1 // (self.rows_of(self.tile_n1) * self.waves)
 
     @quantity_in("elements")

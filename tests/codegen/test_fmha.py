@@ -87,7 +87,7 @@ def test_rows_of_batch_prefill_are_listed_one_by_one(tmp_path: Path, mode: str) 
     assert tensors["pages"].content == (*range(rows)[::-1], *[0] * behind)
 
 
-@pytest.mark.parametrize("changed", [{}, {"mode": "group", "mask": "generic", "lse": True}])
+@pytest.mark.parametrize("changed", [{}, {"mode": "group", "mask": "generic"}])
 def test_two_groups_of_waves(tmp_path: Path, changed: dict[str, Any]) -> None:
     """The header says what the probe asks, and the host library the tensors of the problem."""
     from ckrules.certify import probe
@@ -105,8 +105,3 @@ def test_two_groups_of_waves(tmp_path: Path, changed: dict[str, Any]) -> None:
     tensors = re.findall(r'\{"(\w+)", CKRULES_(\w+)', files[f"{name}.host.cpp"])
     own = problems_of("fmha_fwd_v3").tensors(parse("batch=1,heads=1,seqlen_q=8,hdim=128"), point)
     assert tensors == [(t.name, t.direction.upper()) for t in own.all]
-
-
-def test_two_groups_of_waves_read_rows_of_v(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot be generated \(columns of V are contiguous\)"):
-        _generated(tmp_path, variant="fmha_fwd_v3", v_layout="col")
