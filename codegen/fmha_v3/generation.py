@@ -32,6 +32,11 @@ class TwoGroupModel(AttentionModel):
         return "fmha_v3_args.hpp.j2"
 
     @property
+    def strided(self) -> str:
+        """None: their tensors are packed."""
+        return ""
+
+    @property
     def functions(self) -> tuple[OwnFunction, ...]:
         """What tells kernels apart that compute different things, and what none of these has."""
         absent = {"logits": "soft cap", "dropout": "dropout", "squant": "static quantisation"}

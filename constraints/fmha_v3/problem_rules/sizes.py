@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha_v3.problem_fields import TwoGroupFit
+from ckrules.constraints.fmha_v3.vocabulary import BYTES
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
@@ -160,4 +161,52 @@ def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     return all_of(
         short | (c.p_seqlen_k > 2 * rows), implies(cut, ~later),
         any_of(short, ~c.grouped, c.p_batch == 1), short | ~c.asks("mask", "window"),
+    )  # fmt: skip
+
+
+@rule(
+    "TPROB008", "two-groups-of-strided-tensors", kind="launch",
+    says=["these tensors are packed: order_q = {p_order_q}, order_k = {p_order_k}, order_v = {p_order_v}, order_o = {p_order_o}, expected bshd",
+          "these tensors are packed: stride_q = {p_stride_q}, stride_k = {p_stride_k}, stride_v = {p_stride_v}, stride_o = {p_stride_o}",
+          "V is read by rows: v_layout of the problem = {p_v_layout}"],
+    source=f"{_KERNEL}: MakeKargs, stride_q to batch_stride_o",
+    accepts=[{}, {"p_v_layout": 1}],
+    rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}, {"p_v_layout": 2}],
+)  # fmt: skip
+def tensors_are_packed(c: TwoGroupFit) -> BoolExpr:
+    """Tensors are packed, with the heads of a row side by side, and V has rows.
+
+    Why: our host libraries hand over the steps of such tensors alone. The kernel takes strides of
+    all tensors.
+
+    Fix: pack them, or use fmha_fwd.
+    """
+    return all_of(c.packed_tensors, ~c.asks("v_layout", "col"))
+
+
+@rule(
+    "TPROB009", "packed-heads-beyond-offsets", kind="wrong-result",
+    says=["a sequence of Q has more bytes than offsets reach: seqlen_q = {p_seqlen_q}, heads = {p_heads}, tile_k0max = {tile_k0max}",
+          "a sequence of O has more bytes than offsets reach: seqlen_q = {p_seqlen_q}, heads = {p_heads}, tile_n1 = {tile_n1}",
+          "a sequence of K has more bytes than offsets reach: seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, tile_k0max = {tile_k0max}",
+          "a sequence of V has more bytes than offsets reach: seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, tile_n1 = {tile_n1}"],
+    source=[f"{_KERNEL}: q_dram_naive, k_dram_naive, v_dram_naive and o_dram_naive (rows of all heads)",
+            "core/arch/amd_buffer_addressing.hpp: make_wave_buffer_resource, uint32_t size"],
+    accepts=[{}, {"p_seqlen_q": 1048576}],
+    rejects=[{"p_seqlen_q": 2097152}, {"p_seqlen_k": 2097152}],
+)  # fmt: skip
+def sequences_are_within_offsets(c: TwoGroupFit) -> BoolExpr:
+    """The rows of a sequence reach over less than 4 GiB.
+
+    Why: heads and sequences are found with 64 bits, but what is within has offsets of 32, as buffer
+    instructions do.
+
+    Fix: call the kernel for fewer heads at once.
+    """
+    rows = c.p_seqlen_q // c.tile_m0 * c.tile_m0 + c.tile_m0
+    queries = rows * c.p_heads * BYTES
+    keys = c.p_seqlen_k * c.p_heads_k * BYTES
+    return all_of(
+        queries * c.tile_k0max < 2**32, queries * c.tile_n1 < 2**32,
+        keys * c.tile_k0max < 2**32, keys * c.tile_n1 < 2**32,
     )  # fmt: skip
