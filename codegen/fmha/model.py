@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from ckrules.codegen.model import KernelModel
-from ckrules.constraints.fmha.operands import KernelOperand, lists_rows, operands
+from ckrules.constraints.fmha.operands import (
+    RANDOM,
+    KernelOperand,
+    can_store_random,
+    lists_rows,
+    operands,
+)
 from ckrules.constraints.fmha.problem import WORDS
 
 
@@ -58,12 +64,18 @@ class AttentionModel(KernelModel):
     @property
     def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
-        return operands(self.point)
+        return (*operands(self.point), *([RANDOM] if can_store_random(self.point) else []))
 
     @property
     def joins(self) -> bool:
         """Whether it computes splits of K, which a second launch joins, or joins them."""
         return self.point["variant"] == "fmha_fwd_splitkv"
+
+    @property
+    def optional(self) -> KernelOperand | None:
+        """The last tensor, where it may be left out."""
+        last = self.tensors[-1]
+        return last if last.optional else None
 
     @property
     def workspace(self) -> bool:

@@ -15,6 +15,8 @@ class KernelOperand(NamedTuple):
     written: bool = False
     updated: bool = False
     """Whether it is read, and written in part or whole."""
+    optional: bool = False
+    """Whether it may be left out, being the last one: the kernel does not write it then."""
 
     @property
     def direction(self) -> str:
@@ -30,6 +32,22 @@ def stores_lse(config: Mapping[str, Any]) -> bool:
 def lists_rows(config: Mapping[str, Any]) -> bool:
     """Whether rows of K and V are listed one by one: pages of a row, each sequence behind the other."""
     return config.get("variant") == "fmha_batch_prefill"
+
+
+#: The random bytes by which forward drops probabilities, where there is a place for them.
+RANDOM = KernelOperand("random", "random", written=True, optional=True)
+
+
+def can_store_random(config: Mapping[str, Any]) -> bool:
+    """Whether forward stores the random byte of each probability that it drops, if it is told to.
+
+    Of what a mask hides, or columns that a sequence of a group lacks, there is none.
+
+    >>> can_store_random({"variant": "fmha_fwd", "dropout": True, "mode": "batch", "mask": "no"})
+    True
+    """
+    whole = config.get("mode") == "batch" and config.get("mask", "no") == "no"
+    return whole and config.get("dropout") is True and config.get("variant") == "fmha_fwd"
 
 
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:

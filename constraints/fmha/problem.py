@@ -30,8 +30,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {**FUNCTIONS, **ORDERS}
 #: Elements from a row to the next (of column-major V from a column); 0: none lie between.
 STRIDES = tuple(f"stride_{x}" for x in STRIDED)
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
-#: What can be said of groups, windows, splits of K, pages and appended rows; -1: as the others say.
-FURTHER = ("total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary")
+#: What can be said of groups, windows, splits of K, pages, appended rows, and of random numbers (1:
+#: they are stored); -1: as the others say.
+FURTHER = (
+    "total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary", "random",
+)  # fmt: skip
 #: Those of them that rules read, as the problem has them where nothing is said.
 RULED = ("page", "appended", "rotary", *STRIDES)
 SOFT_CAP = 8.0
@@ -98,6 +101,7 @@ class AttentionProblem:
     page: int = -1
     appended: int = -1
     rotary: int = -1
+    random: int = -1
     stride_q: int = 0
     stride_k: int = 0
     stride_v: int = 0
@@ -251,6 +255,14 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
 
 def _check_further(problem: AttentionProblem) -> None:
     """Complains of sizes that others do not leave, and of windows without use."""
+    if problem.random > 1:
+        raise UsageError(f"random = {problem.random}, expected 0 or 1")
+    if problem.random > 0 and (problem.dropout, problem.mask, problem.mode) != (
+        "yes",
+        "no",
+        "batch",
+    ):
+        raise UsageError("random = 1 is for dropout = yes, mask = no, mode = batch")
     if problem.appended_rows > problem.seqlen_k:
         text = f"seqlen_k = {problem.seqlen_k}, of which they are the last"
         raise UsageError(f"appended = {problem.appended} is larger than {text}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
+from ckrules.constraints.fmha.operands import can_store_random
 from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
 
@@ -50,8 +51,10 @@ class AttentionProblems:
         return collect(problem_rules)
 
     def fits(self, config: Point, problem: object) -> bool:
-        """Whether it is a problem of attention."""
-        return isinstance(problem, AttentionProblem)
+        """Whether it is a problem of attention, and stores random numbers where the kernel can."""
+        if not isinstance(problem, AttentionProblem):
+            return False
+        return problem.random <= 0 or can_store_random(config)
 
     def smoke(self, config: Point) -> list[AttentionProblem]:
         """See `ckrules.constraints.fmha.device.smoke.smoke`."""

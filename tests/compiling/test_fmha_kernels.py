@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from ckrules.compiling import library
+from ckrules.constraints.fmha.device.dropout import random_bytes
+from ckrules.constraints.fmha.problem import OFFSET, SEED
 from ckrules.device.cpu import CpuPlugin
 from ckrules.device.execute import Runner
 from ckrules.device.jobs import Job
@@ -30,6 +32,10 @@ PRODUCT = "fmha_bwd_dot_do_o_d64_fp16_b64_group_o2_ps"
 COLUMNS = (
     "fmha_fwd_d32_fp16_batch_b32x64x16x32x32x32_r2x1x1_r2x1x1_w16x16x16_w16x16x16_qr_vc_npad"
     "_nlogits_nbias_mask_nlse_ndropout_nskip_nsquant_ntrload"
+)
+DROPPING = (
+    "fmha_fwd_d32_fp16_batch_b128x64x16x32x32x32_r4x1x1_r4x1x1_w32x32x16_w32x32x16_qr_async_vr_psddv"
+    "_nlogits_nbias_nmask_nlse_dropout_nskip_nsquant_ntrload"
 )
 KERNELS = Kernels("fmha", ("mode",), preferred=[("gfx942", PRODUCT), ("gfx942", FORWARD)])
 MOST = 4
@@ -67,6 +73,22 @@ def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
         (f"{sizes},stride_q={8 * head},stride_k={8 * head}", f"{sizes},{by_head}",
          f"{sizes},stride_v={4 * head + 5},stride_o={4 * head + 1}"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", DROPPING)]))
+def test_random_numbers_are_stored_where_there_is_a_place(kernel: Kernel) -> None:
+    """They are those of the reference, byte by byte, and O is the same without them."""
+    built, rng = KERNELS.build(kernel), np.random.default_rng(9)
+    sizes = "batch=2,heads=2,heads_k=1,seqlen_q=35,seqlen_k=128,hdim=32,dropout=yes"
+    KERNELS.computes(kernel, (sizes, f"{sizes},random=1"))
+    shapes = ((35, 2), (128, 1), (128, 1))
+    arrays = [rng.standard_normal((2, n, h, 32)).astype(np.float16) for n, h in shapes]
+    with Dispatcher(built.folder, device="cpu", options={"order": "forward", "jobs": "1"}) as d:
+        alone = d.run(sizes, *arrays, variant="fmha_fwd")
+        found = d.run(f"{sizes},random=1", *arrays, variant="fmha_fwd")
+    assert np.array_equal(found["o"], alone)
+    for number, stored in enumerate(found["random"]):
+        assert np.array_equal(stored, random_bytes(number, 2, 35, 128, SEED, OFFSET))
 
 
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", COLUMNS)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,30 @@ def test_sums_of_products_keep_their_thresholds() -> None:
     assert found == Tolerance(2.0**-11, 2.0**-11 * float(np.abs(want.values).max()))
 
 
+@pytest.mark.parametrize(
+    ("changed", "stores"),
+    [
+        ({}, True),
+        ({"mask": "mask"}, False),
+        ({"mode": "group"}, False),
+        ({"dropout": False}, False),
+    ],
+)
+def test_random_numbers_are_a_result_where_a_problem_asks(
+    changed: dict[str, Any], stores: bool
+) -> None:
+    config = {**BASELINE, "dropout": True, **changed}
+    problem = parse("batch=2,heads=2,seqlen_q=3,seqlen_k=70,hdim=128,dropout=yes,random=1")
+    family = problems_of("fmha_fwd")
+    assert family.fits(config, problem) is stores
+    assert [p for p in smoke(config) if p.random > 0] == ([smoke(config)[-3]] if stores else [])
+    names = [t.name for t in AttentionTensors(problem, config).all]
+    assert names[-1] == "random"
+    without = replace(problem, random=0)
+    assert family.fits(config, without)
+    assert [t.name for t in AttentionTensors(without, config).all] == names[:-1]
+
+
 def test_smoke_has_the_functions_of_the_kernel() -> None:
     config = {**BASELINE, "mask": "generic", "mode": "group", "bias": "alibi", "lse": True}
     found = smoke(config)
@@ -161,6 +186,9 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
         ("mask=window,left=-2", "left = -2 is not between -1"),
         ("appended=8", "appended = 8 is larger than seqlen_k = 7, of which they are the last"),
         ("rotary=15", "rotary = 15 is odd"),
+        ("random=1", "random = 1 is for dropout = yes, mask = no, mode = batch"),
+        ("dropout=yes,mask=causal,random=1", "random = 1 is for dropout = yes, mask = no"),
+        ("dropout=yes,random=2", "random = 2, expected 0 or 1"),
     ],
 )  # fmt: skip
 def test_senseless_totals_and_windows(more: str, why: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ckrules.constraints.fmha.operands import lists_rows
+from ckrules.constraints.fmha.operands import can_store_random, lists_rows
 from ckrules.constraints.fmha.problem import FUNCTIONS, SIZES, STRIDED, AttentionProblem
 
 
@@ -51,6 +51,9 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     if config.get("mode") == "group":
         found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
+    if can_store_random(config):
+        parts = config.get("pad_s") and config.get("pad_sk")
+        found.append(replace(found[3 if parts else 1], random=1))
     return [*found, *_apart(config, found[2])]
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
 from ckrules.constraints.fmha.device.memory import TensorMemory
-from ckrules.constraints.fmha.operands import KernelOperand, lists_rows, operands
+from ckrules.constraints.fmha.operands import RANDOM, KernelOperand, lists_rows, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
     P_DROP,
@@ -81,8 +81,8 @@ class AttentionTensors(Unsliced):
 
     @property
     def _operands(self) -> Sequence[KernelOperand]:
-        """The operands of the kernel."""
-        return operands(self.config)
+        """The operands of the kernel, with random numbers where the problem asks for them."""
+        return (*operands(self.config), *([RANDOM] if self.problem.random > 0 else []))
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, rows = self.problem, self._rows
@@ -115,6 +115,8 @@ class AttentionTensors(Unsliced):
             return replace(plain, pitch=memory.pitch, inner=memory.inner)
         if name == "lse":
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
+        if name == "random":
+            return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), "uint8", ())
         if name == "bias":
             kind = small if small in ("fp32", "fp16", "bf16") else "fp32"
             return self._of(name, direction, p.heads, (rows("q"), p.seqlen_k), kind, (), SPREAD)
@@ -327,6 +329,8 @@ class AttentionTensors(Unsliced):
             found["o"][at] = np.matmul(softmax.weights, v) / _nonzero(softmax.sums)
             if "lse" in found:
                 found["lse"][at] = softmax.lse
+            if "random" in found:
+                found["random"][at] = self._random(number, softmax.weights.shape)
         return found
 
     def error(self, name: str, data: Arrays) -> float:
@@ -336,6 +340,8 @@ class AttentionTensors(Unsliced):
         are fp32. With weights w, the error of O is at most the sum of w (relative error of w) |v|
         and of what rounding to nothing takes from each, over the sum of w; then O is rounded.
         """
+        if name == "random":
+            return 0.0
         small, wide = self._types
         step, least = ROUNDING[small]
         least /= P_SCALE if self.problem.squant == "yes" else 1.0
