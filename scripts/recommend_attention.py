@@ -1,6 +1,7 @@
-"""Chooses the kernels of the catalog `recommended_fmha`: few that together serve many networks.
+"""Chooses the kernels of `recommended_fmha` and `recommended_fmha_bwd`, which serve many networks.
 
-    python scripts/recommend_attention.py FOLDER
+    python scripts/recommend_attention.py FOLDER            forward and split-KV
+    python scripts/recommend_attention.py FOLDER fmha_bwd   backward
 
 For each GPU that upstream lists attention for, kernels are taken from what it lists for receipt 0
 and what is legal for both CK releases, with the plainest functions: greedily, always the one that
@@ -23,6 +24,7 @@ from ckrules.constraints.fmha.problem import AttentionProblem, parse
 from ckrules.constraints.fmha.targets import target
 from ckrules.kernels.applicability import Applicability
 from ckrules.kernels.books import Books
+from ckrules.kernels.families import family_of
 from ckrules.kernels.library import book
 from ckrules.kernels.networks import networks_of
 from ckrules.ranking.kernels import KernelTable
@@ -30,8 +32,14 @@ from ckrules.ranking.kernels import KernelTable
 Point = dict[str, Any]
 RELEASES = ("2025.11", "2026.06")
 DTYPES = ("fp16", "bf16")
-PLAIN = {"mode": "batch", "bias": "no", "logits": False, "dropout": False, "squant": False,
-         "skip": False, "paged_kv": False}  # fmt: skip
+#: The kernels of each catalog, by family.
+VARIANTS = {"fmha": ("fmha_fwd", "fmha_fwd_splitkv"), "fmha_bwd": ("fmha_bwd",)}
+_PLAIN = {"mode": "batch", "bias": "no"}
+PLAIN = {
+    "fmha": {**_PLAIN, "logits": False, "dropout": False, "squant": False, "skip": False,
+             "paged_kv": False},
+    "fmha_bwd": {**_PLAIN, "dbias": False, "dropout": "no", "deterministic": False},
+}  # fmt: skip
 SOURCE = "scripts/recommend_attention.py: constraints/fmha/networks.toml, predicted times"
 #: Another kernel has to shorten the times by so much in the mean.
 GAIN = 1e-3
@@ -41,20 +49,23 @@ WORST = 3.0
 
 def main() -> int:
     """Writes the files."""
-    folder = Path(sys.argv[1])
+    folder, family = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "fmha"
     folder.mkdir(parents=True, exist_ok=True)
     for gpu in load_all():
         if gpu.performance is None or target(gpu.name, apart=True) == "none":
             continue
-        chosen = [p for v in ("fmha_fwd", "fmha_fwd_splitkv") for p in recommended(gpu.name, v)]
+        chosen = [p for v in VARIANTS[family] for p in recommended(gpu.name, v)]
         if chosen:
-            (folder / f"{gpu.name}.toml").write_text(text(gpu.name, chosen), encoding="utf-8")
+            said = text(gpu.name, family, chosen)
+            (folder / f"{gpu.name}.toml").write_text(said, encoding="utf-8")
     return 0
 
 
 def recommended(arch: str, variant: str) -> list[Point]:
     """The kernels for a GPU, of fp16: upstream lists the same of bf16, and times are the same."""
     points = list(candidates(arch, variant))
+    if not points:
+        return []
     single = variant == "fmha_fwd_splitkv"
     lines = (parse(line) for n in networks_of("ckrules.constraints.fmha") for line in n.problems)
     problems = [p for p in lines if (p.seqlen_q == 1) == single]
@@ -70,10 +81,12 @@ def candidates(arch: str, variant: str) -> Iterator[Point]:
     """What upstream lists and both releases accept."""
     listed = book(variant, ck=RELEASES[0], profile="receipt_0")
     legal = [book(variant, ck=ck) for ck in RELEASES]
-    fixed = {**PLAIN, "variant": variant, "arch": arch, "dtype": DTYPES[0]}
+    plain = PLAIN[family_of(variant).name]
+    fixed = {**plain, "variant": variant, "arch": arch, "dtype": DTYPES[0]}
     for point in listed.space(**fixed):
         same = [point, {**point, "dtype": DTYPES[1]}]
-        if point["lse"] == (variant == "fmha_fwd_splitkv") and not any(
+        split = variant == "fmha_fwd_splitkv"
+        if point.get("lse", split) == split and not any(
             rules.violations(p) for rules in (*legal, listed) for p in same
         ):
             yield dict(point)
@@ -100,14 +113,14 @@ def covered(times: Any) -> tuple[list[int], float]:
         now = np.minimum(now, slower[:, best])
 
 
-def text(arch: str, points: Sequence[Point]) -> str:
+def text(arch: str, family: str, points: Sequence[Point]) -> str:
     """The file of a GPU: a row for each kernel, with the fields in which they differ."""
     varied = [n for n in points[0] if len({p[n] for p in points}) > 1]
     fixed = {n: v for n, v in points[0].items() if n not in (*varied, "arch", "dtype")}
     types = f"[{', '.join(map(toml, DTYPES))}]"
     lines = [
         f"# Recommended attention for {arch}. Made by scripts/recommend_attention.py; do not edit.",
-        "", "[catalog]", 'name = "recommended_fmha"', 'family = "fmha"',
+        "", "[catalog]", f'name = "recommended_{family}"', f'family = "{family}"',
         'title = "kernels that together serve the attention of well-known networks"',
         f'source = "{SOURCE}"',
         "", "[[kernels]]", f"columns = [{', '.join(map(toml, ['dtype', *varied]))}]",

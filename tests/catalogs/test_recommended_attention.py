@@ -1,4 +1,4 @@
-"""The catalog `recommended_fmha`: a few listed kernels for each GPU, legal in both releases."""
+"""`recommended_fmha` and `recommended_fmha_bwd`: listed kernels, legal in both releases."""
 
 from __future__ import annotations
 
@@ -18,20 +18,26 @@ from ckrules.kernels.networks import networks_of
 from tests.helpers.scripts import load
 
 PLACE = files(catalogs) / "data" / "recommended_fmha"
+BACKWARD = files(catalogs) / "data" / "recommended_fmha_bwd"
 GPUS = sorted(f.name.removesuffix(".toml") for f in PLACE.iterdir())
-VARIANTS = ("fmha_fwd", "fmha_fwd_splitkv")
+#: The catalog of each variant.
+VARIANTS = {
+    "fmha_fwd": "recommended_fmha", "fmha_fwd_splitkv": "recommended_fmha",
+    "fmha_bwd": "recommended_fmha_bwd",
+}  # fmt: skip
 
 
 def test_there_is_a_file_for_each_gpu_that_upstream_lists_kernels_for() -> None:
     known = [g.name for g in load_all() if g.performance and target(g.name, apart=True) != "none"]
     assert sorted(known) == GPUS
+    assert sorted(f.name.removesuffix(".toml") for f in BACKWARD.iterdir()) == GPUS
 
 
 @pytest.mark.parametrize("arch", GPUS)
 def test_every_network_has_a_kernel_that_is_legal_in_both_releases(arch: str) -> None:
-    catalog = catalogs.load("recommended_fmha", archs=[arch])
     known = [parse(p) for n in networks_of("ckrules.constraints.fmha") for p in n.problems]
-    for variant in VARIANTS:
+    for variant, name in VARIANTS.items():
+        catalog = catalogs.load(name, archs=[arch])
         for dtype in ("fp16", "bf16"):
             points = list(catalog.space(variant, arch=arch, dtype=dtype))
             assert 0 < len(points) < 12
@@ -39,14 +45,15 @@ def test_every_network_has_a_kernel_that_is_legal_in_both_releases(arch: str) ->
                 for ck in ("2025.11", "2026.06"):
                     assert not book(variant, ck=ck).violations(point)
             for problem in known:
-                if (problem.seqlen_q == 1) == (variant == VARIANTS[1]):
+                if (problem.seqlen_q == 1) == (variant == "fmha_fwd_splitkv"):
                     accepts = Applicability(str(problem), Books("2026.06"))
                     assert any(accepts(p) == [] for p in points), str(problem)
 
 
-def test_the_script_chooses_them() -> None:
+@pytest.mark.parametrize("variant", ["fmha_fwd_splitkv", "fmha_bwd"])
+def test_the_script_chooses_them(variant: str) -> None:
     script = load("recommend_attention")
-    chosen = script.recommended("gfx942", "fmha_fwd_splitkv")
-    found = catalogs.load("recommended_fmha", archs=["gfx942"])
-    listed = list(found.space("fmha_fwd_splitkv", arch="gfx942", dtype="fp16"))
+    chosen = script.recommended("gfx942", variant)
+    found = catalogs.load(VARIANTS[variant], archs=["gfx942"])
+    listed = list(found.space(variant, arch="gfx942", dtype="fp16"))
     assert sorted(map(format_name, chosen)) == sorted(map(format_name, listed))
