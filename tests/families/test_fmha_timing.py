@@ -18,7 +18,7 @@ from ckrules.constraints.fmha.problem import parse
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_name
 from ckrules.kernels.networks import networks_of
-from ckrules.kernels.timing import PRINTED_RANGE, Estimate
+from ckrules.kernels.timing import Estimate
 from ckrules.ranking.kernels import KernelTable
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
@@ -59,7 +59,7 @@ def test_published_times_are_within_the_printed_range() -> None:
     }  # fmt: skip
     for ratios in found.values():
         off = np.abs(np.log(ratios))
-        assert np.mean(off < np.log(PRINTED_RANGE)) > 0.95
+        assert np.mean(off < np.log(AttentionTiming().printed_range)) > 0.95
         assert np.median(off) < 0.08
 
 

@@ -43,7 +43,7 @@ from ckrules.constraints.tile_gemm.device.terms import (
     numbers,
     speeds_of,
 )
-from ckrules.kernels.timing import PRINTED_RANGE, Estimate, once
+from ckrules.kernels.timing import Estimate, once
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class AttentionTiming:
     features: Sequence[str] = FEATURES
     situation: Sequence[str] = SITUATION
     columns: Sequence[str] = ()
-    printed_range: float = PRINTED_RANGE
+    #: Of 62 published times, which two constants were fitted to, two of three are within 1.09 of
+    #: their estimates, and all but two within this.
+    printed_range: float = 1.2
     apart: Sequence[str] = ("variant", "arch", "dtype")
 
     def estimate(
