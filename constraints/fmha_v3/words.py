@@ -14,7 +14,8 @@ PIPELINE = "qr_async_trload_v3"
 EXAMPLE = "example"
 """The rule set of what upstream's example instantiates."""
 SYNONYMS: Mapping[str, Mapping[str, str]] = {
-    **{k: forward.SYNONYMS[k] for k in ("dtype", "mode", "mask")},
+    **{k: forward.SYNONYMS[k] for k in ("mode", "mask")},
+    "dtype": {word: d for word, d in forward.SYNONYMS["dtype"].items() if d in DTYPES},
     "variant": {"fmhav3": VARIANT, "attentionv3": VARIANT},
     "pipeline": {"v3": PIPELINE},
 }
