@@ -141,6 +141,11 @@ class AttentionModel(KernelModel):
         return "qkvo"
 
     @property
+    def lying(self) -> tuple[str, ...]:
+        """Further tensors whose steps are of 32 bits."""
+        return ()
+
+    @property
     def masked(self) -> bool:
         """Whether it has a mask."""
         return self.point["mask"] != "no"

@@ -27,9 +27,14 @@ class BackwardModel(AttentionModel):
         return operands(self.point)
 
     @property
-    def strided(self) -> str:
-        """None: their tensors are packed."""
-        return ""
+    def rows(self) -> bool:
+        """V has contiguous rows."""
+        return True
+
+    @property
+    def lying(self) -> tuple[str, ...]:
+        """Gradients that lie in an order alone."""
+        return ("dk", "dv")
 
     @property
     def joins(self) -> bool:

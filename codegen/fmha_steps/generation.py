@@ -27,11 +27,6 @@ class StepModel(AttentionModel):
         return operands(self.point)
 
     @property
-    def strided(self) -> str:
-        """None: their tensors are packed."""
-        return ""
-
-    @property
     def joins(self) -> bool:
         """Whether it joins splits."""
         return self.point["variant"] == COMBINE

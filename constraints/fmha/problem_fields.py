@@ -9,6 +9,7 @@ from ckrules.constraints.fmha import vocabulary as kernels
 from ckrules.constraints.fmha.problem import (
     RULED,
     SIZES,
+    STRIDED,
     STRIDES,
     WORDS,
     AttentionProblem,
@@ -24,6 +25,7 @@ from ckrules.engine.expr import (
     all_of,
     any_of,
     ceil_div,
+    implies,
     ite,
     maximum,
 )
@@ -135,6 +137,78 @@ class ProblemSizes:
         kernel = getattr(self, name)
         return any_of(*((kernel == word) & self.asks(name, word) for word in words))
 
+    @property
+    def columns_of_v(self) -> BoolExpr:
+        """Whether the columns of V are contiguous."""
+        return FALSE
+
+    @property
+    def held_rows(self) -> IntExpr:
+        """Rows of K and V that one tensor has."""
+        return self.p_seqlen_k
+
+    def columns(self, name: str) -> IntExpr:
+        """Elements of a row of a head."""
+        return self.p_hdim if name in "qk" else self.p_hdim_v
+
+    def heads_of(self, name: str) -> IntExpr:
+        """Heads of a tensor."""
+        return self.p_heads if name in "qo" else self.p_heads_k
+
+    def packed(self, name: str) -> IntExpr:
+        """Elements that lie side by side: a row of all heads, or of one; of column-major V a column."""
+        columns = self.columns(name)
+        node: IntExpr = ite(
+            self.asks(f"order_{name}", "bhsd"), columns, self.heads_of(name) * columns
+        )
+        return ite(self.columns_of_v, self.held_rows, node) if name == "v" else node
+
+    def row_step(self, name: str) -> IntExpr:
+        """Elements from a row, or column of column-major V, to the next."""
+        stride: IntExpr = getattr(self, f"p_stride_{name}")
+        node: IntExpr = ite(stride == 0, self.packed(name), stride)
+        return node
+
+    def _by_head(self, name: str) -> BoolExpr:
+        """Whether the rows, or columns, of a head follow each other."""
+        found = self.asks(f"order_{name}", "bhsd")
+        return found | (self.columns_of_v) if name == "v" else found
+
+    def head_step(self, name: str) -> IntExpr:
+        """Elements from a head to the next."""
+        rows = self.p_seqlen_q if name in "qo" else self.held_rows
+        if name == "v":
+            rows = ite(self.columns_of_v, self.p_hdim_v, rows)
+        node: IntExpr = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
+        return node
+
+    def batch_step(self, name: str) -> IntExpr:
+        """Elements from a sequence, or page, to the next."""
+        rows = self.p_seqlen_q if name in "qo" else self.held_rows
+        node: IntExpr = ite(
+            self._by_head(name),
+            self.heads_of(name) * self.head_step(name),
+            rows * self.row_step(name),
+        )
+        return node
+
+    def rows_apart(self) -> BoolExpr:
+        """Whether what is contiguous in Q, K, V and O does not overlap."""
+        return all_of(*(self.row_step(x) >= self.packed(x) for x in STRIDED))
+
+    def short_steps(self, paged: BoolExpr, listed: BoolExpr) -> BoolExpr:
+        """Whether steps from head to head, and sequence to sequence or page to page, have 32 bits."""
+        batches = ~self.grouped & (self.p_batch > 1)
+
+        def short(name: str) -> BoolExpr:
+            several = any_of(paged & ~listed, ~paged & batches) if name in "kv" else batches
+            return all_of(
+                implies(self.heads_of(name) > 1, self.head_step(name) < 2**31),
+                implies(several, self.batch_step(name) < 2**31),
+            )
+
+        return all_of(*map(short, STRIDED))
+
 
 class AttentionFit(ProblemSizes, AttentionQuantities):
     """An attention kernel and a problem."""
@@ -164,57 +238,17 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         return self.variant == "fmha_batch_prefill"
 
     @property
+    def columns_of_v(self) -> BoolExpr:
+        """Whether the columns of V are contiguous."""
+        return self.v_layout == "col"
+
+    @property
     def held_rows(self) -> IntExpr:
         """Rows of K and V that one tensor has: of a sequence, a page, or of all that are listed."""
         node: IntExpr = ite(
             self.listed,
             self.p_batch * self.p_seqlen_k,
             ite(self.paged_kv, self.p_page, self.p_seqlen_k),
-        )
-        return node
-
-    def columns(self, name: str) -> IntExpr:
-        """Elements of a row of a head."""
-        return self.p_hdim if name in "qk" else self.p_hdim_v
-
-    def heads_of(self, name: str) -> IntExpr:
-        """Heads of a tensor."""
-        return self.p_heads if name in "qo" else self.p_heads_k
-
-    def packed(self, name: str) -> IntExpr:
-        """Elements that lie side by side: a row of all heads, or of one; of column-major V a column."""
-        columns = self.columns(name)
-        node: IntExpr = ite(
-            self.asks(f"order_{name}", "bhsd"), columns, self.heads_of(name) * columns
-        )
-        return ite(self.v_layout == "col", self.held_rows, node) if name == "v" else node
-
-    def row_step(self, name: str) -> IntExpr:
-        """Elements from a row, or column of column-major V, to the next."""
-        stride: IntExpr = getattr(self, f"p_stride_{name}")
-        node: IntExpr = ite(stride == 0, self.packed(name), stride)
-        return node
-
-    def _by_head(self, name: str) -> BoolExpr:
-        """Whether the rows, or columns, of a head follow each other."""
-        found = self.asks(f"order_{name}", "bhsd")
-        return found | (self.v_layout == "col") if name == "v" else found
-
-    def head_step(self, name: str) -> IntExpr:
-        """Elements from a head to the next."""
-        rows = self.p_seqlen_q if name in "qo" else self.held_rows
-        if name == "v":
-            rows = ite(self.v_layout == "col", self.p_hdim_v, rows)
-        node: IntExpr = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
-        return node
-
-    def batch_step(self, name: str) -> IntExpr:
-        """Elements from a sequence, or page, to the next."""
-        rows = self.p_seqlen_q if name in "qo" else self.held_rows
-        node: IntExpr = ite(
-            self._by_head(name),
-            self.heads_of(name) * self.head_step(name),
-            rows * self.row_step(name),
         )
         return node
 

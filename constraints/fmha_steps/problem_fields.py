@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ckrules.constraints.fmha.problem_fields import BASELINE, ProblemSizes, fields
 from ckrules.constraints.fmha_steps import vocabulary as kernels
 from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
+from ckrules.engine.expr import BoolExpr, IntExpr, ite
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
 class StepFit(ProblemSizes, StepQuantities):
     """A kernel before or after attention and a problem."""
+
+    @property
+    def columns_of_v(self) -> BoolExpr:
+        """Whether the columns of V are contiguous."""
+        return self.v_layout == "col"
+
+    @property
+    def held_rows(self) -> IntExpr:
+        """Rows of K and V that one tensor has: of a sequence or a page."""
+        node: IntExpr = ite(self.paged_kv, self.p_page, self.p_seqlen_k)
+        return node
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> StepFit:

@@ -62,17 +62,14 @@ def test_it_computes_what_the_rules_let_through(kernel: Kernel) -> None:
     KERNELS.computes(kernel, tuple(right[:MOST]))
 
 
-@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD), ("gfx942", COLUMNS)]))
+@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
 def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
-    """Packed with others, by head, and at odd elements."""
-    head, lse = KERNELS.point(kernel)["hdim"], "yes" if KERNELS.point(kernel)["lse"] else "no"
-    sizes = f"batch=2,heads=4,heads_k=2,seqlen_q=35,seqlen_k=64,hdim={head},mask=causal,lse={lse}"
-    by_head = f"order=bhsd,stride_q={head + 1},stride_k={head + 3},stride_o={head + 7}"
-    KERNELS.computes(
-        kernel,
-        (f"{sizes},stride_q={8 * head},stride_k={8 * head}", f"{sizes},{by_head}",
-         f"{sizes},stride_v={4 * head + 5},stride_o={4 * head + 1}"),
-    )  # fmt: skip
+    """In one tensor of Q, K and V, and by head at odd elements."""
+    point = KERNELS.point(kernel)
+    apart = problems_of(point["variant"]).smoke(point)[-2:]
+    assert [p.order_q for p in apart] == ["bshd", "bhsd"]
+    assert all(p.stride_q for p in apart)
+    KERNELS.computes(kernel, tuple(map(str, apart)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", DROPPING)]))
@@ -105,7 +102,7 @@ def test_columns_of_v_end_where_they_should(kernel: Kernel, more: str, codes: li
     """Half a dword behind the last column is lost; NaN between columns is multiplied by 0."""
     built = KERNELS.build(kernel)
     problem = problems_of("fmha_fwd").parse(
-        f"batch=1,heads=2,seqlen_q=35,hdim=32,mask=causal,v_layout=col,{more}"
+        f"batch=2,heads=4,heads_k=2,seqlen_q=70,hdim=32,mask=window,left=200,right=200,{more}"
     )
     rules = problem_books.book("fmha_fwd", ck="2025.11")
     point = {**KERNELS.point(kernel), **problems_of("fmha_fwd").values(problem)}
@@ -187,6 +184,8 @@ def test_the_library_of_c_has_it(kernel: Kernel, tmp_path: Path) -> None:
     problem = "batch=1,heads=2,heads_k=1,seqlen_q=70,seqlen_k=100,hdim=64,mask=causal,lse=yes"
     for text, status, why in (
         (problem, 0, ""),
+        (f"{problem},order=bhsd,stride_q=65,v_layout=row", 0, ""),
+        (f"{problem},stride_q=127", -2, "a stride is shorter"),
         (problem.replace("hdim=64", "hdim=80"), -2, "wrong sums of such sizes"),
     ):
         data = problems_of("fmha_fwd").pack(problems_of("fmha_fwd").parse(text))

@@ -1,4 +1,4 @@
-"""`ckrules cover` of kernels that append: any number of new rows, any rotated part of a head."""
+"""`ckrules cover` draws new rows and rotated parts of heads, orders and strides where asked to."""
 
 from __future__ import annotations
 
@@ -38,3 +38,28 @@ def test_a_counterexample_names_the_new_rows() -> None:
     )  # fmt: skip
     assert "p_appended=65" in done.stdout
     assert "KPROB006" in done.stdout
+
+
+FORWARD = (
+    "fmha_fwd_d128_fp16_batch_b128x128x32x128x32x128_r4x1x1_r4x1x1_w32x32x16_w32x32x16_qr_async_vr"
+    "_psskddv_nlogits_nbias_nmask_nlse_ndropout_nskip_nsquant_ntrload"
+)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "said"),
+    [
+        (("p_order_q=0..1", "p_order_v=0..1", "p_order_o=0..1"), "covered: some kernel"),
+        (("p_stride_k=16384..20000",), "covered: some kernel"),
+        (("p_stride_k=16383..20000",), "p_stride_k=16383 (refused by FPROB031 for 1)"),
+        (("p_v_layout=0..2",), "p_v_layout=2 (refused by FPROB032 for 1)"),
+        (("p_seqlen_q=1..4194304",), "FPROB034 for 1"),
+    ],
+)
+def test_strides_are_drawn(ranges: tuple[str, ...], said: str) -> None:
+    given = [word for each in ranges for word in ("--range", each)]
+    done = run(
+        "cover", "--ck", "2025.11", "--arch", "gfx942", FORWARD, *given,
+        "--symbolic", "p_hdim == 128 & p_hdim_v == 128",
+    )  # fmt: skip
+    assert said in done.stdout, done.stdout + done.stderr

@@ -127,14 +127,49 @@ def test_only_rows_that_are_there_count_where_they_are_padded() -> None:
     assert _faults({"pad_s": True}, f"{text}{2**30}") == set()
 
 
-@pytest.mark.parametrize("variant", ["fmha_bwd", "fmha_fwd_appendkv"])
-def test_the_others_take_packed_tensors(variant: str) -> None:
-    kernel = problem_books.book(variant, ck="2025.11").vocabulary.baseline
-    code = {"fmha_bwd": "BPROB031", "fmha_fwd_appendkv": "KPROB031"}[variant]
-    own = {n: v for n, v in kernel.items() if not n.startswith("p_")}
+@pytest.mark.parametrize(
+    ("variant", "more", "codes"),
+    [
+        ("fmha_bwd", ",order=bhsd,stride_q=129", set()),
+        ("fmha_bwd", ",stride_k=1023", {"BPROB031"}),
+        ("fmha_bwd", ",v_layout=col", {"BPROB032"}),
+        ("fmha_bwd", ",stride_o=16777216", {"BPROB033"}),
+        ("fmha_fwd_appendkv", ",order=bhsd,stride_v=129", set()),
+        ("fmha_fwd_appendkv", ",order_k=bhsd,stride_k=127", {"KPROB031"}),
+        ("fmha_fwd_appendkv", ",v_layout=col", {"KPROB032"}),
+        ("fmha_fwd_splitkv_combine", ",v_layout=col", set()),
+        ("fmha_bwd_dot_do_o", ",stride_o=16777216", {"KPROB033"}),
+    ],
+)
+def test_rules_of_memory_of_the_others(variant: str, more: str, codes: set[str]) -> None:
+    own: dict[str, Any] = {"variant": variant}
     before = _faults(own, WHOLE, variant)
-    for more in (",order_k=bhsd", ",stride_q=2048"):
-        assert _faults(own, WHOLE + more, variant) - before == {code}
+    assert _faults(own, WHOLE + more, variant) - before == codes
+
+
+def test_gradients_lie_as_what_they_are_of() -> None:
+    """dQ as Q, dO as O; dK and dV, of all heads of Q, packed in the order of K and V."""
+    from ckrules.constraints.fmha_bwd.device.tensors import BackwardTensors
+    from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
+
+    text = f"{SIZES},order_q=bhsd,order_v=bhsd,stride_q=18,stride_k=99,stride_o=77"
+    found = BackwardTensors(parse(text), {**BACKWARD, "max_seqlen_q": 16})
+    lying = {t.name: (t.order, t.pitch, t.inner) for t in found.all}
+    assert lying["q"] == lying["dq"] == ((0, 1, 2, 3), 18, 1)
+    assert lying["do"] == ((0, 2, 1, 3), 77, 2)
+    assert (lying["k"], lying["dk"]) == (((0, 2, 1, 3), 99, 2), ((0, 2, 1, 3), 0, 2))
+    assert lying["dv"] == ((0, 1, 2, 3), 0, 1)
+
+
+def test_new_rows_are_packed_in_the_order_of_the_cache() -> None:
+    kind = problems_of("fmha_fwd_appendkv")
+    book = problem_books.book("fmha_fwd_appendkv", ck="2025.11")
+    own = {**book.vocabulary.baseline, "variant": "fmha_fwd_appendkv", "rope": "no"}
+    for layout, order in (("row", (0, 1, 2, 3)), ("col", (0, 1, 3, 2))):
+        point = {**own, "v_layout": layout, "paged_kv": False}
+        tensors = kind.tensors(parse(f"{SIZES},order_v=bhsd,stride_v=19"), point)
+        lying = {t.name: (t.order, t.pitch) for t in tensors.all}
+        assert (lying["v"], lying["v_new"]) == ((order, 19), (order, 0))
 
 
 def test_upstream_has_no_kernel_of_column_major_v() -> None:

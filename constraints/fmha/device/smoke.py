@@ -54,11 +54,11 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     if can_store_random(config):
         parts = config.get("pad_s") and config.get("pad_sk")
         found.append(replace(found[3 if parts else 1], random=1))
-    return [*found, *_apart(config, found[2])]
+    return [*found, *apart(config, found[2])]
 
 
-def _apart(config: Mapping[str, Any], problem: AttentionProblem) -> list[AttentionProblem]:
-    """A problem of rows that lie apart: of one tensor of Q, K and V, and at odd places by head."""
+def apart(config: Mapping[str, Any], problem: AttentionProblem) -> list[AttentionProblem]:
+    """The problem with rows that lie apart: in one tensor of Q, K and V, and by head at odd places."""
     row = problem.heads * problem.hdim + problem.heads_k * (problem.hdim + problem.hdim_v)
     own = int(config.get("v_layout") != "col")  # its columns are as long as K's sequence
     head, value = problem.hdim, problem.hdim_v

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
 from ckrules.constraints.fmha.device.memory import TensorMemory
+from ckrules.constraints.fmha.device.rounding import ROUNDING, stored
 from ckrules.constraints.fmha.operands import RANDOM, KernelOperand, lists_rows, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
@@ -39,20 +40,6 @@ SPREAD = 4.0
 
 Q_SHIFT, K_SHIFT = 2.0, -0.5
 """Scores are about minus the root of the head dimension, so that what counts beside them shows."""
-
-#: Relative error of a value that is rounded to a type, and half of its smallest magnitude. bf16 is
-#: cut off (core/config.hpp: CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT is TRUNCATE).
-ROUNDING: Mapping[str, tuple[float, float]] = {
-    "fp32": (2.0**-24, 0.0), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-7, 0.0),
-    "fp8": (2.0**-4, 2.0**-10),
-}  # fmt: skip
-
-
-def stored(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    """What rounding results adds to their error: theirs, and that of the reference."""
-    step, least = ROUNDING[dtype]
-    found: NDArray[np.float64] = 2 * (abs(values) * step + least)
-    return found
 
 
 class Softmax(NamedTuple):
@@ -125,9 +112,18 @@ class AttentionTensors(Unsliced):
         shape = (rows("k" if name in "kv" else "q"), columns)
         kind = wide if name == "o" else small
         spread, shift = {"q": (SPREAD, Q_SHIFT), "k": (1.0, K_SHIFT)}.get(name, (1.0, 0.0))
-        memory = self._memory(name)
-        plain = self._of(name, direction, heads, shape, kind, memory.order, spread, shift)
-        return replace(plain, pitch=memory.pitch, inner=memory.inner)
+        return replace(
+            self._like(name, name, direction, heads, shape, kind), spread=spread, shift=shift
+        )
+
+    def _like(
+        self, of: str, name: str, direction: str, heads: int, last: tuple[int, ...], dtype: str,
+        *, packed: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """A tensor that lies as Q, K, V or O does, or in its order alone."""
+        memory = self._memory(of)
+        plain = self._of(name, direction, heads, last, dtype, memory.order)
+        return replace(plain, pitch=0 if packed else memory.pitch, inner=memory.inner)
 
     def _memory(self, name: str) -> TensorMemory:
         """How Q, K, V or O lies."""

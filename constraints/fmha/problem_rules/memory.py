@@ -12,26 +12,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
+OVERLAPPING = [
+    f"rows of {x.upper()}{' or columns' * (x == 'v')} overlap: stride_{x} = {{p_stride_{x}}}, {d} = {{p_{d}}}, {h} = {{p_{h}}} (order_{x} = {{p_order_{x}}})"
+    for x, d, h in (("q", "hdim", "heads"), ("k", "hdim", "heads_k"), ("v", "hdim_v", "heads_k"), ("o", "hdim_v", "heads"))
+]  # fmt: skip
 _FAR = "from a {n} of {X} to the next there are more than 2**31 - 1 elements: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}"
 _PLACES = [
     {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k"}
     for x in "qkvo"
 ]  # fmt: skip
+DISTANT = [_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")]
 #: Bytes that an offset of 32 bits reaches, and half of it, or elements that index_t counts.
 _REACH, _HALF = 2**32, 2**31
 
 
 @rule(
     "FPROB031", "rows-in-each-other", kind="launch",
-    says=["rows of Q overlap: stride_q = {p_stride_q}, hdim = {p_hdim}, heads = {p_heads} (order_q = {p_order_q})",
-          "rows of K overlap: stride_k = {p_stride_k}, hdim = {p_hdim}, heads_k = {p_heads_k} (order_k = {p_order_k})",
-          "rows or columns of V overlap: stride_v = {p_stride_v}, hdim_v = {p_hdim_v}, heads_k = {p_heads_k} (order_v = {p_order_v}, v_layout = {v_layout})",
-          "rows of O overlap: stride_o = {p_stride_o}, hdim_v = {p_hdim_v}, heads = {p_heads} (order_o = {p_order_o})"],
+    says=OVERLAPPING,
     source=_ARGUMENTS,
     accepts=[{}, {"p_stride_q": 3072, "p_stride_k": 3073}, {"p_order_q": 1, "p_stride_q": 128}],
     rejects=[{"p_stride_q": 128}, {"p_order_o": 1, "p_stride_o": 64}, {"v_layout": "col", "p_stride_v": 512}],
@@ -44,7 +46,7 @@ def rows_lie_apart(c: AttentionFit) -> BoolExpr:
 
     Fix: use a larger stride, or none for packed tensors.
     """
-    return all_of(*(c.row_step(x) >= c.packed(x) for x in "qkvo"))
+    return c.rows_apart()
 
 
 @rule(
@@ -70,7 +72,7 @@ def v_is_the_problems(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB033", "steps-beyond-32-bits", kind="launch",
-    says=[_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")],
+    says=DISTANT,
     source=[_ARGUMENTS, "ops/fmha/kernel/fmha_fwd_kernel.hpp: static_cast<long_index_t>(i_batch) * kargs.batch_stride_q"],
     accepts=[{}, {"p_batch": 2, "p_seqlen_q": 1048576}, {"p_seqlen_q": 2097152}],
     rejects=[{"p_batch": 2, "p_seqlen_q": 2097152}, {"p_batch": 2, "p_seqlen_k": 2097152, "p_order_k": 1},
@@ -84,17 +86,7 @@ def steps_are_short(c: AttentionFit) -> BoolExpr:
 
     Fix: call the kernel for each sequence or head, or use group mode.
     """
-
-    def short(name: str) -> BoolExpr:
-        several = c.paged_kv & ~c.listed | ~c.paged_kv & ~c.grouped & (c.p_batch > 1)
-        if name in "qo":
-            several = ~c.grouped & (c.p_batch > 1)
-        return all_of(
-            implies(c.heads_of(name) > 1, c.head_step(name) < _HALF),
-            implies(several, c.batch_step(name) < _HALF),
-        )
-
-    return all_of(*map(short, "qkvo"))
+    return c.short_steps(c.paged_kv, c.listed)
 
 
 @rule(

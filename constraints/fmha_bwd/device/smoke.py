@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.device.smoke import problem_of
+from ckrules.constraints.fmha.device.smoke import apart, problem_of
 from ckrules.constraints.fmha.problem import AttentionProblem
 
 
@@ -32,4 +32,5 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         (1, 1, 1, rows(m + 8), n, head - 8, value - 8),
         (1, 1, 1, rows(m), n, head - 3, value - 5),
     ]
-    return [problem_of(config, size) for size in sizes]
+    found = [problem_of(config, size) for size in sizes]
+    return [*found, *apart(config, found[0])]

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.fmha.device.tensors import (
-    ROUNDING,
-    Arrays,
-    AttentionTensors,
-    stored,
-)
+from ckrules.constraints.fmha.device.rounding import ROUNDING, stored
+from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_bwd.operands import operands, stores_random
 from ckrules.kernels.parts import Division, Tensor
@@ -55,21 +51,17 @@ class BackwardTensors(AttentionTensors):
             return self._of(name, direction, heads, (rows("q"),), "fp32", ())
         if name in ("do", "dq"):
             last = (rows("q"), p.hdim_v if name == "do" else p.hdim)
-            return self._of(name, direction, heads, last, small, (1, 0, 2))
+            return self._like("o" if name == "do" else "q", name, direction, heads, last, small)
         if name in ("dk", "dv"):  # of each head of Q; nobody adds those that share K
             last = (rows("k"), p.hdim_v if name == "dv" else p.hdim)
-            return self._of(name, direction, heads, last, small, (1, 0, 2))
+            return self._like(name[1], name, direction, heads, last, small, packed=True)
         if name == "dq_acc":
             return self._summed(name, direction)
         if name in ("dbias", "random"):
             kind = small if name == "dbias" else "uint8"
             return self._of(name, direction, heads, (rows("q"), p.seqlen_k), kind, ())
         found = super()._tensor(name, direction)
-        return (
-            self._of("q", direction, heads, found.shape[-2:], small, (1, 0, 2))
-            if name == "q"
-            else found
-        )
+        return replace(found, spread=1.0, shift=0.0) if name == "q" else found
 
     @property
     def parts_of_dq(self) -> int:

@@ -134,21 +134,3 @@ def functions_are_the_problems(c: BackwardFit) -> BoolExpr:
         c.asks("logits", "no"),
         c.asks("squant", "no"),
     )
-
-
-@rule(
-    "BPROB031", "gradients-of-strided-tensors", kind="launch",
-    says=["these tensors are packed: order_q = {p_order_q}, order_k = {p_order_k}, order_v = {p_order_v}, order_o = {p_order_o}, expected bshd",
-          "these tensors are packed: stride_q = {p_stride_q}, stride_k = {p_stride_k}, stride_v = {p_stride_v}, stride_o = {p_stride_o}"],
-    source="ops/fmha/kernel/fmha_bwd_kernel.hpp: MakeKargsImpl, stride_q to batch_stride_dbias",
-    accepts=[{}, {"p_v_layout": 1}], rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}],
-)  # fmt: skip
-def gradients_are_packed(c: BackwardFit) -> BoolExpr:
-    """Tensors of gradients are packed, with the heads of a row side by side.
-
-    Why: our host libraries hand over the steps of such tensors alone. The kernels take strides of
-    all tensors.
-
-    Fix: pack them.
-    """
-    return c.packed_tensors

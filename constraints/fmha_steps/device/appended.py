@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors, stored
+from ckrules.constraints.fmha.device.rounding import stored
+from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_steps.operands import operands
 from ckrules.kernels.parts import ResultAxis, Tensor
@@ -41,9 +42,8 @@ class AppendTensors(AttentionTensors):
             places = max(p.cached_rows) + max(p.appended_rows, p.seqlen_q)
             return Tensor(name, "in", (places, p.rotary_size // 2), small, (0, 1))
         if name in ("k_new", "v_new"):
-            order = (1, 0, 2) if name == "k_new" else self._v_order
             last = (p.appended_rows, p.hdim if name == "k_new" else p.hdim_v)
-            return self._of(name, direction, p.heads_k, last, small, order)
+            return self._like(name[0], name, direction, p.heads_k, last, small, packed=True)
         return super()._tensor(name, direction)
 
     def reference(self, data: Arrays) -> dict[str, Values]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ckrules.constraints.fmha.device.smoke import problem_of
+from ckrules.constraints.fmha.device.smoke import apart, problem_of
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE
 
@@ -31,7 +31,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     found = [problem_of(config, size) for size in sizes]
     if config["variant"] == COMBINE:
         found += [replace(found[0], splits=n) for n in (1, 3, 8)]
-    return found
+    return [*found, *apart(config, found[0])]
 
 
 def _appended(config: Mapping[str, Any]) -> list[AttentionProblem]:
@@ -56,4 +56,4 @@ def _appended(config: Mapping[str, Any]) -> list[AttentionProblem]:
     if config["paged_kv"]:
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
         found.append(replace(found[0], page=16))  # a block of new rows lies in five pages
-    return found
+    return [*found, *apart(config, found[1])]

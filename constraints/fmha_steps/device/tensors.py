@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors, stored
+from ckrules.constraints.fmha.device.rounding import stored
+from ckrules.constraints.fmha.device.tensors import Arrays, AttentionTensors
 from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha.problem import P_DROP, P_SCALE
 from ckrules.constraints.fmha_steps.operands import operands
@@ -40,11 +41,11 @@ class StepTensors(AttentionTensors):
         small, wide = (self._element(t) for t in self._types)
         if name == "o":
             kind = wide if self.config["variant"] == COMBINE else small
-            return self._of(name, direction, p.heads, (rows, p.hdim_v), kind, (1, 0, 2))
+            return self._like("o", name, direction, p.heads, (rows, p.hdim_v), kind)
         if name == "do":
-            return self._of(name, direction, p.heads, (rows, p.hdim_v), small, (1, 0, 2))
+            return self._like("o", name, direction, p.heads, (rows, p.hdim_v), small)
         if name == "dq":
-            return self._of(name, direction, p.heads, (rows, p.hdim), small, (1, 0, 2))
+            return self._like("q", name, direction, p.heads, (rows, p.hdim), small)
         if name == "d":
             return self._of(name, direction, p.heads, (rows,), "fp32", ())
         if name == "o_acc":

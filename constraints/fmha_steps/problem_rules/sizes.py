@@ -182,21 +182,3 @@ def combined_functions_are_the_problems(c: StepFit) -> BoolExpr:
     Fix: use a kernel with the function.
     """
     return all_of(c.lse == c.asks("lse", "yes"), c.squant == c.asks("squant", "yes"))
-
-
-@rule(
-    "KPROB031", "steps-of-strided-tensors", kind="launch",
-    says=["these tensors are packed: order_q = {p_order_q}, order_k = {p_order_k}, order_v = {p_order_v}, order_o = {p_order_o}, expected bshd",
-          "these tensors are packed: stride_q = {p_stride_q}, stride_k = {p_stride_k}, stride_v = {p_stride_v}, stride_o = {p_stride_o}"],
-    source="ops/fmha/kernel/fmha_fwd_appendkv_kernel.hpp: MakeKargs, stride_q to batch_stride_vnew",
-    accepts=[{}, {"p_v_layout": 1}], rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}],
-)  # fmt: skip
-def tensors_are_packed(c: StepFit) -> BoolExpr:
-    """Tensors of the kernels before and after attention are packed, with a row's heads side by side.
-
-    Why: our host libraries hand over the steps of such tensors alone. The kernels take strides of
-    all tensors.
-
-    Fix: pack them.
-    """
-    return c.packed_tensors
