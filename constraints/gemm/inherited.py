@@ -47,6 +47,8 @@ def _one_buffer(c: GemmQuantities) -> BoolExpr:
 #: Shared rules by code, and where a GEMM has its own instead.
 EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
+    # B is not in LDS, so that nothing lies behind A
+    "LDS004": _shuffled,
     "WAVE002": _unshared,
     "WAVE003": _ungrouped,
     # a kernel that hands on one buffer does not look at the switch

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.tile_gemm.folding import folds
 from ckrules.constraints.tile_gemm.pattern import TileDistribution
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, lookup
 from ckrules.engine.rules import rule
+
+#: Four rows of A to a block tile.
+_NARROW: Mapping[str, Any] = {
+    "tile_m": 4, "tile_n": 64, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 4,
+    "warp_tile_n": 64, "warp_tile_k": 16, "@ck": "2025.11",
+}  # fmt: skip
 
 
 @rule(
@@ -165,3 +174,25 @@ def folds_are_exact(c: TileGemm) -> BoolExpr:
     """
     a, b = folds(c)
     return all_of(implies(c.a_folded, a.exact), implies(c.b_folded, b.exact))
+
+
+@rule(
+    "LDS004", "lds-rows-not-whole-lines", kind="wrong-result", until="2026.06",
+    applies=lambda c: ~c.a_transpose_load & (c.pipeline != "comp_async"),
+    says=("B begins in LDS before A ends: tile_m = {tile_m} is not a multiple of the "
+          "{rows_in_banks} rows of A, of {tile_k} elements, that lie in one line of {arch}'s banks"),
+    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor (MPerBlock / MLdsLayer; run)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_base.hpp: GetABLdsTensorViews (p_b_lds behind get_element_space_size)"],
+    accepts=[_NARROW, {**_NARROW, "arch": "gfx950", "tile_m": 8}],
+    rejects=[{**_NARROW, "arch": "gfx950"}, {**_NARROW, "arch": "gfx950", "tile_m": 12}],
+)  # fmt: skip
+def lines_of_banks_are_whole(c: TileGemm) -> BoolExpr:
+    """The rows of A fill whole lines of LDS banks, where several rows lie in one.
+
+    Why: the layout has tile_m divided by the rows of a line, rounded down, and B is placed behind
+    it: the rest of A, with 4 rows of 16 fp16 on gfx950 all of it, is overwritten by B. Nothing
+    asserts it, and the LDS asked for has room for both. Nothing lies behind B.
+
+    Fix: use a multiple of it for tile_m, or a larger tile_k.
+    """
+    return c.tile_m % c.rows_in_banks == 0

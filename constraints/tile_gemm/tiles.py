@@ -346,14 +346,23 @@ class TileGemmTiles(TileGemmFields, ABC):
         a = self._staged(self.tile_m, self.a_bytes, self.a_transpose_load)
         return a + self._staged(self.tile_n, self.b_bytes, self.b_transpose_load)
 
+    @quantity
+    def rows_in_banks(self) -> IntExpr:
+        """Rows of A that lie side by side in LDS, so that they fill the banks (MLdsLayer)."""
+        return self._in_banks(self.tile_k, self.a_bytes)
+
+    def _in_banks(self, extent: IntExpr, size: IntExpr) -> IntExpr:
+        banks: IntExpr = lookup(self.facts["lds_banks"], self.arch)
+        return maximum(1, banks * 4 // (extent * size))
+
     def _staged(self, tile_mn: IntExpr, size: IntExpr, transpose_load: BoolExpr) -> IntExpr:
         elements = tile_mn * self.tile_k
         banks: IntExpr = lookup(self.facts["lds_banks"], self.arch)
         # as many rows as fill the banks, then 16 bytes; none after the last
-        rows = tile_mn // maximum(1, banks * 4 // (self.tile_k * size))
+        rows = tile_mn // self._in_banks(self.tile_k, size)
         straight = 16 * maximum(rows - 1, 0)
         # likewise for transpose loads, with 16 elements; a narrow tile needs none
-        columns = self.tile_k // maximum(1, banks * 4 // (tile_mn * size))
+        columns = self.tile_k // self._in_banks(tile_mn, size)
         turned: IntExpr = ite(
             tile_mn * size // 4 * 8 <= banks, 0, 16 * size * maximum(columns - 1, 0)
         )
