@@ -56,4 +56,4 @@ def _appended(config: Mapping[str, Any]) -> list[AttentionProblem]:
     if config["paged_kv"]:
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
         found.append(replace(found[0], page=16))  # a block of new rows lies in five pages
-    return [*found, *apart(config, found[1])]
+    return [*found, *apart(config, found[0])]  # others write shared heads several times
