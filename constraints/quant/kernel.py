@@ -8,7 +8,7 @@ from typing import Any
 from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.quantities import QuantQuantities
-from ckrules.engine.expr import BoolExpr, all_of, implies
+from ckrules.engine.expr import BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm_quant"
@@ -24,6 +24,9 @@ SHUFFLED: Mapping[str, Any] = {
 }  # fmt: skip
 ROWCOL: Mapping[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
 TENSOR: Mapping[str, Any] = {"variant": "tensor_quant", "group_k": 1}
+_BASIC: Mapping[str, Any] = {
+    **ROWCOL, "dtype": "i4_fp8", "pipeline": "basic_v1", "scheduler": "default",
+}  # fmt: skip
 
 
 @rule(
@@ -238,22 +241,28 @@ def rows_are_placed_by_byte(c: QuantQuantities) -> BoolExpr:
 @rule(
     "QUANT037", "four-bit-rows-loaded-singly", kind="compile", until="2026.06",
     applies=lambda c: c.narrow_a,
-    says=("a lane loads an odd number of elements of A, of which a byte of {dtype} holds two: "
-          "{tile_m * tile_k // threads=}"),
+    says=[("a lane loads an odd number of elements of A, of which a byte of {dtype} holds two: "
+           "{tile_m * tile_k // threads=}"),
+          ("{pipeline} loads a padded A by single elements, of which a byte of {dtype} holds two: "
+           "layout {layout}, {pad_m=}, {pad_k=}")],
     source=["core/tensor/tile_window.hpp: load (static_for in steps of PackedSize)",
-            "core/utility/functional.hpp: static_for static_assert on Increment"],
-    accepts=[{"dtype": "i4_fp8"}],
+            "core/utility/functional.hpp: static_for static_assert on Increment",
+            "ops/gemm/pipeline/gemm_pipeline_problem.hpp: VectorSizeA (1 where kPadK, or kPadM)"],
+    accepts=[{"dtype": "i4_fp8"}, {**ROWCOL, "dtype": "i4_fp8", "pad_k": True}, _BASIC],
     rejects=[{**ROWCOL, "dtype": "i4_fp8", "tile_m": 16, "tile_k": 32, "wave_m": 1, "wave_n": 8,
-              "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32}],
+              "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32},
+             {**_BASIC, "pad_k": True}],
 )  # fmt: skip
 def narrow_rows_are_loaded_in_pairs(c: QuantQuantities) -> BoolExpr:
-    """A lane loads an even number of elements of an int4 A of a block tile.
+    """A lane loads an even number of elements of an int4 A of a block tile, two or more at once.
 
-    Why: a byte holds two of them, and loads go in steps of two.
+    Why: a byte holds two of them, and loads go in steps of two. basic_v1 loads single elements
+    where the contiguous dimension of A is padded.
 
-    Fix: use fewer waves, or a larger tile.
+    Fix: use fewer waves, a larger tile, no padding or compv3.
     """
-    return c.tile_m * c.tile_k // c.threads % 2 == 0
+    padded = ite(c.a_transposed, c.pad_m, c.pad_k)
+    return all_of(c.tile_m * c.tile_k // c.threads % 2 == 0, ~((c.pipeline == "basic_v1") & padded))
 
 
 @rule(
