@@ -100,7 +100,9 @@ class Kernels:
             assert [v.code for v in rules.violations({**point, **family.values(problem)})] == []
             assert library.is_supported(problem), library.reason(problem)
             found = Runner(device).run(Job(built.folder, built.name, problem, 0, 0))
-            assert (found.status, found.detail, found.wrong) == ("ok", "", 0), text
+            assert (found.status, found.wrong) == ("ok", 0), (text, found.detail)
+            # equal values that several waves write are a remark
+            assert not found.detail or "with equal values" in found.detail, text
 
     def refuses(self, kernel: Kernel, more: tuple[str, ...] = ()) -> None:
         """Asserts that a host library refuses what rules of kind launch refuse, and no more."""
