@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from ckrules.certify import labels, recording, trials
+from ckrules.arch import load
+from ckrules.certify import labels, numeric_run, recording, trials
 from ckrules.certify.bench import Manner, TrialAnswer, TrialRequest
 from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 from ckrules.certify.draws import KINDS, Drawn, draw
@@ -456,6 +457,34 @@ def test_a_run_whose_time_was_over_leaves_kernels_open(rules: RuleBook) -> None:
     assert not found.agrees
     assert list(notes(found)) == ["1 of 3 kernels judged in the time: the same command goes on"]
     assert json.loads(json_text(numeric_json(found)))["left"] == 2
+
+
+@pytest.mark.parametrize(("blocks", "agrees"), [(32, True), (0, False)])
+def test_what_seems_right_in_a_sample_of_blocks_runs_whole(
+    rules: RuleBook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, agrees: bool
+) -> None:
+    """Results that no block writes are not seen where not all blocks run."""
+    asked: list[tuple[int, int]] = []
+
+    class Sampled:
+        """A bench whose kernels that break a rule are wrong where all blocks run."""
+
+        def __init__(self, *words: Any) -> None:
+            self.manner: Manner = words[4]
+
+        def run(self, questions: list[TrialRequest], *more: Any) -> list[TrialAnswer]:
+            asked.append((self.manner.blocks, len(questions)))
+            whole = not self.manner.blocks and len(asked) > 1
+            broken = [bool(rules.violations(q.point)) for q in questions]
+            return [TrialAnswer([(WRONG if whole and b else OK, TAKEN)], "", "k") for b in broken]
+
+    monkeypatch.setattr(numeric_run, "Bench", Sampled)
+    points = (rules.example({}), rules.example({"num_groups_to_merge": 2}))  # OP015
+    choice = CertifyChoice(Books("2025.11"), load("gfx942"), ("forward",), points=points)
+    options: Any = None
+    found = NumericRun(choice, Manner(blocks=blocks)).run(options, tmp_path / "trials.sqlite")
+    assert found.agrees is agrees
+    assert asked == ([(32, 2), (0, 1)] if blocks else [(0, 2)])
 
 
 def test_the_emulators_digest_covers_its_c(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
