@@ -131,8 +131,10 @@ class NumericRun:
             answers = bench.run(self.questions, progress, minutes)
             if suspects := self._unseen(answers):
                 whole = replace(self.manner, blocks=0)
-                bench = Bench(self.choice.books, folder, options, kept, whole, jobs)
-                again = bench.run([self.questions[i] for i in suspects])
+                # in a folder of their own: that of all kernels keeps its list of them
+                with _folder(None) as apart:
+                    bench = Bench(self.choice.books, apart, options, kept, whole, jobs)
+                    again = bench.run([self.questions[i] for i in suspects])
                 for at, answer in zip(suspects, again, strict=True):
                     answers[at] = answer
         told, without = compared(self.labels, self.questions, answers)

@@ -105,7 +105,7 @@ def waves_have_a_turn(c: TwoGroupQuantities) -> BoolExpr:
     "FTG024", "buffers-below-their-tiles", kind="compile",
     applies=_in_turns,
     says=("a tile of K takes {k_stage} elements of LDS and one of V {v_stage}, of the {buffer} that "
-          "are set aside: {tile_n0=}, {tile_k0max=}, {tile_k1=}"),
+          "are set aside: {tile_n0=}, {tile_k0=}, {tile_k1=}"),
     source=f"{_POLICY}: GetSmemSizeKV static_assert max(k_element_space_size, v_element_space_size) <= GetSingleSmemElementSpaceSize",
     accepts=[{}, {"hdim": 64, "tile_k0": 64, "tile_k0max": 64, **_LONG}],
     rejects=[_WIDE, {"arch": "gfx942"}],

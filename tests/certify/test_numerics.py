@@ -465,12 +465,14 @@ def test_what_seems_right_in_a_sample_of_blocks_runs_whole(
 ) -> None:
     """Results that no block writes are not seen where not all blocks run."""
     asked: list[tuple[int, int]] = []
+    folders: list[Path] = []
 
     class Sampled:
         """A bench whose kernels that break a rule are wrong where all blocks run."""
 
         def __init__(self, *words: Any) -> None:
             self.manner: Manner = words[4]
+            folders.append(words[1])
 
         def run(self, questions: list[TrialRequest], *more: Any) -> list[TrialAnswer]:
             asked.append((self.manner.blocks, len(questions)))
@@ -485,6 +487,7 @@ def test_what_seems_right_in_a_sample_of_blocks_runs_whole(
     found = NumericRun(choice, Manner(blocks=blocks)).run(options, tmp_path / "trials.sqlite")
     assert found.agrees is agrees
     assert asked == ([(32, 2), (0, 1)] if blocks else [(0, 2)])
+    assert len(set(folders)) == len(folders)
 
 
 def test_the_emulators_digest_covers_its_c(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,17 +23,22 @@ _SMALL: Mapping[str, Any] = {
     source=["core/arch/arch.hpp: get_warp_size (64 on the host)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument (GetVectorSizeA without IsWave32Host, which UniversalGemmKernel gives; run)"],
     accepts=[{**_SMALL, "K": 32}, {**_SMALL, "K": 48}, {**_SMALL, "tile_n": 16, "K": 40}],
-    rejects=[{**_SMALL, "K": 40}],
+    rejects=[{**_SMALL, "K": 40}, {**_SMALL, "dtype": "fp8_i4", "tile_n": 16, "K": 40}],
 )  # fmt: skip
 def lanes_load_what_the_host_checks(c: QuantProblem) -> BoolExpr:
     """Rows of A or of B along K are whole loads of a thread, which the host takes to be narrower.
 
     Why: the host counts 64 lanes to a wave, so that each has half of the elements of a small tile,
     and asks for rows that are whole loads of this width. On RDNA lanes load the wider one beyond a
-    row. Where only one operand does so, the other has zeros there.
+    row. Where only one operand does so, the other has zeros there, unless it is int4: no bits are
+    the value -8.
 
     Fix: pad the tensors to whole loads, or use a larger tile.
     """
     along_k = ~c.a_transposed & ~c.b_transposed
     checked = (c.K % c.checked_vector_a == 0) & (c.K % c.checked_vector_b == 0)
-    return implies(along_k & checked, (c.K % c.vector_a == 0) | (c.K % c.vector_b == 0))
+    whole_a, whole_b = c.K % c.vector_a == 0, c.K % c.vector_b == 0
+    return implies(
+        along_k & checked,
+        (whole_a | (whole_b & ~c.narrow_b)) & (whole_b | (whole_a & ~c.narrow_a)),
+    )
