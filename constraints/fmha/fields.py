@@ -12,8 +12,8 @@ from ckrules.engine.rules.book import Vocabulary
 HDIMS = (32, 48, 64, 96, 128, 160, 192, 256)
 
 
-class AttentionShape(Vocabulary):
-    """Fields of kernels with the two products of attention."""
+class TwoProducts(Vocabulary):
+    """Fields of every forward kernel of attention: its two products, paddings and what is masked."""
 
     variant: EnumExpr
     arch: EnumExpr
@@ -45,10 +45,15 @@ class AttentionShape(Vocabulary):
     pad_sk: BoolExpr
     pad_d: BoolExpr
     pad_dv: BoolExpr
-    logits: BoolExpr
-    bias: EnumExpr
     mask: EnumExpr
     lse: BoolExpr
+
+
+class AttentionShape(TwoProducts):
+    """Fields of kernels with the two products of attention, and all that they may add to them."""
+
+    logits: BoolExpr
+    bias: EnumExpr
     dropout: BoolExpr
     skip: BoolExpr
     squant: BoolExpr

@@ -196,6 +196,14 @@ class ProblemSizes:
         """Whether what is contiguous in Q, K, V and O does not overlap."""
         return all_of(*(self.row_step(x) >= self.packed(x) for x in STRIDED))
 
+    def v_as_asked(self, row: BoolExpr, column: BoolExpr) -> BoolExpr:
+        """Whether V has the layout that a kernel takes, which is one of the two."""
+        return any_of(
+            self.asks("v_layout", "any"),
+            row & self.asks("v_layout", "row"),
+            column & self.asks("v_layout", "col"),
+        )
+
     def short_steps(self, paged: BoolExpr, listed: BoolExpr) -> BoolExpr:
         """Whether steps from head to head, and sequence to sequence or page to page, have 32 bits."""
         batches = ~self.grouped & (self.p_batch > 1)

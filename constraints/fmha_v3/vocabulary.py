@@ -18,7 +18,7 @@ from ckrules.constraints.fmha.gpu_facts import GpuFacts
 from ckrules.constraints.fmha.vocabulary import PADS, TILE, WARP_TILES, WAVES
 from ckrules.constraints.fmha.warp_gemms import hardware
 from ckrules.constraints.fmha_v3 import words as w
-from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr, Value, ite, maximum
+from ckrules.engine.expr import Expr, IntExpr, Value, ite, maximum
 from ckrules.engine.expr.variables import Bool, Enum, Role
 from ckrules.engine.rules.book import quantity, quantity_in
 
@@ -55,41 +55,8 @@ SIDE, DEPTH = 32, 16
 BYTES, PACK = 2, 8
 
 
-class TwoGroupQuantities(GpuFacts):
+class TwoGroupQuantities(GpuFacts, f.TwoProducts):
     """The fields of a kernel with two groups of waves, its facts and derived quantities."""
-
-    variant: EnumExpr
-    arch: EnumExpr
-    dtype: EnumExpr
-    mode: EnumExpr
-    hdim: IntExpr
-    tile_m0: IntExpr
-    tile_n0: IntExpr
-    tile_k0: IntExpr
-    tile_n1: IntExpr
-    tile_k1: IntExpr
-    tile_k0max: IntExpr
-    wave_m0: IntExpr
-    wave_n0: IntExpr
-    wave_k0: IntExpr
-    wave_m1: IntExpr
-    wave_n1: IntExpr
-    wave_k1: IntExpr
-    warp_tile_m0: IntExpr
-    warp_tile_n0: IntExpr
-    warp_tile_k0: IntExpr
-    warp_tile_m1: IntExpr
-    warp_tile_n1: IntExpr
-    warp_tile_k1: IntExpr
-    block_per_cu: IntExpr
-    pipeline: EnumExpr
-    v_layout: EnumExpr
-    pad_s: BoolExpr
-    pad_sk: BoolExpr
-    pad_d: BoolExpr
-    pad_dv: BoolExpr
-    mask: EnumExpr
-    lse: BoolExpr
 
     @quantity
     def waves0(self) -> IntExpr:

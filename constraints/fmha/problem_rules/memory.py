@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
+from ckrules.engine.expr import BoolExpr, all_of, ite
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
@@ -63,11 +63,7 @@ def v_is_the_problems(c: AttentionFit) -> BoolExpr:
 
     Fix: use a kernel of the other layout, or transpose V.
     """
-    return any_of(
-        c.asks("v_layout", "any"),
-        (c.v_layout == "row") & c.asks("v_layout", "row"),
-        (c.v_layout == "col") & c.asks("v_layout", "col"),
-    )
+    return c.v_as_asked(c.v_layout == "row", c.v_layout == "col")
 
 
 @rule(

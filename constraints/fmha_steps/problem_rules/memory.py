@@ -9,7 +9,7 @@ from ckrules.constraints.fmha.problem_rules.memory import DISTANT, OVERLAPPING
 from ckrules.constraints.fmha_steps.generator import AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
 from ckrules.constraints.fmha_steps.words import APPEND
-from ckrules.engine.expr import FALSE, BoolExpr, any_of
+from ckrules.engine.expr import FALSE, BoolExpr
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = (
@@ -46,11 +46,7 @@ def step_v_is_the_problems(c: StepFit) -> BoolExpr:
 
     Fix: use a kernel of the other layout, or transpose V.
     """
-    return any_of(
-        c.asks("v_layout", "any"),
-        (c.v_layout == "row") & c.asks("v_layout", "row"),
-        (c.v_layout == "col") & c.asks("v_layout", "col"),
-    )
+    return c.v_as_asked(c.v_layout == "row", c.v_layout == "col")
 
 
 @rule(
