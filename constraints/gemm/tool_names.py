@@ -18,6 +18,7 @@ from ckrules.constraints.gemm.names import (
     OPERATIONS,
     SWITCHES,
     body,
+    parse,
     usual,
     write,
 )
@@ -32,7 +33,7 @@ from ckrules.kernels.name_grammar import (
     one_of,
 )
 from ckrules.kernels.parts import ParsedName, Point
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UsageError, unknown
 
 #: What kernels of these tools have and their names leave out, where it is one value for all.
 _FIXED: Mapping[str, Any] = {"transpose_c": False, "num_wave_groups": 1}
@@ -175,6 +176,22 @@ class DispatcherNames(GemmToolNames):
     """The dispatcher's names of June 2026: the usual ones without suffixes of our own."""
 
     style, tool, grammar = "dispatcher", "the dispatcher", GRAMMAR
+
+    def parse(self, text: str) -> ParsedName:
+        """The kernel of a name, with what the dispatcher makes of type and pipeline.
+
+        Raises:
+            KernelNameError: Where a name says what the dispatcher's leave out, with its own name.
+            UnknownNameError: For types that the dispatcher lacks, with near matches.
+        """
+        said = parse(text).point
+        if said["dtype"] not in OUTPUT:
+            raise unknown("dtype", str(said["dtype"]), OUTPUT)
+        taken = self.fixed(said)
+        point = {**said, **taken}
+        if (own := self.format(point)) != text:  # which goes on where the dispatcher's name ends
+            raise KernelNameError(text, len(own) + 1, "the end", f"did you mean {own!r}?")
+        return ParsedName(point, {"style": self.style}, taken)
 
     def fixed(self, point: Point) -> Mapping[str, Any]:
         """See `_dispatched`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, IntExpr, ite
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite
 
 
 def scheduled_for_eight(c: TileGemm) -> BoolExpr:
@@ -25,3 +25,23 @@ def end_of_loop(tiles: IntExpr, eight: BoolExpr, paired: BoolExpr) -> IntExpr:
     """
     short: IntExpr = ite(eight, 3, 2)
     return ite(tiles > short, short + 1 + ite(eight | paired, tiles % 2, 0), tiles)
+
+
+def parts_have_whole_groups(c: TileGemm, group: IntExpr | int) -> BoolExpr:
+    """Parts of a sum with scales have whole groups, two block tiles or more, and like tails."""
+    return all_of(
+        c.last_part >= 1,
+        c.part_length % group == 0,
+        c.part_tiles >= 2,
+        c.last_end == c.part_end,
+    )
+
+
+def faults_of_parts(group: str) -> tuple[str, ...]:
+    """The sentences of a rule for `parts_have_whole_groups`, with what a group is called there."""
+    return (
+        "the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are left for the last one",
+        f"parts of {{part_length}} products are not a multiple of the {group} that share a scale",
+        "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
+        "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways",
+    )  # fmt: skip

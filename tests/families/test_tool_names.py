@@ -76,6 +76,32 @@ def test_faults_have_their_column(name: str, column: int, said: str) -> None:
     assert caught.value.column == column
 
 
+DISPATCHED = f"gemm_fp16_rcr_compv4_cshuffle_intrawave_True_True_True_False_{TILES}"
+
+
+def test_the_dispatchers_names_are_read() -> None:
+    parsed = STYLES["dispatcher"].parse(DISPATCHED)
+    assert parsed.point == parse_name(DISPATCHED).point
+    assert parsed.taken["double_smem_buffer"] is True
+    assert parsed.taken["k_block_per_cu"] == 1
+    assert format_name(parsed.point, parsed.spelling) == DISPATCHED
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (f"{DISPATCHED}_kbpc2", rf"column 87: expected the end.*did you mean '{DISPATCHED}'\?"),
+        (f"{DISPATCHED}_multid_MultiDAdd_d1_tc", r"found '_tc'; did you mean '.*_MultiDAdd_d1'\?"),
+        (DISPATCHED.replace("fp16", "fp16_i4"), "'fp16_i4'.*did you mean.*'fp16'"),
+        (DISPATCHED.replace("cshuffle", "cshufle"), r"did you mean 'cshuffle'\?"),
+        (f"{DISPATCHED}_streamk", "the dispatcher has no name for kernels of stream_k"),
+    ],
+)
+def test_what_the_dispatchers_names_lack_is_refused(name: str, said: str) -> None:
+    with pytest.raises(CkrulesError, match=said):
+        STYLES["dispatcher"].parse(name)
+
+
 FIELDS = book("standard").fields
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, B
 from ckrules.constraints.quant.problems import QuantProblem
-from ckrules.constraints.tile_gemm.tails import scheduled_for_eight
+from ckrules.constraints.tile_gemm import tails
 from ckrules.engine.expr import BoolExpr, all_of, any_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
@@ -48,10 +48,7 @@ def sums_are_whole(c: QuantProblem) -> BoolExpr:
 @rule(
     "QPROB007", "parts-of-scaled-sums", kind="launch", since="2026.09",
     applies=lambda c: c.k_batch > 1,
-    says=["the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are left for the last one",
-          "parts of {part_length} products are not a multiple of the {group_k} that share a scale",
-          "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
-          "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
+    says=tails.faults_of_parts("{group_k}"),
     source=[_LATER, "ops/gemm/pipeline/{gemm_pipeline_ag_bg_cr_comp_v3,wp_pipeline_agmem_bgmem_creg_v2}.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
     accepts=[{**B, "k_batch": 2}, {**B, "pad_k": True, "K": 2432, "k_batch": 5},
              {**SHUFFLED, "pad_k": True, "K": 5504, "k_batch": 9}],
@@ -59,7 +56,7 @@ def sums_are_whole(c: QuantProblem) -> BoolExpr:
              {**SHUFFLED, "pad_k": True, "K": 2432, "k_batch": 5},
              {**_EIGHT, **B, "pad_k": True, "K": 2432, "k_batch": 5}],
 )  # fmt: skip
-def parts_have_whole_groups(c: QuantProblem) -> BoolExpr:
+def parts_of_scaled_sums_are_whole(c: QuantProblem) -> BoolExpr:
     """Parts of a sum with scales have whole groups, two block tiles or more, and like tails.
 
     Why: the check asks it: scales are shared by a group, loads are a tile ahead, and the host
@@ -67,17 +64,12 @@ def parts_have_whole_groups(c: QuantProblem) -> BoolExpr:
 
     Fix: use a smaller k_batch.
     """
-    return all_of(
-        c.last_part >= 1,
-        c.part_length % c.group_k == 0,
-        c.part_tiles >= 2,
-        c.last_end == c.part_end,
-    )
+    return tails.parts_have_whole_groups(c, c.group_k)
 
 
 @rule(
     "QPROB009", "scaled-tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.pipeline == "compv3") & scheduled_for_eight(c),
+    applies=lambda c: (c.pipeline == "compv3") & tails.scheduled_for_eight(c),
     says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
           "padding, one or, without groups, an even number above two: {part_length} products with tile_k = {tile_k}"),
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb9af6)",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
-from ckrules.constraints.tile_gemm.tails import scheduled_for_eight
+from ckrules.constraints.tile_gemm import tails
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
@@ -185,16 +185,13 @@ def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
 @rule(
     "SPROB008", "parts-of-block-scales", kind="launch", since="2026.06",
     applies=lambda c: ~c.flat & (c.k_batch > 1),
-    says=["the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are left for the last one",
-          f"parts of {{part_length}} products are not a multiple of the {w.GROUP} that share a scale",
-          "a part of {part_length} products has {part_tiles} block tile of tile_k = {tile_k}, expected 2 or more",
-          "the last part has {last_tiles} block tiles, the others {part_tiles}: they end in different ways"],
+    says=tails.faults_of_parts(str(w.GROUP)),
     source=[BLOCKS, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
     accepts=[{**_BLOCKS, "k_batch": 2}, {**_BLOCKS, "pad_k": True, "K": 2432, "k_batch": 5}],
     rejects=[{**_BLOCKS, "k_batch": 4}, {**_BLOCKS, "pad_k": True, "K": 576, "k_batch": 2},
              {**_BLOCKS, **_FOUR_BY_TWO, "pad_k": True, "K": 2432, "k_batch": 5}],
 )  # fmt: skip
-def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
+def parts_of_block_scales_are_whole(c: ScaledProblem) -> BoolExpr:
     """Parts of a sum with block scales have whole groups, two block tiles or more, and like tails.
 
     Why: the check asks it; loads are a tile ahead, scales are shared by 128 products, and the host
@@ -202,17 +199,12 @@ def parts_have_whole_groups(c: ScaledProblem) -> BoolExpr:
 
     Fix: use a smaller k_batch.
     """
-    return all_of(
-        c.last_part >= 1,
-        c.part_length % w.GROUP == 0,
-        c.part_tiles >= 2,
-        c.last_end == c.part_end,
-    )
+    return tails.parts_have_whole_groups(c, w.GROUP)
 
 
 @rule(
     "SPROB040", "block-scales-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.pipeline == "abquant") & scheduled_for_eight(c),
+    applies=lambda c: (c.pipeline == "abquant") & tails.scheduled_for_eight(c),
     says="{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without padding, one: {part_length} products with tile_k = {tile_k}",
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb9af6)",
             "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl, tail_count (CK 2026.06, read)"],
