@@ -137,10 +137,16 @@ class Family:
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """The fields, facts and derived quantities for a CK version and a set of GPUs.
 
-        They are those of the module ``vocabulary`` beside the family's.
+        They are those of the module ``vocabulary`` beside the family's, with what ``ALIKE`` of a
+        module ``alike`` there says of values that make no difference.
         """
-        found: Vocabulary = self._beside(".vocabulary").vocabulary(ck, gpus)
-        return found
+        module = self._beside(".vocabulary")
+        words: Vocabulary = module.vocabulary(ck, gpus)
+        if find_spec(f"{module.__package__}.alike"):
+            from ckrules.engine.rules.alike import claims
+
+            words.alike = claims(self._beside(".alike").ALIKE, words, ck)
+        return words
 
     def rules(self) -> list[RuleDef]:
         """Every rule of the family, of all versions and profiles: those of its folder's modules."""

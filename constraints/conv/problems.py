@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv import problem, problem_fields
 from ckrules.constraints.conv.device import smoke
 from ckrules.constraints.conv.problem import AXES, Convolution
 from ckrules.engine.expr import BoolExpr, Value, implies
+from ckrules.kernels.folder_problems import FolderProblems
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
 _ONE = ("filter", "conv_stride", "conv_dilation")
 _NONE = ("left_pad", "right_pad")
 
 
-class ConvProblems:
+class ConvProblems(FolderProblems):
     """Convolutions as the GEMM kernels of the three directions compute them."""
 
     name = "convolution"
@@ -34,20 +32,9 @@ class ConvProblems:
     values = staticmethod(problem_fields.values)
     smoke = staticmethod(smoke.smoke)
 
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """Fields of kernel and problem, with what follows from them."""
-        return problem_fields.vocabulary(ck, gpus)
-
     def members(self) -> tuple[str, Mapping[str, str]]:
         """``ckrules_convolution`` of ``runtime/ckrules_conv.h``."""
         return "ckrules_convolution", problem_fields.members()
-
-    def rules(self) -> list[RuleDef]:
-        """What ``IsSupportedArgument`` of the kernels tests, by direction and specialization."""
-        from ckrules.constraints.conv import problem_rules
-        from ckrules.engine.rules.book import collect
-
-        return collect(problem_rules)
 
     def fits(self, config: Point, problem: object) -> bool:
         """Whether the problem is a convolution of the kernel's dimensions."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ckrules.arch import Gpu
-from ckrules.constraints.conv.alike import ALIKE
 from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.constraints.conv.words import LAYOUTS
 from ckrules.constraints.tile_gemm import facts as tile_gemm
@@ -15,7 +14,6 @@ from ckrules.constraints.tile_gemm.facts import Types
 from ckrules.engine.expr import Expr, Value
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
-from ckrules.engine.rules.alike import claims
 
 SINCE = "2025.11"
 VARIANTS = ("forward", "bwd_data", "bwd_weight")
@@ -113,5 +111,4 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ConvQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     words = ConvQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
-    words.alike = claims(ALIKE, words, ck)
     return words

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.generator import FWD, PAGED, PREFILL, SPLIT, SPLIT_KERNEL, padded
 from ckrules.constraints.fmha.vocabulary import WARP_TILES, WAVES, AttentionQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, ite, maximum, rel
@@ -26,12 +27,11 @@ SPECS = "dispatcher/codegen/fmha/fmha_arch_specs.json (CK 2026.06, read)"
 CONFIG = "dispatcher/python/fmha_utils.py (CK 2026.06, read): FmhaKernelConfig"
 
 _BIASED: Mapping[str, Any] = {"bias": "bias"}
-_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 _TRLOAD: Mapping[str, Any] = {
     "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64,
 }  # fmt: skip
 _FP8: Mapping[str, Any] = {
-    **_ASYNC, "dtype": "fp8bf16", "warp_tile_k0": 32, "warp_tile_k1": 32,
+    **ASYNC, "dtype": "fp8bf16", "warp_tile_k0": 32, "warp_tile_k1": 32,
 }  # fmt: skip
 _WHOLE: Mapping[str, Any] = {
     "hdim": 256, "tile_n1": 256, "tile_k0max": 256, "bias": "no", "tile_k0": 32,
@@ -228,7 +228,7 @@ def _staged_straight(c: AttentionQuantities) -> IntExpr:
     says=["the dispatcher allows 65536 bytes of a step of Q and K: {(tile_m0 + tile_n0) * tile_k0 * element_bytes=}",
           "the dispatcher allows 163840 bytes of three buffers, on every GPU"],
     source=f"{_FILTER}: tile_passes_all_constraints, LDS_LIMITS",
-    accepts=[_BIASED, _ASYNC],
+    accepts=[_BIASED, ASYNC],
     rejects=[{**_BIASED, "tile_m0": 256, "wave_m0": 8, "wave_m1": 8, "tile_n0": 256, "tile_k0": 128}],
 )  # fmt: skip
 def attention_staging_fits(c: AttentionQuantities) -> BoolExpr:
@@ -255,8 +255,8 @@ def attention_staging_fits(c: AttentionQuantities) -> BoolExpr:
           "the dispatcher has no tile of {tile_m0} rows for other heads than 128"],
     source=[f"{_FILTER}: tile_passes_all_constraints, check_gfx9_tile_constraints",
             f"{INSTANCES}: tile_compatible"],
-    accepts=[_BIASED, _ASYNC],
-    rejects=[{**_BIASED, "tile_n0": 64}, {**_BIASED, "tile_k0": 64}, {**_ASYNC, "tile_k0": 96}],
+    accepts=[_BIASED, ASYNC],
+    rejects=[{**_BIASED, "tile_n0": 64}, {**_BIASED, "tile_k0": 64}, {**ASYNC, "tile_k0": 96}],
 )  # fmt: skip
 def steps_are_dispatched(c: AttentionQuantities) -> BoolExpr:
     """Heads of 128 have tiles of their own, and other heads 64 rows at least.
@@ -363,7 +363,7 @@ def _for_caches(c: AttentionQuantities) -> BoolExpr:
     "FDSP008", "traits-not-dispatched", kind="profile", profiles=_PROFILE,
     says="the dispatcher does not join {pipeline}, paddings {pad_s}, {pad_sk}, {pad_d}, {pad_dv} and these traits for {dtype} in {variant}",
     source=f"{INSTANCES}: get_pipelines_for_config, get_splitkv_pipelines, get_pagedkv_pipelines, get_batch_prefill_pipelines",
-    accepts=[_BIASED, _ASYNC, _SPLIT, _FP8], rejects=[{}, {**_ASYNC, "pad_d": False}, {**_SPLIT, "lse": False}],
+    accepts=[_BIASED, ASYNC, _SPLIT, _FP8], rejects=[{}, {**ASYNC, "pad_d": False}, {**_SPLIT, "lse": False}],
 )  # fmt: skip
 def traits_are_dispatched(c: AttentionQuantities) -> BoolExpr:
     """Pipeline, paddings and features are a row that the dispatcher lists for type and kernel.
@@ -386,7 +386,7 @@ def traits_are_dispatched(c: AttentionQuantities) -> BoolExpr:
     "FDSP009", "pipeline-beyond-dispatcher", kind="profile", profiles=_PROFILE,
     says="the dispatcher has no {pipeline} on {arch}",
     source=[f"{SPECS}: supported_pipelines", f"{_FILTER}: validate_config"],
-    accepts=[_ASYNC], rejects=[{**_ASYNC, "arch": "gfx1201"}],
+    accepts=[ASYNC], rejects=[{**ASYNC, "arch": "gfx1201"}],
 )  # fmt: skip
 def pipeline_is_the_gpus(c: AttentionQuantities) -> BoolExpr:
     """qr_async is for gfx9; RDNA has qr and qr_pagedkv.
@@ -403,8 +403,8 @@ def pipeline_is_the_gpus(c: AttentionQuantities) -> BoolExpr:
     says=["the dispatcher pads both sequences of groups: pad_s = {pad_s}, pad_sk = {pad_sk}",
           "the dispatcher caps scores without bias only: bias = {bias}"],
     source=f"{_FILTER}: check_group_mode_padding, check_logits_bias",
-    accepts=[_BIASED, {**_ASYNC, "mode": "group", "pad_sk": True}],
-    rejects=[{**_ASYNC, "mode": "group"}, {**_BIASED, "logits": True}],
+    accepts=[_BIASED, {**ASYNC, "mode": "group", "pad_sk": True}],
+    rejects=[{**ASYNC, "mode": "group"}, {**_BIASED, "logits": True}],
 )  # fmt: skip
 def groups_are_padded(c: AttentionQuantities) -> BoolExpr:
     """Kernels of groups pad both sequences, and those that cap scores have no bias.

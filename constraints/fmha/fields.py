@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ckrules.constraints.fmha import words as w
 from ckrules.engine.expr import BoolExpr, EnumExpr, Expr, IntExpr
@@ -59,6 +59,34 @@ class AttentionShape(TwoProducts):
     squant: BoolExpr
     trload: BoolExpr
     paged_kv: BoolExpr
+
+
+#: What the sizes of a block tile of two products are.
+_TILE: Mapping[str, str] = {
+    "tile_m0": "rows of Q that a block computes",
+    "tile_n0": "rows of K and V in a step",
+    "tile_k0": "elements of a step along the head dimension (product 0)",
+    "tile_n1": "elements of a head of V",
+    "tile_k1": "rows of V in a step of product 1",
+    "tile_k0max": "elements of a head of Q and K that a block holds",
+}
+
+
+def two_products(
+    tile: Mapping[str, Sequence[int]],
+    counts: Sequence[int],
+    depths: Sequence[int],
+    bounds: Sequence[int],
+    pipelines: Sequence[str],
+) -> list[Expr]:
+    """How two products are divided: tile, waves, warp tiles, launch bound, pipeline, V, paddings."""
+    return [
+        *(size(name, tile.get(name, HDIMS), doc, "tile") for name, doc in _TILE.items()),
+        *waves(0, counts), *waves(1, counts), *warp_tiles(0, depths), *warp_tiles(1, depths),
+        block_per_cu(bounds),
+        Enum("pipeline", pipelines, doc="how operands come to the matrix units", role=Role.METHOD),
+        v_layout(), *pads(),
+    ]  # fmt: skip
 
 
 def purpose(
@@ -119,6 +147,23 @@ def mask() -> EnumExpr:
     return Enum("mask", w.MASKS, doc="class of the mask: none, simplified, causal or generic")
 
 
-def pad(name: str, what: str) -> BoolExpr:
-    """A switch that makes other than whole tiles right."""
-    return Bool(name, doc=f"{what} need not be a multiple of the tile")
+def lse() -> BoolExpr:
+    """Whether LSE is a result."""
+    return Bool("lse", doc="the logarithm of the sums of exponentials is stored")
+
+
+def v_layout() -> EnumExpr:
+    """What is contiguous in V."""
+    return Enum("v_layout", w.V_LAYOUTS, doc="row: the head dimension is contiguous in V")
+
+
+def pads() -> list[BoolExpr]:
+    """Switches that make other than whole tiles right."""
+    padded = {
+        "pad_s": "Q's sequence", "pad_sk": "K's sequence",
+        "pad_d": "the head dimension of Q and K", "pad_dv": "that of V",
+    }  # fmt: skip
+    return [
+        Bool(name, doc=f"{what} need not be a multiple of the tile")
+        for name, what in padded.items()
+    ]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.tiles import TILES
 from ckrules.constraints.fmha.vocabulary import TILE, WARP_TILES, WAVES, AttentionQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, rel
@@ -21,7 +22,6 @@ OPS = "example/ck_tile/01_fmha/codegen/ops/*.py (CK 2025.11)"
 _ALL = w.profiles()
 
 FWD, SPLIT, PAGED, PREFILL = w.VARIANTS
-_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 SPLIT_KERNEL: Mapping[str, Any] = {
     "variant": SPLIT, "tile_m0": 64, "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16,
     "warp_tile_n1": 16, "pad_s": True, "lse": True,
@@ -243,8 +243,8 @@ def _caches(c: AttentionQuantities) -> BoolExpr:
     "FGEN008", "pipeline-not-listed", kind="profile", profiles=w.profiles(but=(1,)),
     says="the generator does not join {pipeline}, paddings {pad_s}, {pad_sk}, {pad_d}, {pad_dv} and these traits for {dtype}",
     source=f"{OPS}: get_pipelines",
-    accepts=[{"bias": "bias"}, _ASYNC, {**SPLIT_KERNEL}],
-    rejects=[{}, {**_ASYNC, "pad_d": False}, {**_ASYNC, "trload": True}, {**SPLIT_KERNEL, "lse": False}],
+    accepts=[{"bias": "bias"}, ASYNC, {**SPLIT_KERNEL}],
+    rejects=[{}, {**ASYNC, "pad_d": False}, {**ASYNC, "trload": True}, {**SPLIT_KERNEL, "lse": False}],
 )  # fmt: skip
 def pipeline_is_listed(c: AttentionQuantities) -> BoolExpr:
     """Pipeline and paddings are a pair that the generator lists for type, GPU and bias.
@@ -265,7 +265,7 @@ def _listed(c: AttentionQuantities, forward: BoolExpr) -> BoolExpr:
     "FGEN009", "pipeline-not-listed-for-all-dimensions", kind="profile", profiles=(w.profile(1),),
     says="the generator does not join {pipeline}, paddings {pad_s}, {pad_sk}, {pad_d}, {pad_dv} and these traits for {dtype}",
     source="example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: get_pipelines, receipt 1 (CK 2025.11)",
-    accepts=[_ASYNC, {"pad_s": True, "pad_sk": True, "pad_d": True, "pad_dv": True}], rejects=[{}],
+    accepts=[ASYNC, {"pad_s": True, "pad_sk": True, "pad_d": True, "pad_dv": True}], rejects=[{}],
 )  # fmt: skip
 def more_pipelines_are_listed(c: AttentionQuantities) -> BoolExpr:
     """Receipt 1 lists padded qr kernels beside qr_async, for head dimensions of any size.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, lookup, rel
+from ckrules.constraints.fmha.fields import TwoProducts
+from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, lookup, maximum, rel
 from ckrules.engine.rules.book import Vocabulary, quantity
 
 
@@ -29,3 +30,27 @@ class GpuFacts(Vocabulary):
     def wave_size(self) -> IntExpr:
         """Lanes of a wave."""
         return self.fact("wave_size")
+
+
+class WavesOfProducts(GpuFacts, TwoProducts):
+    """The waves of a block with two products."""
+
+    @quantity
+    def waves0(self) -> IntExpr:
+        """Waves of product 0."""
+        return self.wave_m0 * self.wave_n0 * self.wave_k0
+
+    @quantity
+    def waves1(self) -> IntExpr:
+        """Waves of product 1."""
+        return self.wave_m1 * self.wave_n1 * self.wave_k1
+
+    @quantity
+    def waves(self) -> IntExpr:
+        """Waves of a block."""
+        return maximum(self.waves0, self.waves1)
+
+    @quantity
+    def threads(self) -> IntExpr:
+        """Threads of a block."""
+        return self.waves * self.wave_size

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.examples import LOW, NARROW
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 _BLOCK = "ops/gemm/block/block_gemm_areg_bsmem_creg_v2.hpp: BlockGemmARegBSmemCRegV2"
-_SMALL: Mapping[str, Any] = {
-    "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16, "warp_tile_n1": 16,
-}  # fmt: skip
-_NARROW: Mapping[str, Any] = {
-    "dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32,
-}  # fmt: skip
 
 
 @rule(
@@ -30,7 +22,7 @@ _NARROW: Mapping[str, Any] = {
             f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()"],
     accepts=[{}],
     rejects=[{"wave_m0": 2, "wave_n0": 2}, {"wave_n1": 2}, {"warp_tile_m1": 16, "warp_tile_n1": 16},
-             {"arch": "gfx1100", **_SMALL, "wave_m0": 2, "@ck": "2025.11"}],
+             {"arch": "gfx1100", **LOW, "wave_m0": 2, "@ck": "2025.11"}],
 )  # fmt: skip
 def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
     """Where P stays in registers, the waves of both products lie along Q, with the same rows.
@@ -70,9 +62,9 @@ def lanes_keep_their_shares(c: AttentionQuantities) -> BoolExpr:
     says="a lane holds other columns of P than product 1 multiplies: warp_tile_k1 = {warp_tile_k1}",
     source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
             "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter, WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB (SFactor)"],
-    accepts=[{}, {**_SMALL, "warp_tile_k0": 32}, _NARROW],
-    rejects=[{"warp_tile_k1": 8}, {**_SMALL, "warp_tile_k1": 32},
-             {**_NARROW, **_SMALL, "@ck": "2026.06"}],
+    accepts=[{}, {**LOW, "warp_tile_k0": 32}, NARROW],
+    rejects=[{"warp_tile_k1": 8}, {**LOW, "warp_tile_k1": 32},
+             {**NARROW, **LOW, "@ck": "2026.06"}],
     issue="https://github.com/ROCm/rocm-libraries/pull/12011",
 )  # fmt: skip
 def lanes_hold_what_they_multiply(c: AttentionQuantities) -> BoolExpr:
@@ -102,12 +94,12 @@ def lanes_hold_what_they_multiply(c: AttentionQuantities) -> BoolExpr:
             "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmWmma_f32_16x16x16_f16_f16, WarpGemmMfmaF16F16F32M16N16K32TransposedCDistribution",
             "ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase<gfx11_t> kRepeat",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: PermuteWarpGemmCToA (CK 2026.06, read)"],
-    accepts=[{"arch": "gfx1201", **_SMALL, "warp_tile_k0": 32, "wave_m0": 2},
-             {"arch": "gfx1100", **_SMALL, "@ck": "2026.06"}],
-    rejects=[{"arch": "gfx1201", **_SMALL, "warp_tile_k0": 32},
-             {"arch": "gfx1201", **_SMALL, "warp_tile_k1": 32},
-             {"arch": "gfx1100", **_SMALL, "@ck": "2025.11"},
-             {"arch": "gfx1100", **_SMALL, "dtype": "fp8", "@ck": "2026.06"}],
+    accepts=[{"arch": "gfx1201", **LOW, "warp_tile_k0": 32, "wave_m0": 2},
+             {"arch": "gfx1100", **LOW, "@ck": "2026.06"}],
+    rejects=[{"arch": "gfx1201", **LOW, "warp_tile_k0": 32},
+             {"arch": "gfx1201", **LOW, "warp_tile_k1": 32},
+             {"arch": "gfx1100", **LOW, "@ck": "2025.11"},
+             {"arch": "gfx1100", **LOW, "dtype": "fp8", "@ck": "2026.06"}],
 )  # fmt: skip
 def products_share_lanes(c: AttentionQuantities) -> BoolExpr:
     """Where P stays in registers, as many lanes hold it behind product 0 as before product 1.

@@ -10,19 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.examples import LOW, NARROW
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
-_NARROW: Mapping[str, Any] = {
-    "dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32,
-}  # fmt: skip
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col"}
-#: Waves of 16 rows, of which more fit over few elements.
-_LOW: Mapping[str, Any] = {
-    "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16, "warp_tile_n1": 16,
-}  # fmt: skip
 
 
 @rule(
@@ -56,9 +50,9 @@ def v_fills_rows(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.staged,
     says="{threads} threads load V's step of {tile_n1 * tile_k1=} elements: {v_elements=}, expected {v_least} or more",
     source=f"{_POLICY}: GetSmemKPackV (total_pixels), GetAlignmentV (kMinVecLoad)",
-    accepts=[{}, {**_COLUMNS, **_LOW, "tile_n1": 32, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
+    accepts=[{}, {**_COLUMNS, **LOW, "tile_n1": 32, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
     rejects=[{"tile_n1": 32, "tile_k1": 16, "wave_m0": 16, "wave_m1": 16, "tile_m0": 512},
-             {**_LOW, "tile_n1": 32, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
+             {**LOW, "tile_n1": 32, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
 )  # fmt: skip
 def v_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
     """Every thread loads an element of V's step at least, and 4 bytes where V is row-major.
@@ -150,7 +144,7 @@ def _spread(
           "a turn of all waves loads more than the tile_n0 = {tile_n0} rows of K's step"],
     source=f"{_POLICY}: MakeKDramTileDistribution, K1, N2 and N0 (lengths of 0)",
     accepts=[{}, {"tile_n0": 32}],
-    rejects=[{**_LOW, "tile_n0": 16, "tile_k0": 16, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
+    rejects=[{**LOW, "tile_n0": 16, "tile_k0": 16, "tile_k1": 16, "wave_m0": 8, "wave_m1": 8}],
 )  # fmt: skip
 def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
     """Every thread loads an element of K's step, in vectors of which a wave has a row (not qr_async).
@@ -172,7 +166,7 @@ def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
             f"{_POLICY}: GetAlignmentK, GetAlignmentV",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentK, kAlignmentV (1 with padding)"],
     accepts=[{}, {"tile_n1": 96, "pad_dv": True}, {"tile_n0": 96}],
-    rejects=[{"tile_n1": 96}, {**_NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
+    rejects=[{"tile_n1": 96}, {**NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
 )  # fmt: skip
 def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
     """A thread loads 1, 2, 4, 8 or 16 elements at once, or one by one with padding.

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.examples import ASYNC, NARROW, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
-_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 _TRLOAD_PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp"
-_TRLOAD: Mapping[str, Any] = {
-    "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64, "tile_k1": 16,
-}  # fmt: skip
 _PREFILL: Mapping[str, Any] = {
-    **_ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
+    **ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
 }  # fmt: skip
-_FP8: Mapping[str, Any] = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
-_WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
 
 
 @rule(
@@ -46,7 +41,7 @@ def cap_has_no_bias(c: AttentionQuantities) -> BoolExpr:
           "qr_async always pads that of V: pad_dv = {pad_dv}"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: static_assert kPadSeqLenQ && kPadHeadDimQ && kPadHeadDimV",
             "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: the same"],
-    accepts=[_ASYNC], rejects=[{"pipeline": "qr_async"}],
+    accepts=[ASYNC], rejects=[{"pipeline": "qr_async"}],
 )  # fmt: skip
 def async_pads(c: AttentionQuantities) -> BoolExpr:
     """qr_async pads Q's sequence and both head dimensions.
@@ -64,7 +59,7 @@ def async_pads(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.pipeline.isin("qr_async", "qr_async_trload"),
     says="{arch} has no loads from memory straight to LDS",
     source="core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load; arch/model.py FEATURES direct_to_lds",
-    accepts=[_ASYNC], rejects=[{**_ASYNC, "arch": "gfx1201"}],
+    accepts=[ASYNC], rejects=[{**ASYNC, "arch": "gfx1201"}],
 )  # fmt: skip
 def gpu_loads_to_lds(c: AttentionQuantities) -> BoolExpr:
     """qr_async and qr_async_trload run on GPUs whose loads can write LDS.
@@ -87,8 +82,8 @@ _TABLED = ((4, 4), (4, 2), (2, 4), (3, 3), (3, 4), (2, 2))
     says="the first step of V is stored where others still read the last of K: {tile_k0max // tile_k0=}, {tile_n0 // tile_k1=}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: LdsBufferSequence, GetLdsBufferSequence",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: no barrier between the last gemm_0 and store_tile of V"],
-    accepts=[_ASYNC, {**_ASYNC, "tile_n0": 64, "tile_k0": 64}],
-    rejects=[{**_ASYNC, "hdim": 96, "tile_k0max": 96}, {**_ASYNC, "hdim": 192, "tile_k0max": 192}],
+    accepts=[ASYNC, {**ASYNC, "tile_n0": 64, "tile_k0": 64}],
+    rejects=[{**ASYNC, "hdim": 96, "tile_k0max": 96}, {**ASYNC, "hdim": 192, "tile_k0max": 192}],
     issue="https://github.com/ROCm/rocm-libraries/pull/4742",
 )  # fmt: skip
 def v_waits_for_keys(c: AttentionQuantities) -> BoolExpr:
@@ -116,7 +111,7 @@ def _covered(c: AttentionQuantities) -> BoolExpr:
     says=["a wave loads fewer elements than a row of K has: {wave_size * k_vector=}, tile_k1 = {tile_k1}",
           "{wave_size * k_vector=} is not a multiple of tile_k1 = {tile_k1}"],
     source=f"{_POLICY}: MakeKDramTileDistribution static_assert WarpSize * KVector % kKPerBlock == 0",
-    accepts=[_ASYNC], rejects=[{**_ASYNC, "tile_n0": 96, "tile_k1": 48}],
+    accepts=[ASYNC], rejects=[{**ASYNC, "tile_n0": 96, "tile_k1": 48}],
 )  # fmt: skip
 def rows_of_k_are_covered(c: AttentionQuantities) -> BoolExpr:
     """The lanes of a wave cover whole rows of K's step (qr_async).
@@ -134,7 +129,7 @@ def rows_of_k_are_covered(c: AttentionQuantities) -> BoolExpr:
     says=("the waves do not load K's step in whole turns: tile_n0 = {tile_n0}, "
           "tile_k1 = {tile_k1}, {threads * k_vector=}"),
     source=f"{_POLICY}: MakeKDramTileDistribution static_assert NumIssues == kNPerBlock * kKPerBlock / (kBlockSize * KVector)",
-    accepts=[_ASYNC], rejects=[{**_ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 64}],
+    accepts=[ASYNC], rejects=[{**ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 64}],
 )  # fmt: skip
 def issues_of_k_are_whole(c: AttentionQuantities) -> BoolExpr:
     """The rows of K's step are loaded in whole turns of all waves (qr_async).
@@ -152,7 +147,7 @@ def issues_of_k_are_whole(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.asynchronous,
     says="qr_async stages {tile_k1} columns of K and reads {tile_k0}: tile_k1 = {tile_k1}, tile_k0 = {tile_k0}",
     source=f"{_POLICY}: MakeKLdsLoadBlockDescriptor, kKPerBlock = kK1",
-    accepts=[_ASYNC, {**_ASYNC, "tile_k0": 16}], rejects=[{**_ASYNC, "tile_k0": 64}],
+    accepts=[ASYNC, {**ASYNC, "tile_k0": 16}], rejects=[{**ASYNC, "tile_k0": 64}],
 )  # fmt: skip
 def step_is_staged(c: AttentionQuantities) -> BoolExpr:
     """The step of product 0 is not wider than that of product 1 (qr_async).
@@ -169,7 +164,7 @@ def step_is_staged(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.staged & (c.v_elements >= 1),
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}: {k_stage} and {v_stage} elements a step of K and V",
     source=[f"{_POLICY}: GetSmemSize, GetSmemSizeKV, GetSmemSizeDropout", "arch/data/*.toml [lds] bytes"],
-    accepts=[{}, _ASYNC], rejects=[{"tile_n1": 256, "tile_n0": 256, "tile_k1": 256, "tile_k0": 16}],
+    accepts=[{}, ASYNC], rejects=[{"tile_n1": 256, "tile_n0": 256, "tile_k1": 256, "tile_k0": 16}],
 )  # fmt: skip
 def attention_lds_fits(c: AttentionQuantities) -> BoolExpr:
     """The steps of K and V, and the random numbers of dropout, fit the LDS.
@@ -265,7 +260,7 @@ def prefill_has_one_step(c: AttentionQuantities) -> BoolExpr:
     says=("a wave has {scores_instructions} matrix instructions of product 0 in a step, not a multiple of 8: "
           "tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, tile_k0 = {tile_k0}"),
     source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: static_assert NumMfmaInsts % 8 == 0",
-    accepts=[_WIDE], rejects=[{**_WIDE, "tile_n0": 32, "tile_k0": 16}],
+    accepts=[WIDE], rejects=[{**WIDE, "tile_n0": 32, "tile_k0": 16}],
 )  # fmt: skip
 def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
     """With 256 of the head dimension, qr has eights of matrix instructions in product 0.
@@ -284,8 +279,8 @@ def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
     says="O of fp8 is stored a byte at a time: dtype = {dtype}, pad_dv = {pad_dv}",
     source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if<1>, static_assert sizeof(T) == 4",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentO (1 with padding)"],
-    accepts=[{"pad_dv": True}, _FP8, {**_FP8, "dtype": "fp8bf16", "pad_dv": True}],
-    rejects=[{**_FP8, "pad_dv": True}],
+    accepts=[{"pad_dv": True}, NARROW, {**NARROW, "dtype": "fp8bf16", "pad_dv": True}],
+    rejects=[{**NARROW, "pad_dv": True}],
 )  # fmt: skip
 def bytes_are_not_stored_alone(c: AttentionQuantities) -> BoolExpr:
     """O of fp8 does not pad the head dimension of V.

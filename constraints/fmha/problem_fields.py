@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ckrules.constraints.fmha import vocabulary as kernels
 from ckrules.constraints.fmha.problem import (
@@ -30,10 +30,12 @@ from ckrules.engine.expr import (
     maximum,
 )
 from ckrules.engine.expr.variables import Int
-from ckrules.engine.rules.book import quantity, quantity_in
+from ckrules.engine.rules.book import Vocabulary, quantity, quantity_in
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
+
+V = TypeVar("V", bound=Vocabulary)
 
 _DOCS: Mapping[str, str] = {
     "batch": "sequences", "heads": "heads of Q", "heads_k": "heads of K and V",
@@ -82,9 +84,10 @@ def values(problem: AttentionProblem) -> dict[str, Value]:
 
 
 class ProblemSizes:
-    """The sizes of a problem beside the fields of a kernel, which has `mode`."""
+    """The sizes of a problem beside the fields of a kernel, which has `mode`, and `mask` or none."""
 
     mode: EnumExpr
+    mask: EnumExpr
     p_batch: IntExpr
     p_heads: IntExpr
     p_heads_k: IntExpr
@@ -143,6 +146,16 @@ class ProblemSizes:
         return FALSE
 
     @property
+    def paged(self) -> BoolExpr:
+        """Whether K and V lie in pages."""
+        return FALSE
+
+    @property
+    def listed(self) -> BoolExpr:
+        """Whether rows of K and V are listed one by one."""
+        return FALSE
+
+    @property
     def held_rows(self) -> IntExpr:
         """Rows of K and V that one tensor has."""
         return self.p_seqlen_k
@@ -196,17 +209,22 @@ class ProblemSizes:
         """Whether what is contiguous in Q, K, V and O does not overlap."""
         return all_of(*(self.row_step(x) >= self.packed(x) for x in STRIDED))
 
-    def v_as_asked(self, row: BoolExpr, column: BoolExpr) -> BoolExpr:
-        """Whether V has the layout that a kernel takes, which is one of the two."""
+    @property
+    def mask_as_asked(self) -> BoolExpr:
+        """Whether the kernel's mask can say the problem's: simplified and generic ones every mask."""
         return any_of(
-            self.asks("v_layout", "any"),
-            row & self.asks("v_layout", "row"),
-            column & self.asks("v_layout", "col"),
+            (self.mask == "no") & self.asks("mask", "no"),
+            self.mask.isin("mask", "generic") & ~self.asks("mask", "no"),
+            (self.mask == "causal") & self.asks("mask", "causal"),
         )
 
-    def short_steps(self, paged: BoolExpr, listed: BoolExpr) -> BoolExpr:
+    def v_as_asked(self) -> BoolExpr:
+        """Whether V has the layout that a kernel takes, which is one of the two."""
+        return self.asks("v_layout", "any") | self.same("v_layout", "row", "col")
+
+    def short_steps(self) -> BoolExpr:
         """Whether steps from head to head, and sequence to sequence or page to page, have 32 bits."""
-        batches = ~self.grouped & (self.p_batch > 1)
+        batches, paged, listed = ~self.grouped & (self.p_batch > 1), self.paged, self.listed
 
         def short(name: str) -> BoolExpr:
             several = any_of(paged & ~listed, ~paged & batches) if name in "kv" else batches
@@ -239,6 +257,11 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         half = self.dtype.isin("fp8fp16", "fp8bf16")
         node: IntExpr = ite(self.dtype == "fp8fp32", 4, ite(half, 2, self.element_bytes))
         return node
+
+    @property
+    def paged(self) -> BoolExpr:
+        """Whether K and V lie in pages."""
+        return self.paged_kv
 
     @property
     def listed(self) -> BoolExpr:
@@ -276,9 +299,18 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         return ((lines - 1) * self.row_step(name) + line) * size
 
 
+def fitted(fit: type[V], own: Vocabulary) -> V:
+    """Fields of kernels and of a problem, with what follows from them.
+
+    Args:
+        fit: The class of both.
+        own: The vocabulary of the kernels.
+    """
+    words = fit([*own.variables.values(), *fields()], own.facts, own.ck)
+    words.baseline = {**own.baseline, **BASELINE}
+    return words
+
+
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionFit:
     """Fields of kernel and problem, with what follows from them."""
-    names = [g.name for g in gpus]
-    words = AttentionFit([*kernels.fields(names), *fields()], kernels.facts(gpus, ck), ck)
-    words.baseline = {**kernels.BASELINE, **BASELINE}
-    return words
+    return fitted(AttentionFit, kernels.vocabulary(ck, gpus))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha import problem, problem_fields
@@ -10,11 +10,9 @@ from ckrules.constraints.fmha.device import smoke
 from ckrules.constraints.fmha.operands import can_store_random
 from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
+from ckrules.kernels.folder_problems import FolderProblems
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
 _PLAIN: Mapping[str, int] = {
@@ -22,7 +20,7 @@ _PLAIN: Mapping[str, int] = {
 }  # fmt: skip
 
 
-class AttentionProblems:
+class AttentionProblems(FolderProblems):
     """Attention of one head dimension, with its functions."""
 
     name = "attention"
@@ -39,26 +37,13 @@ class AttentionProblems:
         """``ckrules_attention`` of ``runtime/ckrules_attention.h``."""
         return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS, *RULED)}
 
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """Fields of kernel and problem, with what follows from them."""
-        return problem_fields.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        """What upstream's dispatch asks, and what it does not ask and should."""
-        from ckrules.constraints.fmha import problem_rules
-        from ckrules.engine.rules.book import collect
-
-        return collect(problem_rules)
-
     def fits(self, config: Point, problem: object) -> bool:
         """Whether it is a problem of attention, and stores random numbers where the kernel can."""
         if not isinstance(problem, AttentionProblem):
             return False
         return problem.random <= 0 or can_store_random(config)
 
-    def smoke(self, config: Point) -> list[AttentionProblem]:
-        """See `ckrules.constraints.fmha.device.smoke.smoke`."""
-        return smoke.smoke(config)
+    smoke = staticmethod(smoke.smoke)
 
     def tensors(self, problem: AttentionProblem, config: Point) -> Tensors:
         """Q, K, V, what is added to scores, O and LSE."""

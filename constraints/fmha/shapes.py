@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ckrules.constraints.fmha import words as w
+from ckrules.constraints.fmha.examples import LOW, NARROW
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, rel
 from ckrules.engine.rules import rule
@@ -13,12 +11,6 @@ from ckrules.engine.rules import rule
 _SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaShape"
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
 _BLOCK = "ops/gemm/block/block_gemm_areg_bsmem_creg_v2.hpp: BlockGemmARegBSmemCRegV2"
-_SMALL: Mapping[str, Any] = {
-    "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16, "warp_tile_n1": 16,
-}  # fmt: skip
-_NARROW: Mapping[str, Any] = {
-    "dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32,
-}  # fmt: skip
 
 
 @rule(
@@ -180,7 +172,7 @@ def columns_are_covered(c: AttentionQuantities) -> BoolExpr:
     says="dropout of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} with waves of {wave_size} lanes",
     source=["ops/fmha/block/block_dropout.hpp: MakeRandValTileDistribution, static_assert kThreadElementSpaceSize",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
-    accepts=[{"dropout": True}, {"dropout": True, **_SMALL}], rejects=[{"dropout": True, **_NARROW}],
+    accepts=[{"dropout": True}, {"dropout": True, **LOW}], rejects=[{"dropout": True, **NARROW}],
 )  # fmt: skip
 def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
     """The headers have the warp GEMM of product 0 with C upright, too, where values are dropped.
@@ -201,9 +193,9 @@ def dropout_has_warp_gemm(c: AttentionQuantities) -> BoolExpr:
           "product 1 of {dtype} has no warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1} with waves of {wave_size} lanes"],
     source=[f"{_POLICY}: GetQKBlockGemm, GetKVBlockGemm",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
-    accepts=[{}, _SMALL, _NARROW],
-    rejects=[{"warp_tile_k0": 32}, {**_NARROW, "warp_tile_k1": 16, "@ck": "2025.11"},
-             {**_NARROW, "warp_tile_k0": 16, "@ck": "2026.06"}, {"dtype": "fp32"}],
+    accepts=[{}, LOW, NARROW],
+    rejects=[{"warp_tile_k0": 32}, {**NARROW, "warp_tile_k1": 16, "@ck": "2025.11"},
+             {**NARROW, "warp_tile_k0": 16, "@ck": "2026.06"}, {"dtype": "fp32"}],
 )  # fmt: skip
 def warp_gemms_exist(c: AttentionQuantities) -> BoolExpr:
     """The headers have the warp GEMMs of both products, with C transposed.

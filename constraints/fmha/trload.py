@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.examples import TRLOAD, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.constraints.fmha.words import HALVES
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, is_pow2, ite, maximum, minimum
@@ -19,16 +20,12 @@ from ckrules.engine.rules import rule
 _TRLOAD_PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp"
 _TRLOAD_POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp"
 _GEMM = "ops/gemm/block/block_gemm_areg_breg_creg_v2.hpp: BlockGemmARegBRegCRegV2"
-_TRLOAD: Mapping[str, Any] = {
-    "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64, "tile_k1": 16,
-}  # fmt: skip
 _SIDE = {f"warp_tile_{x}{p}": 16 for x in "mnk" for p in "01"}
 #: Few rows of Q: one wave, and K in steps.
 _DECODE: Mapping[str, Any] = {
-    **_TRLOAD, **_SIDE, "tile_m0": 16, "tile_n0": 32, "tile_k0": 64, "tile_k1": 32, "wave_m0": 1,
+    **TRLOAD, **_SIDE, "tile_m0": 16, "tile_n0": 32, "tile_k0": 64, "tile_k1": 32, "wave_m0": 1,
     "wave_m1": 1,
 }  # fmt: skip
-_WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0max": 256}
 _PAIR: Mapping[str, Any] = {"tile_m0": 64, "wave_m0": 2, "wave_m1": 2}
 #: 96 rows of Q: few in CK 2025.11, many since.
 _HALF: Mapping[str, Any] = {"tile_m0": 96, "wave_m0": 3, "wave_m1": 3}
@@ -39,7 +36,7 @@ _HALF: Mapping[str, Any] = {"tile_m0": 96, "wave_m0": 3, "wave_m1": 3}
     applies=lambda c: (c.variant == "fmha_fwd") & c.trload,
     says="{arch} does not transpose as LDS is read, so the kernel is empty",
     source="ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable (true on __gfx950__, else !kUseTrLoad)",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "arch": "gfx942"}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "arch": "gfx942"}],
 )  # fmt: skip
 def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
     """Kernels that transpose V as LDS is read run on gfx950.
@@ -56,7 +53,7 @@ def gpu_transposes(c: AttentionQuantities) -> BoolExpr:
     says="only qr_async_trload transposes V as LDS is read: pipeline = {pipeline}, trload = {trload}",
     source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: kIsAvailable and GetName, nothing else reads kUseTrLoad",
             f"{_TRLOAD_PIPELINE}: the pipeline, whatever the trait says"],
-    accepts=[{}, _TRLOAD], rejects=[{"trload": True}, {**_TRLOAD, "trload": False}],
+    accepts=[{}, TRLOAD], rejects=[{"trload": True}, {**TRLOAD, "trload": False}],
 )  # fmt: skip
 def trload_goes_with_its_pipeline(c: AttentionQuantities) -> BoolExpr:
     """trload is set for qr_async_trload and for no other pipeline.
@@ -78,9 +75,9 @@ def trload_goes_with_its_pipeline(c: AttentionQuantities) -> BoolExpr:
           "qr_async_trload skips no sequences: skip = {skip}, mode = {mode}"],
     source=[f"{_TRLOAD_PIPELINE}: ignore = bias_dram_block_window_tmp, ignore = position_encoding",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: what run_ hands to FmhaPipeline where its name is qr_async_trload"],
-    accepts=[_TRLOAD, {**_TRLOAD, "lse": True}],
-    rejects=[{**_TRLOAD, "bias": "bias"}, {**_TRLOAD, "logits": True}, {**_TRLOAD, "dropout": True},
-             {**_TRLOAD, "mode": "group", "skip": True}],
+    accepts=[TRLOAD, {**TRLOAD, "lse": True}],
+    rejects=[{**TRLOAD, "bias": "bias"}, {**TRLOAD, "logits": True}, {**TRLOAD, "dropout": True},
+             {**TRLOAD, "mode": "group", "skip": True}],
 )  # fmt: skip
 def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
     """qr_async_trload has no bias, cap, dropout and quantisation, and skips no short sequences.
@@ -101,7 +98,7 @@ def trload_is_plain(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.pipeline == "qr_async_trload",
     says="qr_async_trload reads V by rows: v_layout = {v_layout}",
     source="ops/fmha/kernel/fmha_fwd_kernel.hpp: make_v_dram, (length, hdim_v) whatever VLayout says",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "v_layout": "col"}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "v_layout": "col"}],
 )  # fmt: skip
 def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
     """V is row-major for qr_async_trload.
@@ -119,10 +116,10 @@ def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeK, GetSmemSizeV",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1", "arch/data/*.toml [lds] bytes"],
-    accepts=[_TRLOAD, {**_TRLOAD, **_WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2026.06"}],
-    rejects=[{**_TRLOAD, **_WIDE, "tile_n0": 256, "tile_n1": 256},
-             {**_TRLOAD, **_WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2025.11"},
-             {**_TRLOAD, **_HALF, "tile_n0": 192, "@ck": "2026.06"}],
+    accepts=[TRLOAD, {**TRLOAD, **WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2026.06"}],
+    rejects=[{**TRLOAD, **WIDE, "tile_n0": 256, "tile_n1": 256},
+             {**TRLOAD, **WIDE, "tile_n0": 128, "tile_n1": 256, "@ck": "2025.11"},
+             {**TRLOAD, **_HALF, "tile_n0": 192, "@ck": "2026.06"}],
 )  # fmt: skip
 def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     """K and V of qr_async_trload, two of each from 128 rows of Q on, fit the LDS.
@@ -141,7 +138,7 @@ def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     says="qr_async_trload computes fp16 and bf16: dtype = {dtype}",
     source=["core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetQKBlockGemm"],
-    accepts=[_TRLOAD, {**_TRLOAD, "dtype": "bf16"}], rejects=[{**_TRLOAD, "dtype": "fp32"}],
+    accepts=[TRLOAD, {**TRLOAD, "dtype": "bf16"}], rejects=[{**TRLOAD, "dtype": "fp32"}],
 )  # fmt: skip
 def trload_has_types(c: AttentionQuantities) -> BoolExpr:
     """qr_async_trload computes fp16 and bf16.
@@ -183,9 +180,9 @@ def _key_columns(c: AttentionQuantities) -> IntExpr:
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert bytes == 4 || bytes == 12 || bytes == 16",
             f"{_TRLOAD_POLICY}: GetAlignmentQ, GetAlignmentK, GetAlignmentV, MakeQDramTileDistribution, MakeKDramTileDistribution, MakeVDramTileDistribution",
             "core/algorithm/coordinate_transform.hpp: unmerge, the greatest common divisor of alignment and length"],
-    accepts=[_TRLOAD, _DECODE],
+    accepts=[TRLOAD, _DECODE],
     rejects=[{**_DECODE, "tile_k0max": 48, "tile_k0": 16, "wave_n0": 4, "wave_m1": 4},
-             {**_TRLOAD, "v_layout": "col", "pad_sk": True}],
+             {**TRLOAD, "v_layout": "col", "pad_sk": True}],
 )  # fmt: skip
 def trload_loads_dwords(c: AttentionQuantities) -> BoolExpr:
     """The lanes of qr_async_trload load 4, 12 or 16 bytes of Q, K and V straight to LDS.
@@ -222,7 +219,7 @@ def _fed(c: AttentionQuantities, rows: IntExpr, columns: IntExpr) -> tuple[BoolE
           "a turn of lanes and waves loads more than V's step: tile_n0 = {tile_n0}, tile_n1 = {tile_n1}, {threads} threads"],
     source=[f"{_TRLOAD_POLICY}: MakeQDramTileDistribution, MakeKDramTileDistribution, MakeVDramTileDistribution (lengths of 0)",
             "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize"],
-    accepts=[_TRLOAD, _DECODE], rejects=[{**_TRLOAD, "tile_n0": 2}],
+    accepts=[TRLOAD, _DECODE], rejects=[{**TRLOAD, "tile_n0": 2}],
 )  # fmt: skip
 def trload_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
     """Each wave of qr_async_trload loads a row of Q, K and V at least, and no row more than it.
@@ -247,8 +244,8 @@ def trload_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
           "a lane loads V in parts of a vector: tile_n0 = {tile_n0}, tile_n1 = {tile_n1}, {threads} threads"],
     source=[f"{_TRLOAD_POLICY}: MakeQDramTileDistribution, MakeKDramTileDistribution, MakeVDramTileDistribution",
             "core/tensor/tile_window.hpp: async_load (lane by lane one behind the other)"],
-    accepts=[_TRLOAD, _DECODE],
-    rejects=[{**_TRLOAD, "tile_n1": 96}],
+    accepts=[TRLOAD, _DECODE],
+    rejects=[{**TRLOAD, "tile_n1": 96}],
 )  # fmt: skip
 def trload_covers_steps(c: AttentionQuantities) -> BoolExpr:
     """Lanes and waves of qr_async_trload cover Q, K and V, each lane with one vector of a row.
@@ -277,11 +274,11 @@ def trload_covers_steps(c: AttentionQuantities) -> BoolExpr:
             f"{_TRLOAD_POLICY}: MakeQLdsBlockDescriptor, MakeKLdsBlockDescriptor, MakeVLdsBlockDescriptor",
             f"{_TRLOAD_PIPELINE}: kKLoadOnce = kM0 >= 64",
             f"{_TRLOAD_PIPELINE}: kKLoadOnce = kM0 > 64, operator_impl_hdim256 (CK 2026.06, read)"],
-    accepts=[_TRLOAD, _DECODE, {**_TRLOAD, **_PAIR, "tile_k0": 128},
-             {**_TRLOAD, **_PAIR, "@ck": "2026.06"}],
-    rejects=[{**_TRLOAD, "hdim": 96, "tile_k0max": 96}, {**_TRLOAD, "tile_n1": 64},
-             {**_TRLOAD, **_PAIR, "@ck": "2025.11"},
-             {**_TRLOAD, **_PAIR, **_WIDE, "tile_n1": 256, "@ck": "2026.06"}],
+    accepts=[TRLOAD, _DECODE, {**TRLOAD, **_PAIR, "tile_k0": 128},
+             {**TRLOAD, **_PAIR, "@ck": "2026.06"}],
+    rejects=[{**TRLOAD, "hdim": 96, "tile_k0max": 96}, {**TRLOAD, "tile_n1": 64},
+             {**TRLOAD, **_PAIR, "@ck": "2025.11"},
+             {**TRLOAD, **_PAIR, **WIDE, "tile_n1": 256, "@ck": "2026.06"}],
     issue="https://github.com/ROCm/composable_kernel/pull/3271",
 )  # fmt: skip
 def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
@@ -306,7 +303,7 @@ def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
     says="LDS is read transposed by 4 elements: a thread has {v_elements} elements of V's step, expected 4, or 8 and more",
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_transpose_load_to_vgpr, bit_cast of 8 bytes",
             f"{_TRLOAD_POLICY}: MakeVLdsBlockDescriptor (GetSmemKPackV)"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_n0": 32, "tile_n1": 32}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "tile_n0": 32, "tile_n1": 32}],
 )  # fmt: skip
 def transposing_loads_are_whole(c: AttentionQuantities) -> BoolExpr:
     """A thread has 4 elements of V's step of product 1, or 8 and more.
@@ -329,7 +326,7 @@ def transposing_loads_are_whole(c: AttentionQuantities) -> BoolExpr:
             "core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize",
             f"{_GEMM} static_assert \"A distribution is wrong!\"",
             f"{_TRLOAD_PIPELINE}: p_tile.get_thread_buffer() = cast_tile<PDataType>(p_compute).get_thread_buffer() (no viable assignment)"],
-    accepts=[_TRLOAD, _DECODE], rejects=[{**_TRLOAD, "hdim": 96, "tile_k0max": 96, "tile_k0": 48}],
+    accepts=[TRLOAD, _DECODE], rejects=[{**TRLOAD, "hdim": 96, "tile_k0max": 96, "tile_k0": 48}],
 )  # fmt: skip
 def trload_slices_are_even(c: AttentionQuantities) -> BoolExpr:
     """Steps cut what a lane holds of Q into equal slices, and the scores are as many as P.
@@ -352,8 +349,8 @@ def trload_slices_are_even(c: AttentionQuantities) -> BoolExpr:
     says=["waves without scores read those of others: {waves0=}, {waves1=}",
           "product 1 reads P as the waves of product 0 left it: warp_tile_m0 = {warp_tile_m0}, warp_tile_m1 = {warp_tile_m1}"],
     source=f"{_TRLOAD_PIPELINE}: s_new, m (of the distribution of o_acc) and m_local (of that of s_new)",
-    accepts=[_TRLOAD, _DECODE],
-    rejects=[{**_TRLOAD, "wave_n1": 2}, {**_DECODE, "warp_tile_m1": 32, "warp_tile_n1": 32, "tile_m0": 32}],
+    accepts=[TRLOAD, _DECODE],
+    rejects=[{**TRLOAD, "wave_n1": 2}, {**_DECODE, "warp_tile_m1": 32, "warp_tile_n1": 32, "tile_m0": 32}],
 )  # fmt: skip
 def trload_waves_share_rows(c: AttentionQuantities) -> BoolExpr:
     """Both products of qr_async_trload have as many waves, and the same rows but through LDS.
@@ -382,10 +379,10 @@ def _loads(c: AttentionQuantities, columns: IntExpr, parts: BoolExpr) -> IntExpr
           "a wave waits for more than 15 reads of V from LDS: tile_n1 = {tile_n1}, tile_k1 = {tile_k1}, {waves} waves"],
     source=["core/arch/arch.hpp: waitcnt_arg, static_assert \"vmcnt out of range\", \"lgkmcnt out of range\"",
             f"{_TRLOAD_PIPELINE}: block_sync_lds_direct_load<k_vmem_insts + v_vmem_insts>, block_sync_lds<k_lds_insts>, block_sync_lds<v_lds_insts>"],
-    accepts=[_TRLOAD, _DECODE],
+    accepts=[TRLOAD, _DECODE],
     rejects=[{**_DECODE, "tile_k0max": 192, "tile_k0": 192, "tile_n0": 256, "wave_n1": 2},
-             {**_TRLOAD, "tile_k0": 128, "tile_n0": 128},
-             {**_TRLOAD, **_HALF, "tile_k0": 128, "tile_n0": 192, "@ck": "2026.06"}],
+             {**TRLOAD, "tile_k0": 128, "tile_n0": 128},
+             {**TRLOAD, **_HALF, "tile_k0": 128, "tile_n0": 192, "@ck": "2026.06"}],
 )  # fmt: skip
 def loads_are_counted(c: AttentionQuantities) -> BoolExpr:
     """The loads that a wave of qr_async_trload waits for can be counted.

@@ -14,7 +14,7 @@ from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.fields import AttentionShape
-from ckrules.constraints.fmha.gpu_facts import GpuFacts
+from ckrules.constraints.fmha.gpu_facts import GpuFacts, WavesOfProducts
 from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, products
 from ckrules.engine.expr import (
     BoolExpr,
@@ -31,7 +31,7 @@ from ckrules.engine.expr import (
     undef,
 )
 from ckrules.engine.expr.relation import Table
-from ckrules.engine.expr.variables import Bool, Enum, Role
+from ckrules.engine.expr.variables import Bool
 from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Fields that a configuration may leave out.
@@ -61,15 +61,39 @@ COSTS: Mapping[str, int] = {
     "dropout": 60, "squant": 60, "paged_kv": 60, "tile": 8, "waves0": 6, "waves1": 6,
 }  # fmt: skip
 
-ORDER = (
+#: The order of the fields that every forward kernel has, before what it adds to the products.
+SHAPE_ORDER = (
     "variant", "arch", "dtype", "pipeline", "hdim", "mode", *WARP_TILES[0], *WARP_TILES[1],
     *WAVES[0], *WAVES[1], "tile_k0max", "tile_k0", "tile_n1", "tile_k1", "tile_m0", "tile_n0",
-    "block_per_cu", "v_layout", *PADS, "trload", "squant", "logits", "bias", "mask", "lse",
-    "dropout", "skip", "paged_kv",
+    "block_per_cu", "v_layout", *PADS,
+)  # fmt: skip
+ORDER = (
+    *SHAPE_ORDER, "trload", "squant", "logits", "bias", "mask", "lse", "dropout", "skip",
+    "paged_kv",
 )  # fmt: skip
 
 
-class AttentionQuantities(GpuFacts, AttentionShape):
+class _Types(GpuFacts, AttentionShape):
+    """Operands and target of an attention kernel."""
+
+    @quantity_in("bytes")
+    def element_bytes(self) -> IntExpr:
+        """Size of an element of Q, K and V."""
+        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
+        return node
+
+    @quantity
+    def target(self) -> EnumExpr:
+        """The factory of upstream's generator that takes the GPU; none: it refuses the GPU."""
+        node: EnumExpr = ite(
+            self.variant == "fmha_fwd",
+            lookup(self.facts["target_apart"], self.arch),
+            lookup(self.facts["target"], self.arch),
+        )
+        return node
+
+
+class AttentionQuantities(WavesOfProducts, _Types):
     """The fields of an attention kernel, its facts and derived quantities."""
 
     @property
@@ -92,47 +116,11 @@ class AttentionQuantities(GpuFacts, AttentionShape):
         """Pipelines that load K into LDS past the registers."""
         return self.pipeline == "qr_async"
 
-    @quantity_in("bytes")
-    def element_bytes(self) -> IntExpr:
-        """Size of an element of Q, K and V."""
-        node: IntExpr = lookup(self.facts["element_bytes"], self.dtype)
-        return node
-
-    @quantity
-    def target(self) -> EnumExpr:
-        """The factory of upstream's generator that takes the GPU; none: it refuses the GPU."""
-        node: EnumExpr = ite(
-            self.variant == "fmha_fwd",
-            lookup(self.facts["target_apart"], self.arch),
-            lookup(self.facts["target"], self.arch),
-        )
-        return node
-
     @property
     def tiles_target(self) -> EnumExpr:
         """The target whose tiles a GPU has: those of gfx950 are gfx9's."""
         node: EnumExpr = lookup(self.facts["target"], self.arch)
         return node
-
-    @quantity
-    def waves0(self) -> IntExpr:
-        """Waves of product 0."""
-        return self.wave_m0 * self.wave_n0 * self.wave_k0
-
-    @quantity
-    def waves1(self) -> IntExpr:
-        """Waves of product 1."""
-        return self.wave_m1 * self.wave_n1 * self.wave_k1
-
-    @quantity
-    def waves(self) -> IntExpr:
-        """Waves of a block."""
-        return maximum(self.waves0, self.waves1)
-
-    @quantity
-    def threads(self) -> IntExpr:
-        """Threads of a block."""
-        return self.waves * self.wave_size
 
     @quantity_in("lanes")
     def scores_lanes(self) -> IntExpr:
@@ -350,26 +338,14 @@ class AttentionQuantities(GpuFacts, AttentionShape):
 def fields(archs: Sequence[str]) -> list[Expr]:
     """The variables in the order in which points show them."""
     tile = {
-        "tile_m0": ((16, 32, 64, 128, 256), "rows of Q that a block computes"),
-        "tile_n0": ((16, 32, 64, 96, 128, 192, 256), "rows of K and V in a step"),
-        "tile_k0": ((16, 32, 48, 64, 96, 128, 192, 256), "elements of a step along the head dimension (product 0)"),
-        "tile_n1": (f.HDIMS, "elements of a head of V"),
-        "tile_k1": ((8, 16, 32, 64, 128), "rows of V in a step of product 1"),
-        "tile_k0max": (f.HDIMS, "elements of a head of Q and K that a block holds"),
+        "tile_m0": (16, 32, 64, 128, 256), "tile_n0": (16, 32, 64, 96, 128, 192, 256),
+        "tile_k0": (16, 32, 48, 64, 96, 128, 192, 256), "tile_k1": (8, 16, 32, 64, 128),
     }  # fmt: skip
     return [
         *f.purpose(w.VARIANTS, archs, w.DTYPES, w.MODES),
-        *(f.size(name, values, doc, "tile") for name, (values, doc) in tile.items()),
-        *f.waves(0, (1, 2, 4, 8)), *f.waves(1, (1, 2, 4, 8)),
-        *f.warp_tiles(0, (4, 8, 16, 32, 64)), *f.warp_tiles(1, (4, 8, 16, 32, 64)),
-        f.block_per_cu((-1, 1, 2, 3)),
-        Enum("pipeline", w.PIPELINES, doc="how operands come to the matrix units", role=Role.METHOD),
-        Enum("v_layout", w.V_LAYOUTS, doc="row: the head dimension is contiguous in V"),
-        f.pad("pad_s", "Q's sequence"), f.pad("pad_sk", "K's sequence"),
-        f.pad("pad_d", "the head dimension of Q and K"), f.pad("pad_dv", "that of V"),
+        *f.two_products(tile, (1, 2, 4, 8), (4, 8, 16, 32, 64), (-1, 1, 2, 3), w.PIPELINES),
         Bool("logits", doc="scores are capped by a tanh (logits soft cap)"),
-        f.bias(), f.mask(),
-        Bool("lse", doc="the logarithm of the sums of exponentials is stored"),
+        f.bias(), f.mask(), f.lse(),
         Bool("dropout", doc="probabilities are dropped at random"),
         Bool("skip", doc="blocks of sequences below a length are skipped"),
         Bool("squant", doc="P and O are scaled, for 8-bit types (static quantisation)"),

@@ -6,22 +6,23 @@ As in `ckrules.constraints.fmha.generator`, every receipt is a rule set of its o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from ckrules.constraints.fmha import generator as forward
+from ckrules.constraints.fmha import receipts
 from ckrules.constraints.fmha.words import profile, profiles
 from ckrules.constraints.fmha_bwd.tiles import TILES
-from ckrules.constraints.fmha_bwd.vocabulary import TILE, WARP_TILES, WAVES, BackwardQuantities
+from ckrules.constraints.fmha_bwd.vocabulary import (
+    TILE,
+    TRLOAD,
+    WARP_TILES,
+    WAVES,
+    BackwardQuantities,
+)
 from ckrules.engine.expr import BoolExpr, all_of, implies, ite, rel
 from ckrules.engine.rules import rule
 
 _SOURCE = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py (CK 2025.11)"
 _BLOBS = f"{_SOURCE}: get_bwd_blobs"
 _ALL = profiles()
-_TRLOAD: Mapping[str, Any] = {
-    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
-    "warp_tile_k1": 32,
-}  # fmt: skip
 _NO_STORE = ("no", "dropout_wg32", "dropout_wg16")
 
 
@@ -44,8 +45,8 @@ def target_is_known(c: BackwardQuantities) -> BoolExpr:
     "BGEN002", "backward-tile-not-listed", kind="profile", profiles=_ALL,
     applies=lambda c: c.target != "none",
     says="the generator has no such tile for {dtype} with head dimension {hdim} on {arch}, trload = {trload}",
-    source=f"{_SOURCE}: get_dq_dk_dv_tiles", accepts=[{}, _TRLOAD],
-    rejects=[{"tile_m0": 32}, {**_TRLOAD, "arch": "gfx942"}],
+    source=f"{_SOURCE}: get_dq_dk_dv_tiles", accepts=[{}, TRLOAD],
+    rejects=[{"tile_m0": 32}, {**TRLOAD, "arch": "gfx942"}],
 )  # fmt: skip
 def tile_is_listed(c: BackwardQuantities) -> BoolExpr:
     """Tile, waves, warp tiles, launch bound and longest Q are a row of the generator's tables.
@@ -64,20 +65,10 @@ def tile_is_listed(c: BackwardQuantities) -> BoolExpr:
     )
 
 
-@rule(
-    "BGEN003", "backward-masks-of-generic-kernels", kind="profile", profiles=_ALL,
-    says="the generator lists mask {mask} only where it is run with -m generic",
-    source="example/ck_tile/01_fmha/generate.py: --mask (default: simplified) (CK 2025.11)",
+mask_is_simplified = forward.mask_is_simplified.under(
+    "BGEN003", "backward-masks-of-generic-kernels",
     accepts=[{}, {"mask": "mask"}], rejects=[{"mask": "causal"}],
 )  # fmt: skip
-def mask_is_simplified(c: BackwardQuantities) -> BoolExpr:
-    """Masks are none or simplified.
-
-    Why: the build asks for the simplified masks, which decide causal and window at run time.
-
-    Fix: use mask.
-    """
-    return c.mask.isin("no", "mask")
 
 
 @rule(
@@ -132,7 +123,7 @@ def dropout_is_of_small_warp_tiles(c: BackwardQuantities) -> BoolExpr:
     "BGEN007", "paddings-apart", kind="profile", profiles=_ALL,
     says="the generator does not join pad_d = {pad_d} with pad_dv = {pad_dv} where trload = {trload}",
     source=_BLOBS, accepts=[{}, {"pad_dv": 8}, {"pad_d": 1}],
-    rejects=[{"pad_d": 8}, {**_TRLOAD, "pad_d": 1, "pad_dv": 1}],
+    rejects=[{"pad_d": 8}, {**TRLOAD, "pad_d": 1, "pad_dv": 1}],
 )  # fmt: skip
 def paddings_are_joined(c: BackwardQuantities) -> BoolExpr:
     """pad_d = 8 comes with pad_dv = 8; transposed loads have both 0 or both 8.
@@ -145,19 +136,9 @@ def paddings_are_joined(c: BackwardQuantities) -> BoolExpr:
     return ite(c.trload, same & (c.pad_d != 1), same | (c.pad_d != 8))
 
 
-@rule(
-    "BGEN008", "backward-fp32-not-listed", kind="profile", profiles=profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list {dtype}", source=_BLOBS,
-    accepts=[{}], rejects=[{"dtype": "fp32"}],
-)  # fmt: skip
-def single_precision_is_apart(c: BackwardQuantities) -> BoolExpr:
-    """fp32 is listed by receipts 800 and 801 alone.
-
-    Why: it is for tests.
-
-    Fix: use receipt 800.
-    """
-    return c.dtype != "fp32"
+single_precision_is_apart = receipts.single_precision_is_apart.under(
+    "BGEN008", "backward-fp32-not-listed", source=_BLOBS, accepts=[{}], rejects=[{"dtype": "fp32"}]
+)
 
 
 @rule(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from ckrules.constraints.fmha import shapes as forward
 from ckrules.constraints.fmha_bwd import words as w
-from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.constraints.fmha_bwd.vocabulary import TRLOAD, BackwardQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies, minimum, rel
 from ckrules.engine.rules import rule
 
 _SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaBwdShape"
 _KERNEL = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdDQDKDVKernel"
-_TRLOAD: Mapping[str, Any] = {
-    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
-    "warp_tile_k1": 32,
-}  # fmt: skip
+#: Rows and columns of the products' results, with the waves and warp tiles that lie along them.
+_SIDES = (
+    ("tile_m0", "wave_m0", "warp_tile_m0"), ("tile_n0", "wave_n0", "warp_tile_n0"),
+    ("tile_n0", "wave_m1", "warp_tile_m1"), ("tile_hdv", "wave_n1", "warp_tile_n1"),
+    ("tile_hdq", "wave_n1", "warp_tile_n1"), ("tile_m0", "wave_m2", "warp_tile_m0"),
+    ("tile_hdq", "wave_n2", "warp_tile_n0"),
+)  # fmt: skip
 
 
 @rule(
@@ -41,7 +42,7 @@ def waves_are_the_same(c: BackwardQuantities) -> BoolExpr:
     "FBWD002", "longest-queries-not-a-tile", kind="compile",
     says="a kernel for short Q takes one tile: max_seqlen_q = {max_seqlen_q}, tile_m0 = {tile_m0}",
     source=f"{_SHAPE} static_assert kMaxSeqLenQ == kM0 || kMaxSeqLenQ == 0",
-    accepts=[{}, {**_TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 32}],
+    accepts=[{}, {**TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 32}],
 )  # fmt: skip
 def short_queries_are_one_tile(c: BackwardQuantities) -> BoolExpr:
     """The longest sequence of Q is tile_m0, or 0 for any.
@@ -58,7 +59,7 @@ def short_queries_are_one_tile(c: BackwardQuantities) -> BoolExpr:
     says="kernels for short Q transpose as LDS is read: max_seqlen_q = {max_seqlen_q}, trload = {trload}",
     source=[f"{_KERNEL} static_assert kUseQrQtrDorPipeline == (kMaxSeqLenQ != 0)",
             "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_selector.hpp: BlockFmhaBwdDQDKDVPipelineSelector"],
-    accepts=[{}, {**_TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 16}],
+    accepts=[{}, {**TRLOAD, "max_seqlen_q": 32}], rejects=[{"max_seqlen_q": 16}],
 )  # fmt: skip
 def short_queries_transpose(c: BackwardQuantities) -> BoolExpr:
     """Kernels for short sequences of Q use transposing loads.
@@ -91,7 +92,7 @@ def paddings_are_known(c: BackwardQuantities) -> BoolExpr:
     applies=lambda c: c.trload,
     says="{arch} does not transpose as LDS is read, so the kernel is empty",
     source=f"{_KERNEL}::kIsAvailable (true on __gfx950__, else !kUseTrLoad)",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "arch": "gfx942"}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "arch": "gfx942"}],
 )  # fmt: skip
 def gpu_transposes(c: BackwardQuantities) -> BoolExpr:
     """Kernels that transpose as LDS is read run on gfx950.
@@ -145,35 +146,31 @@ def head_fits_tile(c: BackwardQuantities) -> BoolExpr:
     return c.hdim <= c.tile_hdq
 
 
-@rule(
-    "FBWD008", "backward-block-too-large", kind="launch",
-    says="{threads} threads in a block, more than the {table max_threads} that {arch} launches: {waves} waves",
-    source="arch/data/*.toml max_threads",
-    accepts=[{}], rejects=[{"wave_n0": 32, "wave_m1": 32, "wave_n2": 32}],
+block_can_be_launched = forward.block_can_be_launched.under(
+    "FBWD008", "backward-block-too-large", accepts=[{}],
+    rejects=[{"wave_n0": 32, "wave_m1": 32, "wave_n2": 32}],
 )  # fmt: skip
-def block_can_be_launched(c: BackwardQuantities) -> BoolExpr:
-    """A block has no more threads than the GPU launches.
 
-    Why: the limit of the hardware.
 
-    Fix: use fewer waves.
-    """
-    node: BoolExpr = c.threads <= c.fact("max_threads")
-    return node
+#: What to say of each of `sides_are_covered`.
+UNCOVERED = tuple(
+    f"{side} = {{{side}}} is not a multiple of {{{wave} * {tile}=}}" for side, wave, tile in _SIDES
+)
+
+
+def sides_are_covered(c: BackwardQuantities) -> tuple[BoolExpr, ...]:
+    """Whether warp tiles cover rows and columns of all products."""
+    return tuple(
+        getattr(c, side) % (getattr(c, wave) * getattr(c, tile)) == 0 for side, wave, tile in _SIDES
+    )
 
 
 @rule(
     "FBWD009", "backward-warp-tiles-leave-rows", kind="wrong-result",
     applies=lambda c: c.trload,
-    says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
-          "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
-          "tile_n0 = {tile_n0} is not a multiple of {wave_m1 * warp_tile_m1=}",
-          "tile_hdv = {tile_hdv} is not a multiple of {wave_n1 * warp_tile_n1=}",
-          "tile_hdq = {tile_hdq} is not a multiple of {wave_n1 * warp_tile_n1=}",
-          "tile_m0 = {tile_m0} is not a multiple of {wave_m2 * warp_tile_m0=}",
-          "tile_hdq = {tile_hdq} is not a multiple of {wave_n2 * warp_tile_n0=}"],
+    says=UNCOVERED,
     source="ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: MIterPerWarp, NIterPerWarp",
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 24}, {**_TRLOAD, "tile_n0": 96, "warp_tile_n0": 32}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "tile_m0": 24}, {**TRLOAD, "tile_n0": 96, "warp_tile_n0": 32}],
 )  # fmt: skip
 def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, warp tiles cover rows and columns of all products.
@@ -182,15 +179,7 @@ def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
 
     Fix: use fewer waves, smaller warp tiles or a larger tile.
     """
-    return all_of(
-        c.tile_m0 % (c.wave_m0 * c.warp_tile_m0) == 0,
-        c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
-        c.tile_n0 % (c.wave_m1 * c.warp_tile_m1) == 0,
-        c.tile_hdv % (c.wave_n1 * c.warp_tile_n1) == 0,
-        c.tile_hdq % (c.wave_n1 * c.warp_tile_n1) == 0,
-        c.tile_m0 % (c.wave_m2 * c.warp_tile_m0) == 0,
-        c.tile_hdq % (c.wave_n2 * c.warp_tile_n0) == 0,
-    )
+    return all_of(*sides_are_covered(c))
 
 
 @rule(

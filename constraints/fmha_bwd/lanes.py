@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.constraints.fmha_bwd.kernel import UNCOVERED, sides_are_covered
+from ckrules.constraints.fmha_bwd.vocabulary import TRLOAD, BackwardQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, is_pow2, ite, maximum, minimum
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp"
 _PIPELINES = "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_kr_ktr_vr{,_iglp}.hpp"
 _TRLOAD_POLICY = "ops/fmha/pipeline/block_fmha_bwd_pipeline_trload_default_policy.hpp"
-_TRLOAD: Mapping[str, Any] = {
-    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
-    "warp_tile_k1": 32,
-}  # fmt: skip
 _WIDE: Mapping[str, Any] = {
     "tile_m0": 32, "tile_k1": 32, "tile_k3": 32, "warp_tile_k0": 16,
     **{f"warp_tile_{x}{p}": 32 for x in "mn" for p in "01"},
@@ -40,13 +37,7 @@ def _by_lds(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "FBWD012", "registers-of-products-not-covered", kind="compile",
     applies=_by_registers,
-    says=["tile_m0 = {tile_m0} is not a multiple of {wave_m0 * warp_tile_m0=}",
-          "tile_n0 = {tile_n0} is not a multiple of {wave_n0 * warp_tile_n0=}",
-          "tile_n0 = {tile_n0} is not a multiple of {wave_m1 * warp_tile_m1=}",
-          "tile_hdv = {tile_hdv} is not a multiple of {wave_n1 * warp_tile_n1=}",
-          "tile_hdq = {tile_hdq} is not a multiple of {wave_n1 * warp_tile_n1=}",
-          "tile_m0 = {tile_m0} is not a multiple of {wave_m2 * warp_tile_m0=}",
-          "tile_hdq = {tile_hdq} is not a multiple of {wave_n2 * warp_tile_n0=}",
+    says=[*UNCOVERED,
           "tile_k0 = {tile_k0} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
           "tile_k2 = {tile_k2} is not a multiple of warp_tile_k0 = {warp_tile_k0}",
           "tile_k1 = {tile_k1} is not a multiple of warp_tile_k1 = {warp_tile_k1}",
@@ -66,13 +57,7 @@ def registers_are_covered(c: BackwardQuantities) -> BoolExpr:
     """
     deep = minimum(c.warp_tile_k0, c.tile_k4)
     return all_of(
-        c.tile_m0 % (c.wave_m0 * c.warp_tile_m0) == 0,
-        c.tile_n0 % (c.wave_n0 * c.warp_tile_n0) == 0,
-        c.tile_n0 % (c.wave_m1 * c.warp_tile_m1) == 0,
-        c.tile_hdv % (c.wave_n1 * c.warp_tile_n1) == 0,
-        c.tile_hdq % (c.wave_n1 * c.warp_tile_n1) == 0,
-        c.tile_m0 % (c.wave_m2 * c.warp_tile_m0) == 0,
-        c.tile_hdq % (c.wave_n2 * c.warp_tile_n0) == 0,
+        *sides_are_covered(c),
         c.tile_k0 % c.warp_tile_k0 == 0, c.tile_k2 % c.warp_tile_k0 == 0,
         c.tile_k1 % c.warp_tile_k1 == 0, c.tile_k3 % c.warp_tile_k1 == 0,
         c.tile_k4 % deep == 0, c.tile_n0 % c.tile_k4 == 0,
@@ -258,7 +243,7 @@ def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
     source=[f"{_TRLOAD_POLICY}: MakeXDramTileDistribution, MakeLSEDDramTileDistribution, MakeSGradLdsBlockDescriptor static_assert",
             f"{_POLICY}: MakeKRegBlockDescriptor, MakeVRegBlockDescriptor static_assert on the product of lengths",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose, static_assert ValidationTraits"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "tile_m0": 24}, {**_TRLOAD, "tile_hdq": 96, "hdim": 96}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "tile_m0": 24}, {**TRLOAD, "tile_hdq": 96, "hdim": 96}],
 )  # fmt: skip
 def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, waves cover K, V, Q and dO in rows of 128 bytes.
@@ -290,8 +275,8 @@ def trload_covers_operands(c: BackwardQuantities) -> BoolExpr:
             f"{_TRLOAD_POLICY}: HotLoopScheduler SchedulerGemm4, SGradT_LDS_READ_P2 (a negative number of reads), MakeKTRegBlockDescriptor, MakeSGradRegSliceBlockDescriptor, MakeQTRegSliceBlockDescriptor, MakeOGradTRegSliceBlockDescriptor (lengths of 0)",
             "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose Quad16, static_assert ValidationTraits"],
-    accepts=[_TRLOAD], rejects=[{**_TRLOAD, "wave_m1": 2, "wave_n1": 2}, {**_TRLOAD, "tile_m0": 16, "tile_k1": 16, "tile_k3": 16},
-             {**_TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 16}],
+    accepts=[TRLOAD], rejects=[{**TRLOAD, "wave_m1": 2, "wave_n1": 2}, {**TRLOAD, "tile_m0": 16, "tile_k1": 16, "tile_k3": 16},
+             {**TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 16}],
 )  # fmt: skip
 def trload_hands_over(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, lanes have as much of P as scores, and some of each operand.
@@ -316,7 +301,7 @@ def trload_hands_over(c: BackwardQuantities) -> BoolExpr:
           "with padding for single elements V and dO are loaded by 2 bytes: pad_dv = {pad_dv}, expected 0 or 8"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert bytes == 4 || bytes == 12 || bytes == 16",
             "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_*.hpp: kAlignmentQ = kPadHeadDimQ"],
-    accepts=[_TRLOAD, {**_TRLOAD, "pad_d": 8, "pad_dv": 8}], rejects=[{**_TRLOAD, "pad_d": 1}, {**_TRLOAD, "pad_dv": 1}],
+    accepts=[TRLOAD, {**TRLOAD, "pad_d": 8, "pad_dv": 8}], rejects=[{**TRLOAD, "pad_d": 1}, {**TRLOAD, "pad_dv": 1}],
 )  # fmt: skip
 def trload_pads_vectors(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, heads are padded in eights.
@@ -387,9 +372,9 @@ def wide_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     says=["product 1 takes rows of scores that other waves have: wave_m0 = {wave_m0}",
           "product 1 takes scores as lanes of {warp_tile_m1} rows have them: warp_tile_m0 = {warp_tile_m0}"],
     source="ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_{kr_ktr_vr,qr_qtr_dor}.hpp: pt_reg_tensor.get_thread_buffer() = p_gemm.get_thread_buffer(), dst_reg_tensor the same",
-    accepts=[_TRLOAD],
-    rejects=[{**_TRLOAD, "wave_m0": 4, "wave_n0": 1, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64},
-             {**_TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 8}],
+    accepts=[TRLOAD],
+    rejects=[{**TRLOAD, "wave_m0": 4, "wave_n0": 1, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64},
+             {**TRLOAD, "warp_tile_m1": 32, "warp_tile_n1": 32, "warp_tile_k1": 8}],
 )  # fmt: skip
 def trload_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, products 1 and 3 take scores as lanes of 0 and 2 have them.
@@ -407,8 +392,8 @@ def trload_lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     applies=_by_lds,
     says="LDS has room for {tile_hdq} columns of dO, which has more: tile_hdv = {tile_hdv}",
     source=f"{_TRLOAD_POLICY}: MakeOGradLdsWriteBlockDescriptor, MakeOGradLdsReadBlockDescriptor (kQKHeaddim, not kVHeaddim)",
-    accepts=[_TRLOAD, {**_TRLOAD, "tile_hdv": 64, "tile_k2": 64}],
-    rejects=[{**_TRLOAD, "tile_hdv": 256, "tile_k2": 256}],
+    accepts=[TRLOAD, {**TRLOAD, "tile_hdv": 64, "tile_k2": 64}],
+    rejects=[{**TRLOAD, "tile_hdv": 256, "tile_k2": 256}],
 )  # fmt: skip
 def gradients_have_room(c: BackwardQuantities) -> BoolExpr:
     """Where LDS is read transposed, a head of V is not larger than one of Q.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ckrules.constraints.fmha.problem_fields import BASELINE, ProblemSizes, fields
+from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted
 from ckrules.constraints.fmha_bwd import vocabulary as kernels
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
 
@@ -19,7 +19,4 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardFit:
     """Fields of kernel and problem, with what follows from them."""
-    own = kernels.vocabulary(ck, gpus)
-    words = BackwardFit([*own.variables.values(), *fields()], own.facts, ck)
-    words.baseline = {**kernels.BASELINE, **BASELINE}
-    return words
+    return fitted(BackwardFit, kernels.vocabulary(ck, gpus))

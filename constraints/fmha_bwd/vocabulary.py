@@ -36,6 +36,12 @@ BASELINE: Mapping[str, Value] = {
     "pad_dv": 0, **DEFAULTS,
 }  # fmt: skip
 
+#: What a kernel that transposes as LDS is read has in place of the baseline's.
+TRLOAD: Mapping[str, Value] = {
+    "arch": "gfx950", "trload": True, "tile_m0": 32, "tile_k1": 32, "tile_k3": 32,
+    "warp_tile_k1": 32,
+}  # fmt: skip
+
 TILE = (
     "tile_m0", "tile_n0", "tile_k0", "tile_k1", "tile_k2", "tile_k3", "tile_k4", "tile_hdq",
     "tile_hdv",

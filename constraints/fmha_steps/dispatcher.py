@@ -13,7 +13,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.dispatcher import CONFIG, DTYPES, HDIMS, INSTANCES, SPECS
 from ckrules.constraints.fmha.words import HALVES
-from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
+from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND, appended_traits
 from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, rel
@@ -121,12 +121,9 @@ def step_traits_are_dispatched(c: StepQuantities) -> BoolExpr:
     Fix: use listed traits.
     """
     narrow = c.dtype == "fp8"
-    every = all_of(c.pad_s, c.pad_sk, c.pad_d, c.pad_dv)
-    few = all_of(~c.pad_s, c.pad_sk, c.pad_d == (c.rope != "no"), ~c.pad_dv)
-    append = ite(narrow, all_of(every, c.rope == "no", ~c.paged_kv), every | few)
     return all_of(
         implies(c.mode == "group", c.pad_s),
         ~c.squant,
         implies(narrow, ~c.lse),
-        implies(c.variant == APPEND, append & (c.v_layout == "row")),
+        implies(c.variant == APPEND, appended_traits(c)),
     )

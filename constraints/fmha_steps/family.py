@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ckrules.constraints.fmha.words import PROFILES
+from ckrules.constraints.fmha.attention_family import AttentionFamily
 from ckrules.constraints.fmha_steps.words import SYNONYMS, VARIANTS
-from ckrules.kernels.family import Family
 
 if TYPE_CHECKING:
     from ckrules.engine.expr import Value
 
 
-class FmhaSteps(Family):
+class FmhaSteps(AttentionFamily):
     """Results of splits combined, K and V appended, dO times O, dQ converted."""
 
     name = "fmha_steps"
     title = "attention_steps"
     variants = VARIANTS
-    since = "2025.11"
     rank = 52
+    products = ""
     topics = {  # noqa: RUF012
         "FSTP": "kernels before and after attention",
         "KPROB": "problems that these kernels compute right (`ckrules check --problem`)",
         "SGEN": "which of these kernels upstream's generator of CK 2025.11 lists (profiles receipt_...)",
         "SDSP": "which of these kernels upstream's dispatcher of June 2026 writes (profile dispatcher)",
     }
-    profiles = {  # noqa: RUF012
-        **PROFILES, "dispatcher": "what upstream's dispatcher of June 2026 writes with receipt 0",
-    }  # fmt: skip
     synonyms = SYNONYMS
     parts = {  # noqa: RUF012
         "naming": "ckrules.constraints.fmha_steps.names:NAMING",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.words import HALVES, profile, profiles
+from ckrules.constraints.fmha_bwd import generator as backward
 from ckrules.constraints.fmha_bwd.tiles import CONVERTED, HEADS
 from ckrules.constraints.fmha_steps.vocabulary import BASELINE, StepQuantities
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
@@ -28,21 +29,17 @@ A_CONVERT: Mapping[str, Any] = {**A_DOT, "variant": CONVERT}
 assert BASELINE["variant"] == COMBINE
 
 _BACKWARD = (DOT, CONVERT)
+_BLOBS = f"{_OPS}: get_bwd_blobs"
 
 
-@rule(
-    "SGEN001", "target-without-step-generator", kind="profile", profiles=_ALL,
-    says="upstream's generator refuses {arch}: \"Unsupported device target\"",
-    source=f"{_OPS}: get_factory", accepts=[{}], rejects=[{"arch": "gfx1100"}],
+def _of_backward(c: StepQuantities) -> BoolExpr:
+    return c.variant.isin(*_BACKWARD)
+
+
+target_is_known = backward.target_is_known.under(
+    "SGEN001", "target-without-step-generator", source=f"{_OPS}: get_factory",
+    accepts=[{}], rejects=[{"arch": "gfx1100"}],
 )  # fmt: skip
-def target_is_known(c: StepQuantities) -> BoolExpr:
-    """The generator has a factory for GPUs whose names begin with gfx9 or gfx12.
-
-    Why: it raises for other targets.
-
-    Fix: none; another generator has to make the kernel.
-    """
-    return c.target != "none"
 
 
 def _head_dimension(c: StepQuantities) -> BoolExpr:
@@ -116,6 +113,14 @@ def group_is_padded(c: StepQuantities) -> BoolExpr:
     return implies(c.mode == "group", c.pad_s)
 
 
+def appended_traits(c: StepQuantities) -> BoolExpr:
+    """Traits and paddings of kernels that append, which generator and dispatcher list alike."""
+    every = all_of(c.pad_s, c.pad_sk, c.pad_d, c.pad_dv)
+    few = all_of(~c.pad_s, c.pad_sk, c.pad_d == (c.rope != "no"), ~c.pad_dv)
+    append = ite(c.dtype == "fp8", all_of(every, c.rope == "no", ~c.paged_kv), every | few)
+    return append & (c.v_layout == "row")
+
+
 @rule(
     "SGEN005", "traits-not-listed", kind="profile", profiles=_ALL,
     applies=lambda c: c.variant.isin(COMBINE, APPEND),
@@ -135,91 +140,39 @@ def traits_are_listed(c: StepQuantities) -> BoolExpr:
     """
     eight = c.dtype == "fp8"
     combine = ite(eight, c.squant & ~c.lse, ~c.squant)
-    every = all_of(c.pad_s, c.pad_sk, c.pad_d, c.pad_dv)
-    few = all_of(~c.pad_s, c.pad_sk, c.pad_d == (c.rope != "no"), ~c.pad_dv)
-    append = ite(eight, all_of(every, c.rope == "no", ~c.paged_kv), every | few)
-    return ite(c.variant == COMBINE, combine, append & (c.v_layout == "row"))
+    return ite(c.variant == COMBINE, combine, appended_traits(c))
 
 
-@rule(
-    "SGEN006", "step-fp32-not-listed", kind="profile", profiles=profiles(but=(800, 801)),
-    says="only receipts 800 and 801 list {dtype}",
-    source=f"{_OPS}: get_bwd_blobs", accepts=[{}], rejects=[{**A_DOT, "dtype": "fp32"}],
+single_precision_is_apart = backward.single_precision_is_apart.under(
+    "SGEN006", "step-fp32-not-listed", source=_BLOBS, accepts=[{}],
+    rejects=[{**A_DOT, "dtype": "fp32"}],
 )  # fmt: skip
-def single_precision_is_apart(c: StepQuantities) -> BoolExpr:
-    """fp32 is listed by receipts 800 and 801 alone.
-
-    Why: it is for tests.
-
-    Fix: use receipt 800.
-    """
-    return c.dtype != "fp32"
 
 
-@rule(
-    "SGEN007", "step-of-other-types", kind="profile", profiles=(profile(800), profile(801)),
-    says="receipts 800 and 801 have fp32, not {dtype}",
-    source=f"{_OPS}: get_*_blobs", accepts=[{**A_DOT, "dtype": "fp32"}], rejects=[A_DOT],
+single_precision_only = backward.single_precision_only.under(
+    "SGEN007", "step-of-other-types", source=f"{_OPS}: get_*_blobs",
+    accepts=[{**A_DOT, "dtype": "fp32"}], rejects=[A_DOT],
 )  # fmt: skip
-def single_precision_only(c: StepQuantities) -> BoolExpr:
-    """Receipts 800 and 801 take fp32.
-
-    Why: they are for tests of it.
-
-    Fix: none; another receipt has the kernel.
-    """
-    return c.dtype == "fp32"
 
 
-@rule(
-    "SGEN008", "step-without-determinism", kind="profile",
-    profiles=tuple(map(profile, (3, 4, 801))),
-    says="this receipt has no such kernels: deterministic = {deterministic}",
-    source=f"{_OPS}: get_bwd_blobs", accepts=[A_CONVERT],
+order_is_free = backward.order_is_free.under(
+    "SGEN008", "step-without-determinism", source=_BLOBS, accepts=[A_CONVERT],
     rejects=[{**A_CONVERT, "deterministic": True, "tile_sk": 128}],
 )  # fmt: skip
-def order_is_free(c: StepQuantities) -> BoolExpr:
-    """Receipts 3, 4 and 801 have no deterministic kernels.
-
-    Why: their callers do not ask for them.
-
-    Fix: use receipt 0 or 2.
-    """
-    return ~c.deterministic
 
 
-@rule(
-    "SGEN009", "step-of-group-mode", kind="profile", profiles=(profile(300), profile(801)),
-    applies=lambda c: c.variant.isin(*_BACKWARD),
-    says="this receipt has batch mode: mode = {mode}",
-    source=f"{_OPS}: get_bwd_blobs", accepts=[A_DOT],
+mode_is_batch = backward.mode_is_batch.under(
+    "SGEN009", "step-of-group-mode", applies=_of_backward, source=_BLOBS, accepts=[A_DOT],
     rejects=[{**A_DOT, "mode": "group", "pad_s": True}],
+    fact="Receipts 300 and 801 take batch mode of backward.",
 )  # fmt: skip
-def mode_is_batch(c: StepQuantities) -> BoolExpr:
-    """Receipts 300 and 801 take batch mode of backward.
-
-    Why: 300 is aiter's mha_bwd.
-
-    Fix: use receipt 400.
-    """
-    return c.mode == "batch"
 
 
-@rule(
-    "SGEN010", "step-of-batch-mode", kind="profile", profiles=(profile(400),),
-    applies=lambda c: c.variant.isin(*_BACKWARD),
-    says="this receipt has group mode: mode = {mode}",
-    source=f"{_OPS}: get_bwd_blobs", accepts=[{**A_DOT, "mode": "group", "pad_s": True}],
-    rejects=[A_DOT],
+mode_is_group = backward.mode_is_group.under(
+    "SGEN010", "step-of-batch-mode", applies=_of_backward, source=_BLOBS,
+    accepts=[{**A_DOT, "mode": "group", "pad_s": True}], rejects=[A_DOT],
+    fact="Receipt 400 takes group mode of backward.",
 )  # fmt: skip
-def mode_is_group(c: StepQuantities) -> BoolExpr:
-    """Receipt 400 takes group mode of backward.
-
-    Why: it is aiter's mha_varlen_bwd.
-
-    Fix: use receipt 300.
-    """
-    return c.mode == "group"
 
 
 @rule(
@@ -275,7 +228,7 @@ def halves_are_appended(c: StepQuantities) -> BoolExpr:
 
 @rule(
     "SGEN014", "receipt-801-leaves-steps-out", kind="profile", profiles=(profile(801),),
-    applies=lambda c: c.variant.isin(*_BACKWARD),
+    applies=_of_backward,
     says="receipt 801 has head dimensions 64 and 128, not {hdim}",
     source=f"{_OPS}: get_bwd_blobs, receipt == 801",
     accepts=[A_DOT], rejects=[{**A_DOT, "hdim": 32}],

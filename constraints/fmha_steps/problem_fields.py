@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ckrules.constraints.fmha.problem_fields import BASELINE, ProblemSizes, fields
+from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted
 from ckrules.constraints.fmha_steps import vocabulary as kernels
 from ckrules.constraints.fmha_steps.vocabulary import StepQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, ite
@@ -23,6 +23,11 @@ class StepFit(ProblemSizes, StepQuantities):
         return self.v_layout == "col"
 
     @property
+    def paged(self) -> BoolExpr:
+        """Whether K and V lie in pages."""
+        return self.paged_kv
+
+    @property
     def held_rows(self) -> IntExpr:
         """Rows of K and V that one tensor has: of a sequence or a page."""
         node: IntExpr = ite(self.paged_kv, self.p_page, self.p_seqlen_k)
@@ -31,7 +36,4 @@ class StepFit(ProblemSizes, StepQuantities):
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> StepFit:
     """Fields of kernel and problem, with what follows from them."""
-    own = kernels.vocabulary(ck, gpus)
-    words = StepFit([*own.variables.values(), *fields()], own.facts, ck)
-    words.baseline = {**kernels.BASELINE, **BASELINE}
-    return words
+    return fitted(StepFit, kernels.vocabulary(ck, gpus))

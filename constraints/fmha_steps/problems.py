@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha.problems import AttentionProblems
-from ckrules.constraints.fmha_steps import problem_fields
 from ckrules.constraints.fmha_steps.device import smoke
 from ckrules.constraints.fmha_steps.words import APPEND
 from ckrules.engine.expr import BoolExpr, Value
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
 
 class StepProblems(AttentionProblems):
     """Problems of attention, of which one step is computed."""
 
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """Fields of kernel and problem, with what follows from them."""
-        return problem_fields.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        """What upstream's dispatch asks, and what it does not ask and should."""
-        from ckrules.constraints.fmha_steps import problem_rules
-        from ckrules.engine.rules.book import collect
-
-        return collect(problem_rules)
-
-    def smoke(self, config: Point) -> list[AttentionProblem]:
-        """See `ckrules.constraints.fmha_steps.device.smoke.smoke`."""
-        return smoke.smoke(config)
+    smoke = staticmethod(smoke.smoke)
 
     def tensors(self, problem: AttentionProblem, config: Point) -> Tensors:
         """What a step reads and writes."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha_v3.shapes import KERNEL, LONG, PIPELINE, POLICY
 from ckrules.constraints.fmha_v3.vocabulary import PACK, TwoGroupQuantities
 from ckrules.engine.expr import BoolExpr, all_of, maximum
 from ckrules.engine.rules import rule
 
-_PIPELINE = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp"
-_POLICY = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline_default_policy.hpp"
-_KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp"
-_LONG: Mapping[str, Any] = {"tile_n0": 64, "tile_k1": 64}
 _SMALL: Mapping[str, Any] = {"hdim": 64, "tile_k0": 64, "tile_k0max": 64, "tile_n1": 64}
 _WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0": 256, "tile_k0max": 256}
 
@@ -21,7 +18,7 @@ _WIDE: Mapping[str, Any] = {"hdim": 256, "tile_k0": 256, "tile_k0max": 256}
     "FTG020", "no-loads-that-transpose", kind="hardware",
     says="{arch} does not transpose as LDS is read, so that zeros are taken for V",
     source=["core/tensor/buffer_view.hpp: transpose_get (zero but on __gfx950__)",
-            f"{_PIPELINE}: V_lds_load, v_cvt_pk_f16_f32 and v_cvt_pk_bf16_f32 in assembly"],
+            f"{PIPELINE}: V_lds_load, v_cvt_pk_f16_f32 and v_cvt_pk_bf16_f32 in assembly"],
     accepts=[{}], rejects=[{"arch": "gfx942"}],
 )  # fmt: skip
 def gpu_transposes(c: TwoGroupQuantities) -> BoolExpr:
@@ -41,7 +38,7 @@ def gpu_transposes(c: TwoGroupQuantities) -> BoolExpr:
     says=["K is loaded in whole dwords, which padded heads are not: pad_d = {pad_d}",
           "V is loaded in whole dwords, which padded heads are not: pad_dv = {pad_dv}"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load, static_assert num_bytes % 4 == 0",
-            f"{_PIPELINE}: kAlignmentK, kAlignmentV (1 with padding)"],
+            f"{PIPELINE}: kAlignmentK, kAlignmentV (1 with padding)"],
     accepts=[{}, {"pad_s": False, "pad_sk": False}], rejects=[{"pad_d": True}, {"pad_dv": True}],
 )  # fmt: skip
 def heads_are_not_padded(c: TwoGroupQuantities) -> BoolExpr:
@@ -60,8 +57,8 @@ def heads_are_not_padded(c: TwoGroupQuantities) -> BoolExpr:
     says=["a wave loads {turn} elements at once, which are not whole rows of K: tile_k0 = {tile_k0}",
           "a wave loads {turn} elements at once, which are not whole rows of V: tile_n1 = {tile_n1}",
           "a wave loads {turn} elements at once, which are not whole rows of tile_k1 = {tile_k1}"],
-    source=f"{_POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, GetSingleSmemElementSpaceSize static_assert WarpSize * KVector % kKPerBlock == 0",
-    accepts=[{}, {**_SMALL, **_LONG}],
+    source=f"{POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, GetSingleSmemElementSpaceSize static_assert WarpSize * KVector % kKPerBlock == 0",
+    accepts=[{}, {**_SMALL, **LONG}],
     rejects=[{"hdim": 96, "tile_k0": 96, "tile_k0max": 96}, {"tile_n1": 192},
              {"tile_n0": 48, "tile_k1": 48}],
 )  # fmt: skip
@@ -88,8 +85,8 @@ def _in_turns(c: TwoGroupQuantities) -> BoolExpr:
     applies=_in_turns,
     says=["a turn of all waves loads more than the tile_n0 = {tile_n0} rows of K: {waves} waves, tile_k0 = {tile_k0}",
           "a turn of all waves loads more than the tile_k1 = {tile_k1} rows of V: {waves} waves, tile_n1 = {tile_n1}"],
-    source=f"{_POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, NumIssues (a length of 0)",
-    accepts=[{}, {**_SMALL, **_LONG}], rejects=[_SMALL, {"tile_n1": 64}],
+    source=f"{POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, NumIssues (a length of 0)",
+    accepts=[{}, {**_SMALL, **LONG}], rejects=[_SMALL, {"tile_n1": 64}],
 )  # fmt: skip
 def waves_have_a_turn(c: TwoGroupQuantities) -> BoolExpr:
     """Every wave loads rows of each tile of K and V.
@@ -106,8 +103,8 @@ def waves_have_a_turn(c: TwoGroupQuantities) -> BoolExpr:
     applies=_in_turns,
     says=("a tile of K takes {k_stage} elements of LDS and one of V {v_stage}, of the {buffer} that "
           "are set aside: {tile_n0=}, {tile_k0=}, {tile_k1=}"),
-    source=f"{_POLICY}: GetSmemSizeKV static_assert max(k_element_space_size, v_element_space_size) <= GetSingleSmemElementSpaceSize",
-    accepts=[{}, {"hdim": 64, "tile_k0": 64, "tile_k0max": 64, **_LONG}],
+    source=f"{POLICY}: GetSmemSizeKV static_assert max(k_element_space_size, v_element_space_size) <= GetSingleSmemElementSpaceSize",
+    accepts=[{}, {"hdim": 64, "tile_k0": 64, "tile_k0max": 64, **LONG}],
     rejects=[_WIDE, {"arch": "gfx942"}],
 )  # fmt: skip
 def buffers_hold_tiles(c: TwoGroupQuantities) -> BoolExpr:
@@ -124,7 +121,7 @@ def buffers_hold_tiles(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG025", "values-not-in-banks", kind="compile",
     says=["tile_n1 = {tile_n1} does not fill rows of all LDS banks", "tile_k1 = {tile_k1} is not a multiple of the 8 elements that are read at once"],
-    source=f"{_POLICY}: GetSingleSmemElementSpaceSize static_assert kNPerBlock % NPerRow == 0, kKPerBlock % kKPack == 0",
+    source=f"{POLICY}: GetSingleSmemElementSpaceSize static_assert kNPerBlock % NPerRow == 0, kKPerBlock % kKPack == 0",
     accepts=[{}], rejects=[{"tile_n1": 8}, {"tile_n0": 4, "tile_k1": 4}],
 )  # fmt: skip
 def values_fill_banks(c: TwoGroupQuantities) -> BoolExpr:
@@ -141,9 +138,9 @@ def values_fill_banks(c: TwoGroupQuantities) -> BoolExpr:
     "FTG026", "two-groups-lds-overflow", kind="hardware",
     applies=_in_turns,
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}: buffers of {buffer} elements",
-    source=[f"{_PIPELINE}: GetSmemSize", f"{_POLICY}: GetSmemSize, GetSmemSizeKV",
+    source=[f"{PIPELINE}: GetSmemSize", f"{POLICY}: GetSmemSize, GetSmemSizeKV",
             "arch/data/*.toml [lds] bytes"],
-    accepts=[{}, _LONG], rejects=[{"tile_n0": 128, "tile_k1": 128}],
+    accepts=[{}, LONG], rejects=[{"tile_n0": 128, "tile_k1": 128}],
 )  # fmt: skip
 def lds_fits(c: TwoGroupQuantities) -> BoolExpr:
     """Two buffers of K and V each and the room for P fit the LDS.
@@ -158,7 +155,7 @@ def lds_fits(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG027", "values-of-two-groups-by-columns", kind="wrong-result", until="2026.06",
     says="V is read by rows: v_layout = {v_layout}",
-    source=f"{_KERNEL}: v_dram_naive (rows of hdim_v, whatever the shape says)",
+    source=f"{KERNEL}: v_dram_naive (rows of hdim_v, whatever the shape says)",
     accepts=[{}], rejects=[{"v_layout": "col"}],
 )  # fmt: skip
 def values_are_rows(c: TwoGroupQuantities) -> BoolExpr:
@@ -174,7 +171,7 @@ def values_are_rows(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG028", "lse-of-unscaled-maxima", kind="wrong-result", until="2026.06",
     says="LSE is of maxima that are not scaled: lse = {lse}",
-    source=f"{_PIPELINE}: lse(i_idx) = m[i_idx] / C_LOG2E + log(l[i_idx]), without scale_s",
+    source=f"{PIPELINE}: lse(i_idx) = m[i_idx] / C_LOG2E + log(l[i_idx]), without scale_s",
     accepts=[{}], rejects=[{"lse": True}],
 )  # fmt: skip
 def maxima_are_scaled(c: TwoGroupQuantities) -> BoolExpr:
@@ -192,7 +189,7 @@ def maxima_are_scaled(c: TwoGroupQuantities) -> BoolExpr:
     "FTG029", "functions-of-2026-that-two-groups-lack", kind="compile", since="2026.06",
     says=["no LSE is stored: lse = {lse}", "V is row-major: v_layout = {v_layout}",
           "masks are of class GenericAttentionMask: mask = {mask}"],
-    source=f"{_PIPELINE}: static_assert !kStoreLSE, VLayout RowMajor, is_generic_attention_mask_v<FmhaMask> (CK 2026.06, read)",
+    source=f"{PIPELINE}: static_assert !kStoreLSE, VLayout RowMajor, is_generic_attention_mask_v<FmhaMask> (CK 2026.06, read)",
     accepts=[{}, {"mask": "causal"}], rejects=[{"lse": True}, {"v_layout": "col"}, {"mask": "mask"}],
 )  # fmt: skip
 def functions_are_there(c: TwoGroupQuantities) -> BoolExpr:
@@ -210,7 +207,7 @@ def functions_are_there(c: TwoGroupQuantities) -> BoolExpr:
     applies=lambda c: all_of(_in_turns(c), c.k_turns >= 1, c.v_turns >= 1),
     says=["turns of {waves} waves do not cover the tile_n0 = {tile_n0} rows of K: tile_k0 = {tile_k0}",
           "turns of {waves} waves do not cover the tile_k1 = {tile_k1} rows of V: tile_n1 = {tile_n1}"],
-    source=f"{_POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, NumIssues (a truncating division)",
+    source=f"{POLICY}: MakeKDramTileDistribution, MakeVDramTileDistribution, NumIssues (a truncating division)",
     accepts=[{}], rejects=[{"tile_m0": 288, "wave_m0": 9, "wave_m1": 9, "tile_n0": 64, "tile_k1": 64}],
 )  # fmt: skip
 def turns_cover_tiles(c: TwoGroupQuantities) -> BoolExpr:

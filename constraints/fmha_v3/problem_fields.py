@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ckrules.constraints.fmha.problem_fields import BASELINE, ProblemSizes, fields
+from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted
 from ckrules.constraints.fmha_v3 import vocabulary as kernels
 from ckrules.constraints.fmha_v3.vocabulary import TwoGroupQuantities
 from ckrules.engine.expr import BoolExpr
@@ -25,7 +25,4 @@ class TwoGroupFit(ProblemSizes, TwoGroupQuantities):
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> TwoGroupFit:
     """Fields of kernel and problem, with what follows from them."""
-    own = kernels.vocabulary(ck, gpus)
-    words = TwoGroupFit([*own.variables.values(), *fields()], own.facts, ck)
-    words.baseline = {**kernels.BASELINE, **BASELINE}
-    return words
+    return fitted(TwoGroupFit, kernels.vocabulary(ck, gpus))

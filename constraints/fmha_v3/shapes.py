@@ -5,42 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha import shapes as forward
 from ckrules.constraints.fmha_v3.vocabulary import DEPTH, SIDE, TwoGroupQuantities
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
-_SHAPE = "ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaShape"
-_PIPELINE = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp"
-_POLICY = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline_default_policy.hpp"
-_KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp"
+PIPELINE = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp"
+POLICY = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline_default_policy.hpp"
+KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp"
 _GEMM = "ops/gemm/block/block_gemm_areg_breg_creg_v2.hpp: BlockGemmARegBRegCRegV2"
-_LONG: Mapping[str, Any] = {"tile_n0": 64, "tile_k1": 64}
+LONG: Mapping[str, Any] = {"tile_n0": 64, "tile_k1": 64}
 _SMALL: Mapping[str, Any] = {
-    "hdim": 64, "tile_k0": 64, "tile_k0max": 64, "tile_n1": 64, **_LONG,
+    "hdim": 64, "tile_k0": 64, "tile_k0max": 64, "tile_n1": 64, **LONG,
 }  # fmt: skip
 
 
-@rule(
-    "FTG001", "waves-of-two-products-differ", kind="compile",
-    applies=lambda c: c.waves0 >= 1,
-    says="the waves of product 1 are not a multiple of those of product 0: {waves1=}, {waves0=}",
-    source=f"{_SHAPE} static_assert NumGemm1Warps % NumGemm0Warps == 0",
-    accepts=[{}], rejects=[{"wave_m1": 4}],
-)  # fmt: skip
-def waves_fit_together(c: TwoGroupQuantities) -> BoolExpr:
-    """The waves of product 1 are a multiple of those of product 0.
-
-    Why: asserted.
-
-    Fix: use the same waves for both.
-    """
-    return c.waves1 % c.waves0 == 0
+waves_fit_together = forward.waves_fit_together.under(
+    "FTG001", "waves-of-two-products-differ", accepts=[{}], rejects=[{"wave_m1": 4}]
+)
 
 
 @rule(
     "FTG002", "head-in-several-steps", kind="compile",
     says="the head dimension is one step: tile_k0 = {tile_k0}, tile_k0max = {tile_k0max}",
-    source=f"{_PIPELINE}: static_assert 1 == k0_loops",
+    source=f"{PIPELINE}: static_assert 1 == k0_loops",
     accepts=[{}, _SMALL], rejects=[{"tile_k0": 64}],
 )  # fmt: skip
 def head_is_one_step(c: TwoGroupQuantities) -> BoolExpr:
@@ -56,8 +44,8 @@ def head_is_one_step(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG003", "head-beyond-two-groups", kind="compile",
     says="a block holds at most 256 of the head dimension, and since CK 2026.06 128: tile_k0max = {tile_k0max}",
-    source=[f"{_PIPELINE}: static_assert kSubQKHeaddim <= 256",
-            f"{_PIPELINE}: static_assert kQKHeaddim == 128 (CK 2026.06, read)"],
+    source=[f"{PIPELINE}: static_assert kSubQKHeaddim <= 256",
+            f"{PIPELINE}: static_assert kQKHeaddim == 128 (CK 2026.06, read)"],
     accepts=[{}, {**_SMALL, "@ck": "2025.11"}],
     rejects=[{"tile_k0": 512, "tile_k0max": 512}, {**_SMALL, "@ck": "2026.06"}],
 )  # fmt: skip
@@ -74,8 +62,8 @@ def head_fits_registers(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG004", "keys-and-values-of-other-steps", kind="compile",
     says="a tile of K has as many rows as one of V: tile_n0 = {tile_n0}, tile_k1 = {tile_k1}",
-    source=f"{_PIPELINE}: static_assert kN0 == kK1",
-    accepts=[{}, _LONG], rejects=[{"tile_n0": 64}],
+    source=f"{PIPELINE}: static_assert kN0 == kK1",
+    accepts=[{}, LONG], rejects=[{"tile_n0": 64}],
 )  # fmt: skip
 def keys_and_values_have_one_step(c: TwoGroupQuantities) -> BoolExpr:
     """The steps along K's sequence are the same for both products.
@@ -90,7 +78,7 @@ def keys_and_values_have_one_step(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG005", "not-two-groups-of-waves", kind="compile",
     says="there are two groups of four waves: {waves=}",
-    source=f"{_PIPELINE}: static_assert NumWarpGroups == 2 (of kBlockSize / NumThreadPerWarpGroup)",
+    source=f"{PIPELINE}: static_assert NumWarpGroups == 2 (of kBlockSize / NumThreadPerWarpGroup)",
     accepts=[{}],
     rejects=[{"tile_m0": 128, "wave_m0": 4, "wave_m1": 4}, {"tile_m0": 512, "wave_m0": 16, "wave_m1": 16}],
 )  # fmt: skip
@@ -107,7 +95,7 @@ def waves_are_two_groups(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG006", "rows-of-a-lane", kind="compile",
     says="a wave has 32 rows of Q: tile_m0 = {tile_m0}, wave_m0 = {wave_m0}",
-    source=[f"{_PIPELINE}: static_assert m.thread_buf_.size() == 1, \"assuming that each thread holds 1 rowmax value\"",
+    source=[f"{PIPELINE}: static_assert m.thread_buf_.size() == 1, \"assuming that each thread holds 1 rowmax value\"",
             "core/tensor/tile_distribution.hpp: slice_distribution_from_x, static_assert len_ % p_len_over_h[i] == 0"],
     accepts=[{}], rejects=[{"tile_m0": 512}, {"tile_m0": 128}, {"tile_m0": 288}],
 )  # fmt: skip
@@ -125,7 +113,7 @@ def lanes_have_one_row(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG007", "no-warp-gemm-for-values", kind="compile",
     says="product 1 has warp tiles 32x32x16 and 16x16x32, not {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1}",
-    source=[f"{_POLICY}: GetPVBlockGemm, WGAttrNumAccessEnum::Double",
+    source=[f"{POLICY}: GetPVBlockGemm, WGAttrNumAccessEnum::Double",
             "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
     accepts=[{}], rejects=[{"warp_tile_k1": 8}, {"warp_tile_k1": 32}],
 )  # fmt: skip
@@ -145,7 +133,7 @@ def values_have_a_warp_gemm(c: TwoGroupQuantities) -> BoolExpr:
 @rule(
     "FTG008", "warp-tile-that-changes-nothing", kind="no-effect",
     says="product 0 has warp tiles of 32x32x16, whatever is said: {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0}",
-    source=f"{_POLICY}: GetQKBlockGemm, warp_gemm",
+    source=f"{POLICY}: GetQKBlockGemm, warp_gemm",
     accepts=[{}], rejects=[{"warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_k0": 32}],
 )  # fmt: skip
 def scores_have_one_warp_tile(c: TwoGroupQuantities) -> BoolExpr:
@@ -164,8 +152,8 @@ def scores_have_one_warp_tile(c: TwoGroupQuantities) -> BoolExpr:
           "product 1 reads P as the waves of product 0 left it: wave_n1 = {wave_n1}",
           "product 1 reads P as the waves of product 0 left it: wave_m0 = {wave_m0}, wave_m1 = {wave_m1}",
           "product 1 reads P as lanes of product 0 left it: warp_tile_m1 = {warp_tile_m1}"],
-    source=[f"{_PIPELINE}: fmha_alu0 and fmha_alu1, __builtin_amdgcn_permlane32_swap of a wave's maxima and sums",
-            f"{_PIPELINE}: union sp_compute_type, and p filled by the order of sp_compute's registers"],
+    source=[f"{PIPELINE}: fmha_alu0 and fmha_alu1, __builtin_amdgcn_permlane32_swap of a wave's maxima and sums",
+            f"{PIPELINE}: union sp_compute_type, and p filled by the order of sp_compute's registers"],
     accepts=[{}],
     rejects=[{"wave_m0": 4, "wave_n0": 2}, {"wave_m1": 4, "wave_n1": 2},
              {"warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 32}],
@@ -181,52 +169,24 @@ def waves_keep_their_rows(c: TwoGroupQuantities) -> BoolExpr:
     return all_of(c.wave_n0 == 1, c.wave_n1 == 1, c.wave_m0 == c.wave_m1, c.warp_tile_m1 == SIDE)
 
 
-@rule(
-    "FTG010", "head-beyond-what-is-held", kind="wrong-result",
-    says="a block holds tile_k0max = {tile_k0max} of the head dimension {hdim}",
-    source=f"{_KERNEL}: the window of Q has kSubQKHeaddim columns",
+head_fits_tile = forward.head_fits_tile.under(
+    "FTG010", "head-beyond-what-is-held",
+    source=f"{KERNEL}: the window of Q has kSubQKHeaddim columns",
     accepts=[{}, {"hdim": 64}], rejects=[{"hdim": 256}],
 )  # fmt: skip
-def head_fits_tile(c: TwoGroupQuantities) -> BoolExpr:
-    """The head dimension is not larger than what a block holds of it.
-
-    Why: columns of Q and K beyond are never read.
-
-    Fix: use a larger tile_k0max.
-    """
-    return c.hdim <= c.tile_k0max
 
 
-@rule(
-    "FTG011", "two-groups-too-large", kind="launch",
-    says="{threads} threads in a block, more than the {table max_threads} that {arch} launches: {waves} waves",
-    source="arch/data/*.toml max_threads",
-    accepts=[{}], rejects=[{"wave_m0": 32, "wave_m1": 32, "tile_m0": 1024}],
+block_can_be_launched = forward.block_can_be_launched.under(
+    "FTG011", "two-groups-too-large", accepts=[{}],
+    rejects=[{"wave_m0": 32, "wave_m1": 32, "tile_m0": 1024}], fix="use 8 waves.",
 )  # fmt: skip
-def block_can_be_launched(c: TwoGroupQuantities) -> BoolExpr:
-    """A block has no more threads than the GPU launches.
-
-    Why: the limit of the hardware.
-
-    Fix: use 8 waves.
-    """
-    return c.threads <= c.fact("max_threads")
 
 
-@rule(
-    "FTG012", "no-blocks-of-two-groups", kind="compile",
-    says="the launch bound is {launch_blocks} blocks on a compute unit: block_per_cu = {block_per_cu}, expected -1 or more than 0",
-    source=f"{_KERNEL}: static_assert kBlockPerCu > 0",
+launch_bound_is_positive = forward.launch_bound_is_positive.under(
+    "FTG012", "no-blocks-of-two-groups", source=f"{KERNEL}: static_assert kBlockPerCu > 0",
     accepts=[{}, {"block_per_cu": 1}], rejects=[{"block_per_cu": 0}],
+    fix="use -1, with which there are 2.",
 )  # fmt: skip
-def launch_bound_is_positive(c: TwoGroupQuantities) -> BoolExpr:
-    """The launch bound names one block at least.
-
-    Why: asserted.
-
-    Fix: use -1, with which there are 2.
-    """
-    return c.launch_blocks > 0
 
 
 @rule(
@@ -239,7 +199,7 @@ def launch_bound_is_positive(c: TwoGroupQuantities) -> BoolExpr:
           "a warp tile is deeper than a tile: tile_k1 = {tile_k1}, warp_tile_k1 = {warp_tile_k1}"],
     source=[f"{_GEMM}: MIterPerWarp, NIterPerWarp, KIterPerWarp",
             "core/tensor/static_distributed_tensor.hpp: static_assert 0 < kThreadElementSpaceSize"],
-    accepts=[{}, _LONG], rejects=[{"tile_n0": 16, "tile_k1": 16}, {"wave_n0": 2}],
+    accepts=[{}, LONG], rejects=[{"tile_n0": 16, "tile_k1": 16}, {"wave_n0": 2}],
 )  # fmt: skip
 def tiles_have_a_warp_tile(c: TwoGroupQuantities) -> BoolExpr:
     """Scores, results and P have a warp tile of each wave at least.

@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha import fields as f
 from ckrules.constraints.fmha import words as forward
-from ckrules.constraints.fmha.gpu_facts import GpuFacts
-from ckrules.constraints.fmha.vocabulary import PADS, TILE, WARP_TILES, WAVES
+from ckrules.constraints.fmha.gpu_facts import WavesOfProducts
+from ckrules.constraints.fmha.vocabulary import PADS, SHAPE_ORDER, TILE, WARP_TILES, WAVES
 from ckrules.constraints.fmha.warp_gemms import hardware
 from ckrules.constraints.fmha_v3 import words as w
 from ckrules.engine.expr import Expr, IntExpr, Value, ite, maximum
-from ckrules.engine.expr.variables import Bool, Enum, Role
 from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Fields that a configuration may leave out.
@@ -43,11 +42,7 @@ COSTS: Mapping[str, int] = {
     "waves1": 6,
 }  # fmt: skip
 
-ORDER = (
-    "variant", "arch", "dtype", "pipeline", "hdim", "mode", *WARP_TILES[0], *WARP_TILES[1],
-    *WAVES[0], *WAVES[1], "tile_k0max", "tile_k0", "tile_n1", "tile_k1", "tile_m0", "tile_n0",
-    "block_per_cu", "v_layout", *PADS, "mask", "lse",
-)  # fmt: skip
+ORDER = (*SHAPE_ORDER, "mask", "lse")
 
 #: Rows and columns of the warp tile of product 0, and its depth, whatever the shape says.
 SIDE, DEPTH = 32, 16
@@ -55,28 +50,8 @@ SIDE, DEPTH = 32, 16
 BYTES, PACK = 2, 8
 
 
-class TwoGroupQuantities(GpuFacts, f.TwoProducts):
+class TwoGroupQuantities(WavesOfProducts):
     """The fields of a kernel with two groups of waves, its facts and derived quantities."""
-
-    @quantity
-    def waves0(self) -> IntExpr:
-        """Waves of product 0."""
-        return self.wave_m0 * self.wave_n0 * self.wave_k0
-
-    @quantity
-    def waves1(self) -> IntExpr:
-        """Waves of product 1."""
-        return self.wave_m1 * self.wave_n1 * self.wave_k1
-
-    @quantity
-    def waves(self) -> IntExpr:
-        """Waves of a block."""
-        return maximum(self.waves0, self.waves1)
-
-    @quantity
-    def threads(self) -> IntExpr:
-        """Threads of a block."""
-        return self.waves * self.wave_size
 
     @quantity_in("elements")
     def vector(self) -> IntExpr:
@@ -153,26 +128,13 @@ class TwoGroupQuantities(GpuFacts, f.TwoProducts):
 def fields(archs: Sequence[str]) -> list[Expr]:
     """The variables in the order in which points show them."""
     tile = {
-        "tile_m0": ((64, 128, 256, 512), "rows of Q that a block computes"),
-        "tile_n0": ((16, 32, 48, 64, 128), "rows of K and V in a step"),
-        "tile_k0": (f.HDIMS, "elements of a step along the head dimension (product 0)"),
-        "tile_n1": (f.HDIMS, "elements of a head of V"),
-        "tile_k1": ((16, 32, 48, 64, 128), "rows of V in a step of product 1"),
-        "tile_k0max": (f.HDIMS, "elements of a head of Q and K that a block holds"),
+        "tile_m0": (64, 128, 256, 512), "tile_n0": (16, 32, 48, 64, 128),
+        "tile_k1": (16, 32, 48, 64, 128),
     }  # fmt: skip
     return [
         *f.purpose((w.VARIANT,), archs, w.DTYPES, forward.MODES),
-        *(f.size(name, values, doc, "tile") for name, (values, doc) in tile.items()),
-        *f.waves(0, (1, 2, 4, 8, 16)), *f.waves(1, (1, 2, 4, 8, 16)),
-        *f.warp_tiles(0, (8, 16, 32)), *f.warp_tiles(1, (8, 16, 32)),
-        f.block_per_cu((-1, 1, 2)),
-        Enum("pipeline", (w.PIPELINE,), doc="how operands come to the matrix units",
-             role=Role.METHOD),
-        Enum("v_layout", forward.V_LAYOUTS, doc="row: the head dimension is contiguous in V"),
-        f.pad("pad_s", "Q's sequence"), f.pad("pad_sk", "K's sequence"),
-        f.pad("pad_d", "the head dimension of Q and K"), f.pad("pad_dv", "that of V"),
-        f.mask(),
-        Bool("lse", doc="the logarithm of the sums of exponentials is stored"),
+        *f.two_products(tile, (1, 2, 4, 8, 16), (8, 16, 32), (-1, 1, 2), (w.PIPELINE,)),
+        f.mask(), f.lse(),
     ]  # fmt: skip
 
 

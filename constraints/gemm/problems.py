@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm import problem, problem_fields
 from ckrules.constraints.gemm.device import smoke
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.engine.expr import BoolExpr, Value
+from ckrules.kernels.folder_problems import FolderProblems
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
 _PACKED = dict.fromkeys(("stride_a", "stride_b", "stride_c"), (0, 0))
 
 
-class GemmProblems:
+class GemmProblems(FolderProblems):
     """Matrix products."""
 
     name = "gemm"
@@ -38,24 +36,11 @@ class GemmProblems:
         sizes = {"M": "m", "N": "n", "K": "k"} | {name: name for name in alike}
         return "ckrules_gemm", {name: f"p.{member}" for name, member in sizes.items()}
 
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """Fields of kernel and product, with what follows from them."""
-        return problem_fields.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        """What ``IsSupportedArgument`` tests, and what it does not test and should."""
-        from ckrules.constraints.gemm import problem_rules
-        from ckrules.engine.rules.book import collect
-
-        return collect(problem_rules)
-
     def fits(self, config: Point, problem: object) -> bool:
         """Whether it is a matrix product."""
         return isinstance(problem, MatrixProduct)
 
-    def smoke(self, config: Point) -> list[MatrixProduct]:
-        """See `ckrules.constraints.gemm.device.smoke.smoke`."""
-        return smoke.smoke(config)
+    smoke = staticmethod(smoke.smoke)
 
     def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
         """A, B, every D and C."""

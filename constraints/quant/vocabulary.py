@@ -10,14 +10,12 @@ from ckrules.constraints.gemm import warp_gemms
 from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
-from ckrules.constraints.quant.alike import ALIKE
 from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
 from ckrules.engine.expr import Expr, Value
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
-from ckrules.engine.rules.alike import claims
 
 #: Feature fields that a configuration may leave out, with what upstream takes then.
 DEFAULTS: Mapping[str, Value] = {
@@ -97,5 +95,4 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> QuantQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     words = QuantQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
-    words.alike = claims(ALIKE, words, ck)
     return words

@@ -7,7 +7,7 @@ them a token has.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ckrules.constraints.gemm.problem import MatrixProduct
@@ -19,9 +19,6 @@ from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.engine.rules import RuleDef
-    from ckrules.engine.rules.book import Vocabulary
     from ckrules.kernels.parts import Point, Tensors
 
 
@@ -52,17 +49,6 @@ class ScaledProblems(GemmProblems):
         """As other GEMMs'; the dispatcher in C asks for products of one pair alone."""
         name, found = super().members()
         return name, {**found, "experts": "0", "topk": "0"}
-
-    def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
-        """Fields of kernel and product, with what follows from them."""
-        return problem_fields.vocabulary(ck, gpus)
-
-    def rules(self) -> list[RuleDef]:
-        """What the kernels' ``IsSupportedArgument`` tests, and what it should."""
-        from ckrules.constraints.scaled import problem_rules
-        from ckrules.engine.rules.book import collect
-
-        return collect(problem_rules)
 
     def fits(self, config: Point, problem: object) -> bool:
         """Whether it is a matrix product; of tokens for kernels for experts, else of one pair."""

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from ckrules.arch import DTYPES, Gpu
 from ckrules.constraints.gemm.warp_gemms import shapes
 from ckrules.constraints.scaled import words as w
-from ckrules.constraints.scaled.alike import ALIKE
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.tile_gemm import facts as tile_gemm
 from ckrules.constraints.tile_gemm import fields as shared
 from ckrules.engine.expr import Expr, Value
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Enum, Int, Role
-from ckrules.engine.rules.alike import claims
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
@@ -92,5 +90,4 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ScaledQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
     words = ScaledQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
-    words.alike = claims(ALIKE, words, ck)
     return words

@@ -126,6 +126,36 @@ def test_what_a_rule_knows() -> None:
     assert built.where[1] > 0
 
 
+def test_a_rule_under_a_code_of_its_own() -> None:
+    """What differs is the code, the name, the source, examples, and paragraphs that are given."""
+
+    def even(c: Any) -> Any:
+        """The number is even.
+
+        Why: asserted.
+
+        Fix: add 1.
+        """
+        return c.a % 2 == 0
+
+    shared = declare(function=even, says="a = {a} is odd", since="2025.11")
+    own = shared.under(
+        "OWN001", "odd-number-here", source="own.hpp", accepts=[{"a": 4}], rejects=[{"a": 3}],
+        applies=lambda c: c.p, why="as of GEMM001.",
+    )  # fmt: skip
+    built = own.build(words())
+    assert (built.code, built.name, built.sources) == ("OWN001", "odd-number-here", ("own.hpp",))
+    assert built.doc == "The number is even.\n\nWhy: as of GEMM001.\n\nFix: add 1."
+    assert str(built.condition) == "implies(p, a % 2 == 0)"
+    assert (built.since, own.says, built.where[0]) == ("2025.11", shared.says, __name__)
+    assert [e.fields for e in built.rejects] == [{"a": 3}]
+    same = shared.under("OWN002", "odd-number-there", accepts=[{}], rejects=[{}]).build(words())
+    assert same.sources == shared.template.sources
+    assert same.doc == shared.template.doc
+    with pytest.raises(RuleBookError, match="rule code 'own2' is not"):
+        shared.under("own2", "odd-number", accepts=[{}], rejects=[{}])
+
+
 def test_without_a_guard_the_condition_is_the_expression() -> None:
     built = declare().build(words())
     assert built.condition is built.expr

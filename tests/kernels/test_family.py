@@ -32,3 +32,15 @@ def test_a_family_without_a_vocabulary_says_so() -> None:
     for ask in (own.rules, lambda: own.vocabulary("2026.06", GPUS)):
         with pytest.raises(NotImplementedError, match="own: no module vocabulary beside"):
             ask()
+
+
+def test_values_that_are_alike_are_those_of_the_folder() -> None:
+    """A family without a module of them has none."""
+    known = {
+        n: f.vocabulary("2025.11", GPUS).alike
+        for n, f in families().items()
+        if f.since <= "2025.11"
+    }
+    assert {a.field for a in known["fmha_v3"]} == {"hdim", "block_per_cu"}
+    assert known["conv"]
+    assert not known["fmha_steps"]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -212,6 +213,44 @@ class RuleDef:
         return replace(
             self, template=replace(self.template, inherited=True, accepts=(), rejects=())
         )
+
+    def under(
+        self,
+        code: str,
+        name: str,
+        *,
+        accepts: Sequence[Mapping[str, Value]],
+        rejects: Sequence[Mapping[str, Value]],
+        source: str | Sequence[str] = (),
+        applies: Callable[[Any], BoolExpr] | None = None,
+        fact: str = "",
+        why: str = "",
+        fix: str = "",
+    ) -> RuleDef:
+        """The same rule under a code and a name of its own, in another family.
+
+        Kind, versions, profiles, sentences and condition stay.
+
+        Args:
+            code, name, accepts, rejects: As of `rule`.
+            source, applies: The same, where they are not those of this rule.
+            fact, why, fix: Paragraphs of its documentation that differ.
+
+        Raises:
+            RuleBookError: For a malformed code or name.
+        """
+        known, caller = self.template, sys._getframe(1)
+        sources = (source,) if isinstance(source, str) else tuple(source) or known.sources
+        _check_words(code, name, known.kind, known.severity, sources)
+        own = {"": fact, "Why": why and f"Why: {why}", "Fix": fix and f"Fix: {fix}"}
+        paragraphs = zip(known.sections, known.doc.split("\n\n"), strict=True)
+        template = replace(
+            known, code=code, name=name, sources=sources,
+            doc="\n\n".join(own.pop(word, "") or text for (word, _), text in paragraphs),
+            accepts=tuple(map(Example.of, accepts)), rejects=tuple(map(Example.of, rejects)),
+            where=(caller.f_globals["__name__"], caller.f_lineno),
+        )  # fmt: skip
+        return replace(self, template=template, applies=applies or self.applies)
 
     def before(self, version: str) -> RuleDef:
         """The same rule for versions before one, where a family that inherits it meets it since."""

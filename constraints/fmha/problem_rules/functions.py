@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FMHA_FWD_API_INNER_DISPATCH (CK 2025.11)"
@@ -39,11 +39,7 @@ def mask_is_the_problems(c: AttentionFit) -> BoolExpr:
 
     Fix: use a kernel with mask.
     """
-    return any_of(
-        (c.mask == "no") & c.asks("mask", "no"),
-        c.mask.isin("mask", "generic") & ~c.asks("mask", "no"),
-        (c.mask == "causal") & c.asks("mask", "causal"),
-    )
+    return c.mask_as_asked
 
 
 @rule(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.problem_fields import AttentionFit
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
@@ -18,14 +19,13 @@ _PIPELINES = (
     "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs{,_async}.hpp: set_tile_if by kPadSeqLenK"
 )
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FmhaFwdApiTrait {}(CK 2025.11)"
-_ASYNC: Mapping[str, Any] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 _TRLOAD: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True}
 _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
 _PAGED: Mapping[str, Any] = {
     "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
 }  # fmt: skip
 _PREFILL: Mapping[str, Any] = {
-    **_ASYNC, "variant": "fmha_batch_prefill", "paged_kv": True, "pad_sk": True, "mask": "mask",
+    **ASYNC, "variant": "fmha_batch_prefill", "paged_kv": True, "pad_sk": True, "mask": "mask",
     "p_mask": 1,
 }  # fmt: skip
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
@@ -57,7 +57,7 @@ def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     applies=lambda c: ~c.masks_tail & ~c.grouped,
     says="the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
     source=[_KERNEL, _PIPELINES, _API.format("skcheck ")],
-    accepts=[{}, {**_ASYNC, "p_seqlen_q": 100}], rejects=[{"p_seqlen_k": 1000}],
+    accepts=[{}, {**ASYNC, "p_seqlen_q": 100}], rejects=[{"p_seqlen_k": 1000}],
     issue="https://github.com/ROCm/composable_kernel/pull/3747",
 )  # fmt: skip
 def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
@@ -154,7 +154,7 @@ def head_fits(c: AttentionFit) -> BoolExpr:
           "qr_async loads {16 // element_bytes} elements at once: hdim_v = {p_hdim_v}"],
     source=[_API.format("dcheck, dvcheck: a.hdim_q % vec == 0 "),
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: kAlignmentQ, \"support multiple of vector(like 8x)\""],
-    accepts=[{**_ASYNC, "p_hdim": 80}], rejects=[{**_ASYNC, "p_hdim": 81}, {**_ASYNC, "p_hdim_v": 4}],
+    accepts=[{**ASYNC, "p_hdim": 80}], rejects=[{**ASYNC, "p_hdim": 81}, {**ASYNC, "p_hdim_v": 4}],
 )  # fmt: skip
 def heads_are_vectors(c: AttentionFit) -> BoolExpr:
     """Head dimensions of qr_async are multiples of 16 bytes.

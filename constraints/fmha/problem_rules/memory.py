@@ -63,7 +63,7 @@ def v_is_the_problems(c: AttentionFit) -> BoolExpr:
 
     Fix: use a kernel of the other layout, or transpose V.
     """
-    return c.v_as_asked(c.v_layout == "row", c.v_layout == "col")
+    return c.v_as_asked()
 
 
 @rule(
@@ -82,7 +82,7 @@ def steps_are_short(c: AttentionFit) -> BoolExpr:
 
     Fix: call the kernel for each sequence or head, or use group mode.
     """
-    return c.short_steps(c.paged_kv, c.listed)
+    return c.short_steps()
 
 
 @rule(

@@ -5,27 +5,20 @@ dO lies as O, dQ as Q; dK and dV, which have all heads of Q, are packed in the o
 
 from __future__ import annotations
 
-from ckrules.constraints.fmha.problem_rules.memory import DISTANT, OVERLAPPING
+from ckrules.constraints.fmha.problem_rules import memory
 from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
-from ckrules.engine.expr import FALSE, BoolExpr
+from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_bwd_kernel.hpp: MakeKargsImpl, stride_q to batch_stride_dbias"
 
 
-@rule(
-    "BPROB031", "gradient-rows-in-each-other", kind="launch", says=OVERLAPPING, source=_ARGUMENTS,
+gradient_rows_lie_apart = memory.rows_lie_apart.under(
+    "BPROB031", "gradient-rows-in-each-other", source=_ARGUMENTS,
     accepts=[{}, {"p_stride_q": 3072, "p_stride_k": 3073}, {"p_order_q": 1, "p_stride_q": 128}],
     rejects=[{"p_stride_q": 128}, {"p_order_o": 1, "p_stride_o": 64}],
+    why="as of forward (FPROB031).",
 )  # fmt: skip
-def gradient_rows_lie_apart(c: BackwardFit) -> BoolExpr:
-    """A stride is at least as long as what is contiguous in the tensor.
-
-    Why: as of forward (FPROB031).
-
-    Fix: use a larger stride, or none for packed tensors.
-    """
-    return c.rows_apart()
 
 
 @rule(
@@ -43,16 +36,9 @@ def gradient_v_is_the_problems(c: BackwardFit) -> BoolExpr:
     return c.asks("v_layout", "any") | c.asks("v_layout", "row")
 
 
-@rule(
-    "BPROB033", "gradient-strides-beyond-32-bits", kind="launch", says=DISTANT, source=_ARGUMENTS,
+gradient_strides_are_short = memory.steps_are_short.under(
+    "BPROB033", "gradient-strides-beyond-32-bits", source=_ARGUMENTS,
     accepts=[{}, {"p_batch": 2, "p_seqlen_q": 1048576}, {"p_seqlen_q": 2097152}],
     rejects=[{"p_batch": 2, "p_seqlen_q": 2097152}, {"p_order_o": 1, "p_stride_o": 2097152}],
+    why="as of forward (FPROB033).",
 )  # fmt: skip
-def gradient_strides_are_short(c: BackwardFit) -> BoolExpr:
-    """From a head, and from a sequence of a batch, to the next there are less than 2**31 elements.
-
-    Why: as of forward (FPROB033).
-
-    Fix: call the kernel for each sequence or head, or use group mode.
-    """
-    return c.short_steps(FALSE, FALSE)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.problem_rules import functions, lengths
 from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
+from ckrules.engine.expr import BoolExpr, all_of, ite
 from ckrules.engine.rules import rule
 
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait {} (CK 2025.11)"
@@ -74,35 +75,17 @@ def queries_are_one_tile(c: BackwardFit) -> BoolExpr:
     return c.p_seqlen_q <= c.max_seqlen_q
 
 
-@rule(
-    "BPROB009", "gradients-of-several-heads", kind="launch",
-    says="heads = {p_heads} is not a multiple of heads_k = {p_heads_k}",
-    source=_KERNEL.format("nhead_ratio_qk"),
+heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
+    "BPROB009", "gradients-of-several-heads", source=_KERNEL.format("nhead_ratio_qk"),
     accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
+    why="the ratio is a truncating division.",
 )  # fmt: skip
-def heads_are_shared_evenly(c: BackwardFit) -> BoolExpr:
-    """The heads of Q are a multiple of those of K and V.
-
-    Why: the ratio is a truncating division.
-
-    Fix: none; repeat K and V.
-    """
-    return c.p_heads % c.p_heads_k == 0
 
 
-@rule(
-    "BPROB021", "gradient-mode-of-other-problems", kind="launch",
-    says="the kernel is made for mode {mode}, the problem asks for another one ({p_mode})",
-    source=_API.format("mode"), accepts=[{}], rejects=[{"p_mode": 1}],
+mode_is_the_problems = functions.mode_is_the_problems.under(
+    "BPROB021", "gradient-mode-of-other-problems", source=_API.format("mode"),
+    accepts=[{}], rejects=[{"p_mode": 1}],
 )  # fmt: skip
-def mode_is_the_problems(c: BackwardFit) -> BoolExpr:
-    """Kernel and problem have the same mode.
-
-    Why: it is a template parameter, and so are the arguments.
-
-    Fix: use a kernel of the other mode.
-    """
-    return c.same("mode", "batch", "group")
 
 
 @rule(
@@ -122,13 +105,8 @@ def functions_are_the_problems(c: BackwardFit) -> BoolExpr:
 
     Fix: use a kernel with the functions.
     """
-    masks = any_of(
-        (c.mask == "no") & c.asks("mask", "no"),
-        c.mask.isin("mask", "generic") & ~c.asks("mask", "no"),
-        (c.mask == "causal") & c.asks("mask", "causal"),
-    )
     return all_of(
-        masks,
+        c.mask_as_asked,
         c.same("bias", "no", "bias", "alibi"),
         (c.dropout != "no") == c.asks("dropout", "yes"),
         c.asks("logits", "no"),

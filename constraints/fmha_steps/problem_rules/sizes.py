@@ -6,6 +6,7 @@ behind the end that loads and stores are told of.
 
 from __future__ import annotations
 
+from ckrules.constraints.fmha.problem_rules import functions
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT
@@ -44,20 +45,11 @@ def columns_are_whole(c: StepFit) -> BoolExpr:
     )
 
 
-@rule(
-    "KPROB021", "step-mode-of-other-problems", kind="launch",
-    says="the kernel is made for mode {mode}, the problem asks for another one ({p_mode})",
+mode_is_the_problems = functions.mode_is_the_problems.under(
+    "KPROB021", "step-mode-of-other-problems",
     source="example/ck_tile/01_fmha/codegen/ops/{fmha_bwd,fmha_fwd_splitkv}.py: mode (CK 2025.11)",
     accepts=[{}], rejects=[{"p_mode": 1}],
 )  # fmt: skip
-def mode_is_the_problems(c: StepFit) -> BoolExpr:
-    """Kernel and problem have the same mode.
-
-    Why: it is a template parameter, and so are the arguments.
-
-    Fix: use a kernel of the other mode.
-    """
-    return c.same("mode", "batch", "group")
 
 
 @rule(

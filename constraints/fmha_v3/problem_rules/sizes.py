@@ -8,51 +8,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.fmha.problem_rules import functions, lengths
 from ckrules.constraints.fmha_v3.problem_fields import TwoGroupFit
+from ckrules.constraints.fmha_v3.shapes import KERNEL, PIPELINE
 from ckrules.constraints.fmha_v3.vocabulary import BYTES
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
-_KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp"
-_PIPELINE = "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp"
 _TRAITS = "ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdV3Traits"
 _PLAIN: Mapping[str, Any] = {"pad_s": False, "pad_sk": False}
 
 
-@rule(
-    "TPROB001", "mode-of-other-sequences", kind="launch",
-    says="the kernel is made for mode {mode}, the problem asks for another one ({p_mode})",
-    source=f"{_KERNEL}: Kargs by kIsGroupMode", accepts=[{}], rejects=[{"p_mode": 1}],
+mode_is_the_problems = functions.mode_is_the_problems.under(
+    "TPROB001", "mode-of-other-sequences", source=f"{KERNEL}: Kargs by kIsGroupMode",
+    accepts=[{}], rejects=[{"p_mode": 1}],
 )  # fmt: skip
-def mode_is_the_problems(c: TwoGroupFit) -> BoolExpr:
-    """Kernel and problem have the same mode.
-
-    Why: it is a template parameter, and so are the arguments.
-
-    Fix: use a kernel of the other mode.
-    """
-    return c.same("mode", "batch", "group")
 
 
-@rule(
-    "TPROB002", "mask-of-other-scores", kind="wrong-result",
-    says="the kernel has mask {mask}, the problem asks for another one ({p_mask})",
-    source=f"{_KERNEL}: make_generic_attention_mask_from_lr_window",
+mask_is_the_problems = functions.mask_is_the_problems.under(
+    "TPROB002", "mask-of-other-scores",
+    source=f"{KERNEL}: make_generic_attention_mask_from_lr_window",
     accepts=[{}, {"mask": "mask", "p_mask": 1}, {"mask": "generic", "p_mask": 2}],
     rejects=[{"p_mask": 1}, {"mask": "causal", "p_mask": 2}],
+    why="the class of the mask is a template parameter, windows are arguments.",
+    fix="use a kernel with the mask.",
 )  # fmt: skip
-def mask_is_the_problems(c: TwoGroupFit) -> BoolExpr:
-    """The kernel's mask can say the problem's: simplified and generic ones every mask.
-
-    Why: the class of the mask is a template parameter, windows are arguments.
-
-    Fix: use a kernel with the mask.
-    """
-    return any_of(
-        (c.mask == "no") & c.asks("mask", "no"),
-        c.mask.isin("mask", "generic") & ~c.asks("mask", "no"),
-        (c.mask == "causal") & c.asks("mask", "causal"),
-    )
 
 
 @rule(
@@ -81,7 +61,7 @@ def functions_are_the_problems(c: TwoGroupFit) -> BoolExpr:
     applies=lambda c: ~c.masks_tail,
     says=["the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
           "sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}"],
-    source=f"{_PIPELINE}: fmha_mask, if constexpr kPadSeqLenK || FmhaMask::IsMasking",
+    source=f"{PIPELINE}: fmha_mask, if constexpr kPadSeqLenK || FmhaMask::IsMasking",
     accepts=[_PLAIN],
     rejects=[{**_PLAIN, "p_seqlen_k": 1000}, {**_PLAIN, "mode": "group", "p_mode": 1}],
 )  # fmt: skip
@@ -100,7 +80,7 @@ def keys_are_whole_tiles(c: TwoGroupFit) -> BoolExpr:
     "TPROB005", "heads-of-other-length", kind="wrong-result",
     says=["the kernel computes heads of tile_k0max = {tile_k0max}: hdim = {p_hdim}",
           "the kernel computes heads of V of tile_n1 = {tile_n1}: hdim_v = {p_hdim_v}"],
-    source=[f"{_KERNEL}: q_dram, k_dram and v_dram (heads are not padded), GetTileIndex (\"assume that num_tile_n1 is always 1\")"],
+    source=[f"{KERNEL}: q_dram, k_dram and v_dram (heads are not padded), GetTileIndex (\"assume that num_tile_n1 is always 1\")"],
     accepts=[{}], rejects=[{"p_hdim": 64}, {"p_hdim_v": 64}, {"p_hdim_v": 256}],
 )  # fmt: skip
 def heads_are_the_tiles(c: TwoGroupFit) -> BoolExpr:
@@ -114,19 +94,10 @@ def heads_are_the_tiles(c: TwoGroupFit) -> BoolExpr:
     return all_of(c.p_hdim == c.tile_k0max, c.p_hdim_v == c.tile_n1)
 
 
-@rule(
-    "TPROB006", "queries-of-more-heads", kind="launch",
-    says="heads = {p_heads} is not a multiple of heads_k = {p_heads_k}",
-    source=f"{_KERNEL}: nhead_ratio_qk", accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
+heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
+    "TPROB006", "queries-of-more-heads", source=f"{KERNEL}: nhead_ratio_qk",
+    accepts=[{}, {"p_heads_k": 2}], rejects=[{"p_heads_k": 3}],
 )  # fmt: skip
-def heads_are_shared_evenly(c: TwoGroupFit) -> BoolExpr:
-    """The heads of Q are a multiple of those of K and V.
-
-    Why: head i reads K and V of head i / ratio, and the ratio is a truncating division.
-
-    Fix: none; repeat K and V.
-    """
-    return c.p_heads % c.p_heads_k == 0
 
 
 @rule(
@@ -135,7 +106,7 @@ def heads_are_shared_evenly(c: TwoGroupFit) -> BoolExpr:
           "a block sees two tiles of K, the second of which is read before it is there: {p_seqlen_q - p_seqlen_k=}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
           "a sequence of the group may have two tiles of K: batch = {p_batch}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
           "a window may leave two tiles of K to a block: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}"],
-    source=[f"{_PIPELINE}: s_waitcnt_vmcnt and __builtin_amdgcn_s_barrier if 2 < num_total_loop alone, then K_lds_load of K1",
+    source=[f"{PIPELINE}: s_waitcnt_vmcnt and __builtin_amdgcn_s_barrier if 2 < num_total_loop alone, then K_lds_load of K1",
             "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX"],
     accepts=[{}, {"p_seqlen_k": 32}, {"p_seqlen_k": 65},
              {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1000}],
@@ -169,7 +140,7 @@ def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     says=["these tensors are packed: order_q = {p_order_q}, order_k = {p_order_k}, order_v = {p_order_v}, order_o = {p_order_o}, expected bshd",
           "these tensors are packed: stride_q = {p_stride_q}, stride_k = {p_stride_k}, stride_v = {p_stride_v}, stride_o = {p_stride_o}",
           "V is read by rows: v_layout of the problem = {p_v_layout}"],
-    source=f"{_KERNEL}: MakeKargs, stride_q to batch_stride_o",
+    source=f"{KERNEL}: MakeKargs, stride_q to batch_stride_o",
     accepts=[{}, {"p_v_layout": 1}],
     rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}, {"p_v_layout": 2}],
 )  # fmt: skip
@@ -190,7 +161,7 @@ def tensors_are_packed(c: TwoGroupFit) -> BoolExpr:
           "a sequence of O has more bytes than offsets reach: seqlen_q = {p_seqlen_q}, heads = {p_heads}, tile_n1 = {tile_n1}",
           "a sequence of K has more bytes than offsets reach: seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, tile_k0max = {tile_k0max}",
           "a sequence of V has more bytes than offsets reach: seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, tile_n1 = {tile_n1}"],
-    source=[f"{_KERNEL}: q_dram_naive, k_dram_naive, v_dram_naive and o_dram_naive (rows of all heads)",
+    source=[f"{KERNEL}: q_dram_naive, k_dram_naive, v_dram_naive and o_dram_naive (rows of all heads)",
             "core/arch/amd_buffer_addressing.hpp: make_wave_buffer_resource, uint32_t size"],
     accepts=[{}, {"p_seqlen_q": 1048576}],
     rejects=[{"p_seqlen_q": 2097152}, {"p_seqlen_k": 2097152}],
