@@ -58,13 +58,17 @@ class OwnChoice(NamedTuple):
 class AttentionModel(KernelModel):
     """A kernel of attention, forward."""
 
+    operands = staticmethod(operands)
+    """The tensors of a point, but for random numbers that it can store."""
+
     words: Mapping[str, Any]
     """The C++ words of its configuration (`ckrules.codegen.fmha.probe.words_of`)."""
 
     @property
     def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
-        return (*operands(self.point), *([RANDOM] if can_store_random(self.point) else []))
+        random = [RANDOM] if can_store_random(self.point) else []
+        return (*self.operands(self.point), *random)
 
     @property
     def joins(self) -> bool:
@@ -117,13 +121,23 @@ class AttentionModel(KernelModel):
             "squant": "static quantisation",
         }  # fmt: skip
         return (
-            OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
-            OwnFunction(self.masked, "mask", "mask"),
+            self.own_mode,
+            self.own_mask,
             *(
                 OwnFunction(bool(self.point[n]) and not (n == "lse" and self.joins), n, text)
                 for n, text in switches.items()
             ),
         )
+
+    @property
+    def own_mode(self) -> OwnFunction:
+        """What tells kernels of groups apart."""
+        return OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)")
+
+    @property
+    def own_mask(self) -> OwnFunction:
+        """What tells kernels with a mask apart."""
+        return OwnFunction(self.masked, "mask", "mask")
 
     @property
     def grouped(self) -> bool:

@@ -20,11 +20,7 @@ class BackwardModel(AttentionModel):
     """A kernel of attention backward."""
 
     __slots__ = ()
-
-    @property
-    def tensors(self) -> tuple[KernelOperand, ...]:
-        """The tensors in the order in which the host library takes their addresses."""
-        return operands(self.point)
+    operands = staticmethod(operands)
 
     @property
     def rows(self) -> bool:
@@ -60,8 +56,8 @@ class BackwardModel(AttentionModel):
     def functions(self) -> tuple[OwnFunction, ...]:
         """What tells kernels apart that compute different things."""
         return (
-            OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
-            OwnFunction(self.masked, "mask", "mask"),
+            self.own_mode,
+            self.own_mask,
             OwnFunction(self.point["dropout"] != "no", "dropout", "dropout"),
         )
 

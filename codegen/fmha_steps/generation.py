@@ -9,7 +9,6 @@ from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnChoice, OwnFunction
 from ckrules.codegen.fmha_steps import probe
-from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_steps.operands import operands
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE
 
@@ -20,11 +19,7 @@ class StepModel(AttentionModel):
     """A kernel before or after attention."""
 
     __slots__ = ()
-
-    @property
-    def tensors(self) -> tuple[KernelOperand, ...]:
-        """The tensors in the order in which the host library takes their addresses."""
-        return operands(self.point)
+    operands = staticmethod(operands)
 
     @property
     def joins(self) -> bool:
@@ -59,11 +54,10 @@ class StepModel(AttentionModel):
     @property
     def functions(self) -> tuple[OwnFunction, ...]:
         """What tells kernels apart that compute different things."""
-        mode = OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)")
         if not self.joins:
-            return (mode,)
+            return (self.own_mode,)
         return (
-            mode,
+            self.own_mode,
             OwnFunction(bool(self.point["lse"]), "lse", "LSE"),
             OwnFunction(bool(self.point["squant"]), "squant", "static quantisation"),
         )

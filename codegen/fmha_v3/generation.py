@@ -9,7 +9,6 @@ from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnChoice, OwnFunction
 from ckrules.codegen.fmha_v3 import probe
-from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_v3.operands import operands
 from ckrules.engine.expr import Value
 
@@ -20,11 +19,7 @@ class TwoGroupModel(AttentionModel):
     """A kernel of attention with two groups of waves."""
 
     __slots__ = ()
-
-    @property
-    def tensors(self) -> tuple[KernelOperand, ...]:
-        """The tensors in the order in which the host library takes their addresses."""
-        return operands(self.point)
+    operands = staticmethod(operands)
 
     @property
     def arguments(self) -> str:
@@ -41,8 +36,8 @@ class TwoGroupModel(AttentionModel):
         """What tells kernels apart that compute different things, and what none of these has."""
         absent = {"logits": "soft cap", "dropout": "dropout", "squant": "static quantisation"}
         return (
-            OwnFunction(self.grouped, "mode", "sequences of different lengths (group mode)"),
-            OwnFunction(self.masked, "mask", "mask"),
+            self.own_mode,
+            self.own_mask,
             OwnFunction(bool(self.point["lse"]), "lse", "LSE"),
             *(OwnFunction(False, member, text) for member, text in absent.items()),
         )

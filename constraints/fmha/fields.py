@@ -12,20 +12,24 @@ from ckrules.engine.rules.book import Vocabulary
 HDIMS = (32, 48, 64, 96, 128, 160, 192, 256)
 
 
-class TwoProducts(Vocabulary):
-    """Fields of every forward kernel of attention: its two products, paddings and what is masked."""
+class AttentionKernel(Vocabulary):
+    """Fields of every kernel of attention."""
 
     variant: EnumExpr
     arch: EnumExpr
     dtype: EnumExpr
     mode: EnumExpr
     hdim: IntExpr
+    block_per_cu: IntExpr
+
+
+class Products(AttentionKernel):
+    """Fields of kernels that multiply matrices: what all of them say of products 0 and 1."""
+
     tile_m0: IntExpr
     tile_n0: IntExpr
     tile_k0: IntExpr
-    tile_n1: IntExpr
     tile_k1: IntExpr
-    tile_k0max: IntExpr
     wave_m0: IntExpr
     wave_n0: IntExpr
     wave_k0: IntExpr
@@ -38,14 +42,20 @@ class TwoProducts(Vocabulary):
     warp_tile_m1: IntExpr
     warp_tile_n1: IntExpr
     warp_tile_k1: IntExpr
-    block_per_cu: IntExpr
+    mask: EnumExpr
+
+
+class TwoProducts(Products):
+    """Fields of every forward kernel of attention: its two products, paddings and what is masked."""
+
+    tile_n1: IntExpr
+    tile_k0max: IntExpr
     pipeline: EnumExpr
     v_layout: EnumExpr
     pad_s: BoolExpr
     pad_sk: BoolExpr
     pad_d: BoolExpr
     pad_dv: BoolExpr
-    mask: EnumExpr
     lse: BoolExpr
 
 

@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.fmha import words as w
-from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
+    SUFFIXED_BOUNDS,
+    V_LETTERS,
     KernelForm,
     TargetNames,
     TraitNames,
@@ -27,6 +28,7 @@ from ckrules.constraints.fmha.trait_names import (
 )
 from ckrules.constraints.fmha.vocabulary import DEFAULTS, PADS, TILE
 from ckrules.kernels.name_grammar import Grammar, Piece, literal, number, numbers, one_of
+from ckrules.kernels.parts import Point
 
 #: The words of a bias and of a mask.
 BIAS: Mapping[str, str] = {"nbias": "no", "bias": "bias", "alibi": "alibi"}
@@ -56,9 +58,9 @@ def _grammar(variant: str) -> Grammar:
     return Grammar([
         *purpose(variant, w.DTYPES), literal("_b"), *numbers(TILE, "x"),
         *waves_and_tiles((0, 1), (0, 1)),
-        one_of("block_per_cu", {"": -1, **{f"_o{n}": n for n in range(17)}}), literal("_"),
+        one_of("block_per_cu", SUFFIXED_BOUNDS), literal("_"),
         one_of("pipeline", w.PIPELINES), literal("_v"),
-        one_of("v_layout", {"r": "row", "c": "col"}), literal("_"), pads(PADS),
+        one_of("v_layout", V_LETTERS), literal("_"), pads(PADS),
         *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
         one_of("mask", MASK), *traits,
     ])  # fmt: skip
@@ -69,15 +71,6 @@ KERNELS = tuple(
 )
 
 
-def suffix(point: Mapping[str, Any]) -> str:
-    """The word for the GPU behind a name in the generator's lists; batch prefill has none."""
-    variant = point["variant"]
-    if variant == "fmha_batch_prefill":
-        return ""
-    found = target(str(point.get("arch", "")), apart=variant == "fmha_fwd")
-    return "" if found == NONE else f"_{found}"
-
-
 class AttentionNames(TraitNames):
     """The names of attention forward."""
 
@@ -86,5 +79,10 @@ class AttentionNames(TraitNames):
     kernels = KERNELS
 
 
+def _apart(point: Point) -> bool | None:
+    """As fwd does, but batch prefill, whose names say no GPU."""
+    return None if point["variant"] == "fmha_batch_prefill" else point["variant"] == "fmha_fwd"
+
+
 NAMING = AttentionNames()
-STYLES = {"generator": TargetNames(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, _apart)}

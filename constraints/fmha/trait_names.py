@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.kernels.name_grammar import Grammar, KernelNameError, Piece, literal, numbers, one_of
 from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
@@ -16,6 +17,9 @@ TARGETS = ("gfx9", "gfx950", "gfx12")
 BOUNDS: Mapping[str, int] = {"auto": -1, "-1": -1, **{str(n): n for n in range(17)}}
 """The launch bound in names that always have one; auto: the pipeline decides. The generator's lists
 have -1, which no identifier of C++ may have."""
+SUFFIXED_BOUNDS: Mapping[str, int] = {"": -1, **{f"_o{n}": n for n in range(17)}}
+"""The launch bound in names that have one where the pipeline does not decide."""
+V_LETTERS: Mapping[str, str] = {"r": "row", "c": "col"}
 PAD_WORDS: Mapping[str, str] = {"pad_s": "s", "pad_sk": "sk", "pad_d": "d", "pad_dv": "dv"}
 
 
@@ -157,8 +161,11 @@ class TargetNames:
     """Names as in the generator's lists, with its word for the GPU."""
 
     naming: TraitNames
-    suffix: Callable[[Mapping[str, Any]], str]
+    apart: Callable[[Point], bool | None]
+    """Whether names of the kernel tell gfx950 from gfx9; None: they have no word for the GPU."""
 
     def format(self, point: Point) -> str:
         """The name of a point with a GPU."""
-        return listed(self.naming.format(point)) + self.suffix(point)
+        apart = self.apart(point)
+        word = NONE if apart is None else target(str(point.get("arch", "")), apart=apart)
+        return listed(self.naming.format(point)) + ("" if word == NONE else f"_{word}")

@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any
 
 from ckrules.constraints.fmha.names import BIAS, MASK, purpose
-from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
     BOUNDS,
     KernelForm,
@@ -66,12 +65,6 @@ class _Backward(KernelForm):
         return super().span(text, "pads" if name in ("pad_d", "pad_dv") else name)
 
 
-def suffix(point: Mapping[str, Any]) -> str:
-    """The word for the GPU behind a name in the generator's lists."""
-    found = target(str(point.get("arch", "")), apart=True)
-    return "" if found == NONE else f"_{found}"
-
-
 class BackwardNames(TraitNames):
     """The names of attention backward."""
 
@@ -80,4 +73,4 @@ class BackwardNames(TraitNames):
 
 
 NAMING = BackwardNames()
-STYLES = {"generator": TargetNames(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, lambda point: True)}

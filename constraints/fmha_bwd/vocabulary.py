@@ -61,45 +61,22 @@ ORDER = (
 )  # fmt: skip
 
 
-class BackwardQuantities(GpuFacts):
+class BackwardQuantities(GpuFacts, f.Products):
     """The fields of a kernel of attention backward, its facts and derived quantities."""
 
-    variant: EnumExpr
-    arch: EnumExpr
-    dtype: EnumExpr
-    mode: EnumExpr
-    hdim: IntExpr
-    tile_m0: IntExpr
-    tile_n0: IntExpr
-    tile_k0: IntExpr
-    tile_k1: IntExpr
     tile_k2: IntExpr
     tile_k3: IntExpr
     tile_k4: IntExpr
     tile_hdq: IntExpr
     tile_hdv: IntExpr
-    wave_m0: IntExpr
-    wave_n0: IntExpr
-    wave_k0: IntExpr
-    wave_m1: IntExpr
-    wave_n1: IntExpr
-    wave_k1: IntExpr
     wave_m2: IntExpr
     wave_n2: IntExpr
     wave_k2: IntExpr
-    warp_tile_m0: IntExpr
-    warp_tile_n0: IntExpr
-    warp_tile_k0: IntExpr
-    warp_tile_m1: IntExpr
-    warp_tile_n1: IntExpr
-    warp_tile_k1: IntExpr
-    block_per_cu: IntExpr
     max_seqlen_q: IntExpr
     pad_d: IntExpr
     pad_dv: IntExpr
     bias: EnumExpr
     dbias: BoolExpr
-    mask: EnumExpr
     dropout: EnumExpr
     deterministic: BoolExpr
     trload: BoolExpr

@@ -13,13 +13,13 @@ Facts: example/ck_tile/01_fmha/codegen/ops/fmha_{fwd_splitkv,fwd_appendkv,bwd}.p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
-from ckrules.constraints.fmha.targets import NONE, target
 from ckrules.constraints.fmha.trait_names import (
     BOUNDS,
+    SUFFIXED_BOUNDS,
+    V_LETTERS,
     KernelForm,
     TargetNames,
     TraitNames,
@@ -32,7 +32,6 @@ from ckrules.constraints.fmha_steps.vocabulary import ABSENT, OWN
 from ckrules.kernels.name_grammar import Grammar, Piece, flag, literal, number, numbers, one_of
 
 _APPEND_PADS = ("pad_s", "pad_sk", "pad_d", "pad_dv")
-_BOUND = {"": -1, **{f"_o{n}": n for n in range(17)}}
 
 
 def _head(variant: str) -> list[Piece]:
@@ -50,14 +49,14 @@ def _no_pads() -> dict[str, str]:
 
 
 _COMBINE = Grammar([
-    *_head(w.COMBINE), *_mode(), literal("_b"), number("tile_dv"), one_of("block_per_cu", _BOUND),
+    *_head(w.COMBINE), *_mode(), literal("_b"), number("tile_dv"), one_of("block_per_cu", SUFFIXED_BOUNDS),
     literal("_unused_"), pads(("pad_s", "pad_dv")), *switch("lse", "lse"),
     *switch("squant", "squant"),
 ])  # fmt: skip
 _APPEND = Grammar([
     *_head(w.APPEND), literal("_b"), number("tile_s", 0), literal("x"),
     *numbers(("tile_sk", "tile_d", "tile_dv"), "x"),
-    one_of("block_per_cu", _BOUND), literal("_v"), one_of("v_layout", {"r": "row", "c": "col"}),
+    one_of("block_per_cu", SUFFIXED_BOUNDS), literal("_v"), one_of("v_layout", V_LETTERS),
     one_of("pads", _no_pads()), one_of("rope", {"": "no", "_inter": "inter", "_half": "halves"}),
 ], [flag("_pagedkv", "paged_kv")])  # fmt: skip
 _DOT = Grammar([
@@ -76,13 +75,6 @@ def _named(variant: str, grammar: Grammar, padded: Sequence[str], bare: str = "n
     return KernelForm(variant, grammar, fixed, padded, bare)
 
 
-def suffix(point: Mapping[str, Any]) -> str:
-    """The word for the GPU behind a name in the generator's lists."""
-    apart = point["variant"] in (w.DOT, w.CONVERT)
-    found = target(str(point.get("arch", "")), apart=apart)
-    return "" if found == NONE else f"_{found}"
-
-
 class StepNames(TraitNames):
     """The names of the kernels before and after attention."""
 
@@ -97,4 +89,4 @@ class StepNames(TraitNames):
 
 
 NAMING = StepNames()
-STYLES = {"generator": TargetNames(NAMING, suffix)}
+STYLES = {"generator": TargetNames(NAMING, lambda point: point["variant"] in (w.DOT, w.CONVERT))}

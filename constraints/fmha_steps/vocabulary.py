@@ -53,14 +53,9 @@ COSTS: Mapping[str, int] = {
 }  # fmt: skip
 
 
-class StepQuantities(GpuFacts):
+class StepQuantities(GpuFacts, f.AttentionKernel):
     """The fields of a kernel before or after attention, its facts and derived quantities."""
 
-    variant: EnumExpr
-    arch: EnumExpr
-    dtype: EnumExpr
-    mode: EnumExpr
-    hdim: IntExpr
     tile_s: IntExpr
     tile_sk: IntExpr
     tile_d: IntExpr
@@ -69,7 +64,6 @@ class StepQuantities(GpuFacts):
     pad_sk: BoolExpr
     pad_d: BoolExpr
     pad_dv: BoolExpr
-    block_per_cu: IntExpr
     v_layout: EnumExpr
     lse: BoolExpr
     squant: BoolExpr

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from ckrules.constraints.fmha_v3.vocabulary import TwoGroupQuantities
-from ckrules.engine.expr import Expr
-from ckrules.engine.rules.alike import alike
+from dataclasses import replace
 
-_KERNEL = "ops/fmha/kernel/fmha_fwd_v3_kernel.hpp: FmhaFwdV3Kernel"
+from ckrules.constraints.fmha import alike as forward
+from ckrules.constraints.fmha_v3.shapes import KERNEL, PIPELINE
 
-
-@alike(
-    "heads-of-one-tile-in-two-groups", "hdim", until="2026.06",
-    source="ops/fmha/pipeline/tile_fmha_shape.hpp: TileFmhaShape (kQKHeaddim is tile_k0max)",
+ALIKE = (
+    replace(forward.heads_are_their_tiles, name="heads-of-one-tile-in-two-groups"),
+    replace(
+        forward.launch_bounds_are_numbers, name="launch-bounds-of-two-groups",
+        sources=(f"{KERNEL}: FmhaFwdV3Kernel, kBlockPerCu", f"{PIPELINE}: kBlockPerCu"),
+    ),
 )  # fmt: skip
-def heads_are_their_tiles(c: TwoGroupQuantities) -> tuple[Expr, ...]:
-    """A kernel has the tile of a head; the head is for those who choose among kernels."""
-    return ()
-
-
-@alike(
-    "launch-bounds-of-two-groups", "block_per_cu", until="2026.06",
-    source=[f"{_KERNEL}, kBlockPerCu",
-            "ops/fmha/pipeline/block_fmha_fwd_v3_pipeline.hpp: kBlockPerCu"],
-)  # fmt: skip
-def launch_bounds_are_numbers(c: TwoGroupQuantities) -> tuple[Expr, ...]:
-    """A launch bound of -1 is the number that the pipeline decides on."""
-    return (c.launch_blocks,)
-
-
-ALIKE = (heads_are_their_tiles, launch_bounds_are_numbers)

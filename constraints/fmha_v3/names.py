@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from ckrules.constraints.fmha.names import MASK, purpose
 from ckrules.constraints.fmha.trait_names import (
+    SUFFIXED_BOUNDS,
+    V_LETTERS,
     KernelForm,
     TraitNames,
     pads,
@@ -27,8 +29,8 @@ from ckrules.kernels.name_grammar import Grammar, literal, numbers, one_of
 GRAMMAR = Grammar([
     *purpose(w.VARIANT, w.DTYPES), literal("_b"), *numbers(TILE, "x"),
     *waves_and_tiles((0, 1), (0, 1)),
-    one_of("block_per_cu", {"": -1, **{f"_o{n}": n for n in range(17)}}), literal("_v"),
-    one_of("v_layout", {"r": "row", "c": "col"}), literal("_"), pads(PADS), literal("_"),
+    one_of("block_per_cu", SUFFIXED_BOUNDS), literal("_v"),
+    one_of("v_layout", V_LETTERS), literal("_"), pads(PADS), literal("_"),
     one_of("mask", MASK), *switch("lse", "lse"),
 ])  # fmt: skip
 
