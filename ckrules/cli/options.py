@@ -17,6 +17,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.families import targets
 from ckrules.kernels.library import topics
 from ckrules.kernels.trees import CkTree, read_tree
+from ckrules.support import tables
 from ckrules.support.errors import unknown
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def known_values(field: str) -> Sequence[str]:
 
     having = [book.fields[field] for book in Books().every() if field in book.fields]
     values = dict.fromkeys(v for node in having for v in domain_of(node).values)
-    return [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
+    return list(map(tables.word, values))
 
 
 class Topics(Words):

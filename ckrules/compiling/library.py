@@ -32,6 +32,7 @@ from ckrules.kernels.families import families, family_of, problems_of
 from ckrules.kernels.timing import CAUTION
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.tables import word
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
@@ -307,7 +308,7 @@ def _times(rows: Sequence[LibraryRow], times: Iterable[MeasuredTime]) -> Iterato
 def _row(row: LibraryRow, right: str, speed: str, learned: str) -> str:
     kernel, config, facts = row.kernel, row.kernel.config, row.facts
     said = {"family": _family(kernel).name, "arch": kernel.arch, **config}
-    fields = "".join(f";{k}={_said(v)}" for k, v in said.items())
+    fields = "".join(f";{k}={word(v)}" for k, v in said.items())
     computes = " ".join(str(config[k]) for k in facts.computes if k in config)
     texts = ", ".join(
         json.dumps(x) for x in (kernel.name, config["variant"], fields + ";", computes)
@@ -321,10 +322,6 @@ def _row(row: LibraryRow, right: str, speed: str, learned: str) -> str:
         f"{sum(1 << 'MNK'.index(axis) for axis in set(facts.eights))}, {facts.merged}, "
         f"{speed}, {learned}, {right}}}"
     )
-
-
-def _said(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def registry_json(rows: Sequence[LibraryRow]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ckrules.engine.rules.derivation import shown
 from ckrules.kernels.books import Books
 from ckrules.readers.entries import Edit, Entry, Place
 from ckrules.support.errors import CkrulesError
+from ckrules.support.tables import word
 
 Line = Callable[[str], str]
 """A line about a word that ckrules prints, such as a field or a rule's code."""
@@ -161,7 +162,7 @@ def _values(spot: FieldSpot, place: Place, books: Books) -> Iterator[CompletionP
         worse = [c for c in broken if c not in own]
         detail = f"breaks {', '.join(worse or broken)}" if broken else "legal"
         found.append(
-            (bool(worse), len(broken), CompletionProposal(_shown(value), detail, place, not worse))
+            (bool(worse), len(broken), CompletionProposal(word(value), detail, place, not worse))
         )
     yield from (p for _, _, p in sorted(found, key=lambda row: row[:2]))
 
@@ -172,11 +173,7 @@ def _any(key: str, place: Place, books: Books) -> list[CompletionProposal]:
     for book in books.every():
         if key in book.fields:
             values.update(dict.fromkeys(domain_of(book.fields[key]).values))
-    return [CompletionProposal(_shown(v), f"a value of {key}", place) for v in values]
-
-
-def _shown(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return [CompletionProposal(word(v), f"a value of {key}", place) for v in values]
 
 
 def _domains(entry: Entry, books: Books) -> Mapping[str, Domain]:

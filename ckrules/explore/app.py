@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Role
 from ckrules.explore import exports, figures, kernel_address, lists, reasons
-from ckrules.explore.choice import OWN, WHERE, read, word
+from ckrules.explore.choice import OWN, WHERE, read
 from ckrules.explore.conditions import ConditionFault, example, fault, proposals
 from ckrules.explore.guard import Guard
 from ckrules.explore.kernel_page import MOST, KernelPage, beside, differing
@@ -34,6 +34,7 @@ from ckrules.explore.rows import at, sections
 from ckrules.explore.site import Site
 from ckrules.pictures.lds import KINDS
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.tables import word
 
 _HOME = Path(__file__).resolve().parent
 TABS = {"/": "Choose", "/kernels": "Kernels", "/pictures": "Pictures", "/export": "Export"}

@@ -11,6 +11,7 @@ from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain
 from ckrules.kernels.selection import read_value
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.tables import word
 
 WHERE = "where"
 #: Keys of the query that are none of a field.
@@ -32,15 +33,6 @@ OWN = (
 )
 _FIELD = "field."  # before a field whose name is one of these
 _LONGEST = 20_000  # characters of a query
-
-
-def word(value: Value) -> str:
-    """A value as the URL and the page say it.
-
-    >>> word(True), word("mem"), word(64)
-    ('true', 'mem', '64')
-    """
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from ckrules.engine.expr import BOOL, ENUM
 from ckrules.engine.expr.variables import Role
 from ckrules.engine.lang.reader import ExpressionError
 from ckrules.engine.lang.where import parse_condition
-from ckrules.explore.choice import word
 from ckrules.explore.subject import Subject
+from ckrules.support.tables import word
 
 _MOST = 40
 #: A field, a comparison and what has been typed of its value; in lists, of the last one.

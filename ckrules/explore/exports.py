@@ -13,11 +13,12 @@ from typing import Any
 
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.restrictions import held_condition
-from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
 from ckrules.output.columns import NAME, Columns, factor
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.tables import word
 
 FORMS = {"names": "txt", "jsonl": "jsonl", "parquet": "parquet"}
 """The forms and the suffixes of their files."""

@@ -13,7 +13,6 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import Violation
 from ckrules.engine.rules.book import RuleBook
-from ckrules.explore.choice import word
 from ckrules.explore.kernel_address import address
 from ckrules.explore.lists import title
 from ckrules.explore.subject import Subject
@@ -21,6 +20,7 @@ from ckrules.kernels.config import Config
 from ckrules.kernels.lds_map import LdsMap
 from ckrules.pictures.tile_map import inline
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.tables import word
 
 if TYPE_CHECKING:
     from ckrules.explore.assembly import AssembledKernel

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
-from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.fastest import FastestSearch
 from ckrules.explore.kernel_address import address
 from ckrules.explore.subject import Subject
@@ -14,6 +14,7 @@ from ckrules.kernels.books import Books
 from ckrules.output.brief import NOTHING, Brief, brief_of, short
 from ckrules.output.columns import Columns
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.tables import word
 
 LISTS = {"best": "Predicted fastest", "sample": "Drawn", "first": "In order"}
 USUAL = 20

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Role
-from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.solving import Solver, SolverAnswer, SolverQuestion
 from ckrules.explore.subject import Subject
+from ckrules.support.tables import word
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ckrules.engine.expr import Value
 from ckrules.engine.expr.variables import Domain, Role
-from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Counted, Subject
+from ckrules.support.tables import word
 
 SECTIONS = {
     Role.PURPOSE: "What is computed",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ckrules import arch as gpu_facts
 from ckrules.engine.expr.variables import domain_of
-from ckrules.explore.choice import FieldChoice, word
+from ckrules.explore.choice import FieldChoice
 from ckrules.explore.fastest import FastestSearches
 from ckrules.explore.rows import Chip, FieldRow, at
 from ckrules.explore.solving import Solver
@@ -21,6 +21,7 @@ from ckrules.explore.subject import Subject
 from ckrules.kernels import library
 from ckrules.kernels.families import families, family_of, named
 from ckrules.support.errors import unknown
+from ckrules.support.tables import word
 
 SCOPE = ("family", "variant", "arch", "dtype", "ck")
 """What may be chosen of a subject itself, in the order of the page."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from ckrules.support.errors import UsageError
-from ckrules.support.tables import aligned
+from ckrules.support.tables import aligned, word
 from ckrules.support.visible import csv_cell, json_text
 
 if TYPE_CHECKING:
@@ -58,17 +58,13 @@ def render_groups(
         lines = [[*by, "count"], *(row.values() for row in rows)]
         csv.writer(out, lineterminator="\n").writerows(map(csv_cell, line) for line in lines)
         return out.getvalue()
-    cells = [[*by, "count"], *([_cell(v) for v in row.values()] for row in rows)]
+    cells = [[*by, "count"], *([word(v) for v in row.values()] for row in rows)]
     cells.append(["total", *[""] * (len(by) - 1), str(count)])
     if bars and rows:
         most = max(row["count"] for row in rows)
         drawn = ["#" * -(-row["count"] * bars // most) for row in rows]
         cells = [[*line, bar] for line, bar in zip(cells, ["", *drawn, ""], strict=True)]
     return aligned(cells, right={len(by)})
-
-
-def _cell(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_parquet(

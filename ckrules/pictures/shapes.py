@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ckrules.support import tables
+
 #: Column titles, and rows of cells.
 Table = tuple[list[str], list[list[str]]]
 
@@ -212,9 +214,7 @@ def word(value: Any) -> str:
     >>> word(True), word(16), word(None)
     ('true', '16', 'undefined')
     """
-    if value is None:
-        return "undefined"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return "undefined" if value is None else tables.word(value)
 
 
 def number(value: float) -> str:

@@ -68,3 +68,12 @@ def plural(n: int, noun: str) -> str:
     if n == 1:
         return noun
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def word(value: object) -> str:
+    """A value as tables, pages and command lines say it.
+
+    >>> word(True), word("mem"), word(64)
+    ('true', 'mem', '64')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)

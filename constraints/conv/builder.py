@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.conv.quantities import ConvQuantities
+from ckrules.constraints.tile_gemm.pipelines import PART_LOADS, loads_are_whole
 from ckrules.constraints.tile_gemm.upstream import REFUSED_TRAITS
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite, rel
 from ckrules.engine.expr.relation import Table
@@ -189,10 +190,7 @@ def wave_map_is_of_gpu(c: ConvQuantities) -> BoolExpr:
 @rule(
     "BLDR009", "compv6-without-whole-load", kind="profile", profiles=_PROFILE,
     applies=lambda c: c.pipeline == "compv6",
-    says=[("{pipeline} loads whole vectors, but a thread's share of A is {tile_m * tile_k "
-          "// threads=}, less than vector_a = {vector_a}"),
-          ("{pipeline} loads whole vectors, but a thread's share of B is {tile_n * tile_k "
-          "// threads=}, less than vector_b = {vector_b}")],
+    says=PART_LOADS,
     source=f"{_RULES}: check_tile_coverage",
     accepts=[{"pipeline": "compv6"}],
     rejects=[{"pipeline": "compv6", "tile_m": 16, "tile_k": 32, "vector_a": 8}],
@@ -205,10 +203,7 @@ def compv6_has_loads(c: ConvQuantities) -> BoolExpr:
 
     Fix: narrow the vector or raise the tile.
     """
-    return all_of(
-        c.tile_m * c.tile_k // (c.threads * c.vector_a) >= 1,
-        c.tile_n * c.tile_k // (c.threads * c.vector_b) >= 1,
-    )
+    return loads_are_whole(c)
 
 
 @rule(

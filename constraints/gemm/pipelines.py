@@ -7,7 +7,8 @@ from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH, LATER
 from ckrules.constraints.gemm.quantities import ONE_TYPE, GemmQuantities
-from ckrules.engine.expr import FALSE, BoolExpr, all_of, ite, rel
+from ckrules.constraints.tile_gemm.pipelines import widths_are_direct
+from ckrules.engine.expr import FALSE, BoolExpr, all_of, ite
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
@@ -304,8 +305,4 @@ def direct_loads_have_width(c: GemmQuantities) -> BoolExpr:
 
     Fix: use compv4.
     """
-    table = c.facts["direct_to_lds"]
-    return all_of(
-        rel(table, c.arch, c.a.width * c.element_bytes),
-        rel(table, c.arch, c.b.width * c.element_bytes),
-    )
+    return widths_are_direct(c)

@@ -63,13 +63,25 @@ def double_buffer_is_off(c: TileGemm) -> BoolExpr:
     return ~c.double_smem_buffer
 
 
+#: What to say where not all `loads_are_whole`.
+PART_LOADS = (
+    "{pipeline} loads whole vectors, but a thread's share of A is {tile_m * tile_k // threads=}, less than vector_a = {vector_a}",
+    "{pipeline} loads whole vectors, but a thread's share of B is {tile_n * tile_k // threads=}, less than vector_b = {vector_b}",
+)  # fmt: skip
+
+
+def loads_are_whole(c: TileGemm) -> BoolExpr:
+    """Whether each thread has a whole vector of A and of B at least."""
+    return all_of(
+        c.tile_m * c.tile_k // (c.threads * c.vector_a) >= 1,
+        c.tile_n * c.tile_k // (c.threads * c.vector_b) >= 1,
+    )
+
+
 @rule(
     "PIPE006", "less-than-one-load-per-thread", kind="compile", since="2026.06",
     applies=lambda c: c.pipeline.isin("compv3", "compv6"),
-    says=[("{pipeline} loads whole vectors, but a thread's share of A is {tile_m * tile_k "
-          "// threads=}, less than vector_a = {vector_a}"),
-          ("{pipeline} loads whole vectors, but a thread's share of B is {tile_n * tile_k "
-          "// threads=}, less than vector_b = {vector_b}")],
+    says=PART_LOADS,
     source=f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v3.hpp, …_comp_v6.hpp: HotLoopScheduler divides by A_Buffer_Load_Inst_Num",
     accepts=[{}], rejects=[{"tile_m": 16, "tile_k": 8},
                             {"tile_m": 16, "tile_k": 32, "vector_a": 16}],
@@ -83,10 +95,7 @@ def hot_loop_has_loads(c: TileGemm) -> BoolExpr:
 
     Fix: narrow the vector, raise the tile or use fewer waves.
     """
-    return all_of(
-        c.tile_m * c.tile_k // (c.threads * c.vector_a) >= 1,
-        c.tile_n * c.tile_k // (c.threads * c.vector_b) >= 1,
-    )
+    return loads_are_whole(c)
 
 
 @rule(
@@ -131,6 +140,15 @@ def compv5_has_two_waves(c: TileGemm) -> BoolExpr:
     return all_of(c.wave_m == 1, c.wave_n == 1, c.wave_k == 2, c.num_wave_groups == 2)
 
 
+def widths_are_direct(c: TileGemm) -> BoolExpr:
+    """Whether the GPU moves what a lane loads of A and of B straight to LDS."""
+    table = c.facts["direct_to_lds"]
+    return all_of(
+        rel(table, c.arch, c.a.width * c.element_bytes),
+        rel(table, c.arch, c.b.width * c.element_bytes),
+    )
+
+
 @rule(
     "PIPE010", "width-without-direct-load", kind="compile", since="2026.06",
     applies=lambda c: c.has("async_pipelines") & _direct(c) & c.a.sound & c.b.sound,
@@ -149,11 +167,7 @@ def direct_loads_have_width(c: TileGemm) -> BoolExpr:
 
     Fix: take a vector of 4 or 16 bytes.
     """
-    table = c.facts["direct_to_lds"]
-    return all_of(
-        rel(table, c.arch, c.a.width * c.element_bytes),
-        rel(table, c.arch, c.b.width * c.element_bytes),
-    )
+    return widths_are_direct(c)
 
 
 def _direct(c: TileGemm) -> BoolExpr:

@@ -17,6 +17,7 @@ from ckrules.readers.entries import (
 )
 from ckrules.readers.source import Head, SourceFile
 from ckrules.readers.table_rows import TableRow, header_words, table_rows
+from ckrules.support import tables
 from ckrules.support.errors import UsageError
 
 SUFFIXES = (".csv", ".tsv")
@@ -57,8 +58,7 @@ def _entry(row: TableRow, context: Context) -> Entry | UnreadableText:
 
     def rewrite(field: str, value: Value) -> Edit | None:
         place = row.at(field)
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        return Edit(place, text) if place is not None else None
+        return Edit(place, tables.word(value)) if place is not None else None
 
     edits = None if "name" in given else rewrite
     return entry_from_mapping(given, context, row.place, locate, edits)

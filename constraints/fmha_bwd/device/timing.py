@@ -19,14 +19,13 @@ import numpy as np
 
 from ckrules.constraints.fmha.device.rounds import (
     AttentionRounds,
-    EstimateParts,
     idle,
     rate,
     resident,
     spilled,
     tiles_of,
 )
-from ckrules.constraints.fmha.device.timing import CONSTANTS, AttentionTiming
+from ckrules.constraints.fmha.device.timing import AttentionTiming
 from ckrules.constraints.fmha.words import ELEMENT_BYTES
 from ckrules.constraints.fmha_bwd.vocabulary import TILE, WARP_TILES, WAVES
 from ckrules.constraints.tile_gemm.device.terms import (
@@ -34,14 +33,11 @@ from ckrules.constraints.tile_gemm.device.terms import (
     Constants,
     KernelTerms,
     Terms,
-    numbers,
     speeds_of,
 )
-from ckrules.kernels.timing import Estimate, once
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import GpuProduct
     from ckrules.constraints.fmha.problem import AttentionProblem
     from ckrules.kernels.timing import Floats
 
@@ -53,28 +49,6 @@ FUNCTIONS: Mapping[str, float] = {"bias": 2.0, "alibi": 3.0}
 DROPOUT, DBIAS = 8.0, 1.0
 #: Bytes of an element of dQ's sums.
 _SUMS = 4
-
-
-class BackwardTiming(AttentionTiming):
-    """Estimates for attention backward."""
-
-    quantities: Sequence[str] = (
-        *("variant", "arch", "dtype", "mode", "hdim", "bias", "dbias", "mask", "dropout"),
-        *("deterministic", "trload", "max_seqlen_q", "pad_d", "pad_dv", "block_per_cu"),
-        *("wave_size", "waves", "threads", "lds_bytes", *TILE),
-        *(n for w in (*WAVES, *WARP_TILES) for n in w),
-    )
-    #: Nobody measured any: a factor of two is a guess.
-    printed_range: float = 2.0
-
-    def estimate(
-        self, kernels: Mapping[str, Any], problem: AttentionProblem, gpu: Gpu, product: GpuProduct
-    ) -> Estimate:
-        """See `ckrules.kernels.timing.Timing.estimate`."""
-        k, c = numbers(kernels), CONSTANTS
-        t = once(kernels, "attention", lambda: _terms(kernels, k, gpu, c))
-        made = _Backward(k, problem, gpu, product, t, c)
-        return Estimate(made.total, EstimateParts(made))
 
 
 class _Backward(AttentionRounds):
@@ -212,3 +186,18 @@ def _registers(k: KernelTerms, held: Floats, element: int) -> Floats:
     stays = (2 * held[0] + held[1]) * element / 4
     results = k.tile_n0 * (k.tile_hdq + k.tile_hdv) + k.tile_m0 * k.tile_hdq
     return np.asarray((stays + results + 2 * k.tile_m0 * k.tile_n0) / k.threads)
+
+
+class BackwardTiming(AttentionTiming):
+    """Estimates for attention backward."""
+
+    quantities: Sequence[str] = (
+        *("variant", "arch", "dtype", "mode", "hdim", "bias", "dbias", "mask", "dropout"),
+        *("deterministic", "trload", "max_seqlen_q", "pad_d", "pad_dv", "block_per_cu"),
+        *("wave_size", "waves", "threads", "lds_bytes", *TILE),
+        *(n for w in (*WAVES, *WARP_TILES) for n in w),
+    )
+    #: Nobody measured any: a factor of two is a guess.
+    printed_range: float = 2.0
+    rounds = _Backward
+    terms = staticmethod(_terms)
