@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -33,93 +34,110 @@ def _variable(kind: str, name: str, values: list[int]) -> Any:
     return Real(name, [v / 2 for v in values])
 
 
-@st.composite
-def variables(draw: st.DrawFn, most: int = 5) -> list[Any]:
+_SORTS = ("int",) * 5 + ("bool", "enum", "real", "extreme")
+_FACTS = Table("facts", ("k",), {i: (i * 7) % 5 for i in range(0, 9, 2)})
+_PAIRS = Table.relation("pairs", ("a", "b"), [(i, (3 * i) % 7) for i in range(8)])
+_TERMS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a // b,
+    lambda a, b: a % b, lambda a, b: a / b, e.ceil_div, e.minimum, e.maximum,
+    lambda a, b: e.ite(a < b, a, b + 1),
+)  # fmt: skip
+_COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a < b, lambda a, b: a <= b,
+    lambda a, b: a % b == 0, lambda a, b: e.rel(_PAIRS, a, b),
+)  # fmt: skip
+_CONNECTIVES: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda p, q: p & q, lambda p, q: p | q, e.implies, lambda p, q: p == q,
+)  # fmt: skip
+
+
+class _Choices:
+    """Makes variables, terms and conditions by the bytes of a string.
+
+    A string is one choice of hypothesis. With a strategy for each part of an expression, drawing
+    took nine tenths of the tests' time. Bytes that are missing are zero, the simplest choice.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.rest = iter(data)
+
+    def below(self, n: int) -> int:
+        return next(self.rest, 0) % n
+
+    def of(self, options: Sequence[Any]) -> Any:
+        return options[self.below(len(options))]
+
+    def variables(self, most: int) -> list[Any]:
+        made = []
+        for i in range(self.below(most + 1)):
+            kind, values = self.of(_SORTS), [self.below(10) for _ in range(1 + self.below(4))]
+            made.append(_variable(kind, f"x{i}", list(dict.fromkeys(values))))
+        return made
+
+    def number(self, vs: list[Any], leaves: int = 5) -> Any:
+        """A numeric term of so many leaves at most."""
+        pool = [v for v in vs if v.sort in (e.INT, e.REAL)]
+        if leaves == 1 or (kind := self.below(12)) < 6:
+            return self.of(pool) if pool and self.below(4) else e.const(self.below(11) - 2)
+        ints = [v for v in pool if v.sort == e.INT]
+        if kind == 6 and ints:
+            return e.lookup(_FACTS, self.of(ints))
+        first = self.number(vs, leaves // 2)
+        if kind == 7:
+            return e.named("q", first)
+        return self.of(_TERMS)(first, self.number(vs, leaves - leaves // 2))
+
+    def condition(self, vs: list[Any], leaves: int = 6) -> Any:
+        """A condition of so many comparisons at most."""
+        if leaves == 1 or (kind := self.below(10)) < 5:
+            return self._comparison(vs)
+        if kind == 5:
+            return ~self.condition(vs, leaves)
+        if kind == 6 and leaves > 2:
+            return e.ite(*(self.condition(vs, leaves // 3) for _ in range(3)))
+        first = self.condition(vs, leaves // 2)
+        return self.of(_CONNECTIVES)(first, self.condition(vs, leaves - leaves // 2))
+
+    def _comparison(self, vs: list[Any]) -> Any:
+        kind = self.below(10)
+        if kind == 9 and (flags := [v for v in vs if v.sort == e.BOOL]):
+            return self.of(flags)
+        if kind == 8 and (words := [v for v in vs if v.sort == e.ENUM]):
+            word = self.of(words)
+            return word == self.of(word.symbols)
+        first = self.number(vs)
+        if kind in (6, 7):
+            return e.is_pow2(first) if kind == 6 else e.isin(first, 1, 2, 5)
+        return self.of(_COMPARISONS)(first, self.number(vs))
+
+
+def _made(make: Callable[[_Choices], Any], size: int) -> st.SearchStrategy[Any]:
+    return st.binary(min_size=size, max_size=size).map(lambda data: make(_Choices(data)))
+
+
+def variables(most: int = 5) -> st.SearchStrategy[list[Any]]:
     """Up to ``most`` variables of all sorts with few values."""
-    sorts = ["int"] * 5 + ["bool", "enum", "real", "extreme"]
-    kinds = draw(st.lists(st.sampled_from(sorts), max_size=most))
-    out = []
-    for i, kind in enumerate(kinds):
-        values = draw(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True))
-        out.append(_variable(kind, f"x{i}", values))
-    return out
+    return _made(lambda some: some.variables(most), 6 * most + 1)
 
 
 def numbers(vs: list[Any]) -> st.SearchStrategy[Any]:
     """Numeric terms over the number variables, undefined ones included."""
-    pool = [v for v in vs if v.sort in (e.INT, e.REAL)]
-    few = st.integers(-2, 8).map(e.const)
-    leaves = st.one_of(*[st.sampled_from(pool)] * 3, few) if pool else few
-    ints = [v for v in pool if v.sort == e.INT]
-    table = Table("facts", ("k",), {i: (i * 7) % 5 for i in range(0, 9, 2)})
-
-    def grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-        two = st.tuples(inner, inner)
-        out = [
-            two.map(lambda p: p[0] + p[1]),
-            two.map(lambda p: p[0] - p[1]),
-            two.map(lambda p: p[0] * p[1]),
-            two.map(lambda p: p[0] // p[1]),
-            two.map(lambda p: p[0] % p[1]),
-            two.map(lambda p: p[0] / p[1]),
-            two.map(lambda p: e.ceil_div(*p)),
-            two.map(lambda p: e.minimum(*p)),
-            two.map(lambda p: e.maximum(*p)),
-            two.map(lambda p: e.ite(p[0] < p[1], p[0], p[1] + 1)),
-            inner.map(lambda a: e.named("q", a)),
-        ]
-        if ints:
-            out.append(st.sampled_from(ints).map(lambda a: e.lookup(table, a)))
-        return st.one_of(*out)
-
-    return st.recursive(leaves, grow, max_leaves=5)
+    return _made(lambda some: some.number(vs), 24)
 
 
 def conditions(vs: list[Any]) -> st.SearchStrategy[e.BoolExpr]:
     """Conditions of every kind."""
-    number = numbers(vs)
-    two = st.tuples(number, number)
-    flags = [v for v in vs if v.sort == e.BOOL]
-    words = [v for v in vs if v.sort == e.ENUM]
-    table = Table.relation("pairs", ("a", "b"), [(i, (3 * i) % 7) for i in range(8)])
-    leaves = [
-        two.map(lambda p: p[0] == p[1]),
-        two.map(lambda p: p[0] != p[1]),
-        two.map(lambda p: p[0] < p[1]),
-        two.map(lambda p: p[0] <= p[1]),
-        two.map(lambda p: p[0] % p[1] == 0),
-        number.map(e.is_pow2),
-        number.map(lambda a: e.isin(a, 1, 2, 5)),
-        two.map(lambda p: e.rel(table, *p)),
-    ]
-    if flags:
-        leaves.append(st.sampled_from(flags))
-    if words:
-        leaves.append(
-            st.sampled_from(words).flatmap(
-                lambda w: st.sampled_from(w.symbols).map(lambda s: w == s)
-            )
-        )
-
-    def grow(inner: st.SearchStrategy[e.BoolExpr]) -> st.SearchStrategy[e.BoolExpr]:
-        pair = st.tuples(inner, inner)
-        return st.one_of(
-            pair.map(lambda p: p[0] & p[1]),
-            pair.map(lambda p: p[0] | p[1]),
-            pair.map(lambda p: e.implies(*p)),
-            pair.map(lambda p: p[0] == p[1]),
-            inner.map(lambda a: ~a),
-            st.tuples(inner, inner, inner).map(lambda t: e.ite(*t)),
-        )
-
-    return st.recursive(st.one_of(*leaves), grow, max_leaves=6)
+    return _made(lambda some: some.condition(vs), 100)
 
 
-@st.composite
-def spaces(draw: st.DrawFn, most: int = 5) -> tuple[list[Any], list[e.BoolExpr]]:
+def spaces(most: int = 5) -> st.SearchStrategy[tuple[list[Any], list[e.BoolExpr]]]:
     """Variables and rules of a small space."""
-    vs = draw(variables(most))
-    return vs, draw(st.lists(conditions(vs), max_size=4))
+
+    def make(some: _Choices) -> tuple[list[Any], list[e.BoolExpr]]:
+        vs = some.variables(most)
+        return vs, [some.condition(vs) for _ in range(some.of((0, 1, 1, 2, 2, 3, 4)))]
+
+    return _made(make, 300)
 
 
 def grid(vs: list[Any]) -> list[dict[str, Any]]:
