@@ -13,7 +13,7 @@ from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.families import variants
 
-_CELLS = 30_000
+_CELLS = 8_000
 
 
 def reduced(book: RuleBook, seed: int) -> dict[str, list[Any]]:

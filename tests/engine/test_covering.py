@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckrules.engine.codec import Point
@@ -14,6 +14,7 @@ from ckrules.engine.covering import Factor, Pair, Pairs
 from ckrules.engine.expr.variables import Bool, Enum, Int
 from ckrules.engine.space import Space
 
+SOME = settings(max_examples=30)
 FACTORS = [
     Factor("x0"),
     Factor("x1", level=lambda v: v > 2),
@@ -42,6 +43,7 @@ def _brute(points: list[Point]) -> set[Pair]:
     return found
 
 
+@SOME
 @given(st.integers(0, 2**32))
 def test_every_pair_that_can_occur_does(seed: int) -> None:
     space = _space(seed)
@@ -55,6 +57,7 @@ def test_every_pair_that_can_occur_does(seed: int) -> None:
     assert list(pairs.cover(seed)) == found
 
 
+@SOME
 @given(st.integers(0, 2**32), st.integers(0, 9))
 def test_each_point_adds_a_pair_and_the_first_add_most(seed: int, n: int) -> None:
     space = _space(seed)
@@ -70,6 +73,7 @@ def test_each_point_adds_a_pair_and_the_first_add_most(seed: int, n: int) -> Non
     )  # fmt: skip
 
 
+@SOME
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_what_is_there_already_need_not_occur_again(seed: int, n: int) -> None:
     space = _space(seed)
