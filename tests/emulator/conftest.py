@@ -1,4 +1,4 @@
-"""Keeps what the tests of instructions run, so that native code does it again at the end."""
+"""What the tests of a file run of instructions by numpy is done again by native code at its end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.helpers import isa
+from ckrules.emulator.native.library import compiler
+from tests.helpers import isa, native_alike
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the comparison behind the tests whose runs it repeats."""
-    items.sort(key=lambda item: "test_native_alike" in item.nodeid)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _kept_runs() -> Iterator[None]:
-    isa.RUNS = []
-    yield
-    isa.RUNS = None
+@pytest.fixture(scope="module", autouse=True)
+def _again_by_native_code() -> Iterator[None]:
+    """Fails the last test of the file where native code does otherwise."""
+    if compiler() is None:
+        yield
+        return
+    isa.RUNS = runs = []
+    try:
+        yield
+    finally:
+        isa.RUNS = None
+    native_alike.compare(runs)

@@ -206,7 +206,7 @@ class Ran:
 
 
 RUNS: list[Ran] | None = None
-"""Runs so far, where they are kept to be done again by native code."""
+"""Runs so far, where they are kept to be done again by native code (`native_alike`)."""
 
 
 def dwords(values: Values) -> Words:
