@@ -5,13 +5,16 @@
 The data are lines of tests/data/vgprs.jsonl (convolutions, all entries of a kernel) and the CSV
 files that `ckrules certify registers --data benchmarks/data/registers` writes. The first lines of
 each file are fitted to (`FITTED`), and those that came later are not. The weights are in
-constraints/tile_gemm/registers.py; nothing is written there.
+constraints/tile_gemm/registers.py; nothing is written there. What another compiler makes of the
+same kernels (the folder `AGAIN` of the data) is compared, and fitted to nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +34,10 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDER = ROOT / "tests" / "data" / "vgprs.jsonl"
 DATA = ROOT / "benchmarks" / "data" / "registers"
 BOOKS = Books("2025.11")
+#: The compiler that kernels were compiled with a second time, and the folder of what came out.
+AGAIN = "clang-22"
+#: Warp tiles that a wave computes of a block tile, along M, N and K, up to which sizes count.
+SIZES = {"1 or 2": 2, "3 to 8": 8, "more": sys.maxsize}
 FOLDS, ROUNDS, SWEEPS, STIFF = 10, 60, 40, 0.05
 MOST_OVER = 0.3
 #: Lines of each CSV file that the weights were fitted to.
@@ -55,9 +62,22 @@ class Sample:
     held: bool
 
     @property
+    def family(self) -> str:
+        """The kernel's family."""
+        return family_of(str(self.point["variant"])).name
+
+    @property
     def kind(self) -> str:
         """The kernel's family and GPU."""
-        return f"{family_of(str(self.point['variant'])).name} {self.point['arch']}"
+        return f"{self.family} {self.point['arch']}"
+
+    @property
+    def size(self) -> str:
+        """How many warp tiles a wave computes of a block tile, by the names of `SIZES`."""
+        sides = ("m", "n", "k")
+        whole = math.prod(self.point[f"tile_{s}"] for s in sides)
+        parts = math.prod(self.point[f"wave_{s}"] * self.point[f"warp_tile_{s}"] for s in sides)
+        return next(name for name, most in SIZES.items() if whole <= most * parts)
 
 
 def samples() -> list[Sample]:
@@ -169,6 +189,42 @@ def crossed(rows: Sequence[Sample], groups: Sequence[object] | None = None) -> l
     return [min(float(f), r.bound) for f, r in zip(found, rows, strict=True)]
 
 
+@dataclass(frozen=True)
+class TwiceCompiled:
+    """One kernel's registers by the compiler that is usually taken, and by `AGAIN`."""
+
+    arch: str
+    usual: int
+    again: int
+
+
+def compiled_twice() -> list[TwiceCompiled]:
+    """Kernels that have code by both compilers."""
+    pairs = []
+    for family in families(BOOKS):
+        first, second = (
+            load(folder / f"{family}.csv", family, BOOKS) for folder in (DATA, DATA / AGAIN)
+        )
+        for key in first.rows.keys() & second.rows.keys():
+            usual, again = first.rows[key].allocation, second.rows[key].allocation
+            if usual.vgprs and again.vgprs and usual.compiler != again.compiler:
+                arch = str(first.rows[key].point["arch"])
+                pairs.append(TwiceCompiled(arch, usual.vgprs, again.vgprs))
+    return pairs
+
+
+def judge_compilers() -> None:
+    """Prints how many registers `AGAIN` takes of those that the usual compiler takes."""
+    pairs = compiled_twice()
+    for arch in sorted({p.arch for p in pairs}):
+        share = sorted(p.again / p.usual for p in pairs if p.arch == arch)
+        low, half, high = np.percentile(share, [10, 50, 90])
+        print(
+            f"  {arch}, {AGAIN}: {len(share)} kernels take {half:.2f} of the registers in the "
+            f"median, {low:.2f} to {high:.2f} from the 10th to the 90th percentile"
+        )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; see the module."""
     argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args(argv)
@@ -184,6 +240,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     judge("the book's, fresh draws", held)
     for kind in sorted({r.kind for r in rows}):
         judge(f"  {kind}, all", [r for r in rows if r.kind == kind])
+    for family, size in itertools.product(families(BOOKS), SIZES):
+        own = [r for r in rows if r.family == family and r.size == size]
+        judge(f"  {family}, warp tiles a wave: {size}", own)
+    print(f"{'fitted to all, ten folds':34} {stated(rows, crossed(rows))}")
+    judge_compilers()
     return 0
 
 

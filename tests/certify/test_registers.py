@@ -152,7 +152,7 @@ def test_the_compiler_is_asked_and_a_built_kernel_says_the_same(tmp_path: Path) 
 def test_what_the_compiler_refused_is_not_legal() -> None:
     """The kept lines of kernels without code: the book has a rule for each."""
     refused = []
-    for path in sorted((Path(__file__).parents[2] / "benchmarks/data/registers").glob("*.csv")):
+    for path in sorted((Path(__file__).parents[2] / "benchmarks/data/registers").rglob("*.csv")):
         for row in registers.load(path, path.stem, BOOKS).rows.values():
             if row.allocation.failure not in ("", registers.UNWRITTEN):
                 refused.append(row.point)

@@ -60,6 +60,17 @@ def test_spilling_of_kernels_left_out_is_foretold(apart: bool) -> None:
     assert both / sum(s for s, _ in known) >= 0.85
 
 
+def test_sizes_are_of_warp_tiles_that_a_wave_computes() -> None:
+    rows = _rows()
+    assert {r.size for r in rows} == set(fit_vgprs.SIZES)
+    for row in rows:
+        p = row.point
+        waves = p["wave_m"] * p["wave_n"] * p["wave_k"]
+        volume = p["warp_tile_m"] * p["warp_tile_n"] * p["warp_tile_k"]
+        small = p["tile_m"] * p["tile_n"] * p["tile_k"] <= 2 * waves * volume
+        assert small == (row.size == "1 or 2"), p
+
+
 def test_the_lines_that_came_later_are_foretold() -> None:
     fresh = [r for r in _rows() if r.held]
     off = _off(fresh, [r.vgprs for r in fresh])
