@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import page_command
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.kernels import evidence
 from ckrules.kernels.evidence import (
@@ -96,19 +95,13 @@ def by_gpu(found: Sequence[tuple[str, CertifyRun]], method: str) -> list[Row]:
 
 def page(found: Sequence[tuple[str, CertifyRun]]) -> str:
     """The text of the page."""
-    loader = FileSystemLoader(Path(__file__).parent)
-    env = Environment(
-        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True,
-        autoescape=False,
-    )  # fmt: skip
-    env.globals["table"] = table
     methods = {}
     for method in METHODS:
         each = [
             (command(family, r), tool(r), *counts([r])) for family, r in found if r.method == method
         ]
         methods[method] = (by_gpu(found, method), each)
-    return env.get_template("evidence.md.j2").render(methods=methods)
+    return page_command.rendered("evidence.md.j2", table=table, methods=methods)
 
 
 def table(head: Sequence[str], rows: Iterable[Row]) -> str:

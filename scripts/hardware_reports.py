@@ -16,7 +16,6 @@ from pathlib import Path
 
 import page_command
 import reported_kernels as hardware
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from reported_kernels import ForetoldKernel
 
 from ckrules.certify import recording
@@ -45,11 +44,6 @@ def row(judged: Iterable[ForetoldKernel]) -> dict[str, object]:
 
 def page() -> str:
     """The text of the page."""
-    loader = FileSystemLoader(Path(__file__).parent)
-    env = Environment(
-        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True,
-        autoescape=False,
-    )  # fmt: skip
     rows = [
         row(group)
         for family in families().values()
@@ -59,7 +53,7 @@ def page() -> str:
         (report, " ".join(str(r["missed"]) for r in rows if r["report"] is report and r["missed"]))
         for report in dict.fromkeys(r["report"] for r in rows)
     ]
-    return env.get_template("hardware.md.j2").render(rows=rows, said=said)
+    return page_command.rendered("hardware.md.j2", rows=rows, said=said)
 
 
 def record() -> None:

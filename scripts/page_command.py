@@ -7,6 +7,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+def rendered(template: str, **values: object) -> str:
+    """The text of a template of this folder."""
+    env = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined,
+        keep_trailing_newline=True, trim_blocks=True, autoescape=False,
+    )  # fmt: skip
+    return env.get_template(template).render(values)
+
 
 def run(
     doc: str | None, page: Path, text: Callable[[], str], argv: Sequence[str] | None = None

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import page_command
 from evidence_runs import table
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.kernels.families import families
 from ckrules.kernels.readings import readings
@@ -47,15 +46,11 @@ def rows() -> list[tuple[str, ...]]:
 
 def page() -> str:
     """The text of the page."""
-    loader = FileSystemLoader(Path(__file__).parent)
-    env = Environment(
-        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True,
-        autoescape=False,
-    )  # fmt: skip
-    env.globals["table"] = table
     known = begun()
     left = sorted(known - readings().keys())
-    return env.get_template("readings.md.j2").render(rows=rows(), known=len(known), left=left)
+    return page_command.rendered(
+        "readings.md.j2", table=table, rows=rows(), known=len(known), left=left
+    )
 
 
 if __name__ == "__main__":

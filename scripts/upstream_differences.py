@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import page_command
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckrules.arch import Gpu, load_all
 from ckrules.constraints import catalogs
@@ -99,16 +98,12 @@ def page(numbers: Mapping[Key, Tally]) -> str:
     profiles = named("conv").profiles
     rules = {r.code: r for p in profiles for v in VARIANTS for r in _book(p, v).rules}
     rules |= {r.code: r for r in _book("legal", "forward_depthwise").rules}
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
     by_catalog = {
         name: {key[1:]: t for key, t in numbers.items() if key[0] == name}
         for name in dict.fromkeys(key[0] for key in numbers)
     }
-    return environment.get_template("upstream-differences.md.j2").render(
-        table=_table, link=_link, kinds=KINDS, ck=library.DEFAULT_CK,
+    return page_command.rendered(
+        "upstream-differences.md.j2", table=_table, link=_link, kinds=KINDS, ck=library.DEFAULT_CK,
         catalogs=[[f"`{n}`", (d := catalogs.load(n).data).title, d.source] for n in by_catalog],
         counts={name: list(_counts(own)) for name, own in by_catalog.items()},
         nothing=list(_nothing(numbers)),

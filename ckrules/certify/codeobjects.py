@@ -17,18 +17,17 @@ from pathlib import Path
 
 from ckrules.arch import Gpu
 from ckrules.certify import probe
-from ckrules.certify.oracle import CompilerError
+from ckrules.certify.oracle import CompilerError, refuse_unknown
 from ckrules.certify.verdicts import KeyedStore
 from ckrules.codegen.project import runtime_text
 from ckrules.compiling import codeobject
 from ckrules.compiling.compile_commands import Recipe, code_object_flags
-from ckrules.compiling.compilers import knows, portable
+from ckrules.compiling.compilers import portable
 from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.toolchain import Toolchain, find_disassembler
 from ckrules.engine.expr import Value
 from ckrules.support import files
-from ckrules.support.errors import UsageError
 
 Point = Mapping[str, Value]
 _UNIT, _RESULT = "probe.cpp", "probe.hsaco"
@@ -69,10 +68,7 @@ class CodeObjects:
     """
 
     def __init__(self, tools: Toolchain, gpu: Gpu, timeout: float = 900.0) -> None:
-        if lacking := gpu.lacking(probe.CK):
-            raise UsageError(lacking)
-        if not knows(tools.compiler, gpu.name):
-            raise UsageError(f"{tools.kind} does not know {gpu.name}: --compiler names another")
+        refuse_unknown(tools, gpu)
         self.tools, self.gpu, self.timeout = tools, gpu, timeout
         self._disassembler = find_disassembler(tools)
         self._flags = code_object_flags(Recipe(probe.CK, gpu.name, gpu.defines), tools)

@@ -33,6 +33,18 @@ class CompilerError(CkrulesError, RuntimeError):
     """The compiler failed in a way that says nothing about the configuration."""
 
 
+def refuse_unknown(tools: Toolchain, gpu: Gpu) -> None:
+    """Refuses a GPU that the probe's headers or the compiler do not know.
+
+    Raises:
+        UsageError: Says which.
+    """
+    if lacking := gpu.lacking(probe.CK):
+        raise UsageError(lacking)
+    if not knows(tools.compiler, gpu.name):
+        raise UsageError(f"{tools.kind} does not know {gpu.name}: --compiler names another")
+
+
 @dataclass(frozen=True)
 class CompilerVerdict:
     """What the front end says about a configuration."""
@@ -56,10 +68,7 @@ class CompilerOracle:
     """
 
     def __init__(self, tools: Toolchain, gpu: Gpu, timeout: float = 600.0) -> None:
-        if lacking := gpu.lacking(probe.CK):
-            raise UsageError(lacking)
-        if not knows(tools.compiler, gpu.name):
-            raise UsageError(f"{tools.kind} does not know {gpu.name}: --compiler names another")
+        refuse_unknown(tools, gpu)
         self.tools, self.gpu, self.timeout = tools, gpu, timeout
         self._flags = syntax_flags(Recipe(probe.CK, gpu.name, gpu.defines), tools)
         self._headers = Precompiled([str(tools.compiler), *self._flags])

@@ -14,3 +14,6 @@ REPLICATED = (
 """Why every wave group stores all of a tile: what GEMM078 says of parts that stream-K adds, and
 GPROB042 of those of a split sum."""
 LATER = "(CK 2026.06, read in ROCm/rocm-libraries)"
+BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
+GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
+STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"

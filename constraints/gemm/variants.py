@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.citations import LATER, REPLICATED
+from ckrules.constraints.gemm.citations import BATCHED, GROUPED, LATER, REPLICATED, STREAMK
 from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies, maximum
 from ckrules.engine.rules import rule
 
-_BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
-_GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
-_STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"
 _SK_LATER = "ops/gemm/kernel/streamk_gemm/streamk_gemm_kernel.hpp: StreamKKernel"
 _UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel"
 _TWO: Mapping[str, Any] = {"pipeline": "compv4", "double_smem_buffer": True}
@@ -38,7 +35,7 @@ _DECIDING = {"grouped": ("mem", "compv3", "compv4"), "stream_k": ("mem", "compv3
     "GEMM060", "one-buffer-for-two", kind="compile", until="2026.06",
     applies=lambda c: c.one_buffer,
     says="{variant} hands the pipeline one LDS buffer, and {pipeline} takes two",
-    source=[f"{_BATCHED}::operator() (RunGemm)", f"{_STREAMK}::BaseGemm"],
+    source=[f"{BATCHED}::operator() (RunGemm)", f"{STREAMK}::BaseGemm"],
     accepts=[{"variant": "batched"}, _SK],
     rejects=[{"variant": "batched", **_TWO}, {**_SK, **_TWO}],
 )  # fmt: skip
@@ -57,8 +54,8 @@ def pipeline_takes_one_buffer(c: GemmQuantities) -> BoolExpr:
     "GEMM061", "tail-chosen-on-host", kind="compile", until="2026.06",
     applies=lambda c: c.variant.isin(*_DECIDING),
     says="{variant} chooses hot loop and tail on the device, and {pipeline} has them compiled in",
-    source=[f"{_GROUPED}: UsePersistentKernel of the pipeline, RunGemmWithPipelineSelection2LDS",
-            f"{_STREAMK}::RunGemm (has_hot_loop and tail_num are arguments)"],
+    source=[f"{GROUPED}: UsePersistentKernel of the pipeline, RunGemmWithPipelineSelection2LDS",
+            f"{STREAMK}::RunGemm (has_hot_loop and tail_num are arguments)"],
     accepts=[{"variant": "grouped"}, {"variant": "grouped", **_TWO}, _SK],
     rejects=[{"variant": "grouped", "pipeline": "compv6"}, {**_SK, "pipeline": "compv6"}],
 )  # fmt: skip
@@ -80,7 +77,7 @@ def pipeline_chooses_tail(c: GemmQuantities) -> BoolExpr:
     "GEMM062", "stream-k-and-strategy-apart", kind="compile",
     says=["{variant} does not distribute work by stream-K: streamk = {streamk}, expected off",
           "{variant} needs a strategy to join the parts of a tile, not streamk = {streamk}"],
-    source=f"{_STREAMK} (StreamKReductionStrategy is the partitioner's)",
+    source=f"{STREAMK} (StreamKReductionStrategy is the partitioner's)",
     accepts=[{}, _SK], rejects=[{"streamk": "atomic"}, {"variant": "stream_k"}],
 )  # fmt: skip
 def strategy_is_stream_ks(c: GemmQuantities) -> BoolExpr:
@@ -120,7 +117,7 @@ def strategy_exists(c: GemmQuantities) -> BoolExpr:
     source=["core/tensor/update_tile.hpp: update_tile_raw (tile_window_with_static_distribution)",
             "ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (windows without a distribution)",
             "core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
-            f"{_STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
+            f"{STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
     accepts=[_SK, _TURNED],
     rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"},
              {**_TURNED, "arch": "gfx1100"},
@@ -142,7 +139,7 @@ def parts_are_added(c: GemmQuantities) -> BoolExpr:
     "GEMM065", "persistent-batch", kind="wrong-result",
     applies=lambda c: c.variant == "batched",
     says="{variant} computes one tile a block: with persistent the rest of C is never computed",
-    source=f"{_BATCHED}::operator() has no form for the trait (run)",
+    source=f"{BATCHED}::operator() has no form for the trait (run)",
     accepts=[{"variant": "batched"}], rejects=[{"variant": "batched", "persistent": True}],
 )  # fmt: skip
 def batches_are_not_persistent(c: GemmQuantities) -> BoolExpr:
@@ -162,8 +159,8 @@ def batches_are_not_persistent(c: GemmQuantities) -> BoolExpr:
         TRUE if c.since("2026.06") else c.variant.isin("batched", "grouped", "stream_k")
     ),
     says="the kernel lets every wave store, and {pipeline} has the sum in its first wave alone",
-    source=[f"{_BATCHED}::operator() (RunGemm with its default scheduler; run)",
-            f"{_GROUPED}::Run (read, not run)", f"{_STREAMK}::BaseGemm (read, not run)",
+    source=[f"{BATCHED}::operator() (RunGemm with its default scheduler; run)",
+            f"{GROUPED}::Run (read, not run)", f"{STREAMK}::BaseGemm (read, not run)",
             f"{_UNIVERSAL}::RunGemm, which no longer asks get_warp_id() {LATER}"],
     accepts=[{"variant": "batched"}, {"variant": "batched", **_PAIR}],
     rejects=[{"variant": "batched", **_WAVES}, {**_WAVES, "@ck": "2026.06"}],
@@ -229,8 +226,8 @@ def one_group_leaves_all_to_store(c: GemmQuantities) -> BoolExpr:
     says=("blocks of {variant} go on with the next tile without a barrier: one of {waves} waves "
           "overwrites LDS that another still reads: {waves=}, expected 1, mem with interwave and the "
           "default epilogue, or cshuffle with as many bytes of a shuffle as of A's tile"),
-    source=[f"{_GROUPED}::operator() (the loop for persistent kernels; run)",
-            f"{_STREAMK}::operator() (the loop over data-parallel tiles; run)",
+    source=[f"{GROUPED}::operator() (the loop for persistent kernels; run)",
+            f"{STREAMK}::operator() (the loop over data-parallel tiles; run)",
             "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: BlockGemmImpl (the one of Interwave ends with block_sync_lds; run)",
             "ops/epilogue/cshuffle_epilogue.hpp: operator() (no block_sync_lds behind the last load_tile; run)",
             "core/algorithm/static_encoding_pattern.hpp: thread_raked (a wave has rows side by side; run)"],
@@ -276,7 +273,7 @@ def tiles_are_kept_apart(c: GemmQuantities) -> BoolExpr:
     applies=lambda c: (c.variant == "stream_k") & (c.streamk == "linear"),
     says=("the first of {waves} waves says that a part of a sum is stored while the others still "
           "store theirs: {waves=}, expected 1"),
-    source=[f"{_STREAMK}::SignalStorePartialDone (no barrier behind StorePartial; run)",
+    source=[f"{STREAMK}::SignalStorePartialDone (no barrier behind StorePartial; run)",
             "core/arch/workgroup_barrier.hpp: workgroup_barrier::wait_set (thread 0 sets the flag, then the block waits)"],
     accepts=[{**_SK, "streamk": "linear", "tile_m": 32, "tile_n": 32, "wave_m": 1, "wave_n": 1}],
     rejects=[{**_SK, "streamk": "linear"}],

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ckrules.checking.verdict import ItemVerdict
-from ckrules.readers.entries import Remark
+from ckrules.readers.entries import Entry, Remark
 from ckrules.support.submodules import submodule, submodules
+from ckrules.support.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,17 @@ def available() -> list[str]:
     ['concise', 'full', 'github', 'gitlab', 'json', 'jsonl', 'junit', 'sarif', 'summary']
     """
     return submodules(__path__)
+
+
+def beside(verdict: ItemVerdict, options: ReportOptions) -> str:
+    """Lines on a configuration beside its findings: that it is legal, and quantities, as asked."""
+    found = [
+        f"{name} = {'undefined' if value is None else value}"
+        for name, value in (verdict.resources or {}).items()
+    ]
+    if options.verdicts and isinstance(verdict.item, Entry) and not verdict.violations:
+        found.insert(0, "legal")
+    return "".join(f"{visible(str(verdict.item.place))}: {text}\n" for text in found)
 
 
 def objects(verdict: ItemVerdict, options: ReportOptions) -> list[dict[str, Any]]:

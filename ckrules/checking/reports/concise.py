@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ckrules.checking.diagnostics import Diagnostic, linked
-from ckrules.checking.reports import ReportOptions
+from ckrules.checking.reports import ReportOptions, beside
 from ckrules.checking.verdict import ItemVerdict
-from ckrules.readers.entries import Entry
 from ckrules.support.ansi import BOLD, TINTS, painted
 from ckrules.support.visible import hyperlink, visible
 
@@ -23,11 +22,8 @@ def render(
         found = [_line(d, options) + "\n" for d in verdict.diagnostics if not d.suppressor]
         if found:
             write("".join(found))
-        if options.verdicts and isinstance(verdict.item, Entry) and not verdict.violations:
-            write(f"{visible(str(verdict.item.place))}: legal\n")
-        for name, value in (verdict.resources or {}).items():
-            shown = "undefined" if value is None else value
-            write(f"{visible(str(verdict.item.place))}: {name} = {shown}\n")
+        if more := beside(verdict, options):
+            write(more)
 
 
 def line(d: Diagnostic, color: bool, address: str = "") -> str:

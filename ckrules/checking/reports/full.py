@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from ckrules.checking.diagnostics import Diagnostic, linked
-from ckrules.checking.reports import ReportOptions
+from ckrules.checking.reports import ReportOptions, beside
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.kernels.names import beginnings
 from ckrules.kernels.standing import READ_ONLY, REFUTED, Standing, places
-from ckrules.readers.entries import Entry, Place
+from ckrules.readers.entries import Place
 from ckrules.support import opening
 from ckrules.support.ansi import BLUE, BOLD, GREEN, TINTS, painted
 from ckrules.support.visible import hyperlink, visible
@@ -40,11 +40,8 @@ def render(
                 hidden += 1
                 break
             write(_text(diagnostic, sources, paint, options) + "\n")
-        if options.verdicts and isinstance(verdict.item, Entry) and not verdict.violations:
-            write(f"{visible(str(verdict.item.place))}: legal\n")
-        for name, value in (verdict.resources or {}).items():
-            shown = "undefined" if value is None else value
-            write(f"{visible(str(verdict.item.place))}: {name} = {shown}\n")
+        if more := beside(verdict, options):
+            write(more)
     if hidden:
         write(f"… and {hidden:,} more that cannot be read\n")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.citations import BATCHED, GROUPED, STREAMK
 from ckrules.constraints.gemm.problem_fields import GemmProblem
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
-_BATCHED = "ops/gemm/kernel/batched_gemm_kernel.hpp: BatchedGemmKernel"
-_GROUPED = "ops/gemm/kernel/grouped_gemm_kernel.hpp: GroupedGemmKernel"
-_STREAMK = "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel"
 _SK: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
 
 #: Groups that a launch of ours describes in its arguments (runtime/ckrules_gemm.h).
@@ -22,7 +20,7 @@ MOST_GROUPS = 32
     "GPROB010", "several-products-elsewhere", kind="launch",
     says=["{variant} computes one product a launch: batch = {batch}",
           "{variant} computes one product a launch: groups = {groups}"],
-    source=[f"{_BATCHED}::GridSize (batch_count)", f"{_GROUPED}::GridSize (gemm_descs)"],
+    source=[f"{BATCHED}::GridSize (batch_count)", f"{GROUPED}::GridSize (gemm_descs)"],
     accepts=[{}, {"variant": "batched", "batch": 3}, {"variant": "grouped", "groups": 3}],
     rejects=[{"batch": 3}, {"variant": "batched", "groups": 3}],
 )  # fmt: skip
@@ -42,7 +40,7 @@ def several_have_their_kernel(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB011", "more-groups-than-arguments", kind="launch", until="2026.06",
     says="{groups} groups are more than the arguments of a launch describe: 32",
-    source=f"{_GROUPED}: GemmTransKernelArg (80 bytes a group; runtime/ckrules_gemm.h)",
+    source=f"{GROUPED}: GemmTransKernelArg (80 bytes a group; runtime/ckrules_gemm.h)",
     accepts=[{"variant": "grouped", "groups": 32}], rejects=[{"variant": "grouped", "groups": 33}],
 )  # fmt: skip
 def groups_fit_arguments(c: GemmProblem) -> BoolExpr:
@@ -60,7 +58,7 @@ def groups_fit_arguments(c: GemmProblem) -> BoolExpr:
     "GPROB023", "steps-not-whole-when-shared-out", kind="wrong-result",
     applies=lambda c: c.variant == "stream_k",
     says="K = {K} is not a multiple of tile_k = {tile_k}, and {variant} assigns whole steps to blocks",
-    source=f"{_STREAMK}::StreamKGemm (k_size of a part is a multiple of the step)",
+    source=f"{STREAMK}::StreamKGemm (k_size of a part is a multiple of the step)",
     accepts=[_SK, {**_SK, "pad_k": True, "M": 128, "N": 128, "K": 40}],
     rejects=[{**_SK, "pad_k": True, "K": 520}, {**_SK, "pad_k": True, "K": 40}],
 )  # fmt: skip
@@ -85,7 +83,7 @@ def shared_steps_are_whole(c: GemmProblem) -> BoolExpr:
     says=["{batch} products are more than offsets of 32 bits reach: A has {batch * M * K=} elements",
           "{batch} products are more than offsets of 32 bits reach: B has {batch * N * K=} elements",
           "{batch} products are more than offsets of 32 bits reach: C has {batch * M * N=} elements"],
-    source=f"{_BATCHED}: batch_stride_A and i_batch * batch_stride_A are index_t",
+    source=f"{BATCHED}: batch_stride_A and i_batch * batch_stride_A are index_t",
     accepts=[{"variant": "batched", "batch": 2}],
     rejects=[{"variant": "batched", "batch": 65536}],
 )  # fmt: skip
