@@ -8,7 +8,7 @@ point has one name. `Grammar.parse` accepts exactly what `Grammar.format` writes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -47,9 +47,16 @@ class Piece:
     what: str
     words: Mapping[str, Value] = field(default_factory=dict)
     """The words with the values that they mean; none: a number."""
+    _fit: dict[tuple[type, Hashable], list[str]] = field(init=False, repr=False, compare=False)
     field: str = ""
     """The field that the token says; empty: nothing to remember."""
     low: int = 1
+
+    def __post_init__(self) -> None:
+        fit: dict[tuple[type, Hashable], list[str]] = {}
+        for word, value in self.words.items():
+            fit.setdefault((type(value), value), []).append(word)
+        object.__setattr__(self, "_fit", fit)
 
     @property
     def pattern(self) -> str:
@@ -83,7 +90,7 @@ class Piece:
                 return str(value)
             span = f"an integer from {self.low} to {MAX_NUMBER}"
             raise UsageError(f"{self.field} must be {span}, not {value!r}")
-        fit = [w for w, v in self.words.items() if v == value and type(v) is type(value)]
+        fit = self._fit.get((type(value), value)) if isinstance(value, Hashable) else None
         if not fit:
             self._refuse(value, absent)
         if spelt is not None and spelt not in fit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -98,7 +99,7 @@ class KernelForm:
         word = pad_word(self.pads, [bool(point[n]) for n in self.pads], self.bare)
         return self.grammar.format({**point, "pads": word})
 
-    @property
+    @cached_property
     def _said(self) -> frozenset[str]:
         return frozenset(p.field for p in self.grammar.pieces)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import compress
 from typing import Any
 
 from ckrules.certify.sampling import unusual
@@ -103,12 +104,18 @@ def _first(family: str, rule: Rule) -> str:
 
 
 @cache
+def _verdicts(name: str) -> Callable[[Mapping[str, Any]], tuple[bool, ...]]:
+    """Whether a point meets each rule of a book."""
+    return compile_function([r.condition for r in BOOKS[name].rules])
+
+
+@cache
 def _drawn(name: str, code: str, accepted: bool) -> dict[str, Any]:
     rules = BOOKS[name]
     rule = rules[code]
     assert rule.inherited, f"{rule.code} has no example and is not inherited"
     verdict = compile_function([rule.applies, rule.expr if accepted else ~rule.expr])
-    broken = compile_function([r.condition for r in rules.rules if r is not rule])
+    others = [r is not rule for r in rules.rules]
     domains = [domain_of(rules.fields[name]) for name in rule.fields()]
     values = {d.name: (*d.values, *unusual(d)) for d in domains}
     dice, found = random.Random(rule.code), []
@@ -116,7 +123,8 @@ def _drawn(name: str, code: str, accepted: bool) -> dict[str, Any]:
         changed = dice.sample(list(values), dice.randint(0, min(6, len(values))))
         point = {**rules.vocabulary.baseline, **{n: dice.choice(values[n]) for n in changed}}
         if all(verdict(point)):
-            found.append((sum(not ok for ok in broken(point)), len(found), point))
+            broken = sum(not ok for ok in compress(_verdicts(name)(point), others))
+            found.append((broken, len(found), point))
             if found[-1][0] == 0 or len(found) > _ENOUGH:
                 break
     if found:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.rules.alike import key, representatives
+from ckrules.engine.rules.alike import key, keys, representatives
 from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from ckrules.support.errors import UsageError
@@ -27,27 +27,34 @@ REDUCED = {
 }  # fmt: skip
 
 
-def alternatives(book: Any, point: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+class Alternatives:
     """Every configuration that is said to make the same code, legal or not."""
-    known = book.vocabulary.alike
-    wanted = key(known, point)
-    values: dict[str, set[Any]] = {}
-    for claim in known:
-        own = domain_of(book.fields[claim.field]).values
-        alike = {v for v in own if key([claim], {**point, claim.field: v}) == key([claim], point)}
-        values.setdefault(claim.field, set()).update(alike)
-    for chosen in itertools.product(*values.values()):
-        other = {**point, **dict(zip(values, chosen, strict=True))}
-        if key(known, other) == wanted:
-            yield other
+
+    def __init__(self, book: Any) -> None:
+        known = book.vocabulary.alike
+        self.whole = keys(known)
+        self.single = [(c.field, domain_of(book.fields[c.field]).values, keys([c])) for c in known]
+
+    def of(self, point: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Those of one configuration."""
+        values: dict[str, set[Any]] = {}
+        for field, own, keyed in self.single:
+            wanted = keyed(point)
+            alike = {v for v in own if keyed({**point, field: v}) == wanted}
+            values.setdefault(field, set()).update(alike)
+        wanted = self.whole(point)
+        for chosen in itertools.product(*values.values()):
+            other = {**point, **dict(zip(values, chosen, strict=True))}
+            if self.whole(other) == wanted:
+                yield other
 
 
 def one_canonical(region: Any, draws: int) -> None:
     """That sets of drawn legal kernels have one canonical member each, and not all are single."""
     legal, first = region.space, region.distinct().space
-    sizes = Counter[int]()
+    alternatives, sizes = Alternatives(region.book), Counter[int]()
     for point in legal.sample(draws, seed=7):
-        members = [p for p in alternatives(region.book, point) if p in legal]
+        members = [p for p in alternatives.of(point) if p in legal]
         assert point in members
         assert sum(p in first for p in members) == 1
         sizes[len(members)] += 1
@@ -81,13 +88,13 @@ def test_drawn_sets_of_attention(variant: str) -> None:
 @pytest.mark.parametrize("ck", VERSIONS)
 def test_all_sets_of_a_reduced_book_have_one_canonical_member(ck: str, variant: str) -> None:
     region = select(Books(ck), {"variant": variant, "arch": "gfx942", **REDUCED})
-    known = region.book.vocabulary.alike
+    keyed = keys(region.book.vocabulary.alike)
     sets: dict[Any, int] = {}
     for point in region.space:
-        sets.setdefault(key(known, point), 0)
+        sets.setdefault(keyed(point), 0)
     points = list(region.distinct().space)
     for point in points:
-        sets[key(known, point)] += 1
+        sets[keyed(point)] += 1
     assert set(sets.values()) == {1}
     assert len(points) == region.distinct().space.count() == len(sets)
     assert len(sets) < region.space.count()

@@ -50,7 +50,14 @@ def test_count_equals_brute_force(variant: str, ck: str, seed: int) -> None:
     assert len(legal) == book.space().bind(**kept).count()
 
 
-@pytest.mark.parametrize("variant", variants())
+#: Their rules are those of the variant `standard`, but for a few.
+_LIKE_STANDARD = ("batched", "grouped", "multi_d")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(v, marks=[pytest.mark.certify] * (v in _LIKE_STANDARD)) for v in variants()],
+)
 def test_parts_of_a_count_add_up(variant: str) -> None:
     """The counts by GPU of a variant add up to its count."""
     space = constraints.book(variant).space(variant=variant)

@@ -12,11 +12,11 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
-from itertools import combinations
+from itertools import chain, combinations, islice
 from math import prod
 from typing import Any
 
-from ckrules.engine.evaluate.pointwise import At
+from ckrules.engine.evaluate.compiled import compile_values
 from ckrules.engine.expr import (
     FALSE,
     TRUE,
@@ -254,12 +254,26 @@ def key(known: Sequence[Alike], point: Mapping[str, Value]) -> tuple[tuple[str, 
     >>> key([narrowed], {"vector": 4, "has": 2}) == key([narrowed], {"vector": 2, "has": 2})
     True
     """
-    at = At(point)
-    found: dict[str, Any] = dict(point)
-    for claim in known:
-        if at.holds(claim.applies):
-            found[claim.field] = (claim.name, *(at.value(e) for e in claim.effects))
-    return tuple(sorted(found.items()))
+    return keys(known)(point)
+
+
+def keys(
+    known: Sequence[Alike],
+) -> Callable[[Mapping[str, Value]], tuple[tuple[str, Any], ...]]:
+    """`key` of many points, compiled once."""
+    roots = [(claim.applies, *claim.effects) for claim in known]
+    values = compile_values([*chain.from_iterable(roots)])
+
+    def made(point: Mapping[str, Value]) -> tuple[tuple[str, Any], ...]:
+        found: dict[str, Any] = dict(point)
+        answers = iter(values(point))
+        for claim, own in zip(known, roots, strict=True):
+            applies, *effects = islice(answers, len(own))
+            if applies:
+                found[claim.field] = (claim.name, *effects)
+        return tuple(sorted(found.items()))
+
+    return made
 
 
 def representatives(
@@ -278,10 +292,11 @@ def representatives(
     fields = dict.fromkeys(claim.field for claim in known)
     places = {f: {v: i for i, v in enumerate(domain_of(variables[f]).values)} for f in fields}
     best: dict[Any, tuple[list[tuple[bool, Any]], int]] = {}
+    keyed = keys(known)
     for i, point in enumerate(points):
         # Values beyond the candidates come behind them, in their own order.
         order = [(point[f] not in places[f], places[f].get(point[f], point[f])) for f in fields]
-        same = key(known, point)
+        same = keyed(point)
         if same not in best or (order, i) < best[same]:
             best[same] = (order, i)
     return sorted(i for _, i in best.values())
