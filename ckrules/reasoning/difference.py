@@ -142,11 +142,14 @@ def _part(own: Aligned, other: Aligned, space: Space, count: int, total: int) ->
     responsible: list[Responsible] = []
     for r, condition in other.rules:
         new = _new(condition, known)
-        # what is left is cut by each part of the condition; what is rejected, by none of them
-        number = total - space.where(*new).count() if new else 0
+        broken = [space.where(~c) for c in new]
+        if len(new) == 1:  # a condition has a value everywhere: what breaks it is the rest
+            number = broken[0].count()
+        else:
+            number = total - space.where(*new).count() if new else 0
         if not number:
             continue
-        example = _first(space, new)
+        example = min((s[0] for s in broken if s.count()), key=space.index)
         _check(example, own, other, condition)
         said = message(r, At({**example, **other.dropped}))
         responsible.append(Responsible(r, example, said, number))
@@ -156,12 +159,6 @@ def _part(own: Aligned, other: Aligned, space: Space, count: int, total: int) ->
     witness = space.where(~all_of(*other.extra))[0]
     _check(witness, own, other, all_of(*other.extra))
     return Part(own.title, count, witness, ())
-
-
-def _first(space: Space, conditions: Sequence[BoolExpr]) -> Point:
-    """The first point of a space that breaks one of some conditions."""
-    broken = (space.where(~c) for c in conditions)
-    return min((s[0] for s in broken if s.count()), key=space.index)
 
 
 def _new(condition: BoolExpr, known: Mapping[int, BoolExpr]) -> list[BoolExpr]:
