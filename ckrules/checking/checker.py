@@ -62,6 +62,8 @@ class Checker:
         for key in [k for k, c in self._contexts.items() if c.baseline is not None]:
             del self._contexts[key]
         self.census.clear()
+        for context in self.contexts:
+            context.begin()
         return self._check(Input.of("-", name, text))
 
     @property

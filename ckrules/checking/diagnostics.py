@@ -197,9 +197,10 @@ class _Broken(Diagnostic):
         )  # fmt: skip
         self.message, self._entry, self._help = violation.message, entry, None
         self.suppressor = self.suppressed = ""
-        self._violation, self._together, self._repairs = violation, together, repairs
+        self._violation, self._together = violation, together
         self._books = books
         self._main, self.place = _main(violation, entry, together, repairs)
+        self._repairs = repairs if repairs is not None and repairs.seeks else None
 
     @property
     def fields(self) -> Mapping[str, Value]:
@@ -223,7 +224,7 @@ class _Broken(Diagnostic):
 
     def _seek(self) -> Help:
         entry, rule = self._entry, self._violation.rule
-        if entry is None or self._repairs is None or not self._repairs.seeks:
+        if entry is None or self._repairs is None:
             return Help(advice(rule))
         change = self._repairs.nearest(entry.config.point, rule, self._together)
         if change is not None:

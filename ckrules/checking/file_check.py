@@ -124,6 +124,11 @@ class CheckContext:
             judges = self._judges[asked] = self._by_book[key]
         return judges
 
+    def begin(self) -> None:
+        """Another text is checked, whose first findings get repairs again."""
+        for _, repairs in self._by_book.values():
+            repairs.begin()
+
     def own_problems(self, config: Config) -> OwnProblems:
         """What judges configurations of its CK version with problems of their own."""
         books = self.books.at(config.ck)

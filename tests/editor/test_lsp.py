@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class LanguageClient(Client):
         super().__init__("tests", "1")
         self.sent: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
         self.told: asyncio.Queue[str] = asyncio.Queue()
+        self.open: set[str] = set()
 
         @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
         def keep(found: lsp.PublishDiagnosticsParams) -> None:
@@ -89,29 +90,75 @@ def _initialize(capabilities: dict[str, Any]) -> bytes:
 Session = Callable[[LanguageClient, Path], Awaitable[None]]
 
 
-def speak(folder: Path, session: Session, arch: str = "gfx942") -> None:
-    """Starts a server, greets it and hands the client over."""
+class Editor:
+    """A client and a server that it started and greeted; tests speak to it in turn."""
 
-    async def run() -> None:
+    def __init__(self, arch: str) -> None:
+        self._loop = asyncio.Runner()
+        self.client = self._loop.run(self._start(arch))
+
+    def speak(self, folder: Path, session: Session) -> None:
+        self._loop.run(self._session(folder, session))
+
+    def close(self) -> None:
+        self._loop.run(self._end())
+        self._loop.close()
+
+    async def _session(self, folder: Path, session: Session) -> None:
+        await session(self.client, folder)
+        for uri in sorted(self.client.open):  # or it would be checked again when settings change
+            which = lsp.TextDocumentIdentifier(uri)
+            self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(which))
+            last = await self.client.sent.get()
+            assert (last.uri, list(last.diagnostics)) == (uri, [])
+        self.client.open.clear()
+
+    async def _start(self, arch: str) -> LanguageClient:
         client = LanguageClient()
         await client.start_io(sys.executable, "-m", "ckrules", "lsp", "--arch", arch)
         asked = lsp.InitializeParams(capabilities=lsp.ClientCapabilities())
         await client.initialize_async(asked)
         client.initialized(lsp.InitializedParams())
-        try:
-            await session(client, folder)
-        finally:
-            await client.shutdown_async(None)
-            client.exit(None)
-            await client.stop()  # type: ignore[no-untyped-call]
+        return client
 
-    asyncio.run(run())
+    async def _end(self) -> None:
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        await self.client.stop()  # type: ignore[no-untyped-call]
+
+
+_EDITORS: dict[str, Editor] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def editors() -> Iterator[None]:
+    """Ends the servers, which take a second each to start, after all tests."""
+    yield
+    while _EDITORS:
+        _EDITORS.popitem()[1].close()
+
+
+def speak(folder: Path, session: Session, arch: str = "gfx942") -> None:
+    """Hands over the client of a server for a GPU."""
+    if arch not in _EDITORS:
+        _EDITORS[arch] = Editor(arch)
+    try:
+        _EDITORS[arch].speak(folder, session)
+    except BaseException:  # the next test speaks to a server that nothing failed with
+        _EDITORS.pop(arch).close()
+        raise
+
+
+def begin(client: LanguageClient, path: Path, text: str) -> None:
+    """Opens a text."""
+    item = lsp.TextDocumentItem(path.as_uri(), "plaintext", 1, text)
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    client.open.add(path.as_uri())
 
 
 async def opened(client: LanguageClient, path: Path, text: str) -> list[lsp.Diagnostic]:
     """The findings of a text that has just been opened."""
-    item = lsp.TextDocumentItem(path.as_uri(), "plaintext", 1, text)
-    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    begin(client, path, text)
     return await client.findings(path)
 
 
@@ -315,9 +362,8 @@ def test_it_answers_while_it_checks(tmp_path: Path) -> None:
     async def session(client: LanguageClient, folder: Path) -> None:
         small, large = folder / "a.names", folder / "b.names"
         await opened(client, small, f"{NAME}\n")
-        many = "".join(f"{NAME.replace('64x64x32', f'{i}x64x32')}\n" for i in range(5000))
-        item = lsp.TextDocumentItem(large.as_uri(), "plaintext", 1, many)
-        client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        many = "".join(f"{NAME.replace('64x64x32', f'{i}x64x32')}\n" for i in range(800))
+        begin(client, large, many)
         asked = lsp.HoverParams(lsp.TextDocumentIdentifier(small.as_uri()), lsp.Position(0, 35))
         assert await client.text_document_hover_async(asked) is not None
         assert client.sent.empty()

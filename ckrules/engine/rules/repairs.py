@@ -110,6 +110,10 @@ class Repairs:
             return found.field
         return self.target(point, rule) if self._asked <= TARGETED else ""
 
+    def begin(self) -> None:
+        """Counts questions from the start: another text is asked about."""
+        self._asked = 0
+
     @property
     def seeks(self) -> bool:
         """Whether repairs are still sought: there have been no more than `EXACT` questions."""
