@@ -89,7 +89,7 @@ def test_random_signs(form: str, path: Path) -> None:
 def test_cut_and_spliced_samples(name: str, path: Path) -> None:
     text = TEXTS[name]
 
-    @settings(max_examples=60)
+    @settings(max_examples=25)
     @given(
         start=st.integers(0, len(text)),
         length=st.integers(0, 40),

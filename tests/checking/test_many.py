@@ -44,7 +44,7 @@ def names(number: int, seed: int) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", reports.available())
 def test_reports_are_the_same(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.names").write_text("\n".join(names(200, seed=7)), encoding="utf-8")
+    (tmp_path / "a.names").write_text("\n".join(names(100, seed=7)), encoding="utf-8")
     words = ("check", "--isolated", "--arch", "gfx942", "--format", form, str(tmp_path / "a.names"))
     plain = run(*words)
     assert plain.exit_code == 2  # some cannot be read
@@ -68,7 +68,7 @@ def test_reports_are_the_same(form: str, tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_options_too(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [n for n in names(200, seed=8) if "compv9" not in n and n.isascii() and n.isprintable()]
+    lines = [n for n in names(100, seed=8) if "compv9" not in n and n.isascii() and n.isprintable()]
     path = tmp_path / "a.names"
     path.write_text("\n".join(lines))
     words = ["check", "--isolated", "--arch", "gfx942", *options, "a.names"]

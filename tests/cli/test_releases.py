@@ -52,9 +52,8 @@ def test_changes_are_of_the_form_of_other_differences() -> None:
         "code": "PROB023", "name": "tiles-of-a-sum-in-compv3-of-eight-waves",
         "change": "changed", "of_problems": True,
     }]  # fmt: skip
-    assert "rules" not in json.loads(
-        run("diff", "gfx942", "gfx950", "--variant", "forward", "--format", "json").stdout
-    )
+    words = ("--variant", "forward_depthwise", "--dtype", "fp16", "--format", "json")
+    assert "rules" not in json.loads(run("diff", "gfx942", "gfx950", *words).stdout)
 
 
 def test_rules_that_begin_and_end_are_told_apart() -> None:

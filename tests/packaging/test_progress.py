@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ckrules.compiling.artifacts import Artifact
 from tests.compiling import kernels
+from tests.helpers.small_runs import run_tests
 
-ROOT = Path(__file__).resolve().parents[2]
 BODY = """
 from tests.plugins.progress import say
 def test_it(): say("built 1 of 2")
@@ -23,12 +20,8 @@ def test_it(): say("built 1 of 2")
 @pytest.mark.parametrize("jobs", [(), ("-n", "1")], ids=["alone", "in a worker"])
 def test_lines_come_through(tmp_path: Path, jobs: tuple[str, ...]) -> None:
     (tmp_path / "test_it.py").write_text(BODY)
-    command = [sys.executable, "-m", "pytest", "-p", "tests.plugins.progress", "-o", "addopts="]
-    command += ["-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path), *jobs]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = run_tests(tmp_path, "-p", "tests.plugins.progress", *jobs)
+    assert done.returncode == 0, done.stdout
     assert done.stderr.splitlines() == ["", "built 1 of 2"]
 
 

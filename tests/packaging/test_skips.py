@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.small_runs import run_tests
 
 
 def _pytest(folder: Path, ci: str, *args: str) -> subprocess.CompletedProcess[str]:
-    options = ["-p", "tests.plugins.skips", "-p", "no:cacheprovider", "-o", "addopts=", *args]
-    options += ["-o", "markers=gpu", "--rootdir", str(folder), str(folder)]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *options],
-        capture_output=True, text=True, check=False, cwd=ROOT, env={**environment, "CI": ci},
-    )  # fmt: skip
+    return run_tests(folder, "-p", "tests.plugins.skips", "-o", "markers=gpu", *args, CI=ci)
 
 
 def _file(folder: Path, body: str) -> None:
