@@ -54,7 +54,7 @@ bool known_field(const std::string& part)
     return false;
 }
 
-bool whole(const ckrules_call* call)
+bool complete(const ckrules_call* call)
 {
     return call != nullptr && call->size >= sizeof(ckrules_call) && call->variant != nullptr &&
            call->problem.size >= sizeof(ckrules_problem) && call->problem.data != nullptr;
@@ -88,7 +88,7 @@ struct Found
 /* The kernel of a call. The lock is held. */
 int choose(const ckrules_call* call, Found& best, bool pad = false)
 {
-    if(!whole(call))
+    if(!complete(call))
         return refused(CKRULES_BAD_CALL, "the call is missing, of another version, or says no "
                                          "variant or problem");
     const std::vector<std::string> parts = asked(call->fields);
@@ -147,7 +147,7 @@ int chosen(int status, const Found& found, ckrules_choice& choice)
     return status;
 }
 
-bool whole(const ckrules_choice* choice)
+bool complete(const ckrules_choice* choice)
 {
     return choice != nullptr && choice->size >= sizeof(ckrules_choice);
 }
@@ -211,7 +211,7 @@ CKRULES_API const char* ckrules_dispatcher_fields(int index)
 
 CKRULES_API int ckrules_dispatcher_select(const ckrules_call* call, ckrules_choice* choice)
 {
-    if(!whole(choice))
+    if(!complete(choice))
         return refused(CKRULES_BAD_CALL, "the choice is missing or of another version");
     const std::lock_guard<std::mutex> guard(lock);
     Found found;
@@ -221,7 +221,7 @@ CKRULES_API int ckrules_dispatcher_select(const ckrules_call* call, ckrules_choi
 CKRULES_API int ckrules_dispatcher_pad(const ckrules_call* call, void* problem,
                                        ckrules_choice* choice)
 {
-    if(!whole(choice) || problem == nullptr)
+    if(!complete(choice) || problem == nullptr)
         return refused(CKRULES_BAD_CALL, "the choice or the place of the problem is missing");
     const std::lock_guard<std::mutex> guard(lock);
     Found found;
