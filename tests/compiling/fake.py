@@ -29,8 +29,8 @@ from ckrules.constraints import book
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 
-PROGRAM = f"""#!{sys.executable}
-import os, pathlib, signal, sys, time
+PROGRAM = f"""#!{sys.executable} -IS
+import os, signal, sys, time
 if "--version" in sys.argv:
     print(os.environ.get("FAKE_VERSION", "fake compiler 1.0"))
     sys.exit()
@@ -40,7 +40,8 @@ unit = next(a for a in sys.argv if a.endswith((".cpp", ".host.o")))
 out = sys.argv[sys.argv.index("-o") + 1]
 how = os.environ.get("FAKE_COMPILER", "ok")
 if "FAKE_PIDS" in os.environ:
-    pathlib.Path(os.environ["FAKE_PIDS"], str(os.getpid())).write_text(unit)
+    with open(os.path.join(os.environ["FAKE_PIDS"], str(os.getpid())), "w") as noted:
+        noted.write(unit)
 if how == "sleep":
     time.sleep(float(os.environ["FAKE_SECONDS"]))
 elif how == "hang":
@@ -62,10 +63,8 @@ elif how == "full":
 elif how == "fail" and "_64x64x" in unit:
     print("/ck/shape.hpp:7:3: error: static assertion failed: wrong!")
     sys.exit(1)
-elif how == "other":
-    pathlib.Path(out).write_text("another")
-    sys.exit()
-pathlib.Path(out).write_text(pathlib.Path(unit).read_text())
+with open(unit) as source, open(out, "w") as target:
+    target.write("another" if how == "other" else source.read())
 """
 
 

@@ -22,6 +22,7 @@ from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.tasks import BuildOutcome
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
+from tests.compiling import fake
 from tests.compiling.fake import build, rows
 
 
@@ -198,20 +199,22 @@ def test_headers_are_precompiled_on_this_machine_alone(
     ],
 )
 def test_a_limit_says_what_passed_it(
-    how: str, said: str, folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, said: str, tmp_path: Path, include: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    two = fake.kernels(tmp_path / "two", 2)
     monkeypatch.setenv("FAKE_COMPILER", how)
-    assert build(folder, include, timeout=1.0).transient == 4
-    assert {(r.error_class, r.diagnostic) for r in rows(folder)} == {("timeout", said)}
+    assert build(two, include, timeout=1.0).transient == 2
+    assert {(r.error_class, r.diagnostic) for r in rows(two)} == {("timeout", said)}
 
 
 def test_a_limit_does_not_end_what_works_slowly(
-    folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, include: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a machine that has other work: twice the limit on the clock, half of it at work."""
+    two = fake.kernels(tmp_path / "two", 2)
     monkeypatch.setenv("FAKE_COMPILER", "slow")
-    assert build(folder, include, timeout=1.5).built == 4
-    assert all(r.seconds > 3 for r in rows(folder))
+    assert build(two, include, timeout=1.5).built == 2
+    assert all(r.seconds > 3 for r in rows(two))
 
 
 def test_builds_of_one_folder_at_once_share_the_database(folder: Path, include: Path) -> None:

@@ -1,7 +1,7 @@
 """What other processes do with the cache: functions that can be sent to them.
 
-Nothing is compiled: `compile` says a source's name in the place of a result, after a while, and
-notes each compilation in a folder.
+Nothing is compiled: `compile` says a source's name in the place of a result, after the seconds that
+a variable says, and notes each compilation in a folder.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from ckrules.kernels.config import Config
 from ckrules.runtime.cache import KernelCache, KernelRequest
 
 NOTES = "CKRULES_TEST_NOTES"
+SECONDS = "CKRULES_TEST_SECONDS"
 
 
 def compile(task: Task) -> BuildOutcome:
     notes = Path(os.environ[NOTES])
     (notes / f"{task.name}.{task.artifact}.{os.getpid()}.{time.monotonic_ns()}").touch()
-    time.sleep(0.5)
+    time.sleep(float(os.environ.get(SECONDS, "0")))
     if (notes / "fail").exists():
         return BuildOutcome(Failure(FailureClass.INTERNAL, "wrong!"), 0.0)
     return BuildOutcome(None, 0.0, data=f"{task.artifact} of {task.name}".encode())

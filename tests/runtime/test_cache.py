@@ -23,7 +23,7 @@ from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import fake
 from tests.runtime import building
-from tests.runtime.building import NOTES, cache, wanted
+from tests.runtime.building import NOTES, SECONDS, cache, wanted
 from tests.runtime.doubles import CONV, folder
 from tests.runtime.test_dispatcher import dispatcher
 
@@ -40,7 +40,10 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_two_processes_build_a_kernel_once(tmp_path: Path, notes: Path) -> None:
+def test_two_processes_build_a_kernel_once(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECONDS, "0.5")
     place = tmp_path / "cache"
     pipes = [_SPAWN.Pipe() for _ in range(2)]
     children = [_SPAWN.Process(target=building.build, args=(place, p)) for _, p in pipes]
@@ -125,7 +128,10 @@ def test_what_is_kept_is_shown_and_cleared(tmp_path: Path, notes: Path) -> None:
     assert not [p for p in made.place.iterdir() if p.is_dir()]
 
 
-def test_kernels_come_one_by_one(tmp_path: Path, notes: Path) -> None:
+def test_kernels_come_one_by_one(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECONDS, "0.5")
     made = cache(tmp_path / "cache")
     told: list[str] = []
     both = wanted(made, 64, 128)
