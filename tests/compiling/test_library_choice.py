@@ -7,8 +7,9 @@ double (`standin_host.c`) that takes what a vector divides, and so does its coun
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
-import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -154,20 +155,25 @@ class Both:
 
 def _stand_ins(place: Path, names: Sequence[str]) -> None:
     """Stand-ins in the place of the kernels' host libraries."""
-    runtime = place / "runtime"
-    runtime.mkdir()
+    (place / "runtime").mkdir()
     listed, _ = library.chosen(manifests(place))
-    for file, text in library.headers(listed, ()):
-        if file.startswith("runtime/"):
-            (runtime / Path(file).name).write_text(text)
-    made = {
-        v: compile_c(Path(__file__).with_name("standin_host.c"), place / f"standin{v}.so",
-                     "-shared", "-fPIC", f"-DVECTOR={v}", f"-I{runtime}")
-        for v in VECTORS
-    }  # fmt: skip
+    headers = [(f, text) for f, text in library.headers(listed, ()) if f.startswith("runtime/")]
+    made = {v: _stand_in(tuple(headers), v) for v in VECTORS}
     for name in names:
-        source = made[int(name.rpartition("v")[2])]
-        shutil.copy(source, place / Artifact.HOST.result(name))
+        (place / Artifact.HOST.result(name)).write_bytes(made[int(name.rpartition("v")[2])])
+
+
+@functools.cache
+def _stand_in(headers: tuple[tuple[str, str], ...], vector: int) -> bytes:
+    """The host library of kernels of a vector, compiled once for all folders with such headers."""
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = Path(folder, "runtime")
+        runtime.mkdir()
+        for file, text in headers:
+            Path(folder, file).write_text(text)
+        source = Path(__file__).with_name("standin_host.c")
+        words = ("-shared", "-fPIC", f"-DVECTOR={vector}", f"-I{runtime}")
+        return compile_c(source, Path(folder, "standin.so"), *words).read_bytes()
 
 
 def drawn(variant: str, arch: str, count: int, **fields: Any) -> list[dict[str, Any]]:

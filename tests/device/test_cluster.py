@@ -25,7 +25,6 @@ from tests.device import whole_path
 from tests.device.descriptors import DescribedKernel
 from tests.device.test_bench import PROBLEMS, SIMULATED
 from tests.device.test_session import kernel
-from tests.helpers.toolchain import require_toolchain
 
 Double = Callable[..., str]
 OPENER = "tests.device.test_cluster:open_shipped"
@@ -162,9 +161,7 @@ def test_a_result_that_went_with_its_worker_is_not_waited_for(
 @pytest.mark.toolchain
 @pytest.mark.slow
 def test_the_command_on_the_cpu(cluster: Any, tmp_path: Path) -> None:
-    require_toolchain()
-    assert whole_path.build().returncode == 0
-    out = shutil.copytree(whole_path.folder() / "out", tmp_path / "out")
+    out = shutil.copytree(whole_path.built(), tmp_path / "out")
     words = [str(out), "--device", "cpu", "--problem", "N=1,C=8,K=8,H=3,W=3,Y=1,X=1"]
     done = run("bench", *words, "--executor", where(cluster))
     assert (done.exit_code, done.stdout) == (0, ""), done.stderr

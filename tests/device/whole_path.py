@@ -5,6 +5,7 @@ The kernel is small: fp16, forward, pipeline basic_v1, 32x32x16 on gfx942.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -12,7 +13,9 @@ import sys
 from pathlib import Path
 
 from ckrules.compiling import toolchain
+from tests.cli.run import run
 from tests.compiling.kernels import alone
+from tests.helpers.toolchain import require_toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,3 +60,16 @@ def build() -> subprocess.CompletedProcess[str]:
             " | ckrules generate - -o out --ck 2025.11 && ckrules build out",
             home,
         )
+
+
+def built() -> Path:
+    """The built folder, by the same commands in this process: for tests of what is in it."""
+    require_toolchain()
+    home = folder()
+    home.mkdir(parents=True, exist_ok=True)
+    points = run("enumerate", *PART, "--format", "jsonl").stdout
+    with alone(home), contextlib.chdir(home):
+        for words in (("generate", "-", "-o", "out", "--ck", "2025.11"), ("build", "out")):
+            done = run(*words, stdin=points)
+            assert done.exit_code == 0, done.stderr
+    return home / "out"

@@ -11,7 +11,6 @@ from ckrules.compiling import folder, toolchain
 from ckrules.runtime import Dispatcher, Source
 from ckrules.runtime.cache import KernelCache
 from tests.device import whole_path
-from tests.helpers.toolchain import require_toolchain
 from tests.runtime.test_dispatcher import arrays, expected
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
@@ -21,10 +20,7 @@ FORWARD = {"order": "forward", "jobs": "1"}
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    require_toolchain()
-    done = whole_path.build()
-    assert done.returncode == 0, done.stderr
-    return whole_path.folder() / "out"
+    return whole_path.built()
 
 
 @pytest.mark.parametrize("channels", [(5, 4), (8, 3), (7, 9)])
