@@ -1,7 +1,11 @@
-"""Kernels of attention before the compiler: accepted ones, and the first diagnostics of others."""
+"""Kernels of attention before the compiler: accepted ones, and the first diagnostics of others.
+
+`make test` asks it about one kernel of each kind, `make certify` about the rest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -67,6 +71,7 @@ def oracle() -> CompilerOracle:
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_small_kernels_of_three_pipelines_compile(oracle: CompilerOracle) -> None:
     straight = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
     points = [point(**TINY), point(**TINY, **straight, dropout=True), point(**TINY, pipeline="qs")]
@@ -82,6 +87,12 @@ def test_partial_steps_are_the_first_diagnostic(oracle: CompilerOracle) -> None:
     assert str(verdict.error).startswith("tile_fmha_shape.hpp:58:")
 
 
+def _first_here(cases: Sequence[tuple[dict[str, Any], str, str]]) -> list[Any]:
+    """Cases by their rules' codes: `make test` has the first, `make certify` the rest."""
+    marks = [(), *[(pytest.mark.certify,)] * (len(cases) - 1)]
+    return [pytest.param(*c, id=c[1], marks=m) for c, m in zip(cases, marks, strict=True)]
+
+
 #: Changes of `TINY`, the rule that refuses each, and where the compiler does.
 REFUSED: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"block_per_cu": 0}, "FMHA041", "fmha_fwd_kernel.hpp:33:"),
@@ -95,7 +106,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, str], ...] = (
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize(("change", "code", "place"), REFUSED, ids=[code for _, code, _ in REFUSED])
+@pytest.mark.parametrize(("change", "code", "place"), _first_here(REFUSED))
 def test_a_rule_says_what_the_compiler_says(
     oracle: CompilerOracle, change: dict[str, Any], code: str, place: str
 ) -> None:
@@ -107,6 +118,7 @@ def test_a_rule_says_what_the_compiler_says(
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_padding_makes_vectors_of_six_single_elements(oracle: CompilerOracle) -> None:
     kernel = point(**{**TINY, "tile_n1": 48, "tile_k1": 16, "pad_dv": True})
     assert not book("fmha_fwd", ck="2025.11").violations(kernel)
@@ -147,13 +159,13 @@ def test_the_probe_of_two_groups_takes_every_trait() -> None:
 
 #: Changes of the example's kernel that are refused early, the rule, and where the compiler does.
 _NO_GROUPS: tuple[tuple[dict[str, Any], str, str], ...] = (
-    ({"warp_tile_k1": 8}, "FTG007", "warp_gemm_dispatcher.hpp:"),
     ({"tile_n1": 192}, "FTG022", "block_fmha_fwd_v3_pipeline_default_policy.hpp:"),
+    ({"warp_tile_k1": 8}, "FTG007", "warp_gemm_dispatcher.hpp:"),
 )
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize(("change", "code", "place"), _NO_GROUPS, ids=[c for _, c, _ in _NO_GROUPS])
+@pytest.mark.parametrize(("change", "code", "place"), _first_here(_NO_GROUPS))
 def test_the_compiler_refuses_two_groups_as_a_rule_does(
     change: dict[str, Any], code: str, place: str
 ) -> None:

@@ -36,17 +36,19 @@ from tests.helpers.waiting import interrupted, until
 pytestmark = pytest.mark.usefixtures("own_data")
 
 #: It refuses compv5 and bf16, says nothing sensible of fp32, and notes each run in a file.
-PROGRAM = f"""#!{sys.executable}
-import os, pathlib, re, sys, time
+PROGRAM = f"""#!{sys.executable} -IS
+import os, sys, time
 if "--version" in sys.argv:
     print("fake compiler 1.0")
     sys.exit()
 if sys.argv[-1] == "headers.hpp" or "--print-supported-cpus" in sys.argv:
     sys.exit(1)
-text = pathlib.Path(sys.argv[-1]).read_text()
-pathlib.Path(os.environ["FAKE_LOG"]).with_name("words").write_text(" ".join(sys.argv))
+with open(sys.argv[-1]) as source:
+    text = source.read()
+with open(os.path.join(os.path.dirname(os.environ["FAKE_LOG"]), "words"), "w") as words:
+    words.write(" ".join(sys.argv))
 with open(os.environ["FAKE_LOG"], "a") as log:
-    log.write(f"{{len(re.findall('__global__', text))}}\\n")
+    log.write(f"{{text.count('__global__')}}\\n")
 if "mem" in os.environ.get("FAKE_HANG", "") and "Mem<" in text:
     time.sleep(60)
 if "AType   = float;" in text:
@@ -206,11 +208,11 @@ def test_crash_and_timeout_are_no_verdicts(
         rules.example({"pipeline": "mem"}),
     ]
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        matrix = certify(rules, asked, judge(tools, 8.0), store, batch=1)
+        matrix = certify(rules, asked, judge(tools, 3.0), store, batch=1)
     assert [c.verdict is None for c in matrix.cases] == [False, True, True]
     crash, late = matrix.failures
     assert "ended with status -6" in crash.failure
-    assert "did nothing for 8 s" in late.failure
+    assert "did nothing for 3 s" in late.failure
     assert (matrix.recall, matrix.disagreements) == (1.0, [])
 
 
@@ -353,9 +355,10 @@ def drawn() -> dict[str, list[dict[str, Any]]]:
     return {v: mixed(sampler(v, seed=5), 200) for v in ("forward", "bwd_data", "bwd_weight")}
 
 
-def test_the_same_seed_draws_the_same(drawn: dict[str, list[dict[str, Any]]]) -> None:
-    assert mixed(sampler("forward", seed=5), 200) == drawn["forward"]
-    assert mixed(sampler("forward", seed=4), 200) != drawn["forward"]
+def test_the_same_seed_draws_the_same() -> None:
+    first = mixed(sampler("forward", seed=5), 40)
+    assert mixed(sampler("forward", seed=5), 40) == first
+    assert mixed(sampler("forward", seed=4), 40) != first
 
 
 def test_draws_lie_on_both_sides_of_the_rules(drawn: dict[str, list[dict[str, Any]]]) -> None:
@@ -408,12 +411,16 @@ def test_draws_hold_what_is_unusual(drawn: dict[str, list[dict[str, Any]]]) -> N
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "good", [("basic_v1",), pytest.param(("mem", "basic_v1"), marks=pytest.mark.certify)]
+)
+def test_real_kernels(good: tuple[str, ...], rules: RuleBook, tmp_path: Path) -> None:
     found = require_toolchain()
     small = {"tile_m": 32, "tile_n": 32, "tile_k": 32, "wave_m": 1, "wave_n": 1}
-    changes = ({**small, "pipeline": "mem"}, {**small, "pipeline": "basic_v1"}, {"tile_m": 96})
+    changes = [*({**small, "pipeline": name} for name in good), {"tile_m": 96}]
     with VerdictStore(tmp_path / "v.sqlite") as store:
         matrix = certify(rules, [rules.example(c) for c in changes], judge(found), store)
     assert matrix.failures == []
     assert matrix.disagreements == []
-    assert matrix.count(predicted=True, good=True) == 2
+    assert matrix.count(predicted=True, good=True) == len(good)
+    assert matrix.count(predicted=False, good=False) == 1

@@ -1,4 +1,7 @@
-"""What the compiler allocates is kept, read again and set beside the estimates."""
+"""What the compiler allocates is kept, read again and set beside the estimates.
+
+`make certify` compiles a kernel for it, twice.
+"""
 
 from __future__ import annotations
 
@@ -126,6 +129,7 @@ def test_an_entry_is_found_under_another_spelling_of_its_kernel(tmp_path: Path) 
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_the_compiler_is_asked_and_a_built_kernel_says_the_same(tmp_path: Path) -> None:
     require_toolchain()
     ((family, point),) = RegisterRequest(("gemm",), ("gfx942",), 1, 3, SMALL).points(BOOKS)

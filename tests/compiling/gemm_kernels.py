@@ -29,14 +29,11 @@ class Kernels:
 
     Args:
         family: The beginning of the file's name, and of the folder's.
-        fields: Each of their values has a kernel among those that `make test` compiles.
-        preferred: Those that have it, where some of them do.
+        few: Those that `make test` compiles.
     """
 
-    def __init__(
-        self, family: str, fields: tuple[str, ...], preferred: Iterable[Kernel] = ()
-    ) -> None:
-        self.family, self.fields, self.preferred = family, fields, tuple(preferred)
+    def __init__(self, family: str, few: Iterable[Kernel]) -> None:
+        self.family, self.few = family, tuple(few)
         self.file = Path(__file__).resolve().parents[1] / "data" / f"{family}_kernels.txt"
 
     @cached_property
@@ -60,8 +57,7 @@ class Kernels:
 
     @cached_property
     def _set(self) -> KernelSet:
-        preferred = tuple(map(self.point, self.preferred))
-        return KernelSet(self.family, self.points, self.fields, preferred)
+        return KernelSet(self.family, self.points, self.few)
 
     def params(self, kernels: Iterable[Kernel]) -> list[Any]:
         """Kernels as parameters of tests, named by GPU and name."""

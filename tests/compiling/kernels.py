@@ -78,15 +78,11 @@ class Kernel:
 
 
 class SetHeaders(SharedHeaders):
-    """Headers of the kernels of a set, precompiled for the first where enough are to come.
+    """Headers of the kernels of a set, precompiled for the first where enough are to come."""
 
-    Args:
-        few: The kernels that `make test` compiles.
-    """
-
-    def __init__(self, few: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, coming: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
-        self._coming = Counter(str(p["arch"]) for p in few)
+        self._coming = Counter(str(p["arch"]) for p in coming)
 
     def flags(self, task: Task, tools: toolchain.Toolchain, coming: int = 1) -> tuple[str, ...]:
         return super().flags(task, tools, max(coming, self._coming[task.recipe.arch]))
@@ -99,14 +95,13 @@ class KernelSet:
     Args:
         name: Of the folder, beside the CK trees.
         points: All configurations.
-        fields: Each of their values has a kernel among `few`.
-        preferred: Those that have it, where some of them do.
+        few: GPU and name of those that `make test` compiles: one or two that show most for each
+            kind of matrix instructions. `make certify` compiles the others.
     """
 
     name: str
     points: tuple[dict[str, Any], ...] = field(repr=False)
-    fields: tuple[str, ...] = ()
-    preferred: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    few: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         self._built: dict[tuple[Path, tuple[Artifact, ...]], Kernel] = {}
@@ -118,18 +113,19 @@ class KernelSet:
         return tuple(home / p["arch"] / str(Config(p).name) for p in self.points)
 
     @cached_property
-    def few(self) -> tuple[dict[str, Any], ...]:
-        """The kernels that `make test` compiles; `make certify` compiles the others."""
-        return covering(self.points, self.fields, self.preferred)
+    def first(self) -> tuple[dict[str, Any], ...]:
+        """The configurations of the few."""
+        named = {(str(p["arch"]), str(Config(p).name)): p for p in self.points}
+        return tuple(named[each] for each in self.few)
 
     @cached_property
     def headers(self) -> SetHeaders:
         """What the kernels include, compiled once for those of a GPU."""
-        return SetHeaders(self.few)
+        return SetHeaders(self.first)
 
     def marks(self, point: Mapping[str, Any]) -> tuple[pytest.MarkDecorator, ...]:
         """What a test of a kernel is marked with."""
-        return () if dict(point) in self.few else (pytest.mark.certify,)
+        return () if dict(point) in self.first else (pytest.mark.certify,)
 
     def params(self) -> list[Any]:
         """Every configuration as a parameter of tests, by its GPU and name."""
@@ -162,32 +158,37 @@ class KernelSet:
         return Kernel(config, place, results)
 
 
-def covering(
-    points: Sequence[dict[str, Any]],
-    fields: Sequence[str],
-    preferred: Sequence[dict[str, Any]] = (),
-) -> tuple[dict[str, Any], ...]:
-    """Few points that have every value of the fields, preferred ones where these have it.
-
-    >>> covering([{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}], ["a", "b"])
-    ({'a': 1, 'b': 1}, {'a': 2, 'b': 2})
-    """
-    has = [{(name, p[name]) for name in fields} for p in points]
-    missing, kept = set[Any]().union(*has), list[int]()
-    first = [i for i, p in enumerate(points) if p in preferred]
-    for candidates in (first, range(len(points))):
-        while gains := {i: len(has[i] & missing) for i in candidates if has[i] & missing}:
-            kept.append(max(gains, key=lambda i: (gains[i], -i)))
-            missing -= has[kept[-1]]
-    return tuple(points[i] for i in sorted(kept))
+#: A kernel of each direction: MFMA and WMMA, wave sizes of 64 and 32, 1D and 2D, and two stages.
+CONVOLUTIONS = (
+    (
+        "gfx90a",
+        (
+            "grouped_conv_fwd_fp16_nhwgc_1d_compv4_cshuffle_intrawave_32x128x16_1x4x1_32x32x16"
+            "_vec2_4_8_dsb"
+        ),
+    ),
+    (
+        "gfx942",
+        (
+            "grouped_conv_bwd_data_fp32_nhwgc_1d_compv3_cshuffle_intrawave_64x32x16_4x2x1_16x16x16"
+            "_vec1_4_4"
+        ),
+    ),
+    (
+        "gfx1201",
+        (
+            "grouped_conv_bwd_weight_bf16_nhwgc_2d_mem_cshuffle_intrawave_128x64x64_4x4x1_16x16x16"
+            "_vec8_8_2_2stage"
+        ),
+    ),
+)
 
 
 @cache
 def convolutions() -> KernelSet:
     """The kernels of `POINTS`."""
     lines = POINTS.read_text("utf-8").splitlines()
-    fields = ("arch", "variant", "dtype", "ndim", "pipeline", "two_stage", "split_image")
-    return KernelSet("conv", tuple(map(json.loads, lines)), fields)
+    return KernelSet("conv", tuple(map(json.loads, lines)), CONVOLUTIONS)
 
 
 def compiled(

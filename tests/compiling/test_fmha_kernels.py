@@ -28,7 +28,6 @@ FORWARD = (
     "fmha_fwd_d64_fp16_batch_b128x64x32x64x32x64_r4x1x1_r4x1x1_w32x32x16_w32x32x16_qr_vr_psskddv"
     "_nlogits_nbias_mask_lse_ndropout_nskip_nsquant_ntrload"
 )
-PRODUCT = "fmha_bwd_dot_do_o_d64_fp16_b64_group_o2_ps"
 COLUMNS = (
     "fmha_fwd_d32_fp16_batch_b32x64x16x32x32x32_r2x1x1_r2x1x1_w16x16x16_w16x16x16_qr_vc_npad"
     "_nlogits_nbias_mask_nlse_ndropout_nskip_nsquant_ntrload"
@@ -37,7 +36,7 @@ DROPPING = (
     "fmha_fwd_d32_fp16_batch_b128x64x16x32x32x32_r4x1x1_r4x1x1_w32x32x16_w32x32x16_qr_async_vr_psddv"
     "_nlogits_nbias_nmask_nlse_dropout_nskip_nsquant_ntrload"
 )
-KERNELS = Kernels("fmha", ("mode",), preferred=[("gfx942", PRODUCT), ("gfx942", FORWARD)])
+KERNELS = Kernels("fmha", [("gfx942", FORWARD)])
 MOST = 4
 """Problems of the built-in set that each kernel computes."""
 

@@ -99,7 +99,21 @@ RUN: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("gfx90a", "gemm_fp16_ccr_compv3_default_intrawave_" + _16): ("M=32,N=32,K=64",),
 }
-KERNELS = Kernels("gemm", ("arch", "variant", "pipeline"), preferred=RUN)
+_64 = "False_False_False_False_64x64x32_2x2x1_16x16x16"
+#: MFMA with split-K, stream-K, and WMMA. Test_library has another of basic_v1, test_scaled_kernels
+#: pre-shuffled weights.
+FEW = (
+    ("gfx942", "gemm_fp16_rcr_compv3_cshuffle_intrawave_" + _64),
+    (
+        "gfx942",
+        (
+            "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_32x64x32_1x2x1_16x16x16"
+            "_streamk"
+        ),
+    ),
+    ("gfx1201", "gemm_fp16_rcr_compv3_default_intrawave_" + _16 + "_batched"),
+)
+KERNELS = Kernels("gemm", FEW)
 
 
 def test_the_kernels_cover_what_they_should() -> None:

@@ -12,7 +12,16 @@ from tests.device.lds_accesses import held
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
-KERNELS = Kernels("quant", ("variant",))
+FEW = (
+    (
+        "gfx942",
+        (
+            "quant_bquant_fp8_rcr_compv3_default_intrawave_False_True_True_32x32x128_2x2x1_16x16x32"
+            "_qg1x16x128_out_bf16_scale_fp8"
+        ),
+    ),
+)
+KERNELS = Kernels("quant", FEW)
 _PROBLEMS = (
     ("M=33,N=32,K=256", "M=1,N=64,K=368"),
     ("M=17,N=32,K=384", "M=16,N=16,K=256"),

@@ -8,7 +8,8 @@ from tests.compiling.gemm_kernels import Kernel, Kernels
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
-KERNELS = Kernels("scaled", ("variant",))
+FEW = (("gfx942", "scaled_flatmm_fp8_bf16_flatmm_default_row_column_32x64x128_1x2x1_16x16x64"),)
+KERNELS = Kernels("scaled", FEW)
 _PROBLEMS = (
     ("M=33,N=128,K=384", "M=1,N=64,K=256,k_batch=2"),
     ("M=1,N=64,K=256,experts=3,topk=2",),

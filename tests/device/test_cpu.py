@@ -50,6 +50,7 @@ RIGHT = [
     ("gfx1201", "fwd_fp16_nhwgc_1d_compv3", "N=1,C=64,K=64,W=40,X=3,pad=1"),
     ("gfx1201", "fwd_bf16_nhwgc_2d_compv4", "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"),
     ("gfx1201", "bwd_weight_bf16_nhwgc_2d_compv3", "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"),
+    ("gfx1201", "bwd_weight_bf16_nhwgc_2d_mem", "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1"),
 ]
 
 #: Several block tiles of a kernel that `make test` compiles for other tests, too.
@@ -214,8 +215,12 @@ def test_a_sample_of_all_blocks_is_no_sample() -> None:
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_basic_v1_reads_its_operands() -> None:
-    """Upstream's instances with the intrawave scheduler multiply registers that nothing fills."""
+    """Upstream's instances with the intrawave scheduler multiply registers that nothing fills.
+
+    `make certify` compiles it.
+    """
     part = "fwd_fp16_nhwgc_2d_basic_v1_cshuffle_intrawave_32x32x16"
     found = outcome("gfx1201", part, "N=1,C=64,K=64,H=6,W=7,Y=3,X=3,pad=1", jobs="1")
     assert found.status == "ok"

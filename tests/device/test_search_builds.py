@@ -1,4 +1,7 @@
-"""`ckrules search --device` from rules to times with nothing replaced but the clock."""
+"""`ckrules search --device` from rules to times with nothing replaced but the clock.
+
+`make certify` runs it: tests/device/test_workshop.py has the same of kernels that nobody compiles.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ WORDS = (
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.certify
 def test_a_search_builds_and_goes_on_after_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 
 from ckrules.compiling import folder
-from ckrules.device import session
+from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.session import BuildOptions
+from ckrules.device import measure_loop, session
 from tests.cli.run import run
+from tests.compiling import fake
 from tests.device.descriptors import OPENER
 from tests.device.reference_device import simulated_ms
 from tests.device.test_interruption import ROOT, children, stored
@@ -131,6 +134,22 @@ def test_a_killed_search_goes_on(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert f"{before + 2} kernels tried, {before} of them before" in done.stderr
     assert stored(home) == before + 2
+
+
+def test_kernels_are_built_as_the_command_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a compiler that is a script; which of them failed is read again."""
+    include = fake.install(tmp_path / "rocm", monkeypatch)
+    options = BuildOptions(artifacts=(Artifact.OBJECT,), compiler="hipcc", include=include)
+    monkeypatch.setattr(measure_loop, "BuildOptions", lambda: options)
+    monkeypatch.setenv("FAKE_COMPILER", "fail")
+    home = fake.kernels(tmp_path / "kernels", 2)
+    builder = measure_loop.ToolchainBuilder()
+    builder.build(home)
+    bad, good = folder.manifests(home)
+    assert builder.failed(home) == {bad.name}
+    assert good.result(Artifact.OBJECT).is_file()
 
 
 @pytest.mark.parametrize(
