@@ -136,6 +136,7 @@ def test_the_probe_takes_every_step_of_every_type(variant: str) -> None:
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_a_kernel_that_appends_compiles(oracle: CompilerOracle) -> None:
     kernel = {**book("fmha_fwd_appendkv", ck="2025.11").vocabulary.baseline, **AN_APPEND}
     assert not book("fmha_fwd_appendkv", ck="2025.11").violations(kernel)
