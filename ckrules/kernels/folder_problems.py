@@ -29,5 +29,7 @@ class FolderProblems:
 
     def _beside(self, name: str) -> Any:
         packages = (cls.__module__.rpartition(".")[0] for cls in type(self).__mro__)
-        places = (f"{package}.{name}" for package in packages if package)
-        return import_module(next(place for place in places if find_spec(place)))
+        for place in (f"{package}.{name}" for package in packages if package):
+            if find_spec(place):
+                return import_module(place)
+        raise NotImplementedError(f"{type(self).__name__}: no module {name} beside it")
