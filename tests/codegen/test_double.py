@@ -162,14 +162,25 @@ def test_one_kernel_included_on_the_command_line(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built kernels."""
+    """Host libraries of kernels."""
     require_toolchain()
     place = tmp_path_factory.mktemp("double")
     generate(place, TREE, LINEAR, {**FORWARD, "pipeline": "comp_async"}, DEPTHWISE,
              {**WEIGHT, "two_stage": True}, BOTH)  # fmt: skip
-    done = run("build", str(place), "--include", str(INCLUDE), "--optimize", "-O1")
-    assert done.stderr.splitlines()[-1] == "12 artifacts built"
+    assert built(place, "host") == "6 artifacts built"
     return place
+
+
+def built(folder: Path, artifact: str) -> str:
+    """What the command says at last that builds one kind of artifact."""
+    words = ("--artifact", artifact, "--include", str(INCLUDE), "--optimize", "-O1")
+    return run("build", str(folder), *words).stderr.splitlines()[-1]
+
+
+@pytest.mark.certify
+def test_code_objects_are_built_beside_the_libraries(folder: Path) -> None:
+    """`test_device_units` compiles such sources already, of more kernels."""
+    assert built(folder, "device") == "6 artifacts built"
 
 
 def library(folder: Path, point: dict[str, Any]) -> HostLibrary:

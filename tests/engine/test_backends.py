@@ -130,7 +130,7 @@ def test_every_kind(backend: str, op: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("backend", [n for n in OTHERS if n != "bits"])
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_random_expressions(backend: str, data: st.DataObject) -> None:
     roots = data.draw(st.lists(EVERYTHING.conditions(3), min_size=1, max_size=3))
@@ -138,7 +138,7 @@ def test_random_expressions(backend: str, data: st.DataObject) -> None:
     assert backends.evaluate(backend)(roots, where) == backends.evaluate("pointwise")(roots, where)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(Strategies(reals=False).conditions(2), st.lists(points(), min_size=1, max_size=3))
 def test_random_expressions_in_z3(root: Any, where: list[dict[str, Any]]) -> None:
     try:

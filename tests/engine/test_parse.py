@@ -32,7 +32,7 @@ WRITABLE = Strategies(tables=False, undefined=False, constants=False, names=Fals
 WITH_CONSTANTS = Strategies(tables=False, undefined=False, names=False)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(WRITABLE.conditions(3))
 def test_round_trip(node: Any) -> None:
     assert parse(to_text(node), VARIABLES) is node
@@ -307,7 +307,7 @@ _PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(
     st.one_of(st.lists(st.sampled_from(_PIECES), max_size=12).map(" ".join), st.text(max_size=40)),
     st.booleans(),

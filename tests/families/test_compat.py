@@ -65,13 +65,14 @@ def _listed(builder: Any, config: Any, folder: Path, dtype: str) -> list[str]:
 
 def _legal(config: Path, variant: str, dtype: str, **further: Any) -> set[str]:
     """The names of the legal kernels of a file's ranges, tried one by one."""
-    axes = load_catalog(str(config), Books("2025.11")).data.sweep
+    books = Books("2025.11")
+    axes = load_catalog(str(config), books).data.sweep
     assert axes is not None
     broken, found = BatchChecker(book(variant, ck="2025.11")), set()
     for values in itertools.product(*axes.axes.values()):
         given = {**dict(zip(axes.axes, values, strict=True)), **further}
         given |= {"variant": variant, "dtype": dtype, "layout": "rcr", "arch": "gfx942"}
-        point = config_from_mapping(given, Books("2025.11")).point
+        point = config_from_mapping(given, books).point
         if not broken(point):
             found.add(TILE_ENGINE.format(point))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -131,10 +132,15 @@ def test_the_parts_of_each_line_add_up() -> None:
             assert not any(own.tallies for _, own in parts[READ_ONLY])
 
 
+@cache
+def of_own_file(family: Family) -> list[CertifyRun]:
+    """The runs of a family's own file."""
+    return evidence.read(evidence.place(family))
+
+
 def of_file(family: Family, ck: str, gpu: str) -> list[CertifyRun]:
-    """The runs of a family's own file for a release and GPU."""
-    runs = evidence.read(evidence.place(family))
-    return [run for run in runs if (run.ck, run.arch) == (ck, gpu)]
+    """Those for a release and GPU."""
+    return [run for run in of_own_file(family) if (run.ck, run.arch) == (ck, gpu)]
 
 
 def test_nothing_is_confirmed_of_kernels_that_nobody_ran() -> None:

@@ -32,6 +32,8 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
+#: For each of the formats, which share most of their code.
+SOME = settings(max_examples=40)
 changes = st.dictionaries(st.sampled_from(FIELDS), values, max_size=4)
 
 
@@ -56,6 +58,7 @@ def check_items(path: Path, data: bytes, form: str | None) -> None:
                 assert 1 <= place.column <= len(lines[place.line - 1]) + 1
 
 
+@SOME
 @pytest.mark.parametrize("form", [None, *formats()])
 @given(data=st.binary(max_size=200))
 def test_random_bytes(
@@ -64,6 +67,7 @@ def test_random_bytes(
     check_items(tmp_path_factory.getbasetemp() / "fuzz", data, form)
 
 
+@SOME
 @pytest.mark.parametrize("form", [None, *formats()])
 @given(data=st.text(alphabet='[]{}",:0159.eE+-ntfNI \n\\u#', max_size=60))
 def test_random_signs(
