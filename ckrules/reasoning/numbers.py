@@ -72,18 +72,28 @@ def _told(
         return ""
     kept, left = smaller
     held = {name for name, values in kept.items() if len(values) == 1}
+    if rule.condition.support <= held and not _compares(rule):
+        # every point says the same, and a conflict's rules are met somewhere without one of them
+        point = {name: values[0] for name, values in kept.items()}
+        found = violation(rule, At(point), point)
+        return found.message if found is not None else ""
     try:
         return _line(rule, left, held, SolverOracle(variables, kept, timeout=timeout))
     except UndecidedError:
         return ""
 
 
+def _compares(rule: Rule) -> bool:
+    """Whether a rule is one comparison of two numbers."""
+    return len(parts := conjuncts(rule.expr)) == 1 and parts[0].op in _SIDES
+
+
 def _line(rule: Rule, rest: Sequence[BoolExpr], held: set[str], oracle: SolverOracle) -> str:
     point = oracle.find(rest)
     if point is None:
         return ""
-    compared = next((p for p in conjuncts(rule.expr) if p.op in _SIDES), None)
-    if compared is not None and len(conjuncts(rule.expr)) == 1:
+    if _compares(rule):
+        (compared,) = conjuncts(rule.expr)
         large, small = (compared.args[i] for i in _SIDES[compared.op])
         if small.support <= held and large.sort == "int":
             point = _least(large, rest, point, oracle)
