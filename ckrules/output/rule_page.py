@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ckrules.arch import CK_VERSIONS
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BOOL, ENUM, TRUE, Expr, Value
 from ckrules.engine.expr.pretty import pretty
 from ckrules.engine.expr.printer import literal, to_text
@@ -15,6 +16,7 @@ from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules import KINDS, Rule
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.repairs import Repairs
+from ckrules.engine.rules.violation import violation
 from ckrules.kernels import evidence
 from ckrules.kernels.families import declared, families
 from ckrules.kernels.family import Family
@@ -143,10 +145,17 @@ def _examples(book: RuleBook, rule: Rule) -> str:
 
 def _told(book: RuleBook, rule: Rule, point: Mapping[str, Value]) -> list[str]:
     """What `ckrules check` says about a rejected example, and the repair that it proposes."""
-    broken = book.violations(point)
-    lines = [f"  - {v.message}" for v in broken if v.code == rule.code]
-    repair = Repairs(book).nearest(point, rule, {v.code for v in broken})
+    found = violation(rule, At(point), point)
+    lines = [] if found is None else [f"  - {found.message}"]
+    repairs = _repairs(book)
+    repair = repairs.nearest(point, rule, repairs.broken(point))
     return lines + ([f"  - {repair.applicability} fix: {repair}"] if repair else [])
+
+
+@lru_cache(maxsize=16)
+def _repairs(book: RuleBook) -> Repairs:
+    """Those of a book: they compile its rules."""
+    return Repairs(book)
 
 
 def fields_text(fields: Mapping[str, Value]) -> str:

@@ -157,7 +157,7 @@ class Repairs:
         made: list[FieldRepair] = []
         now = dict(point)
         for rule in self._book.rules:
-            lost = self._broken(now) if rule.code in wanted else set()
+            lost = self.broken(now) if rule.code in wanted else set()
             if rule.code not in lost:
                 continue
             found = self.nearest(now, rule, lost)
@@ -183,7 +183,7 @@ class Repairs:
         """Values of a field that meet the rule and break no other, with what orders them."""
         holds = self._holds(rule)
         codes, reading = self._reading(name)
-        others = self._broken(point).difference(codes)  # which the field does not touch
+        others = self.broken(point).difference(codes)  # which the field does not touch
         if not others <= lost:
             return
         for steps, value in self._candidates(name, point[name]):
@@ -236,7 +236,8 @@ class Repairs:
             self._order[rule.code] = [list(names) for _, names in ordered]
         return self._order[rule.code]
 
-    def _broken(self, point: Mapping[str, Value]) -> set[str]:
+    def broken(self, point: Mapping[str, Value]) -> set[str]:
+        """The codes of the rules that a point breaks."""
         if self._all is None:
             self._all = compile_function([r.condition for r in self._book.rules])
         return {c for c, ok in zip(self._codes, self._all(point), strict=True) if not ok}
