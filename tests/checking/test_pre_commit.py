@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -73,8 +74,23 @@ def _run(*words: str, folder: Path, **extra: str) -> subprocess.CompletedProcess
     )
 
 
+def _committed(place: Path, **settings: str) -> Path:
+    """A repository of this tree as it is, with what is not committed: hooks are cloned."""
+    files = _run("git", "ls-files", "-coz", "--exclude-standard", folder=ROOT, **settings).stdout
+    for name in filter(None, files.split("\0")):
+        if (ROOT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, place / name)
+    _run("git", "init", "-q", ".", folder=place)
+    _run("git", "add", "-A", ".", folder=place)
+    who = ("-c", "user.name=tests", "-c", "user.email=tests@localhost")
+    done = _run("git", *who, "commit", "-qm", "The tree", folder=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
 @pytest.mark.slow
-def test_try_repo(tmp_path: Path) -> None:
+def test_the_hooks_are_installed(tmp_path: Path) -> None:
     """Both hooks are installed from this checkout and find, repair and pass.
 
     What ckrules needs is taken from here instead of being fetched.
@@ -102,8 +118,14 @@ def test_try_repo(tmp_path: Path) -> None:
         "PYTHONPATH": sysconfig.get_path("purelib"),
     }
 
+    shadow = _committed(tmp_path / "shadow", **settings)
+    ids = re.findall(r"^- id: (\S+)", HOOKS, re.MULTILINE)
+    repository = {"repo": str(shadow), "rev": "HEAD", "hooks": [{"id": name} for name in ids]}
+    config = tmp_path / "config.yaml"
+    config.write_text(json.dumps({"repos": [repository]}))
+
     def hooks() -> subprocess.CompletedProcess[str]:
-        words = ["-m", "pre_commit", "try-repo", str(ROOT), "--all-files", "--verbose"]
+        words = ["-m", "pre_commit", "run", "--config", str(config), "--all-files", "--verbose"]
         return _run(sys.executable, *words, folder=work, **settings)
 
     first = hooks()
