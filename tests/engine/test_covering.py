@@ -14,7 +14,7 @@ from ckrules.engine.covering import Factor, Pair, Pairs
 from ckrules.engine.expr.variables import Bool, Enum, Int
 from ckrules.engine.space import Space
 
-SOME = settings(max_examples=30)
+SOME = settings(max_examples=20)
 FACTORS = [
     Factor("x0"),
     Factor("x1", level=lambda v: v > 2),

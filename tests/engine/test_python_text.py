@@ -73,7 +73,7 @@ def _texts() -> st.SearchStrategy[str]:
     return st.recursive(leaves, grow, max_leaves=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(_texts())
 def test_random_texts(text: str) -> None:
     """Numbers, Booleans and floats mix as in Python."""

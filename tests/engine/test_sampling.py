@@ -34,10 +34,10 @@ def test_numbers_beyond_64_bits(count: int) -> None:
 
 
 def test_pairs_are_equally_likely() -> None:
-    """Every ordered pair comes as often as every other (20 of them, 1000 times each)."""
-    seen = Counter(tuple(Permutation(5, s).of(0, 2).tolist()) for s in range(20_000))
+    """Every ordered pair comes as often as every other (20 of them, 400 times each)."""
+    seen = Counter(tuple(Permutation(5, s).of(0, 2).tolist()) for s in range(8_000))
     assert len(seen) == 20
-    assert all(abs(n - 1000) < 180 for n in seen.values())
+    assert all(abs(n - 400) < 114 for n in seen.values())
 
 
 @given(st.integers(0, 300), st.integers(0, 400), st.integers(1, 50))

@@ -72,7 +72,7 @@ _TINY_TO_HUGE = [s * 10.0**k for k in range(-320, 309, 9) for s in (1, -1)]
 _LARGE = [Real(n, [*_TINY_TO_HUGE, *sp.EXTREMES[:6]]) for n in ("x0", "x1")]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sp.conditions(_LARGE), sp.conditions(_LARGE))
 def test_large_domains_of_extreme_floats(first: Any, second: Any) -> None:
     """Too many combinations to skip simplification: it must not change one answer."""
