@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ckrules.engine.expr import BOOL, INT, BoolExpr, Expr
@@ -30,6 +31,7 @@ class _Source:
     def __init__(self, uses: Mapping[int, int], members: Mapping[str, str]) -> None:
         self.lines: list[str] = []
         self._uses, self._members = uses, members
+        self._tables: dict[Table, str] = {}
 
     def _keep(self, text: str, sort: str, node: Any = None) -> str:
         if node is not None and self._uses.get(node.id, 2) < 2:
@@ -105,14 +107,20 @@ class _Source:
 
     def _rows(self, table: Table, keys: Sequence[str]) -> str:
         """A table and the keys that are looked for in it, as arguments."""
-        rows = [(*key, value) for key, value in table.rows.items()]
-        if any(type(n) not in (int, bool) or abs(n) >= _LARGEST for row in rows for n in row):
-            raise UsageError(f"C++ cannot say the table {table.name}")
-        texts = ("{" + ", ".join(str(int(n)) for n in row) + "}" for row in rows)
-        name = f"t{len(self.lines)}"
-        wide = len(keys) + 1
-        self.lines.append(f"static const long long {name}[][{wide}] = {{{', '.join(texts)}}};")
-        return ", ".join([name, *(f"whole({k})" for k in keys)])
+        if table not in self._tables:
+            self._tables[table] = name = f"t{len(self.lines)}"
+            self.lines.append(f"static const long long {name}{_initial(table)};")
+        return ", ".join([self._tables[table], *(f"whole({k})" for k in keys)])
+
+
+@lru_cache(maxsize=32)
+def _initial(table: Table) -> str:
+    """A table's size and rows as the text of C++; kernels of one rule book have the same ones."""
+    rows = [(*key, value) for key, value in table.rows.items()]
+    if any(type(n) not in (int, bool) or abs(n) >= _LARGEST for row in rows for n in row):
+        raise UsageError(f"C++ cannot say the table {table.name}")
+    texts = ("{" + ", ".join(str(int(n)) for n in row) + "}" for row in rows)
+    return f"[][{len(table.keys) + 1}] = {{{', '.join(texts)}}}"
 
 
 def function(name: str, condition: BoolExpr, kind: str, members: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from ckrules.codegen.condition import function
 from ckrules.compiling import library, toolchain
-from ckrules.engine.expr import BoolExpr, rel
+from ckrules.engine.expr import BoolExpr, lookup, rel
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool, Int
 from ckrules.support.errors import UsageError
@@ -75,6 +75,16 @@ def test_what_it_lacks_is_named() -> None:
     with pytest.raises(UsageError, match="C\\+\\+ cannot say 9223372036854775808"):
         function("f", Int("a", [1, 2]) < 2**63, "point", MEMBERS)
     assert "p.p" in function("f", ~Bool("p"), "point", MEMBERS)
+
+
+def test_a_table_is_written_once() -> None:
+    """For each lookup it was written twice, which was most of what a library cost."""
+    double = Table("double", ("a",), {1: 2, 8: 16})
+    pairs = Table.relation("pairs", ("a", "b"), [(1, 2), (2, -3)])
+    conditions = (lookup(double, A) < B) & (lookup(double, B) < A) & rel(pairs, A, B)
+    text = function("f", conditions, "point", MEMBERS)
+    assert text.count("static const long long") == 2
+    assert text.count("{{1, 2}, {8, 16}}") == 1
 
 
 @pytest.mark.toolchain
