@@ -91,9 +91,12 @@ def test_draws_break_one_rule_or_none(rules: RuleBook, drawn: list[dict[str, Any
     assert sum(map(bool, broken)) * 3 == len(drawn)
     assert {v.kind for b in broken for v in b} <= set(KINDS)
     assert all(Config(p).name for p in drawn)
-    if {p["variant"] for p in drawn} != set(DIRECTIONS):
-        return
-    codes = {v.code for b in broken for v in b}
+
+
+@pytest.mark.certify
+@pytest.mark.parametrize("drawn", [DIRECTIONS], ids=["all"], indirect=True)
+def test_draws_break_every_rule(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
+    codes = {v.code for p in drawn for v in rules.violations(p)}
     # what breaks these breaks PIPE018, too, as long as no convolution may use compv5
     beside = {"PIPE008", "PIPE014"} | {"OP017"}  # whose layout no name can say
     beside |= {"LDS004"}  # a line of this GPU's banks has four rows, as many as the least tile
