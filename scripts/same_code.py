@@ -33,7 +33,7 @@ from ckrules.compiling.execution import execute
 from ckrules.compiling.failures import classify
 from ckrules.engine.expr import Value, all_of
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.rules.alike import Alike, canonical, key
+from ckrules.engine.rules.alike import Alike, canonical, keys
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
@@ -158,11 +158,12 @@ def pair(book: RuleBook, known: Sequence[Alike], point: Point) -> Pair:
     """A configuration with the canonical one: of each field the first value that is alike."""
     now, names = dict(point), []
     for claim in known:
+        key = keys([claim])
         for value in domain_of(book.fields[claim.field]).values:
             if value == now[claim.field]:
                 break
             other = {**now, claim.field: value}
-            if key([claim], other) == key([claim], now):
+            if key(other) == key(now):
                 now = other
                 names.append(claim.name)
                 break

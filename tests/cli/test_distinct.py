@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckrules.constraints import book
-from ckrules.engine.rules.alike import key
+from ckrules.engine.rules.alike import keys
 from ckrules.kernels.books import Books
 from tests.cli.run import legal, run, write
 
@@ -19,7 +19,7 @@ PART = [
     *("--set", "wave_n=1", "--set", "ndim=2", "--set", "pipeline=basic_v1,mem"),
 ]
 PROBLEM = "N=1,C=64,K=64,H=14,W=14,Y=3,X=3,pad=1"
-KNOWN = Books("2025.11").of("forward").vocabulary.alike
+KEY = keys(Books("2025.11").of("forward").vocabulary.alike)
 
 
 def points(*words: str) -> list[dict[str, Any]]:
@@ -30,9 +30,9 @@ def points(*words: str) -> list[dict[str, Any]]:
 
 def test_counts_lists_and_samples_have_one_of_each_set() -> None:
     everything = points("enumerate", *PART)
-    sets = {key(KNOWN, p) for p in everything}
+    sets = {KEY(p) for p in everything}
     kept = points("enumerate", *PART, "--distinct")
-    assert len({key(KNOWN, p) for p in kept}) == len(kept) == len(sets) < len(everything)
+    assert len({KEY(p) for p in kept}) == len(kept) == len(sets) < len(everything)
     assert int(run("count", *PART, "--distinct").stdout) == len(sets)
     drawn = points("sample", *PART, "--distinct", "-n", "20", "--seed", "1")
     assert all(p in kept for p in drawn)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ckrules.engine import expr as e
 from ckrules.engine.expr.variables import Bool, Int
-from ckrules.engine.rules.alike import Alike, canonical, key
+from ckrules.engine.rules.alike import Alike, canonical, keys
 from ckrules.engine.space import Space
 from ckrules.support.errors import UsageError
 
@@ -23,6 +23,7 @@ KNOWN = [
     Alike("narrowed-b", "b", (e.minimum(B, 2),), HAS > 1),
     Alike("flag-unread", "f", (), HAS != 2),
 ]
+KEY = keys(KNOWN)
 
 
 @settings(max_examples=150, deadline=None)
@@ -31,10 +32,10 @@ def test_each_set_asked_for_has_one_first(one: Any, other: Any) -> None:
     """Whatever conditions ask for, also such as tie alike fields together."""
     asked = Space(FIELDS).where(one, other)
     kept = asked.where(*canonical(KNOWN, {"a": A, "b": B, "f": FLAG}, asked.domains, [one, other]))
-    sets = Counter(key(KNOWN, p) for p in kept)
+    sets = Counter(KEY(p) for p in kept)
 
     assert set(sets.values()) <= {1}
-    assert sets.keys() == {key(KNOWN, p) for p in asked}
+    assert sets.keys() == {KEY(p) for p in asked}
 
 
 def test_too_many_tied_values_are_refused() -> None:

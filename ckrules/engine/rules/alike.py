@@ -244,23 +244,18 @@ def _is(node: Expr, value: Any) -> BoolExpr:
     return isin(node, [value])
 
 
-def key(known: Sequence[Alike], point: Mapping[str, Value]) -> tuple[tuple[str, Any], ...]:
+def keys(
+    known: Sequence[Alike],
+) -> Callable[[Mapping[str, Value]], tuple[tuple[str, Any], ...]]:
     """What a point has in common with those that are the same, and with no other one.
 
     >>> from ckrules.engine.expr import minimum
     >>> from ckrules.engine.expr.variables import Int
     >>> v, has = Int("vector", [1, 2, 4]), Int("has", [1, 2])
-    >>> narrowed = Alike("narrowed", "vector", (minimum(v, has),))
-    >>> key([narrowed], {"vector": 4, "has": 2}) == key([narrowed], {"vector": 2, "has": 2})
+    >>> key = keys([Alike("narrowed", "vector", (minimum(v, has),))])
+    >>> key({"vector": 4, "has": 2}) == key({"vector": 2, "has": 2})
     True
     """
-    return keys(known)(point)
-
-
-def keys(
-    known: Sequence[Alike],
-) -> Callable[[Mapping[str, Value]], tuple[tuple[str, Any], ...]]:
-    """`key` of many points, compiled once."""
     roots = [(claim.applies, *claim.effects) for claim in known]
     values = compile_values([*chain.from_iterable(roots)])
 
