@@ -16,6 +16,9 @@ from ckrules.support.errors import UsageError
 _MB_PER_JOB = 1200
 """Memory that is set aside for one compiler; large kernels of CK 2025.11 took up to 0.9 GB."""
 
+_PATIENCE = 10.0
+"""Seconds in which a scheduler has to answer; it may have been started just now."""
+
 
 def default_jobs() -> int:
     """As many compilers as this process may use processors and the free memory holds."""
@@ -74,7 +77,7 @@ def client(where: str) -> Iterator[Any]:
     except ImportError:
         raise UsageError("a cluster needs dask: pip install 'ckrules[cluster]'") from None
     try:
-        found = connect(f"tcp://{address}", timeout=10)
+        found = connect(f"tcp://{address}", timeout=_PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"dask://{address}: no scheduler answers: {error}") from None
     try:

@@ -81,6 +81,7 @@ def test_small_kernels_of_three_pipelines_compile(oracle: CompilerOracle) -> Non
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_partial_steps_are_the_first_diagnostic(oracle: CompilerOracle) -> None:
     verdict = oracle.check(point(**{**TINY, "tile_k0": 48}))
     assert not verdict.ok

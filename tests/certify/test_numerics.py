@@ -113,13 +113,15 @@ def test_each_kind_of_kernel_has_its_share(drawn: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("variant", "ck", "held", "among"),
     [
-        ("bwd_data", "2025.11", {}, {("pipeline", "mem"), ("ndim", 3)}),
+        pytest.param(
+            *("bwd_data", "2025.11", {}, {("pipeline", "mem"), ("ndim", 3)}),
+            marks=pytest.mark.certify,
+        ),
         ("aquant", "2025.11", {}, {("group_k", 64), ("warp_tile", (16, 16, 32))}),
-        (
-            "preshuffle",
-            "2025.11",
-            {"dtype": ("fp16", "fp8")},
+        pytest.param(
+            *("preshuffle", "2025.11", {"dtype": ("fp16", "fp8")}),
             {("permute_n", True), ("pad_k", True)},
+            marks=pytest.mark.certify,
         ),
         ("forward_depthwise", "2026.06", {"filter": (3, 5)}, {("filter", 5), ("in_vec", 8)}),
     ],
@@ -127,6 +129,7 @@ def test_each_kind_of_kernel_has_its_share(drawn: list[dict[str, Any]]) -> None:
 def test_any_two_features_meet(
     variant: str, ck: str, held: dict[str, Any], among: set[tuple[str, Any]]
 ) -> None:
+    """`make test` asks of two small families, `make certify` of two whose spaces take longer."""
     fixed = {"variant": (variant,), "arch": ("gfx942",), **held}
     rules = book(variant, ck=ck)
     found = draw(rules, fixed, 120, 1, broken=0)

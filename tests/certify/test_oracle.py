@@ -88,8 +88,9 @@ def test_what_came_after_this_release_is_refused(oracle: CompilerOracle) -> None
 
 
 @pytest.mark.toolchain
+@pytest.mark.certify
 def test_forward_has_no_matrices_of_other_dimensions(oracle: CompilerOracle) -> None:
-    """OP001, which backward kernels do not break: OP017."""
+    """OP001, which backward kernels do not break: OP017. `make certify` asks."""
     verdict = oracle.check({**POINT, "ndim": 3, "layout": "nwgc"})
     assert not verdict.ok
     assert verdict.error is not None

@@ -107,9 +107,14 @@ def test_kernels_of_several_folders_share_headers(tmp_path: Path, made: list[str
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("artifact", [Artifact.DEVICE, Artifact.HOST])
-@pytest.mark.parametrize("compiler", ["clang-19", "clang-22"])
+@pytest.mark.parametrize(
+    "compiler", ["clang-19", pytest.param("clang-22", marks=pytest.mark.certify)]
+)
 def test_compilers_read_the_headers_that_they_wrote(compiler: str, artifact: Artifact) -> None:
-    """clang 19 took functions of HIP for host and device for two of one module."""
+    """clang 19 took functions of HIP for host and device for two of one module.
+
+    That clang 22 reads its own is what every build with it needs: `make certify` asks it alone.
+    """
     require_toolchain()
     shared, tool = SharedHeaders(), toolchain.require("2025.11", compiler, None, "gfx942")
     asked = replace(task(), artifact=artifact, sources=SOURCES | {"kernel.host.cpp": UNIT})

@@ -160,7 +160,9 @@ def test_a_result_that_went_with_its_worker_is_not_waited_for(
 
 @pytest.mark.toolchain
 @pytest.mark.slow
-def test_the_command_on_the_cpu(cluster: Any, tmp_path: Path) -> None:
+def test_the_command_on_the_cpu(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = shutil.copytree(whole_path.built(), tmp_path / "out")
     words = [str(out), "--device", "cpu", "--problem", "N=1,C=8,K=8,H=3,W=3,Y=1,X=1"]
     done = run("bench", *words, "--executor", where(cluster))
@@ -168,6 +170,7 @@ def test_the_command_on_the_cpu(cluster: Any, tmp_path: Path) -> None:
     assert done.stderr.startswith("1 run: 1 ok\n")
     done = run("bench", *words)  # at home it is known
     assert done.stderr.startswith("0 runs; 1 known already\n")
+    monkeypatch.setattr(executors, "_PATIENCE", 0.5)
     done = run("bench", *words, "--executor", "dask://127.0.0.1:1")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "no scheduler answers" in done.stderr

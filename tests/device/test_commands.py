@@ -131,11 +131,11 @@ def test_runs_and_builds_share_a_database(built: Path, double: Double) -> None:
         ("last-tile", "all zeros: last M tile"),
         ("k-slice", "K tile 1 of 36 missing"),
         ("crash", "worker ended by SIGABRT in phase launch"),
-        ("hang", "not done after 4 s in phase launch"),
+        ("hang", "not done after 2 s in phase launch"),
     ],
 )
 def test_faults_of_a_real_kernel(built: Path, double: Double, fault: str, said: str) -> None:
-    words = ("--device", double({"fwd": fault}), "--timeout", "4" if fault == "hang" else "600")
+    words = ("--device", double({"fwd": fault}), "--timeout", "2" if fault == "hang" else "600")
     problem = ("--problem", "N=2,C=64,K=64,H=9,W=13,Y=3,X=3,pad=1")
     done = run("validate", str(built), *words, *problem)
     assert done.exit_code == 1
