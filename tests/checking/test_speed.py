@@ -40,10 +40,11 @@ def name(i: int) -> str:
     return f"{head}_{tile}_2x2x1_16x16x16_vec{vector}"
 
 
-def calls(path: Path, *words: str) -> int:
+def calls(path: Path, *words: str, first: str = "") -> int:
     """How many Python functions a check of a file calls: a cost that no other process changes."""
     code = (
         "import cProfile; from ckrules.cli import main; calls = cProfile.Profile(builtins=False)\n"
+        f"{first}\n"
         f"calls.runcall(main, {['check', '--isolated', '-q', *words, str(path)]!r})\n"
         "print(sum(entry.callcount for entry in calls.getstats()))"
     )
@@ -63,12 +64,14 @@ def test_the_cost_of_a_configuration_does_not_grow_with_their_number(tmp_path: P
 
 @pytest.mark.slow
 def test_the_cost_of_an_illegal_name(tmp_path: Path) -> None:
+    """Beyond the first findings, which alone get repairs: here a tenth as many as otherwise."""
+    fewer = "from ckrules.engine.rules import repairs; repairs.EXACT, repairs.TARGETED = 100, 500"
     costs = []
-    for count in (9_000, 10_000):  # repairs are sought for the first findings only
+    for count in (2_000, 3_000):
         with (tmp_path / "a.names").open("w") as stream:
             stream.writelines(f"{name(i)}\n" for i in range(count))
-        costs.append(calls(tmp_path / "a.names", "--arch", "gfx942"))
-    assert (costs[1] - costs[0]) / 1000 < 160  # with some three findings each
+        costs.append(calls(tmp_path / "a.names", "--arch", "gfx942", first=fewer))
+    assert (costs[1] - costs[0]) / 1000 < 210  # some 170, with some three findings each
 
 
 def test_a_file_of_a_hundred_megabytes_needs_bounded_memory(tmp_path: Path) -> None:
