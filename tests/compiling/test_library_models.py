@@ -73,7 +73,7 @@ def test_models_of_products(
     """`make test` asks of products with splits and of groups, `make certify` of more outputs."""
     require_toolchain()
     layout = "rcrr" if variant == "multi_d" else "rcr"
-    points = drawn(variant, "gfx942", 15, layout=layout, dtype_c="fp16", **fields)
+    points = drawn(variant, "gfx942", 18, layout=layout, dtype_c="fp16", **fields)
     few = {p["pipeline"] for p in points[:9]}
     save(trained([p for p in points if p["pipeline"] in few][:9], MANY), tmp_path / "m.gz")
     both = Both(tmp_path / "built", variant, points, model=load(tmp_path / "m.gz"))
