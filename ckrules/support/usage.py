@@ -105,7 +105,8 @@ class GroupUsage:
         """Of the processor."""
         self.idle = 0.0
         """Of the wall's clock, without work."""
-        self._slack, self._step = limit * _SLACK, step
+        # The system counts in ticks, of which a process may be shown one too many or too few.
+        self._slack, self._step = limit * _SLACK + 2 / os.sysconf("SC_CLK_TCK"), step
         self._mark, self._last = 0.0, monotonic()
 
     def look(self, group: Collection[RunningProcess], *, seen: int = 0, less: float = 0.0) -> None:

@@ -40,7 +40,7 @@ CHECK = ("check", "--arch", "gfx942", ILLEGAL)
         ("generate", "F", "-o", "out"),
         ("results", "F"),
         ("results", "F", "--runs"),
-        ("diff", "tiny", "F.toml", "--variant", "forward"),
+        ("diff", "tiny", "F.toml", "--arch", "gfx942", "--variant", "forward"),
     ],
     ids=lambda w: " ".join(w[:1] + w[-2:]) if isinstance(w, tuple) else None,
 )

@@ -36,7 +36,7 @@ def test_a_child_loops():
         finally: process.kill()
 """
 CHILD = """
-LOOP = "import time\\nwhile time.process_time() < 1.4: pass"
+LOOP = "import time\\nwhile time.process_time() < 0.9: pass"
 def test_child(): subprocess.run([sys.executable, "-c", LOOP], check=True)
 """
 WORKS = f"""
@@ -45,12 +45,12 @@ def burn(seconds):
     while time.process_time() < end: pass
 def test_little_work():
     for _ in range(6):
-        time.sleep(0.25)
+        time.sleep(0.15)
         burn(0.05)
 {CHILD}
 from tests.plugins.hangs import excused
 def test_excused():
-    with excused(): time.sleep(1.4)
+    with excused(): time.sleep(0.9)
 class Debugger:
     def trace(self, *given): return None
 Debugger.trace.__module__ = "bdb"
@@ -59,16 +59,16 @@ def debugger():
     sys.settrace(Debugger().trace)
     yield
     sys.settrace(None)
-def test_debugged(debugger): time.sleep(1.4)
+def test_debugged(debugger): time.sleep(0.9)
 """
 WAITS_FOR_ANOTHER = """
 def test_it():
     with open("lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        end = time.process_time() + 1.4
+        end = time.process_time() + 0.9
         while time.process_time() < end: pass
 def test_other():
-    time.sleep(0.5)
+    time.sleep(0.3)
     with open("lock", "w") as lock: fcntl.flock(lock, fcntl.LOCK_EX)
 """
 
@@ -76,7 +76,7 @@ def test_other():
 def _pytest(folder: Path, body: str, *args: str) -> subprocess.CompletedProcess[str]:
     head = "import fcntl, pytest, subprocess, sys, threading, time\n"
     (folder / "test_it.py").write_text(head + body, encoding="utf-8")
-    return run_tests(folder, "-p", "tests.plugins.hangs", "-o", "hang_idle=1", "-rfEp", *args)
+    return run_tests(folder, "-p", "tests.plugins.hangs", "-o", "hang_idle=0.6", "-rfEp", *args)
 
 
 def _outcomes(done: subprocess.CompletedProcess[str]) -> set[str]:
@@ -92,14 +92,16 @@ def test_what_sleeps_is_ended_with_its_stack(tmp_path: Path) -> None:
     assert _outcomes(done) == {
         "FAILED sleeps", "ERROR setup", "ERROR teardown", "PASSED teardown"
     }  # fmt: skip
-    assert len(re.findall("^E .*hangs: the whole run did nothing for 1 s$", done.stdout, re.M)) == 3
+    assert (
+        len(re.findall("^E .*hangs: the whole run did nothing for 0.6 s$", done.stdout, re.M)) == 3
+    )
     assert "in forgotten" in done.stdout
 
 
 def test_in_a_worker_too(tmp_path: Path) -> None:
     done = _pytest(tmp_path, SLEEPS, "-n", "1")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "hangs: the whole run did nothing for 1 s" in done.stdout
+    assert "hangs: the whole run did nothing for 0.6 s" in done.stdout
     assert "in forgotten" in done.stdout
     assert "1 failed" in done.stdout.splitlines()[-1]
 

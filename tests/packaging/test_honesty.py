@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def silent(trees: dict[str, ast.Module]) -> list[str]:
     ]
 
 
+@cache
 def _trees() -> dict[str, ast.Module]:
     return {
         path.relative_to(TESTS).as_posix(): ast.parse(path.read_text(encoding="utf-8"))

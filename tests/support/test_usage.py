@@ -70,3 +70,15 @@ def test_what_was_not_looked_at_does_not_count() -> None:
     time.sleep(1)
     work.look([])
     assert work.idle == pytest.approx(0.2)
+
+
+def test_a_tick_more_or_less_is_no_work() -> None:
+    """Whoever looks works too; what that costs is known more finely than ticks."""
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    work = usage.GroupUsage(0.5, 0.1)
+    for ticks in (0, 1, 2, 0, 1):
+        time.sleep(0.01)
+        work.look([usage.RunningProcess(0, 0, 0, 5 + ticks * tick)])
+    assert work.idle >= 0.04
+    work.look([usage.RunningProcess(0, 0, 0, 5 + 4 * tick)])
+    assert work.idle == 0
