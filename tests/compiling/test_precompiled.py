@@ -113,7 +113,7 @@ def test_kernels_of_several_folders_share_headers(tmp_path: Path, made: list[str
 def test_compilers_read_the_headers_that_they_wrote(compiler: str, artifact: Artifact) -> None:
     """clang 19 took functions of HIP for host and device for two of one module.
 
-    That clang 22 reads its own is what every build with it needs: `make certify` asks it alone.
+    `make certify` asks clang 22, too.
     """
     require_toolchain()
     shared, tool = SharedHeaders(), toolchain.require("2025.11", compiler, None, "gfx942")

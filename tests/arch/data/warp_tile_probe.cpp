@@ -1,7 +1,8 @@
 // One warp tile multiplied once, so that its matrix instructions can be counted.
 // Give the types as PROBE_A, PROBE_B, PROBE_ACC and the shape as PROBE_M, PROBE_N, PROBE_K.
 #include "ck_tile/core.hpp"
-#include "ck_tile/ops/gemm.hpp"
+#include "ck_tile/ops/gemm/warp/warp_gemm.hpp"
+#include "ck_tile/ops/gemm/warp/warp_gemm_dispatcher.hpp"
 
 using namespace ck_tile;
 
