@@ -298,7 +298,7 @@ class RuleBook:
                 points = self.examples(r, accepted=verdict)
                 for name, value in ((n, v) for p in points for n, v in p.items()):
                     domain_of(self.fields[name]).accept(value)
-                decided = [(At(p).holds(r.applies), At(p).holds(r.expr)) for p in points]
+                decided = [(at.holds(r.applies), at.holds(r.expr)) for at in map(At, points)]
             except MissingFieldError as error:
                 raise RuleBookError(
                     f"rule {r.code}: {said} example: lacks the field {error.args[0]}"
