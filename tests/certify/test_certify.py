@@ -208,11 +208,11 @@ def test_crash_and_timeout_are_no_verdicts(
         rules.example({"pipeline": "mem"}),
     ]
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        matrix = certify(rules, asked, judge(tools, 3.0), store, batch=1)
+        matrix = certify(rules, asked, judge(tools, 2.0), store, batch=1)
     assert [c.verdict is None for c in matrix.cases] == [False, True, True]
     crash, late = matrix.failures
     assert "ended with status -6" in crash.failure
-    assert "did nothing for 3 s" in late.failure
+    assert "did nothing for 2 s" in late.failure
     assert (matrix.recall, matrix.disagreements) == (1.0, [])
 
 

@@ -51,8 +51,8 @@ elif how == "spin":
         pass
 elif how == "slow":
     for _ in range(6):
-        time.sleep(0.5)
-        end = time.process_time() + 0.1
+        time.sleep(0.3)
+        end = time.process_time() + 0.06
         while time.process_time() < end:
             pass
 elif how == "kill":

@@ -67,7 +67,7 @@ def built() -> Path:
     require_toolchain()
     home = folder()
     home.mkdir(parents=True, exist_ok=True)
-    points = run("enumerate", *PART, "--format", "jsonl").stdout
+    points = run("enumerate", *PART, "--format", "jsonl", "-q").stdout
     with alone(home), contextlib.chdir(home):
         for words in (("generate", "-", "-o", "out", "--ck", "2025.11"), ("build", "out")):
             done = run(*words, stdin=points)
