@@ -14,6 +14,7 @@ from ckrules.cli.group import cli
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UnknownNameError
 from tests.cli.run import run
+from tests.cli.test_pages import CODES
 
 WORDS = Glossary(Books())
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ def _literals() -> set[str]:
 def test_every_code_in_the_sources_is_explained() -> None:
     codes = _literals()
     assert {"CFG000", "LINT001", "SUP001", "BASE001", "DISP001", "PROB001", "CAT001"} <= codes
-    for code in sorted(codes):
+    for code in sorted(codes.difference(CODES)):  # each of those has a test in test_pages.py
         assert WORDS.page(code).startswith(f"# {code}: "), code
 
 
