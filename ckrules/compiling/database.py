@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any, ClassVar, Self
 
 from ckrules.compiling.reading import ReadOnlyConnection
@@ -27,6 +28,8 @@ _TABLES = ("build", "run", "verdict", "trial", "figures", "timing")
 _OBJECTS = """
     SELECT name, type FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 """
+_PATIENCE = 60
+"""Seconds to wait for others that write."""
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the second where a damaged file gives its message bytes of no text."""
 _TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
@@ -75,7 +78,7 @@ class DatabaseTable:
             if reading:
                 self._view()
             else:
-                self._db.execute("PRAGMA journal_mode=WAL")
+                self._begin_log()
                 self._upgrade(version)
         except _FAULTS as error:
             self._close()
@@ -92,7 +95,24 @@ class DatabaseTable:
         if os.path.lexists(self.path):
             opening.binary(self.path).close()  # no pipe, device or folder
         # Autocommit: every statement is a transaction of its own.
-        return sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+        return sqlite3.connect(
+            self.path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None
+        )
+
+    def _begin_log(self) -> None:
+        """Lets others read while this one writes.
+
+        SQLite does not wait here for one that is writing, another process that makes the file.
+        """
+        end = monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > end:
+                    raise
+                sleep(0.01)
 
     def _close(self) -> None:
         self._db.close()

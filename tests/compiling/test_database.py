@@ -6,7 +6,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -278,3 +280,15 @@ def test_processes_that_make_it_at_once_lose_no_row(tmp_path: Path) -> None:
     assert [w.communicate()[1] for w in writers] == [b""] * 4
     with Results(path, reading=True) as results:
         assert results.count() == 80
+
+
+def test_one_that_makes_it_is_waited_for(tmp_path: Path) -> None:
+    """Before the file has a log; SQLite itself gives up at once."""
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as pool:
+            opened = pool.submit(Results, tmp_path / FILE)
+            time.sleep(0.1)
+            other.execute("ROLLBACK")
+            with opened.result() as results:
+                assert results.count() == 0
