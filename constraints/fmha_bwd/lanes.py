@@ -46,12 +46,13 @@ def _by_lds(c: BackwardQuantities) -> BoolExpr:
           "tile_n0 = {tile_n0} is not a multiple of tile_k4 = {tile_k4}"],
     source=[f"{_POLICY}: MakeKRegBlockDescriptor, MakeVRegBlockDescriptor, MakeQRegSliceBlockDescriptor, MakeOGradRegSliceBlockDescriptor, MakePTRegSliceBlockDescriptor, MakeSGradRegSliceBlockDescriptor, MakeLSEDLdsReadBlockDescriptor static_assert on the product of lengths",
             "core/container/sequence.hpp: reverse_slice_sequence (slices of K^T for product 4)"],
-    accepts=[{}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}, {"tile_k4": 48}],
+    accepts=[{}, {"tile_k4": 256}], rejects=[{"tile_m0": 24}, {"tile_n0": 96, "warp_tile_n0": 32}, {"tile_k4": 48}],
 )  # fmt: skip
 def registers_are_covered(c: BackwardQuantities) -> BoolExpr:
     """Warp tiles cover rows, columns and steps of all five products.
 
-    Why: asserted of the registers of each operand, whose lengths come from truncating divisions.
+    Why: asserted of the registers of each operand, whose lengths come from truncating divisions. K^T
+    is cut into steps of product 4 only if it has any (FBWD026).
 
     Fix: use fewer waves, smaller warp tiles or a larger tile.
     """
@@ -60,7 +61,7 @@ def registers_are_covered(c: BackwardQuantities) -> BoolExpr:
         *sides_are_covered(c),
         c.tile_k0 % c.warp_tile_k0 == 0, c.tile_k2 % c.warp_tile_k0 == 0,
         c.tile_k1 % c.warp_tile_k1 == 0, c.tile_k3 % c.warp_tile_k1 == 0,
-        c.tile_k4 % deep == 0, c.tile_n0 % c.tile_k4 == 0,
+        c.tile_k4 % deep == 0, (c.tile_n0 % c.tile_k4 == 0) | (c.tile_k4 > c.tile_n0),
     )  # fmt: skip
 
 
@@ -217,6 +218,23 @@ def heads_are_whole(c: BackwardQuantities) -> BoolExpr:
     Fix: use tile_hdq for tile_k0 and tile_hdv for tile_k2.
     """
     return all_of(c.tile_k0 == c.tile_hdq, c.tile_k2 == c.tile_hdv)
+
+
+@rule(
+    "FBWD026", "step-beyond-rows-of-keys", kind="wrong-result",
+    applies=_by_registers,
+    says="product 4 has no step: tile_k4 = {tile_k4} is larger than tile_n0 = {tile_n0}",
+    source=f"{_PIPELINES}: k4_loops = kN0 / kK4",
+    accepts=[{}, {"tile_k4": 128}], rejects=[{"tile_k4": 256}],
+)  # fmt: skip
+def product_4_has_steps(c: BackwardQuantities) -> BoolExpr:
+    """A step of product 4 has no more rows of K than a block.
+
+    Why: the number of steps is a truncating division. With none the gradient of Q stays zero.
+
+    Fix: use a tile_k4 that divides tile_n0.
+    """
+    return c.tile_k4 <= c.tile_n0
 
 
 def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
