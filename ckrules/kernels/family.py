@@ -20,6 +20,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ckrules.support.submodules import package_with
+
 if TYPE_CHECKING:
     from ckrules.arch import Gpu, TargetGpu
     from ckrules.engine.expr import Value
@@ -123,11 +125,10 @@ class Family:
         Raises:
             NotImplementedError: Where there is no folder with a vocabulary.
         """
-        packages = [cls.__module__.rpartition(".")[0] for cls in type(self).__mro__]
-        for package in filter(None, packages):
-            if find_spec(f"{package}.vocabulary"):
-                return import_module(name, package)
-        raise NotImplementedError(f"{self.name}: no module vocabulary beside the family's")
+        package = package_with("vocabulary", type(self))
+        if package is None:
+            raise NotImplementedError(f"{self.name}: no module vocabulary beside the family's")
+        return import_module(name, package)
 
     def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)
@@ -145,7 +146,7 @@ class Family:
         if find_spec(f"{module.__package__}.alike"):
             from ckrules.engine.rules.alike import claims
 
-            words.alike = claims(self._beside(".alike").ALIKE, words, ck)
+            words.alike = claims(import_module(".alike", module.__package__).ALIKE, words, ck)
         return words
 
     def rules(self) -> list[RuleDef]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from ckrules.support.submodules import package_with, submodule
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -28,8 +28,7 @@ class FolderProblems:
         return collect(self._beside("problem_rules"))
 
     def _beside(self, name: str) -> Any:
-        packages = (cls.__module__.rpartition(".")[0] for cls in type(self).__mro__)
-        for place in (f"{package}.{name}" for package in packages if package):
-            if find_spec(place):
-                return import_module(place)
-        raise NotImplementedError(f"{type(self).__name__}: no module {name} beside it")
+        package = package_with(name, type(self))
+        if package is None:
+            raise NotImplementedError(f"{type(self).__name__}: no module {name} beside it")
+        return submodule(package, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -28,3 +29,16 @@ def submodule(package: str, name: str) -> Any:
     'ckrules.support.submodules'
     """
     return importlib.import_module(f"{package}.{name}")
+
+
+def package_with(name: str, kind: type) -> str | None:
+    """The package with a module of that name: that of a class, or of one that it derives from.
+
+    The module is not imported; none has it: None.
+
+    >>> from ckrules.support.errors import UsageError
+    >>> package_with("submodules", UsageError), package_with("no_such", UsageError)
+    ('ckrules.support', None)
+    """
+    packages = (cls.__module__.rpartition(".")[0] for cls in kind.__mro__)
+    return next((p for p in packages if p and find_spec(f"{p}.{name}")), None)
