@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import stat
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from ckrules.cli.output import binary_output, text_output
 from ckrules.support.errors import UsageError
 from tests.cli.run import SMALL, run
+from tests.helpers.full_disk import no_file_beyond
 
 
 def test_a_file_is_replaced_at_the_end(tmp_path: Path) -> None:
@@ -82,16 +82,9 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("old")
-
-    def small_disk() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "ckrules", "enumerate", *SMALL, "-o", str(path)],
-        capture_output=True,
-        text=True,
-        preexec_fn=small_disk,
-    )
+    words = [sys.executable, "-m", "ckrules", "enumerate", *SMALL, "-o", str(path)]
+    with no_file_beyond(4096):
+        done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == f"error: {path}: cannot write: File too large\n"
     assert path.read_text() == "old"

@@ -26,6 +26,7 @@ from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.support import files
 from tests.compiling import fake
 from tests.compiling.fake import build, rows
+from tests.helpers.full_disk import NO_MODULES
 from tests.helpers.terminal import TerminalRun
 from tests.helpers.waiting import interrupted, until
 
@@ -181,7 +182,7 @@ def test_no_space_for_the_database(many: Path, include: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))
 
-    with started(many, include, limit) as process:
+    with started(many, include, limit, **NO_MODULES) as process:
         assert process.wait() == 2
         assert process.stderr is not None
         (said,) = process.stderr.read().splitlines()

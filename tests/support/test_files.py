@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -58,6 +60,18 @@ def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
     with no_file_beyond(10), pytest.raises(OSError, match=f"File too large: '{path}'"):
         files.replace(path, "x" * 11)
     assert only(path) == "old"
+
+
+def test_a_full_disk_leaves_no_compiled_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python would keep the first bytes of one, and fail wherever it is imported again."""
+    (tmp_path / "imported_when_full.py").write_text("VALUE = " + repr(list(range(100))))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    with no_file_beyond(64):
+        importlib.import_module("imported_when_full")
+    assert not (tmp_path / "__pycache__").exists()
 
 
 def test_a_full_disk_is_named_where_scratch_files_are_written(tmp_path: Path) -> None:
