@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, cast
 
 import z3
@@ -26,6 +27,7 @@ from ckrules.support.errors import UndecidedError, UsageError
 
 _WIDEST = 96
 _TABLE_LIMIT = 20_000
+_COMPARISONS = {"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge}
 
 
 class BitTerms:
@@ -94,7 +96,7 @@ class BitTerms:
             a, b = _to(a, width), _to(b, width)
             return a + b if op == "add" else a - b if op == "sub" else a * b
         if op in ("min", "max"):
-            wide = max(a.size(), b.size())
+            wide = max(_size(a), _size(b))
             a, b = _to(a, wide), _to(b, wide)
             less = a <= b
             return _to(z3.If(less, a, b) if op == "min" else z3.If(less, b, a), width)
@@ -105,13 +107,9 @@ class BitTerms:
 
     def compare(self, op: str, a: Any, b: Any, node: Expr) -> Any:
         if z3.is_bv(a):
-            width = max(a.size(), b.size())
+            width = max(_size(a), _size(b))
             a, b = _to(a, width), _to(b, width)
-        if op == "eq":
-            return a == b
-        if op == "ne":
-            return a != b
-        return {"lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[op]
+        return _COMPARISONS[op](a, b)
 
     def equals(self, a: Any, value: Any, sort: str) -> Any:
         """The condition that a term of a sort has a Python value."""
@@ -119,27 +117,27 @@ class BitTerms:
             if not value.is_integer():
                 return z3.BoolVal(False)
             value = int(value)
-        b = self.constant(value, sort)
-        if z3.is_bv(a):
-            width = max(a.size(), b.size())
-            return _to(a, width) == _to(b, width)
-        return a if value else z3.Not(a)
+        if not z3.is_bv(a):
+            return a if value else z3.Not(a)
+        code = self.code(value, sort)
+        width = max(_size(a), _width(code, code))
+        return _to(a, width) == z3.BitVecVal(code, width)
 
     def isin(self, a: Any, values: tuple[Any, ...], node: Expr) -> Any:
-        return z3.Or([self.equals(a, v, node.args[0].sort) for v in values])
+        return _any([self.equals(a, v, node.args[0].sort) for v in values])
 
     def is_pow2(self, a: Any, node: Expr) -> Any:
         top = self._range(node.args[0])[1]
-        return z3.Or([self.equals(a, 1 << i, INT) for i in range(max(0, top).bit_length())])
+        return _any([self.equals(a, 1 << i, INT) for i in range(max(0, top).bit_length())])
 
     def logic(self, op: str, args: Sequence[Any]) -> Any:
-        if op == "iff":
-            return args[0] == args[1]
-        return {"and": z3.And, "or": z3.Or, "not": z3.Not, "implies": z3.Implies}[op](*args)
+        if op in ("and", "or"):
+            return _all(args) if op == "and" else _any(args)
+        return {"iff": eq, "not": z3.Not, "implies": z3.Implies}[op](*args)
 
     def select(self, cond: Any, a: Any, b: Any, node: Expr) -> Any:
         if z3.is_bv(a):
-            width = max(a.size(), b.size())
+            width = max(_size(a), _size(b))
             a, b = _to(a, width), _to(b, width)
         return z3.If(cond, a, b)
 
@@ -154,7 +152,7 @@ class BitTerms:
 
     def rel(self, table: Table, keys: Sequence[Any], node: Expr) -> Any:
         rows = self._rows(table, keys, node)
-        return z3.Or([rows(key) for key in table.rows])
+        return _any([rows(key) for key in table.rows])
 
     def _rows(
         self, table: Table, terms: Sequence[Any], node: Expr
@@ -167,7 +165,7 @@ class BitTerms:
             }
             for k, term in enumerate(terms)
         ]
-        return lambda key: z3.And([known[v] for known, v in zip(same, key, strict=True)])
+        return lambda key: _all([known[v] for known, v in zip(same, key, strict=True)])
 
     def lookup(self, table: Table, keys: Sequence[Any], node: Expr) -> Any:
         # rows with one value share a branch; the last group needs no test of its own
@@ -175,11 +173,26 @@ class BitTerms:
         groups: dict[Any, list[Any]] = {}
         for key, value in table.rows.items():
             groups.setdefault(value, []).append(row(key))
-        width = max((self.constant(v).size() for v in groups), default=1)
-        cases = [(z3.Or(rows), _to(self.constant(v), width)) for v, rows in groups.items()]
+        width = max((_size(self.constant(v)) for v in groups), default=1)
+        cases = [(_any(rows), _to(self.constant(v), width)) for v, rows in groups.items()]
         if not cases:
             return z3.BitVecVal(0, 1)
         return reduce(lambda rest, case: z3.If(case[0], case[1], rest), cases[1:], cases[0][1])
+
+
+def _all(terms: Sequence[Any]) -> Any:
+    return _joined(z3.Z3_mk_and, terms)
+
+
+def _any(terms: Sequence[Any]) -> Any:
+    return _joined(z3.Z3_mk_or, terms)
+
+
+def _joined(make: Callable[..., Any], terms: Sequence[Any]) -> Any:
+    """Conditions in one; z3's own functions look at the sort of each, which takes longer."""
+    context = z3.main_ctx()
+    parts = (z3.Ast * len(terms))(*[t.ast for t in terms])
+    return z3.BoolRef(make(context.ref(), len(terms), parts), context)
 
 
 def _width(lo: int, hi: int) -> int:
@@ -188,8 +201,14 @@ def _width(lo: int, hi: int) -> int:
     return max(below, hi.bit_length() if hi > 0 else 0) + 1
 
 
+def _size(term: Any) -> int:
+    """Bits of a number; z3's own method makes an object of its sort, which takes longer."""
+    context = term.ctx.ref()
+    return int(z3.Z3_get_bv_sort_size(context, z3.Z3_get_sort(context, term.ast)))
+
+
 def _to(term: Any, width: int) -> Any:
-    size = term.size()
+    size = _size(term)
     if size == width:
         return term
     return z3.SignExt(width - size, term) if size < width else z3.Extract(width - 1, 0, term)
@@ -236,12 +255,12 @@ class BitEncoder:
 
     def within(self, variable: Expr, values: Sequence[Any]) -> Any:
         """The condition that a variable has one of the values."""
-        return z3.Or([self.equals(variable, v) for v in values])
+        return _any([self.equals(variable, v) for v in values])
 
     def between(self, variable: Expr, lo: int, hi: int) -> Any:
         """The condition that an integer variable lies in a range."""
         term = self.terms.var(variable)
-        low, high = z3.BitVecVal(lo, term.size()), z3.BitVecVal(hi, term.size())
+        low, high = (z3.BitVecVal(value, _size(term)) for value in (lo, hi))
         return z3.And(term >= low, term <= high)
 
 
