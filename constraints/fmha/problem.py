@@ -36,7 +36,9 @@ FURTHER = (
     "total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary", "random",
 )  # fmt: skip
 #: Those of them that rules read, as the problem has them where nothing is said.
-RULED = ("page", "appended", "rotary", *STRIDES)
+UNSAID = ("total_q", "total_k", "left", "right")
+"""Those of them that rules read and that may be unknown or without an end, which is -1."""
+RULED = ("page", "appended", "rotary", *STRIDES, *UNSAID)
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
@@ -186,8 +188,8 @@ class AttentionProblem:
         """Every size by name, words by their places, and what rules read of the others."""
         numbers = {name: getattr(self, name) for name in SIZES}
         words = {n: known.index(getattr(self, n)) for n, known in WORDS.items()}
-        strides = (getattr(self, name) for name in STRIDES)
-        ruled = (self.page_rows, self.appended_rows, self.rotary_size, *strides)
+        said = (getattr(self, name) for name in (*STRIDES, "total_q", "total_k"))
+        ruled = (self.page_rows, self.appended_rows, self.rotary_size, *said, *self.window)
         return {**numbers, **words, **dict(zip(RULED, ruled, strict=True))}
 
     def __str__(self) -> str:
@@ -303,8 +305,8 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 def pack(problem: AttentionProblem) -> bytes:
     """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 34 numbers of 64 bits, 5 doubles."""
-    totals = (sum(problem.rows_of(n)) for n in "qk")
-    numbers = (*problem.sizes().values(), *totals, *problem.window, SEED, OFFSET, problem.parts)
+    sizes = problem.sizes() | {f"total_{n}": sum(problem.rows_of(n)) for n in "qk"}
+    numbers = (*sizes.values(), SEED, OFFSET, problem.parts)
     return struct.pack("=34q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 

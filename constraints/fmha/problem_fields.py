@@ -11,6 +11,7 @@ from ckrules.constraints.fmha.problem import (
     SIZES,
     STRIDED,
     STRIDES,
+    UNSAID,
     WORDS,
     AttentionProblem,
 )
@@ -46,17 +47,23 @@ _DOCS: Mapping[str, str] = {
     "rotary": "elements of a head that are rotated",
     **{f"stride_{x}": f"elements from a row of {x.upper()} to the next; 0: packed" for x in "qko"},
     "stride_v": "elements from a row of V, or a column of column-major V, to the next; 0: packed",
+    "total_q": "rows of Q of all sequences of a group; -1: not said",
+    "total_k": "rows of K and V of all sequences of a group; -1: not said",
+    "left": "columns before the diagonal that a window shows; -1: all",
+    "right": "columns behind the diagonal that a window shows; -1: all",
 }  # fmt: skip
 _COMMON: Mapping[str, Sequence[int]] = {
     "batch": (1, 2, 8), "heads": (1, 8, 32), "heads_k": (1, 8, 32),
     "seqlen_q": (1, 100, 128, 1024), "seqlen_k": (1, 100, 128, 1024),
     "hdim": (64, 80, 128), "hdim_v": (64, 80, 128), "page": (16, 128, 256),
     "appended": (1, 64, 100), "rotary": (16, 64, 128), **dict.fromkeys(STRIDES, (0,)),
+    "total_q": (-1, 1024, 2048), "total_k": (-1, 1024, 2048), "left": (-1, 0, 127),
+    "right": (-1, 0, 127),
 }  # fmt: skip
 
 #: A problem that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
-    **{f"p_{n}": 0 for n in (*WORDS, *STRIDES)}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    **{f"p_{n}": 0 for n in (*WORDS, *STRIDES)}, **{f"p_{n}": -1 for n in UNSAID}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
     "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
 }  # fmt: skip
 
@@ -69,10 +76,11 @@ def fields() -> list[Expr]:
         for name, known in WORDS.items()
     ]  # fmt: skip
 
+    least = {**dict.fromkeys(STRIDES, 0), **dict.fromkeys(UNSAID, -1)}
+
     def numbers(names: Sequence[str]) -> list[Expr]:
         return [
-            Int(f"p_{n}", _COMMON[n], lo=int(n not in STRIDES), hi=2**31 - 1, doc=_DOCS[n])
-            for n in names
+            Int(f"p_{n}", _COMMON[n], lo=least.get(n, 1), hi=2**31 - 1, doc=_DOCS[n]) for n in names
         ]
 
     return [*numbers(SIZES), *words, *numbers(RULED)]
@@ -115,6 +123,10 @@ class ProblemSizes:
     p_stride_k: IntExpr
     p_stride_v: IntExpr
     p_stride_o: IntExpr
+    p_total_q: IntExpr
+    p_total_k: IntExpr
+    p_left: IntExpr
+    p_right: IntExpr
 
     @property
     def grouped(self) -> BoolExpr:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
 from ckrules.constraints.fmha.operands import can_store_random
-from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, UNSAID, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
 from ckrules.kernels.folder_problems import FolderProblems
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PLAIN: Mapping[str, int] = {
     **dict.fromkeys((*WORDS, *STRIDES), 0), "page": 256, "appended": 1, "rotary": 16,
+    **dict.fromkeys(UNSAID, -1),
 }  # fmt: skip
 
 
@@ -65,5 +66,5 @@ class AttentionProblems(FolderProblems):
         return [names["p_heads"] % names["p_heads_k"] == 0]
 
     def quiet(self) -> dict[str, Value]:
-        """The plainest function, packed tensors, and pages as they are where nothing is said."""
+        """The plainest function, packed tensors, and the rest as it is where nothing is said."""
         return {f"p_{n}": value for n, value in _PLAIN.items()}

@@ -17,6 +17,8 @@ from ckrules.engine.rules import rule
 
 _TRAITS = "ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdV3Traits"
 _PLAIN: Mapping[str, Any] = {"pad_s": False, "pad_sk": False}
+_GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "p_batch": 2}
+_WINDOW: Mapping[str, Any] = {"mask": "generic", "p_mask": 2}
 
 
 mode_is_the_problems = functions.mode_is_the_problems.under(
@@ -103,16 +105,20 @@ heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
 @rule(
     "TPROB007", "two-tiles-of-keys", kind="wrong-result",
     says=["K has two tiles, the second of which is read before it is there: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
-          "a block sees two tiles of K, the second of which is read before it is there: {p_seqlen_q - p_seqlen_k=}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
-          "a sequence of the group may have two tiles of K: batch = {p_batch}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
-          "a window may leave two tiles of K to a block: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}"],
+          "a block sees two tiles of K, the second of which is read before it is there: {p_seqlen_q - p_seqlen_k=}, left = {p_left}, right = {p_right}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
+          "a sequence of the group may have two tiles of K: batch = {p_batch}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}, tile_n0 = {tile_n0}",
+          "a block of a sequence of the group may see two tiles of K: seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}, left = {p_left}, right = {p_right}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}"],
     source=[f"{PIPELINE}: s_waitcnt_vmcnt and __builtin_amdgcn_s_barrier if 2 < num_total_loop alone, then K_lds_load of K1",
-            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX"],
+            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX",
+            f"{KERNEL}: seqstart_q_ptr and seqstart_k_ptr, lengths of the sequences of a group"],
     accepts=[{}, {"p_seqlen_k": 32}, {"p_seqlen_k": 65},
-             {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1000}],
+             {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1000},
+             {**_WINDOW, "p_left": 64}, {**_GROUP, "p_total_k": 2048},
+             {**_GROUP, "p_batch": 3, "p_total_k": 1056}],
     rejects=[{"p_seqlen_k": 64}, {"p_seqlen_k": 33},
              {"mask": "causal", "p_mask": 1, "p_seqlen_q": 1224, "p_seqlen_k": 1024},
-             {"mode": "group", "p_mode": 1, "p_batch": 2}, {"mask": "generic", "p_mask": 2}],
+             {**_WINDOW, "p_seqlen_q": 1, "p_left": 40}, {**_GROUP, "p_batch": 3, "p_total_k": 2048}, _GROUP,
+             {**_GROUP, **_WINDOW, "p_total_k": 2000, "p_left": 40}],
 )  # fmt: skip
 def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     """No block sees exactly two tiles of K.
@@ -120,18 +126,24 @@ def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     Why: the second tile is on its way to LDS when the loop begins, and only where there is a third
     one does a wave wait for it, and for the other waves. Four of the eight waves read it at once:
     on the device `cpu` O is not a number there. With a mask a block sees what is left of its last
-    row's diagonal, so that Q with more rows than K may have such a block; the lengths of a group are
-    known on the GPU alone; and windows end anywhere. The text of 2026 is the same.
+    row's diagonal, and of a window what is right of its first row's end, so that Q with more rows
+    than K, and windows of less than two tiles, may have such a block. Of a group the longest
+    sequences and the totals are known, the other lengths on the GPU alone: every sequence that the
+    totals leave is taken as possible, and if no total is said, every length. A group passes if its
+    sequences are all of one length that is right, or if each has one tile, or more than two, also
+    of what a mask leaves. The text of 2026 is the same.
 
-    Fix: use a tile_n0 of which the problem has one tile, or three and more, or qr_async of fmha_fwd.
+    Fix: use a tile_n0 of which the problem has one tile, or three and more, or qr_async of fmha_fwd;
+    of a group say total_q and total_k.
     """
-    rows, beyond = c.tile_n0, c.p_seqlen_q - c.p_seqlen_k
-    later = (2 * rows + beyond) // c.tile_m0 > (rows + beyond) // c.tile_m0
-    cut = all_of(c.mask != "no", beyond > 0, c.p_seqlen_k > 2 * rows)
-    short = c.p_seqlen_k <= rows
+    rows, masked, alike = c.tile_n0, c.mask != "no", c.of_one_length
+    one_tile, long = c.p_seqlen_k <= rows, c.shortest_keys > 2 * rows
+    begun = c.tile_m0 + c.seen_right + c.shortest_keys - c.p_seqlen_q > 2 * rows
     return all_of(
-        short | (c.p_seqlen_k > 2 * rows), implies(cut, ~later),
-        any_of(short, ~c.grouped, c.p_batch == 1), short | ~c.asks("mask", "window"),
+        implies(alike & ~masked, one_tile | (c.p_seqlen_k > 2 * rows)),
+        implies(alike & masked, ~c.masked_two_tiles),
+        any_of(alike, one_tile, long),
+        implies(~alike & masked & ~one_tile & long, begun & (c.seen_left >= 2 * rows)),
     )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""What runs of attention with two groups of waves are tried on."""
