@@ -73,7 +73,7 @@ def test_calls_that_could_mean_several_kernels_are_told(tmp_path: Path) -> None:
     assert "conv_dispatcher_init will refuse" in notes[0]
 
 
-@pytest.mark.parametrize("variant", ["forward", "standard"])
+@pytest.mark.parametrize("variant", ["forward", "standard", "fmha_fwd_v3"])
 def test_every_size_of_a_problem_has_its_member(variant: str) -> None:
     problems = problems_of(variant)
     _, members = problems.members()

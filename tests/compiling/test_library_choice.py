@@ -25,7 +25,9 @@ from ckrules.compiling.folder import manifests
 from ckrules.compiling.library import MeasuredTime
 from ckrules.constraints import book
 from ckrules.constraints.conv.networks import networks
+from ckrules.constraints.fmha_v3.vocabulary import BASELINE as TWO_GROUPS
 from ckrules.constraints.gemm.device.timing import USUAL
+from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import families, problems_of
 from ckrules.ranking.kernels import KernelTable
@@ -383,6 +385,28 @@ def test_attention_that_is_computed_wrong_or_of_no_kernel(attention: Both) -> No
     answer = Answer(ctypes.sizeof(Answer))
     found = both.library.ckrules_dispatcher_select(ctypes.byref(short), ctypes.byref(answer))
     assert (found, both.why()) == (-1, "the problem is too short for fmha_fwd")
+
+
+def test_windows_and_groups_that_see_two_tiles(tmp_path: Path) -> None:
+    """TPROB007 as in Python, where the totals of groups are said."""
+    require_toolchain()
+    points = [{**TWO_GROUPS, "mask": "generic", "mode": mode} for mode in ("batch", "group")]
+    rules, kinds = problem_books.book("fmha_fwd_v3", ck="2025.11"), problems_of("fmha_fwd_v3")
+    both = Both(tmp_path, "fmha_fwd_v3", points)
+    for text, taken in (
+        ("seqlen_q=256,seqlen_k=2048,mask=window,left=40", True),
+        ("seqlen_q=257,seqlen_k=2048,mask=window,left=32", False),
+        ("seqlen_q=256,seqlen_k=64,mask=causal", False),
+        ("seqlen_q=256,seqlen_k=2048,mask=window,left=64,mode=group,total_k=3000", True),
+        ("seqlen_q=256,seqlen_k=2048,mask=window,left=63,mode=group,total_k=3000", False),
+        ("seqlen_q=256,seqlen_k=2048,mask=window,left=64,mode=group,total_k=2100", False),
+        ("seqlen_q=256,seqlen_k=2048,mask=window,left=64,mode=group,total_k=2080", True),
+    ):
+        problem = kinds.parse(f"batch=2,heads=1,hdim=128,{text}")
+        at = problem.mode == "group"
+        status, _ = both.select(problem, both.kernels[at])
+        broken = rules.violations({**points[at], **kinds.values(problem)})
+        assert (status == 0, broken == []) == (taken, taken), (text, both.why())
 
 
 def test_a_gpu_of_unknown_speeds_has_no_times(tmp_path: Path) -> None:

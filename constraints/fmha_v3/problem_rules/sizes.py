@@ -105,7 +105,7 @@ heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
 @rule(
     "TPROB007", "two-tiles-of-keys", kind="wrong-result",
     says=["K has two tiles, the second of which is read before it is there: seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
-          "a block sees two tiles of K, the second of which is read before it is there: {p_seqlen_q - p_seqlen_k=}, left = {p_left}, right = {p_right}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
+          "a block sees two tiles of K, the second of which is read before it is there: seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}, left = {p_left}, right = {p_right}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}",
           "a sequence of the group may have two tiles of K: batch = {p_batch}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}, tile_n0 = {tile_n0}",
           "a block of a sequence of the group may see two tiles of K: seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}, left = {p_left}, right = {p_right}, tile_m0 = {tile_m0}, tile_n0 = {tile_n0}"],
     source=[f"{PIPELINE}: s_waitcnt_vmcnt and __builtin_amdgcn_s_barrier if 2 < num_total_loop alone, then K_lds_load of K1",
@@ -124,16 +124,17 @@ def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     """No block sees exactly two tiles of K.
 
     Why: the second tile is on its way to LDS when the loop begins, and only where there is a third
-    one does a wave wait for it, and for the other waves. Four of the eight waves read it at once:
-    on the device `cpu` O is not a number there. With a mask a block sees what is left of its last
-    row's diagonal, and of a window what is right of its first row's end, so that Q with more rows
-    than K, and windows of less than two tiles, may have such a block. Of a group the longest
-    sequences and the totals are known, the other lengths on the GPU alone: every sequence that the
-    totals leave is taken as possible, and if no total is said, every length. A group passes if its
-    sequences are all of one length that is right, or if each has one tile, or more than two, also
-    of what a mask leaves. The text of 2026 is the same.
+    one does a wave wait for it, and for the other waves. Four of the eight waves read it at once,
+    the others behind a barrier that waits for no loads: on the device `cpu` O is not a number
+    there. A causal mask ends at the diagonal of a block's last row, so that Q with more rows than K
+    may have such a block; a window begins at that of its first row, too, so that with less than two
+    tiles of `left` the last block may be one. Of a group the batch, the longest sequences and the
+    totals are known, and each length on the GPU alone. Where the totals do not make all sequences
+    as long as the longest, every length that they leave is taken for possible, and every one where
+    none is said: each sequence has to have one tile of K at most, or three and more, of which
+    with a mask every block sees three. The text of 2026 is the same.
 
-    Fix: use a tile_n0 of which the problem has one tile, or three and more, or qr_async of fmha_fwd;
+    Fix: use a tile_n0 of which every block sees one tile, or three and more, or qr_async of fmha_fwd;
     of a group say total_q and total_k.
     """
     rows, masked, alike = c.tile_n0, c.mask != "no", c.of_one_length
