@@ -60,7 +60,7 @@ MARKS = (
     ),
     Mark(
         "2026.06", "ops/fmha/kernel/fmha_fwd_kernel.hpp", ("kHasSink",),
-        "attention's sinks", ("FMHA060",),
+        "attention's sinks", ("FMHA060", "FMHA064"),
     ),
     Mark(
         "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp",

@@ -69,6 +69,7 @@ class AttentionShape(TwoProducts):
     squant: BoolExpr
     trload: BoolExpr
     paged_kv: BoolExpr
+    sink: BoolExpr
 
 
 #: What the sizes of a block tile of two products are.

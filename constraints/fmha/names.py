@@ -6,13 +6,17 @@
 Traits are words that are always written, those that are off with an n before them; which there
 are differs between the kernels. The generator's files have a word for the GPU behind the name,
 ``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
+The generator of 2026 ends names with ``_sink`` or ``_nsink``: the second is read, and written where
+the name was read with it.
 
-Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py.
+Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py, CK
+2025.11; those of fmha_fwd.py @ 014d097 and fmha_pagedkv_prefill.py @ 16f85eb for sinks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ckrules.constraints.fmha import words as w
@@ -27,8 +31,17 @@ from ckrules.constraints.fmha.trait_names import (
     waves_and_tiles,
 )
 from ckrules.constraints.fmha.vocabulary import DEFAULTS, PADS, TILE
-from ckrules.kernels.name_grammar import Grammar, Piece, literal, number, numbers, one_of
-from ckrules.kernels.parts import Point
+from ckrules.kernels.name_grammar import (
+    Grammar,
+    KernelNameError,
+    Piece,
+    flag,
+    literal,
+    number,
+    numbers,
+    one_of,
+)
+from ckrules.kernels.parts import ParsedName, Point
 
 #: The words of a bias and of a mask.
 BIAS: Mapping[str, str] = {"nbias": "no", "bias": "bias", "alibi": "alibi"}
@@ -43,6 +56,8 @@ TRAITS: Mapping[str, Sequence[str]] = {
 #: What kernels have whose names do not say it.
 FIXED: Mapping[str, Mapping[str, Any]] = {"fmha_batch_prefill": {"paged_kv": True}}
 _WORDS = {"paged_kv": "pagedkv"}
+#: How names of 2026 end that say that there are no sinks.
+NO_SINK = "_nsink"
 
 
 def purpose(variant: str, dtypes: Sequence[str]) -> list[Piece]:
@@ -63,7 +78,7 @@ def _grammar(variant: str) -> Grammar:
         one_of("v_layout", V_LETTERS), literal("_"), pads(PADS),
         *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
         one_of("mask", MASK), *traits,
-    ])  # fmt: skip
+    ], [flag("_sink", "sink")])  # fmt: skip
 
 
 KERNELS = tuple(
@@ -77,6 +92,23 @@ class AttentionNames(TraitNames):
     prefix = "fmha_fwd_d"
     beginnings = tuple(f"{v}_d" for v in w.VARIANTS[1:])
     kernels = KERNELS
+
+    def parse(self, text: str) -> ParsedName:
+        """See `ckrules.kernels.names.parse_name`; names of 2026 may end with ``_nsink``."""
+        parsed, whole = super().parse(text), super()._bare(text)[0]
+        if not whole.endswith(NO_SINK):
+            return parsed
+        if parsed.point["sink"]:
+            raise KernelNameError(text, len(whole) - len(NO_SINK) + 1, "the end")
+        return replace(parsed, spelling={**parsed.spelling, "sink": NO_SINK})
+
+    def _bare(self, text: str) -> tuple[str, str]:
+        head, word = super()._bare(text)
+        return head.removesuffix(NO_SINK), word
+
+    def _written(self, point: Point, spelt: dict[str, str]) -> str:
+        point, ending = {"sink": False, **point}, spelt.pop("sink", "")
+        return super()._written(point, spelt) + ("" if point["sink"] else ending)
 
 
 def _apart(point: Point) -> bool | None:

@@ -25,8 +25,10 @@ STRIDED = ("q", "k", "v", "o")
 ORDERS: Mapping[str, tuple[str, ...]] = {
     **{f"order_{x}": ("bshd", "bhsd") for x in STRIDED}, "v_layout": ("any", "row", "col"),
 }  # fmt: skip
+#: Whether each softmax has a further score of its head, as kernels of 2026 can have.
+SINKS: Mapping[str, tuple[str, ...]] = {"sink": ("no", "yes")}
 #: The words of a problem, by size; their places are the numbers that rules read.
-WORDS: Mapping[str, tuple[str, ...]] = {**FUNCTIONS, **ORDERS}
+WORDS: Mapping[str, tuple[str, ...]] = {**FUNCTIONS, **ORDERS, **SINKS}
 #: Elements from a row to the next (of column-major V from a column); 0: none lie between.
 STRIDES = tuple(f"stride_{x}" for x in STRIDED)
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
@@ -39,6 +41,10 @@ FURTHER = (
 UNSAID = ("total_q", "total_k", "left", "right")
 """Those of them that rules read and that may be unknown or without an end, which is -1."""
 RULED = ("page", "appended", "rotary", *STRIDES, *UNSAID)
+#: The numbers at the beginning of ``ckrules_attention``, in order.
+PACKED = (*SIZES, *FUNCTIONS, *ORDERS, *RULED)
+#: What rules on sinks read beside: columns that windows keep, and splits.
+OF_SINKS = ("sink_size", "splits")
 SOFT_CAP = 8.0
 """What scores are capped by where that is asked for; small, so that it shows."""
 P_SCALE = 128.0
@@ -52,7 +58,7 @@ _ALIASES = {
     "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v", "window_left": "left",
     "window_right": "right", "vlayout": "v_layout", "layout_v": "v_layout",
 }  # fmt: skip
-_NUMBERS = (*FURTHER, *STRIDES)
+_NUMBERS = (*FURTHER, *STRIDES, "sink_size")
 _NAMES = (*SIZES, *WORDS, *_NUMBERS)
 #: What is said of several at once.
 _OF_ALL: Mapping[str, tuple[str, ...]] = {"order": tuple(f"order_{x}" for x in STRIDED)}
@@ -70,6 +76,8 @@ class AttentionProblem:
     they have ``total_q`` and ``total_k`` rows (`rows_of`). A window shows ``left`` columns before
     the diagonal, which ends at the last row and column, and ``right`` behind it. Orders and strides
     say how Q, K, V and O lie in memory: packed, with all heads of a row side by side, unless said.
+    With ``sink`` each head has a score beside those of K; a window shows the first ``sink_size``
+    columns, too, up to its own right side, to rows that have a number below K's length.
 
     >>> str(AttentionProblem(2, 32, 8, 1024, 1024, 128, 128))
     'batch=2,heads=32,heads_k=8,seqlen_q=1024,seqlen_k=1024,hdim=128'
@@ -108,6 +116,8 @@ class AttentionProblem:
     stride_k: int = 0
     stride_v: int = 0
     stride_o: int = 0
+    sink: str = "no"
+    sink_size: int = 0
 
     @property
     def window(self) -> tuple[int, int]:
@@ -190,7 +200,8 @@ class AttentionProblem:
         words = {n: known.index(getattr(self, n)) for n, known in WORDS.items()}
         said = (getattr(self, name) for name in (*STRIDES, "total_q", "total_k"))
         ruled = (self.page_rows, self.appended_rows, self.rotary_size, *said, *self.window)
-        return {**numbers, **words, **dict(zip(RULED, ruled, strict=True))}
+        late = dict(zip(OF_SINKS, (self.sink_size, self.parts), strict=True))
+        return {**numbers, **words, **dict(zip(RULED, ruled, strict=True)), **late}
 
     def __str__(self) -> str:
         text = ",".join(f"{n}={getattr(self, n)}" for n in SIZES[:-1])
@@ -204,7 +215,7 @@ class AttentionProblem:
         {'order_q': 'bhsd', 'order_k': 'bhsd', 'order_v': 'bhsd', 'stride_k': 72}
         """
         usual = {**{n: words[0] for n, words in WORDS.items()}, **dict.fromkeys(FURTHER, -1)}
-        usual |= dict.fromkeys(STRIDES, 0)
+        usual |= dict.fromkeys((*STRIDES, "sink_size"), 0)
         return {n: getattr(self, n) for n, value in usual.items() if getattr(self, n) != value}
 
 
@@ -247,7 +258,7 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
         text = f"heads = {numbers['heads']} is not a multiple of heads_k = {numbers['heads_k']}"
         raise UsageError(text)
     least = {"splits": 1, "page": 1, "appended": 1, "rotary": 2}
-    least |= dict.fromkeys(STRIDES, 0)
+    least |= dict.fromkeys((*STRIDES, "sink_size"), 0)
     further = {n: size(n, values[n], least.get(n, -1)) for n in _NUMBERS if n in values}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
@@ -283,6 +294,8 @@ def _check_further(problem: AttentionProblem) -> None:
     for name in ("left", "right"):
         if getattr(problem, name) >= 0 and problem.mask != "window":
             raise UsageError(f"{name} = {getattr(problem, name)} is for mask = window")
+    if problem.sink_size and problem.mask != "window":
+        raise UsageError(f"sink_size = {problem.sink_size} is for mask = window")
 
 
 def _word(name: str, value: Any) -> str:
@@ -304,9 +317,15 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 34 numbers of 64 bits, 5 doubles."""
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 34 numbers of 64 bits, 5 doubles.
+
+    Raises:
+        UsageError: For a problem with sinks, which no kernel has that can be built.
+    """
+    if problem.sink == "yes" or problem.sink_size:
+        raise UsageError("attention with sinks is not run: kernels are built for CK 2025.11 alone")
     sizes = problem.sizes() | {f"total_{n}": sum(problem.rows_of(n)) for n in "qk"}
-    numbers = (*sizes.values(), SEED, OFFSET, problem.parts)
+    numbers = (*(sizes[name] for name in PACKED), SEED, OFFSET, problem.parts)
     return struct.pack("=34q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 

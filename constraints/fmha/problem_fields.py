@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ckrules.constraints.fmha import vocabulary as kernels
 from ckrules.constraints.fmha.problem import (
+    OF_SINKS,
     RULED,
     SIZES,
     STRIDED,
@@ -44,6 +45,7 @@ _DOCS: Mapping[str, str] = {
     "seqlen_k": "rows of K and V; of the longest sequence in group mode",
     "hdim": "head dimension of Q and K", "hdim_v": "head dimension of V",
     "page": "rows of K and V in a page", "appended": "rows that are appended to K and V",
+    "sink_size": "first columns that a window keeps", "splits": "splits of K",
     "rotary": "elements of a head that are rotated",
     **{f"stride_{x}": f"elements from a row of {x.upper()} to the next; 0: packed" for x in "qko"},
     "stride_v": "elements from a row of V, or a column of column-major V, to the next; 0: packed",
@@ -58,12 +60,13 @@ _COMMON: Mapping[str, Sequence[int]] = {
     "hdim": (64, 80, 128), "hdim_v": (64, 80, 128), "page": (16, 128, 256),
     "appended": (1, 64, 100), "rotary": (16, 64, 128), **dict.fromkeys(STRIDES, (0,)),
     "total_q": (-1, 1024, 2048), "total_k": (-1, 1024, 2048), "left": (-1, 0, 127),
-    "right": (-1, 0, 127),
+    "right": (-1, 0, 127), "sink_size": (0, 4, 128), "splits": (1, 4),
 }  # fmt: skip
 
 #: A problem that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
     **{f"p_{n}": 0 for n in (*WORDS, *STRIDES)}, **{f"p_{n}": -1 for n in UNSAID}, "p_page": 256, "p_appended": 64, "p_rotary": 128, "p_batch": 1, "p_heads": 8, "p_heads_k": 8,
+    "p_sink_size": 0, "p_splits": 4,
     "p_seqlen_q": 1024, "p_seqlen_k": 1024, "p_hdim": 128, "p_hdim_v": 128,
 }  # fmt: skip
 
@@ -76,14 +79,14 @@ def fields() -> list[Expr]:
         for name, known in WORDS.items()
     ]  # fmt: skip
 
-    least = {**dict.fromkeys(STRIDES, 0), **dict.fromkeys(UNSAID, -1)}
+    least = {**dict.fromkeys((*STRIDES, "sink_size"), 0), **dict.fromkeys(UNSAID, -1)}
 
     def numbers(names: Sequence[str]) -> list[Expr]:
         return [
             Int(f"p_{n}", _COMMON[n], lo=least.get(n, 1), hi=2**31 - 1, doc=_DOCS[n]) for n in names
         ]
 
-    return [*numbers(SIZES), *words, *numbers(RULED)]
+    return [*numbers(SIZES), *words, *numbers((*RULED, *OF_SINKS))]
 
 
 def values(problem: AttentionProblem) -> dict[str, Value]:
@@ -116,6 +119,9 @@ class ProblemSizes:
     p_order_v: IntExpr
     p_order_o: IntExpr
     p_v_layout: IntExpr
+    p_sink: IntExpr
+    p_sink_size: IntExpr
+    p_splits: IntExpr
     p_page: IntExpr
     p_appended: IntExpr
     p_rotary: IntExpr
@@ -151,6 +157,12 @@ class ProblemSizes:
         """Whether kernel and problem have the same word of a field."""
         kernel = getattr(self, name)
         return any_of(*((kernel == word) & self.asks(name, word) for word in words))
+
+    @property
+    def keeps_columns(self) -> BoolExpr:
+        """Whether a window is asked to show first columns of K that it would not."""
+        hidden = all_of(self.p_left >= 0, self.p_seqlen_k > self.p_left + 1)
+        return all_of(self.asks("mask", "window"), self.p_sink_size > 0, hidden)
 
     @property
     def columns_of_v(self) -> BoolExpr:
@@ -256,6 +268,24 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         """Whether scores of rows behind K's sequence are set to minus infinity."""
         always = (self.pipeline == "qr_async_trload") if self.ck == "2025.11" else FALSE
         return any_of(self.pad_sk, self.mask != "no", self.variant == "fmha_fwd_splitkv", always)
+
+    @property
+    def several(self) -> BoolExpr:
+        """Whether other sequences than the longest have lengths of their own."""
+        return self.grouped & (self.p_batch > 1)
+
+    @quantity_in("columns")
+    def window_begins(self) -> IntExpr:
+        """Where the tiles of K begin that a window shows of them, of the block where it is latest.
+
+        Of groups of several sequences it is the latest that there can be.
+        """
+        block = (ceil_div(self.p_seqlen_q, self.tile_m0) - 1) * self.tile_m0
+        row: IntExpr = ite(self.several, self.p_seqlen_q - 1, block)
+        column = maximum(row - self.p_left + self.p_seqlen_k - self.p_seqlen_q, 0)
+        ended = all_of(self.asks("mask", "window"), self.p_left >= 0)
+        node: IntExpr = ite(ended, column // self.tile_n0 * self.tile_n0, 0)
+        return node
 
     @quantity
     def bias_vector(self) -> IntExpr:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
 from ckrules.constraints.fmha.operands import can_store_random
-from ckrules.constraints.fmha.problem import RULED, SIZES, STRIDES, UNSAID, WORDS, AttentionProblem
+from ckrules.constraints.fmha.problem import (
+    PACKED,
+    SINKS,
+    STRIDES,
+    UNSAID,
+    WORDS,
+    AttentionProblem,
+)
 from ckrules.engine.expr import BoolExpr, Value
 from ckrules.kernels.folder_problems import FolderProblems
 
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
 _PLAIN: Mapping[str, int] = {
     **dict.fromkeys((*WORDS, *STRIDES), 0), "page": 256, "appended": 1, "rotary": 16,
-    **dict.fromkeys(UNSAID, -1),
+    **dict.fromkeys(UNSAID, -1), "sink_size": 0, "splits": 4,
 }  # fmt: skip
 
 
@@ -35,8 +42,10 @@ class AttentionProblems(FolderProblems):
     values = staticmethod(problem_fields.values)
 
     def members(self) -> tuple[str, Mapping[str, str]]:
-        """``ckrules_attention`` of ``runtime/ckrules_attention.h``."""
-        return "ckrules_attention", {f"p_{n}": f"p.{n}" for n in (*SIZES, *WORDS, *RULED)}
+        """``ckrules_attention`` of ``runtime/ckrules_attention.h``, which can say no sinks."""
+        none = {f"p_{n}": "0" for n in (*SINKS, "sink_size")}
+        said = {f"p_{n}": f"p.{n}" for n in (*PACKED, "splits")}
+        return "ckrules_attention", none | said
 
     def fits(self, config: Point, problem: object) -> bool:
         """Whether it is a problem of attention, and stores random numbers where the kernel can."""

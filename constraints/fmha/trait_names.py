@@ -101,7 +101,8 @@ class KernelForm:
 
     @cached_property
     def _said(self) -> frozenset[str]:
-        return frozenset(p.field for p in self.grammar.pieces)
+        ends = (p for s in self.grammar.suffixes for p in s.pieces)
+        return frozenset(p.field for p in (*self.grammar.pieces, *ends))
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""
@@ -138,11 +139,14 @@ class TraitNames:
         """See `ckrules.kernels.names.format_name`."""
         spelt = dict(spelling or {})
         word = spelt.pop("target", "")
+        name = self._written(point, spelt)
         for key in spelt:
             raise unknown("spelling", key, ("target",))
-        kernel = next(k for k in self.kernels if k.variant == point["variant"])
-        name = kernel.format(point)
         return f"{listed(name)}_{word}" if word else name
+
+    def _written(self, point: Point, spelt: dict[str, str]) -> str:
+        """The name without the word for the GPU; what it says of ``spelt`` is taken out of it."""
+        return next(k for k in self.kernels if k.variant == point["variant"]).format(point)
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
         """Where a name writes the field."""

@@ -32,13 +32,14 @@ from ckrules.engine.expr import (
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool
+from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Fields that a configuration may leave out.
 DEFAULTS: Mapping[str, Value] = {
     "wave_k0": 1, "wave_k1": 1, "block_per_cu": -1, "v_layout": "row", "logits": False,
     "bias": "no", "mask": "no", "lse": False, "dropout": False, "skip": False, "squant": False,
-    "trload": False, "paged_kv": False,
+    "trload": False, "paged_kv": False, "sink": False,
 }  # fmt: skip
 
 #: A legal point that the examples of rules change a few fields of.
@@ -58,7 +59,7 @@ PADS = ("pad_s", "pad_sk", "pad_d", "pad_dv")
 
 COSTS: Mapping[str, int] = {
     "hdim": 60, "mode": 60, "v_layout": 40, "bias": 60, "mask": 60, "logits": 60, "lse": 40,
-    "dropout": 60, "squant": 60, "paged_kv": 60, "tile": 8, "waves0": 6, "waves1": 6,
+    "dropout": 60, "squant": 60, "paged_kv": 60, "sink": 60, "tile": 8, "waves0": 6, "waves1": 6,
 }  # fmt: skip
 
 #: The order of the fields that every forward kernel has, before what it adds to the products.
@@ -69,7 +70,7 @@ SHAPE_ORDER = (
 )  # fmt: skip
 ORDER = (
     *SHAPE_ORDER, "trload", "squant", "logits", "bias", "mask", "lse", "dropout", "skip",
-    "paged_kv",
+    "paged_kv", "sink",
 )  # fmt: skip
 
 
@@ -335,8 +336,9 @@ class AttentionQuantities(WavesOfProducts, _Types):
         return (sums + self.tile_m0 * self.tile_k0max * self.element_bytes // 4) // self.threads
 
 
-def fields(archs: Sequence[str]) -> list[Expr]:
-    """The variables in the order in which points show them."""
+def fields(archs: Sequence[str], ck: str) -> list[Expr]:
+    """The variables in the order in which points show them; no sinks before CK 2026.06."""
+    sinks = (False, True) if version_key(ck) >= version_key("2026.06") else (False,)
     tile = {
         "tile_m0": (16, 32, 64, 128, 256), "tile_n0": (16, 32, 64, 96, 128, 192, 256),
         "tile_k0": (16, 32, 48, 64, 96, 128, 192, 256), "tile_k1": (8, 16, 32, 64, 128),
@@ -351,6 +353,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         Bool("squant", doc="P and O are scaled, for 8-bit types (static quantisation)"),
         Bool("trload", doc="V is transposed as LDS is read"),
         Bool("paged_kv", doc="K and V lie in pages"),
+        Bool("sink", sinks, doc="each softmax has a further score, windows keep the first columns"),
     ]  # fmt: skip
 
 
@@ -369,6 +372,6 @@ def facts(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> AttentionQuantities:
     """The fields, facts and derived quantities for a CK version and a set of GPUs."""
-    words = AttentionQuantities(fields([g.name for g in gpus]), facts(gpus, ck), ck)
+    words = AttentionQuantities(fields([g.name for g in gpus], ck), facts(gpus, ck), ck)
     words.baseline, words.order, words.costs = BASELINE, ORDER, COSTS
     return words

@@ -242,7 +242,7 @@ def pages_are_whole_tiles(c: AttentionFit) -> BoolExpr:
 
 
 @rule(
-    "FPROB012", "windows-of-listed-rows", kind="wrong-result",
+    "FPROB012", "windows-of-listed-rows", kind="wrong-result", until="2026.06",
     applies=lambda c: c.variant == "fmha_batch_prefill",
     says="batch prefill begins with the first listed row of K, and a window with a later one: mask of the problem = {p_mask}",
     source="ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets and v_offsets of page_idx, which seqlen_k_start does not move (CK 2025.11)",
@@ -252,7 +252,8 @@ def windows_begin_with_the_list(c: AttentionFit) -> BoolExpr:
     """Batch prefill computes no windows.
 
     Why: the tiles of K before a window are skipped, but rows are looked up from the first of the
-    list on. Windows are right whose first tile is the first of K in every block.
+    list on. Windows are right whose first tile is the first of K in every block. In 2026 the number
+    of a row is looked up from where the window begins (read).
 
     Fix: use fmha_fwd_pagedkv.
     """

@@ -17,6 +17,7 @@ from ckrules.engine.rules import rule
 
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait {} (CK 2025.11)"
 _KERNEL = "ops/fmha/kernel/fmha_bwd_kernel.hpp: {}"
+_WINDOW: Mapping[str, Any] = {"mask": "mask", "p_mask": 2, "p_left": 127}
 _SHORT: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "max_seqlen_q": 32, "p_seqlen_q": 32,
 }  # fmt: skip
@@ -112,3 +113,22 @@ def functions_are_the_problems(c: BackwardFit) -> BoolExpr:
         c.asks("logits", "no"),
         c.asks("squant", "no"),
     )
+
+
+@rule(
+    "BPROB023", "gradient-of-kept-columns", kind="wrong-result",
+    says="windows of backward keep no first columns, the problem asks for {p_sink_size}",
+    source=[_KERNEL.format("make_generic_attention_mask_from_lr_window"),
+            "ops/fmha/block/block_masking.hpp: make_generic_attention_mask_from_lr_window, the overload without sink_size (CK 2026.06, read)"],
+    accepts=[{}, {"p_sink": 1}, {**_WINDOW, "p_sink_size": 4, "p_left": 2000}],
+    rejects=[{**_WINDOW, "p_sink_size": 4}],
+)  # fmt: skip
+def windows_keep_no_columns(c: BackwardFit) -> BoolExpr:
+    """Backward has windows without columns that they keep.
+
+    Why: the mask is made without them. A score of sinks is in LSE, which backward reads; its own
+    gradient is not a result.
+
+    Fix: none; no kernel of backward has them.
+    """
+    return ~c.keeps_columns

@@ -194,3 +194,19 @@ def sequences_are_within_offsets(c: TwoGroupFit) -> BoolExpr:
         queries * c.tile_k0max < 2**32, queries * c.tile_n1 < 2**32,
         keys * c.tile_k0max < 2**32, keys * c.tile_n1 < 2**32,
     )  # fmt: skip
+
+
+@rule(
+    "TPROB010", "sinks-of-other-kernels", kind="wrong-result",
+    says=["no score of sinks is added: sink of the problem = {p_sink}",
+          "windows keep no first columns, the problem asks for {p_sink_size}"],
+    source=_TRAITS, accepts=[{}], rejects=[{"p_sink": 1}, {"mask": "generic", "p_mask": 2, "p_left": 40, "p_sink_size": 4}],
+)  # fmt: skip
+def sinks_are_not_asked_for(c: TwoGroupFit) -> BoolExpr:
+    """The problem has no sinks.
+
+    Why: the traits have none; lists of 2026 name these kernels without them.
+
+    Fix: use a kernel of fmha_fwd with sinks.
+    """
+    return all_of(c.asks("sink", "no"), ~c.keeps_columns)
