@@ -29,8 +29,6 @@ class AttentionGeneration:
     def why_not(self, point: Mapping[str, Value]) -> str:
         """Why a kernel cannot be built; empty: it can."""
         paged, variant = point["paged_kv"], point["variant"]
-        if point.get("sink"):
-            return f"CK {probe.CK} has no sinks"
         if paged and variant == "fmha_fwd":
             return "K and V lie in pages"
         if paged and point["v_layout"] == "col":

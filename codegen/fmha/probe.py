@@ -9,6 +9,7 @@ from ckrules.codegen.fmha import cpp_names as words
 from ckrules.codegen.probing import Point, integer, pick, text, truth
 from ckrules.codegen.render import cpp
 from ckrules.constraints.fmha.vocabulary import PADS, TILE, WARP_TILES, WAVES
+from ckrules.support.errors import UsageError
 
 CK = "2025.11"
 TEMPLATE = "fmha_probe_2025_11.cpp.j2"
@@ -28,9 +29,11 @@ def words_of(point: Point) -> dict[str, Any]:
     """The words of the templates for a point.
 
     Raises:
-        UsageError: For a point that lacks a field.
+        UsageError: For a point that lacks a field, or has sinks.
         UnknownNameError: For a word that the headers have no name for, with near matches.
     """
+    if point.get("sink"):
+        raise UsageError(f"there is no C++ for sinks, which CK {CK} lacks")
     variant, kernel = text(point, "variant"), pick(point, "variant", words.KERNELS)
     return {
         "types_template": "fmha_types.hpp.j2",

@@ -35,7 +35,7 @@ _SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True}
 
 @rule(
     "FPROB036", "sinks-of-other-problems", kind="wrong-result",
-    says=["the kernel has no score of sinks, the problem asks for one: sink = {sink}, mask = {mask}",
+    says=["the kernel adds no score of sinks, the problem asks for one: sink = {sink}",
           "the windows of {pipeline} keep no first columns, the problem asks for {p_sink_size}: sink = {sink}"],
     source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: sink_value, if constexpr kHasMask && !kHasSink (CK 2026.06, read)",
             "ops/fmha/kernel/fmha_{fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp: sink_value (CK 2026.06, read)",
