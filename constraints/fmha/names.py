@@ -6,15 +6,17 @@
 Traits are words that are always written, those that are off with an n before them; which there
 are differs between the kernels. The generator's files have a word for the GPU behind the name,
 ``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
-The generator of 2026 ends names with ``_sink`` or ``_nsink``: the second is read, and written where
-the name was read with it.
+The generator of 2026 ends names with ``_sink`` or ``_nsink``, and those of fmha_fwd say ``_nqscale``
+or ``_pertensor`` for ``_nsquant`` and ``_squant``: these are read, and written where the name was
+read with them. Names of batch prefill go on behind them, with what no field says.
 
 Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py, CK
-2025.11; those of fmha_fwd.py @ 014d097 and fmha_pagedkv_prefill.py @ 16f85eb for sinks.
+2025.11; those of fmha_fwd.py @ 014d097 and fmha_pagedkv_prefill.py @ 16f85eb for 2026.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -58,6 +60,9 @@ FIXED: Mapping[str, Mapping[str, Any]] = {"fmha_batch_prefill": {"paged_kv": Tru
 _WORDS = {"paged_kv": "pagedkv"}
 #: How names of 2026 end that say that there are no sinks.
 NO_SINK = "_nsink"
+#: The words of fmha_fwd in 2026 for scales, and those that no field says.
+SCALES: Mapping[str, bool] = {"nqscale": False, "pertensor": True}
+_OTHER_SCALES = re.compile(r"_(kv_blockscale|blockscale|perhead|mx)(?=_n?trload)")
 
 
 def purpose(variant: str, dtypes: Sequence[str]) -> list[Piece]:
@@ -68,8 +73,22 @@ def purpose(variant: str, dtypes: Sequence[str]) -> list[Piece]:
     ]  # fmt: skip
 
 
+def _traits(variant: str) -> list[Piece]:
+    out = [p for t in TRAITS[variant] for p in switch(t, _WORDS.get(t, t))]
+    if variant != "fmha_fwd":
+        return out
+    scaled = one_of("squant", {"squant": True, "nsquant": False, **SCALES})
+    return [scaled if p.field == "squant" else p for p in out]
+
+
+def _refuse_other_scales(text: str) -> None:
+    if other := _OTHER_SCALES.search(text):
+        words = f"squant (squant, nsquant, {', '.join(SCALES)})"
+        hint = "scales of blocks, pages, heads and MX have no field"
+        raise KernelNameError(text, other.start(1) + 1, words, hint)
+
+
 def _grammar(variant: str) -> Grammar:
-    traits = [p for t in TRAITS[variant] for p in switch(t, _WORDS.get(t, t))]
     return Grammar([
         *purpose(variant, w.DTYPES), literal("_b"), *numbers(TILE, "x"),
         *waves_and_tiles((0, 1), (0, 1)),
@@ -77,8 +96,8 @@ def _grammar(variant: str) -> Grammar:
         one_of("pipeline", w.PIPELINES), literal("_v"),
         one_of("v_layout", V_LETTERS), literal("_"), pads(PADS),
         *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
-        one_of("mask", MASK), *traits,
-    ], [flag("_sink", "sink")])  # fmt: skip
+        one_of("mask", MASK), *_traits(variant),
+    ], [flag("_sink", "sink")], refuse=_refuse_other_scales)  # fmt: skip
 
 
 KERNELS = tuple(
@@ -94,13 +113,17 @@ class AttentionNames(TraitNames):
     kernels = KERNELS
 
     def parse(self, text: str) -> ParsedName:
-        """See `ckrules.kernels.names.parse_name`; names of 2026 may end with ``_nsink``."""
+        """See `ckrules.kernels.names.parse_name`; words of 2026 are kept as the spelling."""
         parsed, whole = super().parse(text), super()._bare(text)[0]
-        if not whole.endswith(NO_SINK):
-            return parsed
-        if parsed.point["sink"]:
-            raise KernelNameError(text, len(whole) - len(NO_SINK) + 1, "the end")
-        return replace(parsed, spelling={**parsed.spelling, "sink": NO_SINK})
+        spelling = dict(parsed.spelling)
+        if span := self.span(text, "squant"):
+            word = text[slice(*span)]
+            spelling |= {"squant": word} if word in SCALES else {}
+        if whole.endswith(NO_SINK):
+            if parsed.point["sink"]:
+                raise KernelNameError(text, len(whole) - len(NO_SINK) + 1, "the end")
+            spelling["sink"] = NO_SINK
+        return replace(parsed, spelling=spelling)
 
     def _bare(self, text: str) -> tuple[str, str]:
         head, word = super()._bare(text)
@@ -108,7 +131,12 @@ class AttentionNames(TraitNames):
 
     def _written(self, point: Point, spelt: dict[str, str]) -> str:
         point, ending = {"sink": False, **point}, spelt.pop("sink", "")
-        return super()._written(point, spelt) + ("" if point["sink"] else ending)
+        name = super()._written(point, spelt)
+        if spelt.pop("squant", "") and point["variant"] == "fmha_fwd":
+            begin, end = self.span(name, "squant") or (0, 0)
+            word = next(w for w, on in SCALES.items() if on == point["squant"])
+            name = name[:begin] + word + name[end:]
+        return name + ("" if point["sink"] else ending)
 
 
 def _apart(point: Point) -> bool | None:

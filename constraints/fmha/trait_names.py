@@ -13,8 +13,8 @@ from ckrules.kernels.name_grammar import Grammar, KernelNameError, Piece, litera
 from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
-TARGETS = ("gfx9", "gfx950", "gfx12")
-"""The words behind names in the generator's lists."""
+TARGETS = ("gfx9", "gfx950", "gfx12", "gfx11", "gfx115", "gfx125")
+"""The words behind names in the generator's lists; the last three are of 2026."""
 BOUNDS: Mapping[str, int] = {"auto": -1, "-1": -1, **{str(n): n for n in range(17)}}
 """The launch bound in names that always have one; auto: the pipeline decides. The generator's lists
 have -1, which no identifier of C++ may have."""

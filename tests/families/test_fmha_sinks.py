@@ -91,6 +91,34 @@ def test_names_of_2026_print_back(end: str) -> None:
     assert format_name(parsed.point, parsed.spelling) == NAME + end
 
 
+@pytest.mark.parametrize("end", ["", "_nsink", "_sink_gfx9", "_nsink_gfx115"])
+@pytest.mark.parametrize(("word", "scaled"), [("nqscale", False), ("pertensor", True)])
+def test_words_of_2026_for_scales_print_back(end: str, word: str, scaled: bool) -> None:
+    name = NAME.replace("nsquant", word) + end
+    parsed = parse_name(name)
+    assert parsed.point["squant"] is scaled
+    assert format_name(parsed.point, parsed.spelling) == name
+    assert format_name(parsed.point).removesuffix("_sink") == (
+        NAME if not scaled else NAME.replace("nsquant", "squant")
+    )
+    other = {"nqscale": "pertensor", "pertensor": "nqscale"}[word]
+    changed = format_name({**parsed.point, "squant": not scaled}, parsed.spelling)
+    assert changed == NAME.replace("nsquant", other) + end
+
+
+@pytest.mark.parametrize("word", ["blockscale", "kv_blockscale", "perhead", "mx"])
+def test_scales_without_a_field_are_refused(word: str) -> None:
+    with pytest.raises(KernelNameError, match="heads and MX have no field") as caught:
+        parse_name(NAME.replace("nsquant", word) + "_nsink")
+    assert caught.value.column == NAME.index("nsquant") + 1
+
+
+def test_words_for_scales_are_those_of_forward() -> None:
+    splits = format_name({**BASELINE, "variant": "fmha_fwd_splitkv", "lse": True})
+    with pytest.raises(KernelNameError, match="expected squant"):
+        parse_name(splits.replace("nsquant", "nqscale"))
+
+
 def test_a_changed_kernel_does_not_keep_the_word() -> None:
     parsed = parse_name(f"{NAME}_nsink")
     assert format_name({**parsed.point, "sink": True}, parsed.spelling) == f"{NAME}_sink"
