@@ -6,9 +6,11 @@ compared with the mask; the rules have to say which walks are wrong.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -180,6 +182,7 @@ def _faults(ck: str, kernel: dict[str, Any], problem: AttentionProblem) -> set[s
 ASYNC = {"pipeline": "qr_async", "pad_d": True, "pad_dv": True}
 SPLIT = {"variant": "fmha_fwd_splitkv", "lse": True}
 SPLIT_SINKS = {"mask": "mask", "sink": True, **SPLIT}
+SCALED = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32, "squant": True}
 
 
 @pytest.mark.parametrize(
@@ -193,6 +196,9 @@ SPLIT_SINKS = {"mask": "mask", "sink": True, **SPLIT}
         ({"mask": "mask"}, "mask=window,left=99,sink_size=4", {"FPROB036"}),
         ({"mask": "mask"}, "mask=window,left=1023,sink_size=4", set()),
         ({"logits": True}, "logits=yes,sink=yes", {"FPROB039"}),
+        (SCALED, "squant=yes,sink=yes", {"FPROB042"}),
+        (SCALED, "squant=yes", set()),
+        ({**SCALED, **SPLIT}, "squant=yes,sink=yes", set()),
         (SPLIT_SINKS, "mask=window,left=99,sink=yes", {"FPROB038"}),
         (SPLIT_SINKS, "mask=window,left=99,sink=yes,splits=1", set()),
         (SPLIT_SINKS, "mask=window,left=99,sink_size=129", {"FPROB040"}),
@@ -215,6 +221,35 @@ def test_windows_of_batch_prefill_are_right_since_2026() -> None:
     problem = parse(f"{SIZES},mask=window,left=99")
     assert _faults("2025.11", kernel, problem) == {"FPROB012"}
     assert _faults("2026.06", {**kernel, "sink": True}, problem) == set()
+
+
+# -- what kernels of June 2026 make of the score --------------------------------------------------
+
+
+def _score_as_counted(bias: bool, cap: bool, scaled: bool, score: float) -> float:
+    """What the pipelines of fmha_fwd make of a score of sinks, which exp2 is taken of at last."""
+    handed = 128**-0.5 * math.log2(math.e)  # scale_s, with CK_TILE_FMHA_FWD_FAST_EXP2
+    scale = handed * (0.5 * 0.25 if scaled else 1.0)  # q_descale * k_descale
+    m = score / handed * math.log2(math.e)
+    if bias:
+        m *= scale
+    exponent = m if bias or cap else scale * m
+    return exponent / math.log2(math.e)
+
+
+@pytest.mark.parametrize(
+    ("bias", "cap", "scaled"), [t for t in product((False, True), repeat=3) if not all(t[:2])]
+)
+def test_rules_say_which_scores_are_counted_right(bias: bool, cap: bool, scaled: bool) -> None:
+    right = math.isclose(_score_as_counted(bias, cap, scaled, 1.75), 1.75)
+    kernel: dict[str, Any] = {"bias": "bias" if bias else "no", "logits": cap}
+    kernel |= SCALED if scaled else {}
+    words = zip(("bias=bias", "logits=yes", "squant=yes"), (bias, cap, scaled), strict=True)
+    asked = ",".join([SIZES, "sink=yes", *(word for word, on in words if on)])
+    assert _faults("2026.06", kernel, parse(asked)) == {
+        *({"FPROB039"} if cap else ()), *({"FPROB042"} if scaled else ()),
+    }  # fmt: skip
+    assert right is not (cap or scaled)
 
 
 # -- what kernels of June 2026 see --------------------------------------------------------------

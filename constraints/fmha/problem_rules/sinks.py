@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC
+from ckrules.constraints.fmha.examples import ASYNC, NARROW
 from ckrules.constraints.fmha.problem_fields import AttentionFit
 from ckrules.engine.expr import (
     FALSE,
@@ -191,3 +191,25 @@ def kept_columns_are_there(c: AttentionFit) -> BoolExpr:
     whole = c.p_seqlen_k % c.tile_n0 == 0
     above = c.p_seqlen_k + c.p_right <= c.p_seqlen_q
     return any_of(c.p_sink_size <= least, ~c.several & any_of(whole, above))
+
+
+@rule(
+    "FPROB042", "score-of-sinks-with-scales-of-tensors", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.variant.isin("fmha_fwd", "fmha_batch_prefill") & c.squant,
+    says="the score of sinks is multiplied by the scales of Q and K: squant = {squant}, sink of the problem = {p_sink}",
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: sink_value divided by kargs.scale_s, PERTENSOR: kargs.scale_s * q_descale * k_descale (CK 2026.06, read)",
+            "ops/fmha/kernel/fmha_batch_prefill_kernel.hpp: the same (CK 2026.06, read)"],
+    accepts=[{**NARROW, "squant": True, "p_squant": 1}],
+    rejects=[{**NARROW, "squant": True, "p_squant": 1, "p_sink": 1}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/11526",
+)  # fmt: skip
+def scaled_scores_have_no_sinks(c: AttentionFit) -> BoolExpr:
+    """Where Q and K have scales that the kernel reads there is no score of sinks.
+
+    Why: the score is divided by the scale that is handed over, and multiplied by that and the
+    scales of Q and K, as scores of K are. It is right only if these two make 1. Kernels with splits
+    and pages are handed a scale with all in it.
+
+    Fix: use a kernel without scales, or hand over the score divided by both.
+    """
+    return c.asks("sink", "no")
