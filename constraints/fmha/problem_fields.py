@@ -229,6 +229,14 @@ class ProblemSizes:
         )
         return node
 
+    def spanned(self, name: str, rows: IntExpr) -> IntExpr:
+        """Elements from the first to the last of so many rows of a head, or of its columns of V."""
+        lines, line = rows, self.columns(name)
+        if name == "v":
+            lines = ite(self.columns_of_v, self.p_hdim_v, rows)
+            line = ite(self.columns_of_v, rows, self.p_hdim_v)
+        return (lines - 1) * self.row_step(name) + line
+
     def rows_apart(self) -> BoolExpr:
         """Whether what is contiguous in Q, K, V and O does not overlap."""
         return all_of(*(self.row_step(x) >= self.packed(x) for x in STRIDED))
@@ -331,14 +339,14 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         Rows of O's last tile have one where rows are not padded.
         """
         rows = self.p_seqlen_q if name in "qo" else self.held_rows
-        lines, line = rows, self.columns(name)
         if name == "o":
-            lines = ite(self.pad_s, rows, ceil_div(rows, self.tile_m0) * self.tile_m0)
-        if name == "v":
-            lines = ite(self.v_layout == "col", self.p_hdim_v, rows)
-            line = ite(self.v_layout == "col", rows, self.p_hdim_v)
-        size = self.result_bytes if name == "o" else self.element_bytes
-        return ((lines - 1) * self.row_step(name) + line) * size
+            rows = ite(self.pad_s, rows, whole_tiles(rows, self.tile_m0))
+        return self.spanned(name, rows) * (self.result_bytes if name == "o" else self.element_bytes)
+
+
+def whole_tiles(rows: IntExpr, tile: IntExpr) -> IntExpr:
+    """Rows with those that a last tile has more."""
+    return ceil_div(rows, tile) * tile
 
 
 def fitted(fit: type[V], own: Vocabulary) -> V:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted
+from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted, whole_tiles
 from ckrules.constraints.fmha_bwd import vocabulary as kernels
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.engine.expr import IntExpr, ite
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -15,6 +16,29 @@ if TYPE_CHECKING:
 
 class BackwardFit(ProblemSizes, BackwardQuantities):
     """A kernel of attention backward and a problem."""
+
+    def tile_rows(self, name: str) -> IntExpr:
+        """Rows of a sequence that have offsets: those of whole tiles, since none is padded."""
+        if name in "qo":
+            return whole_tiles(self.p_seqlen_q, self.tile_m0)
+        return whole_tiles(self.p_seqlen_k, self.tile_n0)
+
+    def reach(self, name: str) -> IntExpr:
+        """Bytes from the first element of a head of Q, K, V or dO to its last that has an offset."""
+        return self.spanned(name, self.tile_rows(name)) * self.element_bytes
+
+    def gradient_reach(self, name: str) -> IntExpr:
+        """The same of dK or dV, which have all heads of Q, packed in the order of K and V."""
+        columns = self.columns(name)
+        row = ite(self.asks(f"order_{name}", "bhsd"), columns, self.p_heads * columns)
+        return ((self.tile_rows(name) - 1) * row + columns) * self.element_bytes
+
+    @property
+    def summed_reach(self) -> IntExpr:
+        """Bytes of what a head of dQ is summed in, in fp32; of one tile of Q it is not."""
+        sums = self.tile_rows("q") * self.p_hdim * 4
+        node: IntExpr = ite(self.max_seqlen_q == 0, sums, 0)
+        return node
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardFit:

@@ -36,6 +36,10 @@ DROPPING = (
     "fmha_fwd_d32_fp16_batch_b128x64x16x32x32x32_r4x1x1_r4x1x1_w32x32x16_w32x32x16_qr_async_vr_psddv"
     "_nlogits_nbias_nmask_nlse_dropout_nskip_nsquant_ntrload"
 )
+BACKWARD = (
+    "fmha_bwd_d32_fp16_batch_b32x128x32x32x32x32x64x32x32_r1x4x1_r4x1x1_r2x2x1_w16x16x32_w16x16x16"
+    "_o1_maxq0_pd8dv8_nbias_ndbias_mask_ndropout_ndeterministic_ntrload"
+)
 KERNELS = Kernels("fmha", [("gfx942", FORWARD)])
 MOST = 4
 """Problems of the built-in set that each kernel computes."""
@@ -87,6 +91,17 @@ def test_random_numbers_are_stored_where_there_is_a_place(kernel: Kernel) -> Non
         assert np.array_equal(stored, random_bytes(number, 2, 35, 128, SEED, OFFSET))
 
 
+def _outcome(kernel: Kernel, text: str) -> tuple[list[str], bool]:
+    """The rules that a problem breaks, and whether the device `cpu` computes it wrong."""
+    built, point = KERNELS.build(kernel), KERNELS.point(kernel)
+    family = problems_of(point["variant"])
+    problem = family.parse(text)
+    rules = problem_books.book(point["variant"], ck="2025.11")
+    codes = [v.code for v in rules.violations({**point, **family.values(problem)})]
+    device = CpuPlugin().open(0, {"order": "forward", "jobs": "1"})
+    return codes, Runner(device).run(Job(built.folder, built.name, problem, 0, 0)).wrong > 0
+
+
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", COLUMNS)]))
 @pytest.mark.parametrize(
     ("more", "codes"),
@@ -99,16 +114,17 @@ def test_random_numbers_are_stored_where_there_is_a_place(kernel: Kernel) -> Non
 )
 def test_columns_of_v_end_where_they_should(kernel: Kernel, more: str, codes: list[str]) -> None:
     """Half a dword behind the last column is lost; NaN between columns is multiplied by 0."""
-    built = KERNELS.build(kernel)
-    problem = problems_of("fmha_fwd").parse(
-        f"batch=2,heads=4,heads_k=2,seqlen_q=70,hdim=32,mask=window,left=200,right=200,{more}"
-    )
-    rules = problem_books.book("fmha_fwd", ck="2025.11")
-    point = {**KERNELS.point(kernel), **problems_of("fmha_fwd").values(problem)}
-    assert [v.code for v in rules.violations(point)] == codes
-    device = CpuPlugin().open(0, {"order": "forward", "jobs": "1"})
-    found = Runner(device).run(Job(built.folder, built.name, problem, 0, 0))
-    assert (found.wrong > 0) == bool(codes)
+    text = f"batch=2,heads=4,heads_k=2,seqlen_q=70,hdim=32,mask=window,left=200,right=200,{more}"
+    assert _outcome(kernel, text) == (codes, bool(codes))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", BACKWARD)]))
+@pytest.mark.parametrize(("name", "near"), [("q", 2**26), ("k", 2**24), ("v", 2**24), ("o", 2**26)])
+def test_last_tiles_of_backward_are_within_offsets(kernel: Kernel, name: str, near: int) -> None:
+    """Rows that are not there are read again from the first one on, and between is NaN."""
+    text = "batch=1,heads=1,seqlen_q=2,seqlen_k=2,hdim=32,mask=causal"
+    assert _outcome(kernel, f"{text},stride_{name}={near}") == ([], False)
+    assert _outcome(kernel, f"{text},stride_{name}={2**28 + 64}") == (["BPROB034"], True)
 
 
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", FORWARD)]))

@@ -28,7 +28,7 @@ _PLACES = [
 ]  # fmt: skip
 DISTANT = [_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")]
 #: Bytes that an offset of 32 bits reaches, and half of it, or elements that index_t counts.
-_REACH, _HALF = 2**32, 2**31
+REACH, _HALF = 2**32, 2**31
 
 
 @rule(
@@ -108,8 +108,8 @@ def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
 
     Fix: use packed tensors, with rows of a head one behind the other.
     """
-    read = ite(c.element_bytes == 1, _HALF, _REACH)
-    written = ite(c.result_bytes == 1, _HALF, _REACH)
+    read = ite(c.element_bytes == 1, _HALF, REACH)
+    written = ite(c.result_bytes == 1, _HALF, REACH)
     return all_of(*(c.reach(x) < read for x in "qkv"), c.reach("o") < written)
 
 

@@ -7,10 +7,22 @@ from __future__ import annotations
 
 from ckrules.constraints.fmha.problem_rules import memory
 from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_bwd_kernel.hpp: MakeKargsImpl, stride_q to batch_stride_dbias"
+_TENSOR = "a head of {X} reaches with its last tile over more bytes than offsets: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}, {d} = {{p_{d}}}, {t} = {{{t}}}"
+_QUERIES, _KEYS = (
+    {"s": "q", "h": "heads", "t": "tile_m0"},
+    {"s": "k", "h": "heads_k", "t": "tile_n0"},
+)
+_BEYOND = [
+    _TENSOR.format(X="Q", x="q", d="hdim", **_QUERIES), _TENSOR.format(X="K", x="k", d="hdim", **_KEYS),
+    _TENSOR.format(X="V", x="v", d="hdim_v", **_KEYS), _TENSOR.format(X="dO", x="o", d="hdim_v", **_QUERIES),
+    *(f"a head of d{x} reaches with its last tile over more bytes than offsets: seqlen_k = {{p_seqlen_k}}, heads = {{p_heads}}, {d} = {{p_{d}}}, tile_n0 = {{tile_n0}}"
+      for x, d in (("K", "hdim"), ("V", "hdim_v"))),
+    "the sums of a head of dQ have more bytes than offsets reach: seqlen_q = {p_seqlen_q}, hdim = {p_hdim}, tile_m0 = {tile_m0}",
+]  # fmt: skip
 
 
 gradient_rows_lie_apart = memory.rows_lie_apart.under(
@@ -42,3 +54,29 @@ gradient_strides_are_short = memory.steps_are_short.under(
     rejects=[{"p_batch": 2, "p_seqlen_q": 2097152}, {"p_order_o": 1, "p_stride_o": 2097152}],
     why="as of forward (FPROB033).",
 )  # fmt: skip
+
+
+@rule(
+    "BPROB034", "gradient-heads-beyond-offsets", kind="wrong-result",
+    says=_BEYOND,
+    source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: q_dram to dv_dram, sequence<false, ...> (rows are not padded)",
+            "core/arch/amd_buffer_addressing.hpp: make_wave_buffer_resource, uint32_t size"],
+    accepts=[{}, {"p_stride_q": 2097152, "p_stride_o": 2097152}, {"p_seqlen_q": 2097152}],
+    rejects=[{"p_stride_q": 2101248}, {"p_stride_o": 2101248}, {"p_stride_k": 2097152, "p_seqlen_k": 1025},
+             {"p_order_k": 1, "p_order_v": 1, "p_heads": 32, "p_heads_k": 1, "p_seqlen_k": 16777217}],
+)  # fmt: skip
+def gradient_heads_are_within_offsets(c: BackwardFit) -> BoolExpr:
+    """A head of a sequence reaches over less than 4 GiB, with the rows of its last tile.
+
+    Why: offsets within a head have 32 bits (FPROB034), and rows behind the last are read and stored
+    as they are: what lies behind the tensor's end is zero, which is what they are multiplied with,
+    but beyond 4 GiB offsets begin again at 0. On the device `cpu` such problems are wrong for each
+    of Q, K, V and dO.
+
+    Fix: use packed tensors, with rows of a head one behind the other, or fewer heads at once.
+    """
+    return all_of(
+        *(c.reach(x) < memory.REACH for x in "qkvo"),
+        *(c.gradient_reach(x) < memory.REACH for x in "kv"),
+        c.summed_reach < memory.REACH,
+    )
