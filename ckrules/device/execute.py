@@ -225,7 +225,7 @@ class _Memory:
         """
         from ckrules.device.tensors import between
 
-        if not tensor.pitch:
+        if not tensor.apart:
             return False
         clean = 0 if tensors.parts(tensor.name) > 1 else POISON
         return bool((between(tensor, self.read(tensor.name)) != clean).any())

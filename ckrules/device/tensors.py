@@ -85,54 +85,78 @@ def size(tensor: Tensor) -> int:
     12
     """
     kind = element(tensor.dtype)
-    rows, row = _rows(tensor)
-    reach = (rows - 1) * (tensor.pitch or row) + row
-    return math.ceil(reach / kind.packed) * kind.bytes
+    return math.ceil(_reach(tensor) / kind.packed) * kind.bytes
 
 
-def _rows(tensor: Tensor) -> tuple[int, int]:
-    """The rows of the fastest axes, and their length."""
-    row = math.prod(tensor.shape[i] for i in tensor.order[-tensor.inner :])
-    return math.prod(tensor.shape) // row, row
+def steps(tensor: Tensor) -> tuple[int, ...]:
+    """Elements from one to the next along each axis of memory, slowest first.
+
+    >>> from ckrules.kernels.parts import Tensor
+    >>> steps(Tensor("a", "in", (3, 2, 4), "fp16", (0, 1, 2), pitch=10, outer=24))
+    (24, 10, 1)
+    """
+    sizes, found = [tensor.shape[i] for i in tensor.order], [1]
+    pitches = {tensor.inner: tensor.pitch, tensor.inner + 1: tensor.outer}
+    for inner in range(1, len(sizes)):
+        found.append(pitches.get(inner) or found[-1] * sizes[-inner])
+    return tuple(reversed(found))
 
 
-def _pitched(tensor: Tensor, stored: NDArray[Any]) -> NDArray[Any]:
-    """Elements in the order of memory as rows that are as long as their pitch."""
-    rows, _ = _rows(tensor)
-    missing = rows * tensor.pitch - len(stored)
-    padding = [(0, missing), *[(0, 0)] * (stored.ndim - 1)]
-    return np.pad(stored, padding).reshape(rows, tensor.pitch, *stored.shape[1:])
+def _reach(tensor: Tensor) -> int:
+    """Elements from the first to the last."""
+    sizes = [tensor.shape[i] for i in tensor.order]
+    if 0 in sizes:
+        return 0
+    return 1 + sum((n - 1) * step for n, step in zip(sizes, steps(tensor), strict=True))
 
 
-def _packed(tensor: Tensor, stored: NDArray[Any]) -> NDArray[Any]:
-    """Elements in the order of memory without what lies between the rows."""
-    if not tensor.pitch:
-        return stored
-    return _pitched(tensor, stored)[:, : _rows(tensor)[1]]
+def placed(tensor: Tensor, memory: NDArray[Any]) -> NDArray[Any]:
+    """The elements in memory by its axes, slowest first; further axes of ``memory`` stay.
+
+    The result is a view, without what lies between the elements.
+
+    Raises:
+        UsageError: If the memory ends before the last element.
+    """
+    sizes = [tensor.shape[i] for i in tensor.order]
+    if not tensor.apart:
+        return memory.reshape(*sizes, *memory.shape[1:])
+    if len(memory) < _reach(tensor):
+        raise UsageError(f"{tensor.name}: {len(memory)} elements, expected {_reach(tensor)}")
+    strides = [step * memory.strides[0] for step in steps(tensor)]
+    found: NDArray[Any] = np.lib.stride_tricks.as_strided(
+        memory, (*sizes, *memory.shape[1:]), (*strides, *memory.strides[1:])
+    )
+    return found
 
 
 def between(tensor: Tensor, data: bytes) -> NDArray[np.uint8]:
-    """The bytes that lie between the rows of a tensor."""
-    if not tensor.pitch:
+    """The bytes that lie between the elements of a tensor."""
+    if not tensor.apart:
         return np.zeros(0, np.uint8)
     raw = np.frombuffer(data, np.uint8).reshape(-1, element(tensor.dtype).bytes)
-    return np.ravel(_pitched(tensor, raw)[:-1, _rows(tensor)[1] :])
+    unused = np.ones(len(raw), bool)
+    placed(tensor, unused)[...] = False
+    return np.ravel(raw[unused])
+
+
+def spread(tensor: Tensor, stored: Bits) -> Bits:
+    """Contiguous elements in the order of memory as they lie in it.
+
+    Between those that lie apart every bit is set, which no sum forgives.
+    """
+    if not tensor.apart:
+        return stored
+    found = np.full(_reach(tensor) * stored.itemsize, 0xFF, np.uint8).view(stored.dtype)
+    places = placed(tensor, found)
+    places[...] = stored.reshape(places.shape)
+    return found
 
 
 def to_memory(tensor: Tensor, values: Floats) -> Bits:
-    """Canonical values as the contiguous array that goes to the device.
-
-    Between rows that lie apart every bit is set, which no sum forgives.
-    """
+    """Canonical values as the contiguous array that goes to the device (`spread`)."""
     elements = encode(values, tensor.dtype).transpose(tensor.order)
-    stored = np.ascontiguousarray(packed(elements, tensor.dtype))
-    if not tensor.pitch:
-        return stored
-    rows, row = _rows(tensor)
-    width = tensor.pitch * stored.dtype.itemsize
-    found = np.full((rows, width), 0xFF, np.uint8).view(stored.dtype)
-    found[:, :row] = stored.reshape(rows, row)
-    return np.ravel(found)[: (rows - 1) * tensor.pitch + row]
+    return spread(tensor, np.ascontiguousarray(packed(elements, tensor.dtype)))
 
 
 def from_memory(tensor: Tensor, data: bytes) -> Floats:
@@ -143,15 +167,13 @@ def from_memory(tensor: Tensor, data: bytes) -> Floats:
     """
     if len(data) != size(tensor):
         raise UsageError(f"{tensor.name}: {len(data)} bytes, expected {size(tensor)}")
-    found = _packed(tensor, from_bytes(data, tensor.dtype))
-    stored = found.reshape([tensor.shape[i] for i in tensor.order])
+    stored = placed(tensor, from_bytes(data, tensor.dtype))
     return decode(stored.transpose(np.argsort(tensor.order)), tensor.dtype)
 
 
 def equal_bytes(tensor: Tensor, data: bytes, value: int) -> NDArray[np.bool_]:
     """True where an element in bytes from a device consists of this byte only."""
-    stored = [tensor.shape[i] for i in tensor.order]
     found = np.frombuffer(data, np.uint8).reshape(-1, element(tensor.dtype).bytes)
-    raw = _packed(tensor, found).reshape(*stored, -1)
+    raw = placed(tensor, found)
     mask: NDArray[np.bool_] = (raw == value).all(axis=-1).transpose(np.argsort(tensor.order))
     return mask

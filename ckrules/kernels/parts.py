@@ -180,6 +180,13 @@ class Tensor:
     """What it holds, in canonical order, where no sample would do: offsets."""
     inner: int = 1
     """How many of the fastest axes make up such a row."""
+    outer: int = 0
+    """Elements from a part of one axis more to the next in memory; 0: none lies between."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether something may lie between its elements."""
+        return bool(self.pitch or self.outer)
 
 
 class Tensors(Protocol):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.device.dtypes import element
+from ckrules.device.tensors import placed, steps
 from ckrules.runtime import dlpack
 from ckrules.runtime.padding import Shape, stored
 from ckrules.support.errors import UsageError
@@ -80,7 +81,8 @@ def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) ->
         written: Whether a kernel writes it.
 
     Raises:
-        UsageError: For another type, shape or device, and for an array on a GPU with gaps.
+        UsageError: For another type, shape or device, and for an array on a GPU that does not lie
+            as the problem says.
     """
     if isinstance(value, np.ndarray):
         return _of_numpy(value, tensor, written)
@@ -99,9 +101,23 @@ def operand(value: Any, tensor: Tensor, index: int, *, written: bool = False) ->
         raise UsageError(f"{tensor.name}: on a device of DLPack's kind {found.device}, not ROCm's")
     if found.index != index:
         raise UsageError(f"{tensor.name}: on GPU {found.index}, the kernels run on GPU {index}")
-    if not found.packed:
-        raise UsageError(f"{tensor.name}: has gaps or another order in memory: pack it first")
+    _check_strides(found, tensor)
     return TensorArgument(value, address=found.address, keeps=found)
+
+
+def _check_strides(found: dlpack.Imported, tensor: Tensor) -> None:
+    """Complains of an array on a GPU whose elements are not where a kernel looks for them."""
+    if not tensor.apart:
+        if not found.packed:
+            raise UsageError(f"{tensor.name}: has gaps or another order in memory: pack it first")
+        return
+    pairs = [
+        [(n, step) for n, step in zip(shape, strides, strict=True) if n != 1]
+        for shape, strides in ((found.shape, found.strides), (stored(tensor), steps(tensor)))
+    ]
+    if pairs[0] != pairs[1]:
+        strides, expected = (", ".join(str(step) for _, step in pair) for pair in pairs)
+        raise UsageError(f"{tensor.name}: strides {strides}, expected {expected}")
 
 
 def _of_numpy(value: Any, tensor: Tensor, written: bool) -> TensorArgument:
@@ -179,14 +195,15 @@ def unset(tensor: Tensor, others: Iterable[TensorArgument]) -> Any:
     """
     for other in others:
         make = getattr(other.given, "new_empty", None)  # PyTorch's
-        if make is not None and other.on_device:
+        if make is not None and other.on_device and not tensor.apart:
             return make(stored(tensor))
     raise UsageError(f"{tensor.name}: the inputs are on the GPU: give out, where the result goes")
 
 
 def empty_bits(tensor: Tensor, data: bytes) -> Bits:
-    """Bytes from a device as an array with the tensor's sizes in memory."""
-    return np.frombuffer(data, _BITS[element(tensor.dtype).bytes]).reshape(stored(tensor))
+    """Bytes from a device as an array with the tensor's sizes in memory, and nothing between."""
+    found = np.frombuffer(data, _BITS[element(tensor.dtype).bytes])
+    return placed(tensor, found) if tensor.apart else found.reshape(stored(tensor))
 
 
 def current_stream(operands: Iterable[TensorArgument]) -> int:

@@ -162,8 +162,6 @@ class Engine:
             info = kernel.library.info
             made = problems_of(info.variant).tensors(call.problem, info.config)
             same_tensors(info, made)
-            if any(t.pitch for t in made.all):
-                raise UsageError(f"{call.problem}: arrays are handed over packed, without strides")
             workspace = kernel.library.workspace_bytes(call.problem, kernel.room)
             sizes = {t.name: size(t) for t in made.all} | {_WORKSPACE: workspace}
             found = self._layouts[key] = _Layout(made.all, sizes, workspace)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ckrules.device.dtypes import element
-from ckrules.device.tensors import size
+from ckrules.device.tensors import size, spread
 from ckrules.runtime import arrays
 from ckrules.runtime.engine import Engine, KernelCall, Outcome
 from ckrules.runtime.padding import corner, embedded, stored
@@ -113,7 +113,7 @@ class Execution:
         given, large = self.inputs[tensor.name], self._large[tensor.name]
         small = stored(tensor)
         if not given.on_device:
-            return embedded(given.packed(small), stored(large)).tobytes()
+            return spread(large, embedded(given.packed(small), stored(large))).tobytes()
         if tensor == large or not isinstance(engine, Engine):
             return given.address
         engine.use_stream(stream)

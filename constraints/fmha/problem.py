@@ -30,7 +30,10 @@ SINKS: Mapping[str, tuple[str, ...]] = {"sink": ("no", "yes")}
 #: The words of a problem, by size; their places are the numbers that rules read.
 WORDS: Mapping[str, tuple[str, ...]] = {**FUNCTIONS, **ORDERS, **SINKS}
 #: Elements from a row to the next (of column-major V from a column); 0: none lie between.
-STRIDES = tuple(f"stride_{x}" for x in STRIDED)
+_ROW_STRIDES = tuple(f"stride_{x}" for x in STRIDED)
+#: Elements from a head to the next; 0: as the order has it.
+HEAD_STRIDES = tuple(f"head_stride_{x}" for x in STRIDED)
+STRIDES = (*_ROW_STRIDES, *HEAD_STRIDES)
 SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
 #: What can be said of groups, windows, splits of K, pages, appended rows, and of random numbers (1:
 #: they are stored); -1: as the others say.
@@ -57,6 +60,7 @@ _ALIASES = {
     "s": "seqlen_q", "s_k": "seqlen_k", "sq": "seqlen_q", "sk": "seqlen_k", "d": "hdim",
     "hdim_q": "hdim", "d_v": "hdim_v", "dv": "hdim_v", "window_left": "left",
     "window_right": "right", "vlayout": "v_layout", "layout_v": "v_layout",
+    **{f"nhead_stride_{x}": f"head_stride_{x}" for x in STRIDED},
 }  # fmt: skip
 _NUMBERS = (*FURTHER, *STRIDES, "sink_size")
 _NAMES = (*SIZES, *WORDS, *_NUMBERS)
@@ -116,6 +120,10 @@ class AttentionProblem:
     stride_k: int = 0
     stride_v: int = 0
     stride_o: int = 0
+    head_stride_q: int = 0
+    head_stride_k: int = 0
+    head_stride_v: int = 0
+    head_stride_o: int = 0
     sink: str = "no"
     sink_size: int = 0
 
@@ -317,7 +325,7 @@ def from_row(cells: Mapping[str, str]) -> AttentionProblem:
 
 
 def pack(problem: AttentionProblem) -> bytes:
-    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 34 numbers of 64 bits, 5 doubles.
+    """``ckrules_attention`` of ``runtime/ckrules_attention.h``: 38 numbers of 64 bits, 5 doubles.
 
     Raises:
         UsageError: For a problem with sinks, which no kernel has that can be built.
@@ -326,7 +334,7 @@ def pack(problem: AttentionProblem) -> bytes:
         raise UsageError("attention with sinks is not run: kernels are built for CK 2025.11 alone")
     sizes = problem.sizes() | {f"total_{n}": sum(problem.rows_of(n)) for n in "qk"}
     numbers = (*(sizes[name] for name in PACKED), SEED, OFFSET, problem.parts)
-    return struct.pack("=34q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
+    return struct.pack("=38q5d", *numbers, 0.0, SOFT_CAP, P_SCALE, 1 / P_SCALE, P_DROP)
 
 
 def row(problem: AttentionProblem, variant: str) -> dict[str, Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ckrules.constraints.fmha import vocabulary as kernels
@@ -49,6 +49,8 @@ _DOCS: Mapping[str, str] = {
     "rotary": "elements of a head that are rotated",
     **{f"stride_{x}": f"elements from a row of {x.upper()} to the next; 0: packed" for x in "qko"},
     "stride_v": "elements from a row of V, or a column of column-major V, to the next; 0: packed",
+    **{f"head_stride_{x}": f"elements from a head of {x.upper()} to the next; 0: as the order has it"
+       for x in STRIDED},
     "total_q": "rows of Q of all sequences of a group; -1: not said",
     "total_k": "rows of K and V of all sequences of a group; -1: not said",
     "left": "columns before the diagonal that a window shows; -1: all",
@@ -129,6 +131,10 @@ class ProblemSizes:
     p_stride_k: IntExpr
     p_stride_v: IntExpr
     p_stride_o: IntExpr
+    p_head_stride_q: IntExpr
+    p_head_stride_k: IntExpr
+    p_head_stride_v: IntExpr
+    p_head_stride_o: IntExpr
     p_total_q: IntExpr
     p_total_k: IntExpr
     p_left: IntExpr
@@ -148,10 +154,13 @@ class ProblemSizes:
     def packed_tensors(self) -> BoolExpr:
         """Whether rows lie one behind the other, with their heads side by side."""
         orders = self.p_order_q + self.p_order_k + self.p_order_v + self.p_order_o
-        strides = maximum(
-            maximum(self.p_stride_q, self.p_stride_k), maximum(self.p_stride_v, self.p_stride_o)
-        )
-        return all_of(orders == 0, strides == 0)
+        rows = self._largest("stride")
+        return all_of(orders == 0, rows == 0, self._largest("head_stride") == 0)
+
+    def _largest(self, kind: str) -> IntExpr:
+        """The largest stride of this kind of Q, K, V and O."""
+        q, k, v, o = (getattr(self, f"p_{kind}_{x}") for x in STRIDED)
+        return maximum(maximum(q, k), maximum(v, o))
 
     def same(self, name: str, *words: str) -> BoolExpr:
         """Whether kernel and problem have the same word of a field."""
@@ -193,12 +202,19 @@ class ProblemSizes:
         return self.p_heads if name in "qo" else self.p_heads_k
 
     def packed(self, name: str) -> IntExpr:
-        """Elements that lie side by side: a row of all heads, or of one; of column-major V a column."""
-        columns = self.columns(name)
+        """Elements of a row of all heads, or of one, from its first; of column-major V of a column."""
+        columns, apart = self.columns(name), self.head_stride(name)
         node: IntExpr = ite(
-            self.asks(f"order_{name}", "bhsd"), columns, self.heads_of(name) * columns
+            self.asks(f"order_{name}", "bhsd"),
+            columns,
+            self.heads_of(name) * ite(apart == 0, columns, apart),
         )
         return ite(self.columns_of_v, self.held_rows, node) if name == "v" else node
+
+    def head_stride(self, name: str) -> IntExpr:
+        """Elements from a head to the next as the problem says them; 0: it does not."""
+        node: IntExpr = getattr(self, f"p_head_stride_{name}")
+        return node
 
     def row_step(self, name: str) -> IntExpr:
         """Elements from a row, or column of column-major V, to the next."""
@@ -216,7 +232,9 @@ class ProblemSizes:
         rows = self.p_seqlen_q if name in "qo" else self.held_rows
         if name == "v":
             rows = ite(self.columns_of_v, self.p_hdim_v, rows)
-        node: IntExpr = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
+        follows = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
+        stride = self.head_stride(name)
+        node: IntExpr = ite(stride == 0, follows, stride)
         return node
 
     def batch_step(self, name: str) -> IntExpr:
@@ -238,8 +256,32 @@ class ProblemSizes:
         return (lines - 1) * self.row_step(name) + line
 
     def rows_apart(self) -> BoolExpr:
-        """Whether what is contiguous in Q, K, V and O does not overlap."""
-        return all_of(*(self.row_step(x) >= self.packed(x) for x in STRIDED))
+        """Whether what is contiguous in Q, K, V and O does not overlap, nor do heads that lie apart."""
+        return all_of(*map(self._rows_apart, STRIDED), *map(self._heads_apart, STRIDED))
+
+    def _rows_apart(self, name: str) -> BoolExpr:
+        """Whether rows, or columns, do not overlap; those of several heads that lie apart may."""
+        several = all_of(self.head_stride(name) != 0, ~self._by_head(name))
+        return any_of(self.row_step(name) >= self.packed(name), several)
+
+    def _heads_apart(self, name: str) -> BoolExpr:
+        """Whether heads whose distance is said do not overlap, nor do rows of all of them."""
+        stride, columns = self.head_stride(name), self.columns(name)
+        by_head, heads = self._by_head(name), self.heads_of(name)
+        head = ite(by_head, self.spanned(name, self.lying_rows(name)), columns)
+        rows = self.row_step(name) >= (heads - 1) * stride + columns
+        return any_of(stride == 0, all_of((heads == 1) | (stride >= head), by_head | rows))
+
+    def lying_rows(self, name: str) -> IntExpr:
+        """Rows of Q, K, V or O that follow each other: of a group those of all, where they are said."""
+        queries = name in "qo"
+        longest = self.p_seqlen_q if queries else self.held_rows
+        total = self.p_total_q if queries else self.p_total_k
+        together = all_of(self.grouped, total >= 0)
+        if not queries:
+            together = all_of(together, ~self.paged | self.listed)
+        node: IntExpr = ite(together, total, longest)
+        return node
 
     @property
     def mask_as_asked(self) -> BoolExpr:
@@ -258,14 +300,23 @@ class ProblemSizes:
         """Whether steps from head to head, and sequence to sequence or page to page, have 32 bits."""
         batches, paged, listed = ~self.grouped & (self.p_batch > 1), self.paged, self.listed
 
-        def short(name: str) -> BoolExpr:
+        def short(name: str) -> list[BoolExpr]:
             several = any_of(paged & ~listed, ~paged & batches) if name in "kv" else batches
-            return all_of(
+            return [
                 implies(self.heads_of(name) > 1, self.head_step(name) < 2**31),
                 implies(several, self.batch_step(name) < 2**31),
-            )
+            ]
 
-        return all_of(*map(short, STRIDED))
+        return self.of_each(short)
+
+    def of_each(self, holds: Callable[[str], Sequence[BoolExpr]]) -> BoolExpr:
+        """What holds of Q, K, V and O, first where heads lie as the order has it, then where apart.
+
+        Each has a sentence of its own, of which the second says how far apart (`with_heads`).
+        """
+        terms = [(self.head_stride(x) != 0, term) for x in STRIDED for term in holds(x)]
+        ordered = (apart | term for apart, term in terms)
+        return all_of(*ordered, *(~apart | term for apart, term in terms))
 
 
 class AttentionFit(ProblemSizes, AttentionQuantities):

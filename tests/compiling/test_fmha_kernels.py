@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from ckrules.device.jobs import Job
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
 from ckrules.runtime import Dispatcher
-from ckrules.support.errors import UsageError
 from tests.compiling.gemm_kernels import Kernel, Kernels
 from tests.compiling.test_library_choice import Answer, Call, Problem
 
@@ -73,6 +73,24 @@ def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
     assert [p.order_q for p in apart] == ["bshd", "bhsd"]
     assert all(p.stride_q for p in apart)
     KERNELS.computes(kernel, tuple(map(str, apart)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
+def test_heads_lie_where_problems_say(kernel: Kernel) -> None:
+    """With Q, K and V of a head side by side, and by head at odd elements, behind a gap of NaN."""
+    point = KERNELS.point(kernel)
+    by_row, by_head = problems_of(point["variant"]).smoke(point)[-2:]
+    own = int(point.get("v_layout") != "col")  # a head of V has whole columns
+    side, odd = 2 * by_row.hdim + by_row.hdim_v, 2**18 + 1
+    packed = dict.fromkeys(("stride_q", "stride_k", "stride_v", "stride_o"), 0)
+    beside: dict[str, int] = {f"head_stride_{x}": side for x in ("q", "k", *("v" * own))}
+    far: dict[str, int] = {f"head_stride_{x}": odd + 2 * i for i, x in enumerate("qkvo")}
+    found = (
+        replace(by_row, **packed, **beside),
+        replace(by_row, **packed, **beside, head_stride_o=by_row.hdim_v + 1),
+        replace(by_head, **far),
+    )
+    KERNELS.computes(kernel, tuple(map(str, found)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", DROPPING)]))
@@ -134,6 +152,10 @@ def test_last_tiles_of_backward_are_within_offsets(kernel: Kernel, name: str, ne
         ("stride_q=127", "a stride is shorter"),
         ("order_o=bhsd,stride_o=63", "a stride is shorter"),
         ("v_layout=col", "the kernel takes V with contiguous rows"),
+        ("head_stride_k=63", "a stride from head to head is shorter"),
+        ("stride_o=128,head_stride_o=65", "a stride is shorter"),
+        ("order_q=bhsd,head_stride_q=4479", "a stride from head to head is shorter"),
+        ("order_q=bhsd,head_stride_q=4480,head_stride_k=65,stride_k=129", None),
         ("order_k=bhsd,stride_k=2147483647", "too large for strides of 32 bits"),
         ("v_layout=row,order=bhsd", None),
     ],
@@ -161,8 +183,9 @@ def test_the_dispatcher_takes_arrays_by_head(kernel: Kernel) -> None:
         found = d.run(f"{problem},lse=yes", *arrays, variant="fmha_fwd")
         turned = [np.ascontiguousarray(a.swapaxes(1, 2)) for a in arrays]
         by_head = d.run(f"{problem},lse=yes,order=bhsd", *turned, variant="fmha_fwd")
-        with pytest.raises(UsageError, match="arrays are handed over packed"):
-            d.run(f"{problem},lse=yes,stride_q=256", *arrays, variant="fmha_fwd")
+        for more in ("stride_q=256", "head_stride_q=192,head_stride_k=70,head_stride_o=67"):
+            apart = d.run(f"{problem},lse=yes,{more}", *arrays, variant="fmha_fwd")
+            assert np.array_equal(apart["o"], found["o"])
     assert np.array_equal(by_head["o"].swapaxes(1, 2), found["o"])
 
 
@@ -201,6 +224,8 @@ def test_the_library_of_c_has_it(kernel: Kernel, tmp_path: Path) -> None:
         (problem, 0, ""),
         (f"{problem},order=bhsd,stride_q=65,v_layout=row", 0, ""),
         (f"{problem},stride_q=127", -2, "a stride is shorter"),
+        (f"{problem},head_stride_q=192,head_stride_k=192", 0, ""),
+        (f"{problem},head_stride_q=63", -2, "a stride"),
         (problem.replace("hdim=64", "hdim=80"), -2, "wrong sums of such sizes"),
     ):
         data = problems_of("fmha_fwd").pack(problems_of("fmha_fwd").parse(text))

@@ -15,6 +15,7 @@ from ckrules.constraints.fmha.vocabulary import BASELINE
 from ckrules.device.tensors import between, from_memory, samples, size, to_memory
 from ckrules.kernels import problem_books
 from ckrules.kernels.families import problems_of
+from ckrules.support.errors import UnknownNameError, UsageError
 
 SIZES = "batch=2,heads=4,heads_k=2,seqlen_q=5,seqlen_k=7,hdim=16,hdim_v=8"
 
@@ -42,9 +43,27 @@ def test_problems_say_how_tensors_lie() -> None:
     assert parse(f"{SIZES},order_k=bhsd,order=bshd").said() == {"order_k": "bhsd"}
 
 
+def test_heads_that_lie_apart_are_told_from_near_words() -> None:
+    problem = parse(f"{SIZES},nhead_stride_k=48,stride_k=99")
+    assert problem.said() == {"stride_k": 99, "head_stride_k": 48}
+    assert parse(str(problem)) == problem
+    with pytest.raises(UnknownNameError, match="did you mean 'head_stride_q'"):
+        parse(f"{SIZES},head_strid_q=48")
+    with pytest.raises(UsageError, match="head_stride_q"):
+        parse(f"{SIZES},head_stride_q=-1")
+
+
+def test_heads_of_a_group_lie_behind_all_its_rows() -> None:
+    """The rows of all sequences follow each other, where the total is said."""
+    group: dict[str, Any] = {"mode": "group", "pad_s": True, "pad_sk": True}
+    text = f"{WHOLE},mode=group,total_q=200,order_q=bhsd,head_stride_q="
+    assert _faults(group, f"{text}{200 * 128}") == set()
+    assert _faults(group, f"{text}{200 * 128 - 1}") == {"FPROB031"}
+
+
 def test_what_nothing_is_said_of_is_as_it_was() -> None:
     assert str(parse(SIZES)) == SIZES
-    assert {t.pitch for t in _tensors("").all} == {0}
+    assert not any(t.apart for t in _tensors("").all)
     assert next(t for t in _tensors("").all if t.name == "q").order == (0, 2, 1, 3)
 
 
@@ -56,6 +75,11 @@ def test_what_nothing_is_said_of_is_as_it_was() -> None:
         (",stride_q=99", {}, "q", (1 * 5 + 2) * 99 + 16 + 3),
         (",order_q=bhsd", {}, "q", ((1 * 4 + 1) * 5 + 2) * 16 + 3),
         (",order_q=bhsd,stride_q=17", {}, "q", ((1 * 4 + 1) * 5 + 2) * 17 + 3),
+        (",head_stride_q=48", {}, "q", ((1 * 5 + 2) * 4 + 1) * 48 + 3),
+        (",head_stride_q=48,stride_q=200", {}, "q", (1 * 5 + 2) * 200 + 48 + 3),
+        (",order_q=bhsd,head_stride_q=99", {}, "q", (1 * 4 + 1) * 99 + 2 * 16 + 3),
+        (",order_q=bhsd,nhead_stride_q=99,stride_q=17", {}, "q", (1 * 4 + 1) * 99 + 2 * 17 + 3),
+        (",stride_v=11,head_stride_v=90", {"v_layout": "col"}, "v", (1 * 2 + 1) * 90 + 3 * 11 + 2),
         (",stride_k=33", {}, "k", (1 * 7 + 2) * 33 + 16 + 3),
         (",stride_v=17", {}, "v", (1 * 7 + 2) * 17 + 8 + 3),
         (",order_v=bhsd,stride_v=9", {}, "v", ((1 * 2 + 1) * 7 + 2) * 9 + 3),
@@ -82,7 +106,7 @@ def test_pages_and_listed_rows_lie_by_head_too() -> None:
     assert (k.order, k.pitch, k.inner) == ((0, 1, 2, 3), 18, 1)
     listed = {"variant": "fmha_batch_prefill", "paged_kv": True}
     k = next(t for t in _tensors(",order=bhsd", **listed).all if t.name == "k")
-    assert (k.shape, k.order) == ((14, 2, 1, 16), (1, 0, 2, 3))
+    assert (k.shape, k.order) == ((14, 2, 1, 16), (1, 2, 0, 3))
     k = next(t for t in _tensors(",stride_k=40", **listed).all if t.name == "k")
     assert (k.order, k.pitch, k.inner) == ((0, 2, 1, 3), 40, 2)
 
@@ -98,6 +122,15 @@ COLUMNS = {"v_layout": "col", "mask": "mask"}
         ({}, ",order=bhsd,stride_q=129,stride_k=131,stride_v=133,stride_o=135", set()),
         ({}, ",stride_k=1023", {"FPROB031"}),
         ({}, ",order_k=bhsd,stride_k=127", {"FPROB031"}),
+        ({}, ",head_stride_q=384,head_stride_k=384,head_stride_v=384", set()),
+        ({}, ",head_stride_q=129,stride_q=1031,head_stride_o=130", set()),
+        ({}, ",head_stride_q=129,stride_q=1030", {"FPROB031"}),
+        ({}, ",head_stride_v=127", {"FPROB031"}),
+        ({}, ",heads=1,heads_k=1,stride_q=1,head_stride_q=128", {"FPROB031"}),
+        ({}, ",order_k=bhsd,head_stride_k=16384", set()),
+        ({}, ",order_k=bhsd,head_stride_k=16383", {"FPROB031"}),
+        ({}, ",order_k=bhsd,heads=1,heads_k=1,head_stride_k=1", set()),
+        ({}, ",head_stride_k=2147483647", {"FPROB033", "FPROB034"}),
         ({}, ",v_layout=col", {"FPROB032"}),
         ({}, ",v_layout=row", set()),
         (COLUMNS, ",mask=causal,v_layout=row", {"FPROB032"}),
@@ -119,6 +152,16 @@ def test_rules_of_memory(kernel: dict[str, Any], text: str, codes: set[str]) -> 
     assert _faults(kernel, ",".join(f"{n}={v}" for n, v in words.items())) == codes
 
 
+def test_messages_say_how_far_heads_lie_apart() -> None:
+    book = problem_books.book("fmha_fwd", ck="2025.11")
+    own = {n: v for n, v in book.vocabulary.baseline.items() if not n.startswith("p_")}
+    problem = parse(f"{WHOLE},head_stride_k=2147483647")
+    found = book.violations({**own, **problem_fields.values(problem)})
+    (message,) = (v.message for v in found if v.code == "FPROB034")
+    assert message.startswith("a head of K reaches over more bytes than offsets: stride_k = 0, ")
+    assert message.endswith("head_stride_k = 2147483647, seqlen_k = 128, heads_k = 8, hdim = 128")
+
+
 def test_only_rows_that_are_there_count_where_they_are_padded() -> None:
     """Stores of rows behind Q's last tile begin again at 0 beyond 4 GiB, unless they are padded."""
     text = "batch=1,heads=1,seqlen_q=2,seqlen_k=128,hdim=128,stride_o="
@@ -131,7 +174,11 @@ def test_only_rows_that_are_there_count_where_they_are_padded() -> None:
     ("variant", "more", "codes"),
     [
         ("fmha_bwd", ",order=bhsd,stride_q=129", set()),
+        ("fmha_bwd", ",head_stride_q=384,head_stride_k=384,head_stride_v=384", set()),
         ("fmha_bwd", ",stride_k=1023", {"BPROB031"}),
+        ("fmha_bwd", ",head_stride_o=127", {"BPROB031"}),
+        ("fmha_fwd_v3", ",head_stride_o=256", {"TPROB008"}),
+        ("fmha_fwd_appendkv", ",order_v=bhsd,head_stride_v=16383", {"KPROB031"}),
         ("fmha_bwd", ",v_layout=col", {"BPROB032"}),
         ("fmha_bwd", ",stride_o=16777216", {"BPROB033"}),
         ("fmha_bwd", ",batch=1,stride_q=17000000", {"BPROB034"}),

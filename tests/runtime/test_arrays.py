@@ -121,6 +121,26 @@ def test_tensors_elsewhere_are_refused(tmp_path: Path) -> None:
         d.run(CONV_TEXT, tensor, w)
 
 
+def test_tensors_on_the_gpu_lie_as_the_problem_says(tmp_path: Path) -> None:
+    """A view of a larger tensor, where it is; packed ones and other steps are refused."""
+    device = StreamingDevice()
+    d = dispatcher(folder(tmp_path, k=GEMM), device)
+    text = "M=64,N=64,K=64,stride_a=72"
+    choice = d.select(text)
+    a, b = arrays(choice)
+    wide = np.full((64, 72), np.nan, np.float16)
+    wide[:, :64] = a
+    whole = on_device(device, wide)
+    view = FakeTensor((64, 64), "fp16", whole.address, strides=(72, 1), device=device)
+    found = d.run(text, view, on_device(device, b))
+    right = expected(d.select("M=64,N=64,K=64"), [a, b])
+    assert found.bits().tolist() == right.view(np.uint16).tolist()
+    with pytest.raises(UsageError, match="a: strides 64, 1, expected 72, 1"):
+        d.run(text, on_device(device, a), on_device(device, b))
+    with pytest.raises(UsageError, match="give out, where the result goes"):
+        d.run("M=64,N=64,K=64,stride_c=72", *(on_device(device, x) for x in (a, b)))
+
+
 def test_a_worker_sees_no_addresses(tmp_path: Path, double: Any) -> None:
     d = dispatcher(folder(tmp_path, k=CONV), double(), isolated=True)
     x, w = arrays(d.select(CONV_TEXT))

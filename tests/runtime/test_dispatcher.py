@@ -138,12 +138,16 @@ def test_padded_products_are_right(
         assert d.run(text, *given).tolist() == expected(choice, given).tolist()
 
 
-def test_arrays_have_no_strides(tmp_path: Path) -> None:
-    text = "M=64,N=64,K=64,stride_a=72"
+def test_arrays_are_placed_as_strides_say(tmp_path: Path) -> None:
+    """They are handed over with the sizes of their tensors, whatever lies between on the device."""
+    text = "M=64,N=64,K=64"
     with dispatcher(folder(tmp_path, k=GEMM)) as d:
         choice = d.select(text)
-        with pytest.raises(UsageError, match="handed over packed, without strides"):
-            d.run(text, *arrays(choice))
+        given = arrays(choice)
+        right = d.run(text, *given)
+        assert right.tolist() == expected(choice, given).tolist()
+        for more in ("stride_a=72", "stride_c=96", "stride_b=65,stride_c=70"):
+            assert d.run(f"{text},{more}", *given).tolist() == right.tolist()
 
 
 @pytest.mark.parametrize("channels", range(1, 10))

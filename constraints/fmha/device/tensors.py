@@ -97,9 +97,8 @@ class AttentionTensors(Unsliced):
             order = (0, *(i + 1 for i in memory.order))
             if lists_rows(self.config):
                 size = (sum(p.rows_of("k")), p.heads_k, 1, columns)
-                order = (1, 0, 2, 3) if memory.inner == 1 else order
-            plain = Tensor(name, direction, size, small, order, shift=shift)
-            return replace(plain, pitch=memory.pitch, inner=memory.inner)
+                order = (1, 2, 0, 3) if memory.order[0] == 0 else order
+            return memory.of_tensor(Tensor(name, direction, size, small, order, shift=shift))
         if name == "lse":
             return self._of(name, direction, p.heads, (rows("q"),), "fp32", ())
         if name == "random":
@@ -123,7 +122,8 @@ class AttentionTensors(Unsliced):
         """A tensor that lies as Q, K, V or O does, or in its order alone."""
         memory = self._memory(of)
         plain = self._of(name, direction, heads, last, dtype, memory.order)
-        return replace(plain, pitch=0 if packed else memory.pitch, inner=memory.inner)
+        placed = memory.of_tensor(plain)
+        return replace(placed, pitch=0, outer=0) if packed else placed
 
     def _memory(self, name: str) -> TensorMemory:
         """How Q, K, V or O lies."""

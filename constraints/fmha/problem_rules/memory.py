@@ -1,14 +1,15 @@
 """FPROB: orders of tensors in memory, strides and sizes with which a kernel computes right.
 
 Callers say three strides of each tensor: from a row to the next, from a head and from a sequence.
-Problems say an order and the first of them, from which the others follow. No kernel looks at them.
+Problems say an order, and the first two of them or what follows from it. No kernel looks at them.
 Rows may begin at any element: vectors are loaded by buffer instructions, which take every address
 in the mode that ROCm sets (LLVM: AMDGPUUsage, unaligned-access-mode of amdhsa).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.fmha.problem_fields import AttentionFit
@@ -17,16 +18,32 @@ from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
-OVERLAPPING = [
-    f"rows of {x.upper()}{' or columns' * (x == 'v')} overlap: stride_{x} = {{p_stride_{x}}}, {d} = {{p_{d}}}, {h} = {{p_{h}}} (order_{x} = {{p_order_{x}}})"
-    for x, d, h in (("q", "hdim", "heads"), ("k", "hdim", "heads_k"), ("v", "hdim_v", "heads_k"), ("o", "hdim_v", "heads"))
-]  # fmt: skip
-_FAR = "from a {n} of {X} to the next there are more than 2**31 - 1 elements: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}"
 _PLACES = [
-    {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k"}
+    {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k",
+     "d": "hdim" if x in "qk" else "hdim_v", "columns": " or columns" * (x == "v")}
     for x in "qkvo"
 ]  # fmt: skip
-DISTANT = [_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")]
+_ROWS = "rows of {X}{columns} overlap: stride_{x} = {{p_stride_{x}}}, {d} = {{p_{d}}}, {h} = {{p_{h}}} (order_{x} = {{p_order_{x}}})"
+_HEADS = "heads of {X} overlap: head_stride_{x} = {{p_head_stride_{x}}}, stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}, {d} = {{p_{d}}} (order_{x} = {{p_order_{x}}})"
+OVERLAPPING = [text.format(**where) for text in (_ROWS, _HEADS) for where in _PLACES]
+_FAR = "from a {n} of {X} to the next there are more than 2**31 - 1 elements: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}"
+_REACHING = "a head of {X} reaches over more bytes than offsets: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}, {d} = {{p_{d}}}"
+
+
+def with_heads(sentences: Sequence[str]) -> list[str]:
+    """Sentences with strides from row to row, then the same with those from head to head as well.
+
+    >>> with_heads(["stride_q = {p_stride_q}"])[1]
+    'stride_q = {p_stride_q}, head_stride_q = {p_head_stride_q}'
+    """
+    both = r"\g<0>, head_stride_\1 = {p_head_stride_\1}"
+    apart = (re.sub(r"\bstride_(\w) = \{p_stride_\w\}", both, text) for text in sentences)
+    return [*sentences, *apart]
+
+
+DISTANT = with_heads(
+    [_FAR.format(n=n, **where) for where in _PLACES for n in ("head", "sequence or page")]
+)
 #: Bytes that an offset of 32 bits reaches, and half of it, or elements that index_t counts.
 REACH, _HALF = 2**32, 2**31
 
@@ -35,11 +52,13 @@ REACH, _HALF = 2**32, 2**31
     "FPROB031", "rows-in-each-other", kind="launch",
     says=OVERLAPPING,
     source=_ARGUMENTS,
-    accepts=[{}, {"p_stride_q": 3072, "p_stride_k": 3073}, {"p_order_q": 1, "p_stride_q": 128}],
-    rejects=[{"p_stride_q": 128}, {"p_order_o": 1, "p_stride_o": 64}, {"v_layout": "col", "p_stride_v": 512}],
+    accepts=[{}, {"p_stride_q": 3072, "p_stride_k": 3073}, {"p_order_q": 1, "p_stride_q": 128},
+             {"p_head_stride_q": 384, "p_head_stride_k": 129, "p_stride_k": 1031}, {"p_order_o": 1, "p_head_stride_o": 131072}],
+    rejects=[{"p_stride_q": 128}, {"p_order_o": 1, "p_stride_o": 64}, {"v_layout": "col", "p_stride_v": 512},
+             {"p_head_stride_q": 127}, {"p_head_stride_k": 129, "p_stride_k": 1030}, {"p_order_o": 1, "p_head_stride_o": 131071}],
 )  # fmt: skip
 def rows_lie_apart(c: AttentionFit) -> BoolExpr:
-    """A stride is at least as long as what is contiguous in the tensor.
+    """A stride is at least as long as what it is between: a row or column, the rows of a head.
 
     Why: rows of O would overwrite each other, and what lies behind a tensor's end is found by its
     last row. The kernels look at no stride; our host libraries refuse.
@@ -87,10 +106,7 @@ def steps_are_short(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB034", "heads-beyond-offsets", kind="wrong-result",
-    says=["a head of Q reaches over more bytes than offsets: stride_q = {p_stride_q}, seqlen_q = {p_seqlen_q}, heads = {p_heads}, hdim = {p_hdim}",
-          "a head of K reaches over more bytes than offsets: stride_k = {p_stride_k}, seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, hdim = {p_hdim}",
-          "a head of V reaches over more bytes than offsets: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k}, heads_k = {p_heads_k}, hdim_v = {p_hdim_v}",
-          "a head of O reaches over more bytes than offsets: stride_o = {p_stride_o}, seqlen_q = {p_seqlen_q}, heads = {p_heads}, hdim_v = {p_hdim_v} (pad_s = {pad_s})"],
+    says=with_heads([_REACHING.format(**where) + " (pad_s = {pad_s})" * (where["x"] == "o") for where in _PLACES]),
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_load_invalid_element_return_zero, index_t src_thread_addr_offset and uint32_t size of make_wave_buffer_resource",
             "ops/epilogue/default_2d_epilogue.hpp: store_tile_raw where rows or columns are padded, store_tile else",
             "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets[n0] = page_idx[...] * stride_k (index_t)"],
@@ -110,7 +126,7 @@ def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
     """
     read = ite(c.element_bytes == 1, _HALF, REACH)
     written = ite(c.result_bytes == 1, _HALF, REACH)
-    return all_of(*(c.reach(x) < read for x in "qkv"), c.reach("o") < written)
+    return c.of_each(lambda x: [c.reach(x) < (written if x == "o" else read)])
 
 
 def _gap(c: AttentionFit) -> BoolExpr:

@@ -17,8 +17,12 @@ _QUERIES, _KEYS = (
     {"s": "k", "h": "heads_k", "t": "tile_n0"},
 )
 _BEYOND = [
-    _TENSOR.format(X="Q", x="q", d="hdim", **_QUERIES), _TENSOR.format(X="K", x="k", d="hdim", **_KEYS),
-    _TENSOR.format(X="V", x="v", d="hdim_v", **_KEYS), _TENSOR.format(X="dO", x="o", d="hdim_v", **_QUERIES),
+    *memory.with_heads([
+        _TENSOR.format(X="Q", x="q", d="hdim", **_QUERIES),
+        _TENSOR.format(X="K", x="k", d="hdim", **_KEYS),
+        _TENSOR.format(X="V", x="v", d="hdim_v", **_KEYS),
+        _TENSOR.format(X="dO", x="o", d="hdim_v", **_QUERIES),
+    ]),
     *(f"a head of d{x} reaches with its last tile over more bytes than offsets: seqlen_k = {{p_seqlen_k}}, heads = {{p_heads}}, {d} = {{p_{d}}}, tile_n0 = {{tile_n0}}"
       for x, d in (("K", "hdim"), ("V", "hdim_v"))),
     "the sums of a head of dQ have more bytes than offsets reach: seqlen_q = {p_seqlen_q}, hdim = {p_hdim}, tile_m0 = {tile_m0}",
@@ -76,7 +80,7 @@ def gradient_heads_are_within_offsets(c: BackwardFit) -> BoolExpr:
     Fix: use packed tensors, with rows of a head one behind the other, or fewer heads at once.
     """
     return all_of(
-        *(c.reach(x) < memory.REACH for x in "qkvo"),
+        c.of_each(lambda x: [c.reach(x) < memory.REACH]),
         *(c.gradient_reach(x) < memory.REACH for x in "kv"),
         c.summed_reach < memory.REACH,
     )

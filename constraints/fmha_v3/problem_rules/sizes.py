@@ -152,10 +152,11 @@ def keys_are_not_two_tiles(c: TwoGroupFit) -> BoolExpr:
     "TPROB008", "two-groups-of-strided-tensors", kind="launch",
     says=["these tensors are packed: order_q = {p_order_q}, order_k = {p_order_k}, order_v = {p_order_v}, order_o = {p_order_o}, expected bshd",
           "these tensors are packed: stride_q = {p_stride_q}, stride_k = {p_stride_k}, stride_v = {p_stride_v}, stride_o = {p_stride_o}",
+          "these tensors are packed: head_stride_q = {p_head_stride_q}, head_stride_k = {p_head_stride_k}, head_stride_v = {p_head_stride_v}, head_stride_o = {p_head_stride_o}",
           "V is read by rows: v_layout of the problem = {p_v_layout}"],
     source=f"{KERNEL}: MakeKargs, stride_q to batch_stride_o",
     accepts=[{}, {"p_v_layout": 1}],
-    rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}, {"p_v_layout": 2}],
+    rejects=[{"p_order_q": 1}, {"p_stride_o": 2048}, {"p_head_stride_k": 384}, {"p_v_layout": 2}],
 )  # fmt: skip
 def tensors_are_packed(c: TwoGroupFit) -> BoolExpr:
     """Tensors are packed, with the heads of a row side by side, and V has rows.
