@@ -52,6 +52,7 @@ FORWARD = (
         (("p_order_q=0..1", "p_order_v=0..1", "p_order_o=0..1"), "covered: some kernel"),
         (("p_stride_k=16384..20000",), "covered: some kernel"),
         (("p_stride_k=16383..20000",), "p_stride_k=16383 (refused by FPROB031 for 1)"),
+        (("p_head_stride_k=127..512",), "p_head_stride_k=127 (refused by FPROB031 for 1)"),
         (("p_v_layout=0..2",), "p_v_layout=2 (refused by FPROB032 for 1)"),
         (("p_seqlen_q=1..4194304",), "FPROB034 for 1"),
     ],
