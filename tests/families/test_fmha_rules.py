@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from ckrules.constraints import CK_VERSIONS, book
+from ckrules.constraints.fmha_bwd.schedule import NARROW
 from ckrules.engine.rules.batch import BatchChecker
 
 LISTED = (
@@ -298,6 +299,26 @@ def test_backward_with_32_rows_is_right_where_registers_lie_alike(
     rules = book("fmha_bwd", ck="2025.11")
     found = rules.violations({**rules.vocabulary.baseline, **WIDE, **change})
     assert [v.rule.code for v in found] == ([] if right else ["FBWD023"])
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        # clang 22 refused the first, the sixth and the last of these, and accepted the others
+        ({}, {"FBWD027"}),
+        ({"pad_d": 1}, set()),
+        ({"pad_dv": 1}, set()),
+        ({"hdim": 128, "tile_hdq": 128, "tile_k0": 128, "pad_d": 0}, set()),
+        ({"tile_hdq": 64, "tile_k0": 64}, set()),
+        ({"tile_n0": 64}, {"FBWD027"}),
+        ({"hdim": 32, "tile_hdq": 32, "tile_k0": 32, "tile_k4": 16}, set()),
+        ({"hdim": 32, "tile_hdq": 32, "tile_k0": 32, "tile_k4": 8}, {"FBWD006", "FBWD028"}),
+    ],
+)  # fmt: skip
+def test_instructions_of_products_3_and_4(change: dict[str, object], codes: set[str]) -> None:
+    rules = book("fmha_bwd", ck="2025.11")
+    point = {**rules.vocabulary.baseline, **NARROW, **change}
+    assert {v.rule.code for v in rules.violations(point)} == codes
 
 
 #: Of gfx950, which transposes as LDS is read.

@@ -1,0 +1,77 @@
+"""FBWD: the instructions of products 3 and 4 that backward asks the compiler for.
+
+Facts: ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp, CK 2025.11. All divisions there
+truncate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
+from ckrules.engine.expr import BoolExpr, IntExpr, Value, ite, maximum, minimum, rel
+from ckrules.engine.rules import rule
+
+#: A head of 96 in two waves of 32 lanes: a thread stores 8 elements, a wave has 6 instructions.
+NARROW: Mapping[str, Value] = {
+    "arch": "gfx1201", "hdim": 64, "tile_n0": 32, "tile_k0": 96, "tile_k4": 16, "tile_hdq": 96,
+    "wave_n0": 2, "wave_m1": 2, "wave_n2": 2, "warp_tile_k0": 16, "pad_d": 8,
+}  # fmt: skip
+
+
+def _stored(c: BackwardQuantities) -> IntExpr:
+    """Elements of dS that a thread stores."""
+    return c.tile_m0 * c.tile_n0 // c.threads
+
+
+def _multiplied(c: BackwardQuantities) -> IntExpr:
+    """Matrix instructions of a wave in product 3, of the depth that the schedule takes for all."""
+    depth: IntExpr = ite(c.warp_tile_m0 == 16, 16, 8)
+    of_one = c.waves * c.warp_tile_m0 * c.warp_tile_n0 * depth
+    return c.tile_n0 * c.tile_hdq * c.tile_m0 // of_one
+
+
+@rule(
+    "FBWD027", "more-stores-than-matrix-instructions", kind="compile",
+    applies=lambda c: ~c.trload & (c.pad_d != 1) & (c.pad_dv != 1),
+    says="in product 3 stores are put between fewer matrix instructions: tile_m0 = {tile_m0}, tile_n0 = {tile_n0}, tile_hdq = {tile_hdq}, {threads} threads",
+    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp: HotLoopScheduler GemmStagedScheduler<3>, static_for<0, MFMA_INST - MFMA_INST_LDS_WRITE, 1> (a negative length)",
+            "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_selector.hpp: has_dpad1 (the pipeline with a schedule)"],
+    accepts=[{}], rejects=[NARROW],
+)  # fmt: skip
+def stores_have_instructions(c: BackwardQuantities) -> BoolExpr:
+    """A wave has a matrix instruction of product 3 for each group of stores of dS.
+
+    Why: stores are told out to the instructions by a truncating division, at least one to each, and
+    what is left of the instructions is the length of a loop, which may not be negative. Waves of
+    32 lanes come to it sooner, since a block has fewer threads that store.
+
+    Fix: use a larger tile_hdq, smaller tiles of Q and K, or pad heads to single elements.
+    """
+    instructions = _multiplied(c)
+    stores = _stored(c)
+    return stores // maximum(1, stores // instructions) <= instructions
+
+
+@rule(
+    "FBWD028", "no-such-warp-gemm-of-product-4", kind="compile",
+    applies=lambda c: (~c.trload | c.transposes) & _has(c, c.warp_tile_k0),
+    says="product 4 of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{min(warp_tile_k0, tile_k4)}",
+    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_{default,trload_default}_policy.hpp: GetSGradKTBlockGemm",
+            "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: fmha_warp_tile2 (CK 2025.11)",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp (implicit instantiation of undefined template)"],
+    accepts=[{}, {"tile_k4": 16, "warp_tile_k0": 16}], rejects=[{"tile_k4": 8}],
+)  # fmt: skip
+def product_4_has_a_warp_gemm(c: BackwardQuantities) -> BoolExpr:
+    """The headers have the warp GEMM of product 4, whose K is tile_k4 where that is less.
+
+    Why: it has the warp tile of product 0 with a K of its own.
+
+    Fix: use a tile_k4 of at least warp_tile_k0.
+    """
+    return _has(c, minimum(c.warp_tile_k0, c.tile_k4))
+
+
+def _has(c: BackwardQuantities, deep: IntExpr) -> BoolExpr:
+    table = c.facts["upright_warp_tiles"]
+    return rel(table, c.dtype, c.wave_size, c.warp_tile_m0, c.warp_tile_n0, deep)
