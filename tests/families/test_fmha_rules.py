@@ -336,7 +336,7 @@ TURNED = {
         (SMALL, set()),
         ({**SMALL, "tile_k4": 48}, {"FBWD012"}),
         ({**SMALL, "tile_k4": 128}, {"FBWD026"}),
-        ({**SMALL, "hdim": 48, "tile_hdq": 48, "tile_k0": 48}, {"FBWD012", "FBWD013"}),
+        ({**SMALL, "hdim": 48, "tile_hdq": 48, "tile_k0": 48}, {"FBWD012", "FBWD013", "FBWD027"}),
         ({**SMALL, "tile_n0": 192}, {"FBWD014", "FBWD015"}),
         ({**SMALL, "tile_k0": 16, "warp_tile_k0": 16}, {"FBWD016"}),
         ({**SMALL, "warp_tile_k1": 32}, {"FBWD018"}),
