@@ -68,6 +68,7 @@ class TileGemm(TileGemmTiles, ABC):
         whole = self.pipeline.isin("compv3", "compv6")
         twice = self.pipeline.isin("compv4", "compv5")
         turned = self.a_shuffled | self.b_shuffled
+        single, newer = self.element_bytes == 1, self.has("new_compilers")
         return {
             "one": const(1),
             "accumulators": self.accumulator_vgprs,
@@ -77,8 +78,9 @@ class TileGemm(TileGemmTiles, ABC):
             "operands held twice": ite(twice, self.operand_vgprs, 0),
             "staged": self.staging_vgprs * self._stages,
             "stages turned": ite(turned, self._stages - 1, 0),
-            "bytes": ite(self.element_bytes == 1, self.staging_vgprs, 0),
-            "bytes held": ite((self.element_bytes == 1) & whole, self.staging_vgprs, 0),
+            "bytes": ite(single & ~newer, self.staging_vgprs, 0),
+            "bytes held": ite(single & whole & ~newer, self.staging_vgprs, 0),
+            "bytes of newer compilers": ite(single & newer, self.staging_vgprs, 0),
             "loads": self.loads,
             "loads of stages": self.loads * (self._stages - 1),
             "element stores": ite(self.epilogue == "default", 1, 0),
@@ -150,11 +152,19 @@ class TileGemm(TileGemmTiles, ABC):
 
     @quantity
     def bound_vgprs(self) -> IntExpr:
-        """Registers of a lane with which a block, and as many waves as the launch bound says, fit."""
+        """Registers of a lane with which a block, and as many waves as the launch bound says, fit.
+
+        Newer compilers drop a bound of more waves than LDS has room for (LLVM 22,
+        AMDGPUSubtarget::getWavesPerEU takes LDS; LLVM 19 keeps it).
+        """
         file: IntExpr = lookup(self.facts["simd_vgprs"], self.arch)
         lane: IntExpr = lookup(self.facts["lane_vgprs"], self.arch)
-        block = ceil_div(self.launch_threads // self.wave_size, registers.SIMDS)
-        return registers.bound(file, lane, maximum(self.launch_blocks, block))
+        capacity: IntExpr = lookup(self.facts["lds_capacity"], self.arch)
+        waves = self.launch_threads // self.wave_size
+        room = ceil_div(capacity // maximum(self.lds_bytes, 1) * waves, registers.SIMDS)
+        dropped = self.has("new_compilers") & (self.launch_blocks > room)
+        block = ceil_div(waves, registers.SIMDS)
+        return registers.bound(file, lane, maximum(ite(dropped, 1, self.launch_blocks), block))
 
     @property
     def quantities(self) -> dict[str, Expr]:
