@@ -40,9 +40,9 @@ SIZES = ("batch", "heads", "heads_k", "seqlen_q", "seqlen_k", "hdim", "hdim_v")
 FURTHER = (
     "total_q", "total_k", "left", "right", "splits", "page", "appended", "rotary", "random",
 )  # fmt: skip
-#: Those of them that rules read, as the problem has them where nothing is said.
+#: Those of them that rules read, and that may be unknown or without an end, which is -1.
 UNSAID = ("total_q", "total_k", "left", "right")
-"""Those of them that rules read and that may be unknown or without an end, which is -1."""
+#: What rules read beside sizes and words, as the problem has it where nothing is said.
 RULED = ("page", "appended", "rotary", *STRIDES, *UNSAID)
 #: The numbers at the beginning of ``ckrules_attention``, in order.
 PACKED = (*SIZES, *FUNCTIONS, *ORDERS, *RULED)

@@ -96,8 +96,7 @@ class BitTerms:
             a, b = _to(a, width), _to(b, width)
             return a + b if op == "add" else a - b if op == "sub" else a * b
         if op in ("min", "max"):
-            wide = max(_size(a), _size(b))
-            a, b = _to(a, wide), _to(b, wide)
+            a, b = _as_wide(a, b)
             less = a <= b
             return _to(z3.If(less, a, b) if op == "min" else z3.If(less, b, a), width)
         wide = max(_width(xlo, xhi), _width(ylo, yhi)) + (op == "ceil_div") + (ylo < 0)
@@ -107,8 +106,7 @@ class BitTerms:
 
     def compare(self, op: str, a: Any, b: Any, node: Expr) -> Any:
         if z3.is_bv(a):
-            width = max(_size(a), _size(b))
-            a, b = _to(a, width), _to(b, width)
+            a, b = _as_wide(a, b)
         return _COMPARISONS[op](a, b)
 
     def equals(self, a: Any, value: Any, sort: str) -> Any:
@@ -137,8 +135,7 @@ class BitTerms:
 
     def select(self, cond: Any, a: Any, b: Any, node: Expr) -> Any:
         if z3.is_bv(a):
-            width = max(_size(a), _size(b))
-            a, b = _to(a, width), _to(b, width)
+            a, b = _as_wide(a, b)
         return z3.If(cond, a, b)
 
     def nonzero(self, a: Any, node: Expr) -> Any:
@@ -173,8 +170,9 @@ class BitTerms:
         groups: dict[Any, list[Any]] = {}
         for key, value in table.rows.items():
             groups.setdefault(value, []).append(row(key))
-        width = max((_size(self.constant(v)) for v in groups), default=1)
-        cases = [(_any(rows), _to(self.constant(v), width)) for v, rows in groups.items()]
+        codes = {v: self.code(v) for v in groups}
+        width = max((_width(code, code) for code in codes.values()), default=1)
+        cases = [(_any(rows), z3.BitVecVal(codes[v], width)) for v, rows in groups.items()]
         if not cases:
             return z3.BitVecVal(0, 1)
         return reduce(lambda rest, case: z3.If(case[0], case[1], rest), cases[1:], cases[0][1])
@@ -212,6 +210,12 @@ def _to(term: Any, width: int) -> Any:
     if size == width:
         return term
     return z3.SignExt(width - size, term) if size < width else z3.Extract(width - 1, 0, term)
+
+
+def _as_wide(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two numbers with as many bits as the wider one has."""
+    width = max(_size(a), _size(b))
+    return _to(a, width), _to(b, width)
 
 
 def _divide(op: str, a: Any, b: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC, NARROW
-from ckrules.constraints.fmha.problem_fields import AttentionFit
+from ckrules.constraints.fmha.problem_fields import AttentionFit, whole_tiles
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
@@ -90,7 +90,7 @@ def windows_are_reached(c: AttentionFit) -> BoolExpr:
 
     Fix: use a kernel of fmha_fwd_pagedkv, or without sinks where the problem asks for none.
     """
-    kept = ceil_div(c.p_sink_size, c.tile_n0) * c.tile_n0
+    kept = whole_tiles(c.p_sink_size, c.tile_n0)
     whole = c.window_begins <= kept
     by_tile = any_of(whole, (c.p_sink_size >= 1) & (c.p_sink_size <= c.tile_n0))
     straight = any_of(whole, (c.p_sink_size == 0) & (c.bias != "bias"))
@@ -157,7 +157,7 @@ def splits_keep_one_tile(c: AttentionFit) -> BoolExpr:
 
     Fix: use fmha_fwd_pagedkv, or a larger tile_n0.
     """
-    kept = ceil_div(c.p_sink_size, c.tile_n0) * c.tile_n0
+    kept = whole_tiles(c.p_sink_size, c.tile_n0)
     before = c.p_left + c.p_seqlen_q - c.p_seqlen_k
     blocks = ceil_div(c.p_seqlen_q, c.tile_m0)
     first = maximum(ceil_div(c.tile_n0 + before, c.tile_m0), 0)  # whose window begins with a tile
