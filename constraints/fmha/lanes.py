@@ -117,3 +117,22 @@ def products_share_lanes(c: AttentionQuantities) -> BoolExpr:
         return left == taken
     moved = all_of(c.dtype.isin(*w.HALVES), left == 2 * taken)
     return ite(c.has("operands_in_both_halves"), moved, left == taken)
+
+
+@rule(
+    "FMHA065", "dropout-of-other-waves", kind="compile",
+    applies=lambda c: all_of(c.dropout, c.has_body, c.wave_size == 32),
+    says="random numbers of a warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} ({dtype}) are made for waves of {wave_size} lanes, and it is spread over {scores_lanes}",
+    source="ops/fmha/block/block_dropout.hpp: BlockDropout, get_warp_size() == 32, static_assert kThreadElementSpaceSize == 8 (or 16)",
+    accepts=[{"arch": "gfx1201", **LOW, "dropout": True}, {"arch": "gfx1201", "dropout": True}],
+    rejects=[{"arch": "gfx1201", **LOW, "warp_tile_k0": 32, "dropout": True}],
+)  # fmt: skip
+def random_numbers_fill_waves(c: AttentionQuantities) -> BoolExpr:
+    """Dropout on waves of 32 lanes has warp tiles of 32 rows, or those of WMMA.
+
+    Why: a lane makes 8 random numbers for each warp tile of 16 rows, and has only 4 scores of one
+    that the headers give to MFMA (FMHA063). Of 32 rows it makes 16, which is what MFMA leaves it.
+
+    Fix: use 16x16x16.
+    """
+    return (c.warp_tile_m0 == 32) | (c.scores_lanes == c.wave_size)

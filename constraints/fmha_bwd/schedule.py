@@ -1,4 +1,4 @@
-"""FBWD: the instructions of products 3 and 4 that backward asks the compiler for.
+"""FBWD: the instructions of products 3 and 4, and lanes of dropout, that backward asks for.
 
 Facts: ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp, CK 2025.11. All divisions there
 truncate.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
-from ckrules.engine.expr import BoolExpr, IntExpr, Value, ite, maximum, minimum, rel
+from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, ite, maximum, minimum, rel
 from ckrules.engine.rules import rule
 
 #: A head of 96 in two waves of 32 lanes: a thread stores 8 elements, a wave has 6 instructions.
@@ -70,6 +70,26 @@ def product_4_has_a_warp_gemm(c: BackwardQuantities) -> BoolExpr:
     Fix: use a tile_k4 of at least warp_tile_k0.
     """
     return _has(c, minimum(c.warp_tile_k0, c.tile_k4))
+
+
+@rule(
+    "FBWD029", "backward-dropout-of-other-waves", kind="compile",
+    applies=lambda c: all_of(c.dropout != "no", ~c.trload | c.transposes, c.wave_size == 32),
+    says="a lane makes 8 random numbers of a warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} of {dtype} and has 4 scores",
+    source="ops/fmha/block/block_dropout.hpp: BlockDropoutBwd, get_warp_size() == 32, static_assert kThreadElementSpaceSize == 8 (or 16)",
+    accepts=[{"arch": "gfx1201", "warp_tile_k0": 16, "dropout": "dropout_wg16"}],
+    rejects=[{"arch": "gfx1201", "dropout": "dropout_wg16"}],
+)  # fmt: skip
+def backward_random_numbers_fill_waves(c: BackwardQuantities) -> BoolExpr:
+    """Dropout on waves of 32 lanes has warp tiles of 32 rows, or those of WMMA.
+
+    Why: a lane makes 8 random numbers for each warp tile of 16 rows, and has only 4 scores of one
+    that the headers give to MFMA. Of 32 rows it makes 16, which is what MFMA leaves it.
+
+    Fix: use 16x16x16.
+    """
+    wmma = all_of(*(n == 16 for n in (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)))
+    return (c.warp_tile_m0 == 32) | (wmma & (c.dtype != "fp32"))
 
 
 def _has(c: BackwardQuantities, deep: IntExpr) -> BoolExpr:

@@ -7,7 +7,6 @@ from typing import Any
 
 import optuna
 import pytest
-from kernel_tuner.searchspace import Searchspace
 
 from ckrules.adapters import searchspace
 from ckrules.adapters.kernel_tuner import space_of
@@ -26,6 +25,8 @@ METHODS = ["Hamming", "Hamming-adjacent", "strictly-adjacent", "adjacent"]
 
 
 def _kernel_tuners() -> Any:
+    from kernel_tuner.searchspace import Searchspace  # takes seconds, with torch
+
     return Searchspace(PARAMS, RESTRICTIONS, max_threads=1024)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 
 import pytest
@@ -35,5 +36,6 @@ def test_no_module_is_forgotten() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
     module = importlib.import_module(name)
+    linecache.clearcache()  # doctest asks of each file in it whether it has changed
     found = doctest.testmod(module, optionflags=FLAGS)
     assert found.failed == 0

@@ -321,6 +321,30 @@ def test_instructions_of_products_3_and_4(change: dict[str, object], codes: set[
     assert {v.rule.code for v in rules.violations(point)} == codes
 
 
+@pytest.mark.parametrize(
+    ("variant", "change", "code"),
+    [
+        ("fmha_fwd", {"warp_tile_k0": 32}, "FMHA065"),
+        ("fmha_fwd", {}, ""),
+        ("fmha_fwd", {"warp_tile_k0": 32, "dropout": False}, ""),
+        # clang 22 refused the kernel of the draw of seed 7101, which breaks FBWD006 alone else
+        ("fmha_bwd", {"warp_tile_k0": 32}, "FBWD029"),
+        ("fmha_bwd", {"warp_tile_k0": 16}, ""),
+        ("fmha_bwd", {"warp_tile_k0": 32, "dropout": "no"}, ""),
+        ("fmha_bwd", {"warp_tile_k0": 32, "arch": "gfx942"}, ""),
+    ],
+)  # fmt: skip
+def test_random_numbers_on_waves_of_32_lanes(
+    variant: str, change: dict[str, object], code: str
+) -> None:
+    rules = book(variant, ck="2025.11")
+    dropout = True if variant == "fmha_fwd" else "dropout_wg16"
+    tiles = {f"warp_tile_{x}{p}": 16 for x in "mn" for p in (0, 1)}
+    point = {**rules.vocabulary.baseline, "arch": "gfx1201", **tiles, "dropout": dropout, **change}
+    found = {v.rule.code for v in rules.violations(point)} & {"FMHA065", "FBWD029"}
+    assert found == ({code} if code else set())
+
+
 #: Of gfx950, which transposes as LDS is read.
 TURNED = {
     **SMALL, "arch": "gfx950", "trload": True, "hdim": 64, "tile_hdq": 64, "tile_hdv": 64,

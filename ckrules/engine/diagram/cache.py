@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,15 +62,19 @@ def entries() -> list[CachedSpace]:
 
 
 def _entries(suffixes: tuple[str, ...]) -> list[CachedSpace]:
-    where = directory()
-    found = []
-    for path in where.glob("*") if where else ():
-        if path.suffix not in suffixes:
-            continue
-        with contextlib.suppress(OSError):  # removed by another process
-            facts = path.stat()
-            found.append(CachedSpace(path, facts.st_size, facts.st_mtime))
+    found = [CachedSpace(Path(f.path), s.st_size, s.st_mtime) for f, s in _files(suffixes)]
     return sorted(found, key=lambda e: (e.used, e.path.name))
+
+
+def _files(suffixes: tuple[str, ...]) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    where = directory()
+    if where is None:
+        return
+    with contextlib.suppress(OSError), os.scandir(where) as listing:
+        for file in listing:
+            if file.name.endswith(suffixes):
+                with contextlib.suppress(OSError):  # removed by another process
+                    yield file, file.stat()
 
 
 def clear() -> int:
@@ -160,9 +164,10 @@ def _write(name: str, content: Callable[[], list[bytes]], limit: int) -> None:
 
 
 def _evict(limit: int) -> None:
-    found = _entries((_SUFFIX, _FIGURES))
-    total = sum(e.size for e in found)
-    for entry in found[:-1]:  # the newest stays, however large
+    total = sum(facts.st_size for _, facts in _files((_SUFFIX, _FIGURES)))
+    if total <= limit:
+        return
+    for entry in _entries((_SUFFIX, _FIGURES))[:-1]:  # the newest stays, however large
         if total <= limit:
             return
         _remove(entry.path)
