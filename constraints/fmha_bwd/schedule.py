@@ -92,6 +92,23 @@ def backward_random_numbers_fill_waves(c: BackwardQuantities) -> BoolExpr:
     return (c.warp_tile_m0 == 32) | (wmma & (c.dtype != "fp32"))
 
 
+@rule(
+    "FBWD030", "rows-of-keys-that-product-4-does-not-cover", kind="compile",
+    applies=lambda c: ~c.trload & (c.tile_k4 > c.tile_n0),
+    says="tile_n0 = {tile_n0} is not a multiple of {min(warp_tile_k0, tile_k4)=}",
+    source="ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp: MakeKTRegBlockDescriptor, static_assert container_reduce(kt_block_dstr.get_lengths(), …)",
+    accepts=[{"tile_k4": 256}], rejects=[{**NARROW, "warp_tile_k0": 32, "tile_n0": 16, "tile_k4": 32}],
+)  # fmt: skip
+def rows_of_keys_are_warp_tiles_deep(c: BackwardQuantities) -> BoolExpr:
+    """The rows of K in a block are whole warp tiles of product 4, also where it has no step.
+
+    Why: asserted of the registers that hold all of K^T. With steps FBWD012 says more.
+
+    Fix: use a warp_tile_k0 that divides tile_n0.
+    """
+    return c.tile_n0 % minimum(c.warp_tile_k0, c.tile_k4) == 0
+
+
 def _has(c: BackwardQuantities, deep: IntExpr) -> BoolExpr:
     table = c.facts["upright_warp_tiles"]
     return rel(table, c.dtype, c.wave_size, c.warp_tile_m0, c.warp_tile_n0, deep)

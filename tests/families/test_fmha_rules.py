@@ -345,6 +345,28 @@ def test_random_numbers_on_waves_of_32_lanes(
     assert found == ({code} if code else set())
 
 
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        # clang 22 refused the first of these, and accepted the others
+        ({}, {"FBWD026", "FBWD030"}),
+        ({"tile_n0": 32}, set()),
+        ({"warp_tile_k0": 16}, {"FBWD026"}),
+        ({"tile_n0": 32, "tile_k4": 64}, {"FBWD026"}),
+        ({"tile_k4": 16}, set()),
+    ],
+)  # fmt: skip
+def test_rows_of_keys_are_warp_tiles_of_product_4(
+    change: dict[str, object], codes: set[str]
+) -> None:
+    rules = book("fmha_bwd", ck="2025.11")
+    few = {"hdim": 32, "tile_hdq": 32, "tile_k0": 32, "tile_n0": 16, "tile_k4": 32}
+    waves = {f"wave_{x}": 1 for x in ("n0", "m1", "n2")}
+    point = {**rules.vocabulary.baseline, **NARROW, "arch": "gfx942", **few, **waves,
+             "warp_tile_k0": 32, **change}  # fmt: skip
+    assert {v.rule.code for v in rules.violations(point)} & {"FBWD026", "FBWD030"} == codes
+
+
 #: Of gfx950, which transposes as LDS is read.
 TURNED = {
     **SMALL, "arch": "gfx950", "trload": True, "hdim": 64, "tile_hdq": 64, "tile_hdv": 64,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -32,14 +31,12 @@ def a_run(code: str = "TILE001", known: str = "", drawn: str = "-n 1", **more: i
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def told(tmp_path: Path, own_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that all families are asked to have their evidence in; nothing is in it yet."""
     path = tmp_path / "evidence.toml"
     monkeypatch.setattr(evidence, "place", lambda family: path if family.name == "conv" else Path())
     monkeypatch.setattr(evidence, "read", lambda p, real=evidence.read: real(p) if p.name else [])
-    evidence.evidence.cache_clear()
-    yield path
-    evidence.evidence.cache_clear()
+    return path
 
 
 def test_a_file_is_read_as_it_is_written(tmp_path: Path) -> None:
