@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ckrules.constraints.scaled.kernel import FOUR_BITS, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.constraints.tile_gemm.pattern import TileDistribution
+from ckrules.engine.expr import BoolExpr, all_of, const, ite
 from ckrules.engine.rules import rule
 
 _MIXED = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp"
@@ -128,3 +129,30 @@ def four_bit_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
     Fix: set wave_k to 1.
     """
     return c.wave_k == 1
+
+
+@rule(
+    "SCAL038", "stores-of-experts-not-covered", kind="compile", until="2026.06",
+    applies=lambda c: (c.stage == 2) & (~c.narrow_b | (c.repeat_n % 2 == 0)),
+    says=("the second GEMM of {dtype} stores two elements a lane, which does not cover a shuffle "
+          "of {wave_m}x{wave_n} waves: {shuffle_m=}, {shuffle_n=}"),
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (TileEncodingPattern, kFFN_gemm2 ? 2 : GetVectorSizeC)",
+            "core/algorithm/static_encoding_pattern.hpp: static_assert X0 * Y1 == warp_size, Y0 * Y1 * Y2 == YPerTile",
+            "example/ck_tile/18_flatmm/moe_flatmm.cpp: flatmm_calc (BlockedXDLN_PerWarp)"],
+    accepts=[{**OF_EXPERTS, "stage": 2}],
+    rejects=[{**OF_EXPERTS, "stage": 2, "wave_n": 8, "tile_n": 256, "warp_tile_m": 32, "warp_tile_n": 32}],
+)  # fmt: skip
+def stores_of_experts_cover_shuffles(c: ScaledQuantities) -> BoolExpr:
+    """Vectors of two elements cover what the second GEMM of experts shuffles at once.
+
+    Why: its rows are scattered by atomic additions of pairs, whatever vector_c is, and a row may
+    not be longer than a wave has lanes. Kernels with 4-bit weights shuffle two warp tiles along N.
+
+    Fix: use fewer waves along N, or smaller warp tiles.
+    """
+    columns = ite(c.narrow_b, 2, 1) * c.shuffle_n
+    waves, groups = c.wave_m * c.wave_n, c.num_wave_groups
+    stored = TileDistribution(
+        "stored", columns, c.shuffle_m, const(2), waves, c.wave_size, groups, several_passes=False
+    )
+    return stored.lanes_fill_wave & stored.rows_covered
