@@ -158,7 +158,8 @@ def test_what_the_compiler_refused_is_not_legal() -> None:
     refused = []
     for path in sorted((Path(__file__).parents[2] / "benchmarks/data/registers").rglob("*.csv")):
         for row in registers.load(path, path.stem, BOOKS).rows.values():
-            if row.allocation.failure not in ("", registers.UNWRITTEN):
+            # What took more than 240 s is not refused.
+            if row.allocation.failure not in ("", registers.UNWRITTEN, "timeout"):
                 refused.append(row.point)
     assert refused
     for point in refused:
