@@ -14,7 +14,8 @@ RUN_ARGS ?= --catalog recommended --best 20
 RUN_WHAT = $(if $(filter --variant --variant=% --family --family=%,$(RUN_ARGS)),,--variant bwd_weight) \
   $(if $(filter --arch --arch=%,$(RUN_ARGS)),,--arch gfx1201)
 TEST_ARGS ?=
-TEST_JOBS ?= 2
+# One more than two cores have: some tests wait.
+TEST_JOBS ?= 3
 
 # All paths are relative: a checkout below a folder with spaces works.
 VENV := .venv

@@ -86,7 +86,7 @@ def test_tests_get_their_extra(checkout: Path) -> None:
     assert _make(checkout, "test", f"PYTHON={python}", "TEST_ARGS=-x").returncode == 0
     install, run = _log(checkout)
     assert install.endswith("--editable .[test]")
-    assert run == f"-m pytest {PLUGINS} -n 2 --dist loadfile -x"
+    assert run == f"-m pytest {PLUGINS} -n 3 --dist loadfile -x"
 
 
 def test_a_newer_pyproject_installs_again(checkout: Path) -> None:
