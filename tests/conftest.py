@@ -33,13 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
     The toolchain stays where it is. What started the tests may be deaf to signals (a shell's
     background to Ctrl-C, nohup to a hang-up), and processes that tests start would inherit that.
     """
-    gc.set_threshold(100_000, 20, 20)
-    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(threads, "1")  # each worker has one core; threads wait for the others
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    gc.set_threshold(100_000, 20, 20)
+    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # the cores are busy: threads would wait for each other
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()

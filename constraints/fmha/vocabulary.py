@@ -15,14 +15,13 @@ from ckrules.constraints.fmha import targets
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.fields import AttentionShape
 from ckrules.constraints.fmha.gpu_facts import GpuFacts, WavesOfProducts
-from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, products
+from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, is_wmma, products
 from ckrules.engine.expr import (
     BoolExpr,
     EnumExpr,
     Expr,
     IntExpr,
     Value,
-    all_of,
     any_of,
     ite,
     lookup,
@@ -137,9 +136,8 @@ class AttentionQuantities(WavesOfProducts, _Types):
         return node
 
     def _wmma(self, product: int) -> BoolExpr:
-        """Whether a warp GEMM is made for waves of 32 lanes; all others are for 64."""
-        tile = (getattr(self, name) == 16 for name in WARP_TILES[product])
-        return all_of(self.wave_size == 32, self.dtype != "fp32", *tile)
+        tile = [getattr(self, name) for name in WARP_TILES[product]]
+        return is_wmma(self.wave_size, self.dtype, tile)
 
     @property
     def lanes_differ(self) -> BoolExpr:

@@ -17,6 +17,7 @@ from ckrules.arch import Gpu
 from ckrules.constraints.fmha.words import ELEMENT_BYTES, HALVES, NARROW, OPERANDS
 from ckrules.constraints.gemm.warp_gemms import LATER_TURNED, SINGLE, Shape
 from ckrules.constraints.tile_gemm import facts as tile_gemm
+from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, all_of
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import version_key
 
@@ -80,6 +81,11 @@ DEPTHS = tuple(
     )
     for i, name in enumerate(("instruction_depths_gfx950", "instruction_depths"))
 )  # fmt: skip
+
+
+def is_wmma(wave_size: IntExpr, dtype: EnumExpr, tile: Sequence[IntExpr]) -> BoolExpr:
+    """Whether a warp GEMM is made for waves of 32 lanes; all others are for 64."""
+    return all_of(wave_size == 32, dtype != "fp32", *(n == 16 for n in tile))
 
 
 def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:

@@ -184,7 +184,7 @@ def warp_tiles_cover(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD010", "steps-of-other-tiles", kind="compile",
-    applies=lambda c: ~c.trload | c.transposes,
+    applies=lambda c: c.has_body,
     says=["tile_k0 = {tile_k0} is larger than the head that a block holds: tile_hdq = {tile_hdq}",
           "tile_k2 = {tile_k2} is larger than the head that a block holds: tile_hdv = {tile_hdv}",
           "product 1 takes all rows of Q at once: tile_k1 = {tile_k1}, tile_m0 = {tile_m0}",
@@ -207,7 +207,7 @@ def steps_are_tiles(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD011", "no-such-warp-gemm-backward", kind="compile",
-    applies=lambda c: ~c.trload | c.transposes,
+    applies=lambda c: c.has_body,
     says=["products 0 and 2 of {dtype} have no warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0}",
           "products 1 and 3 of {dtype} have no warp tile {warp_tile_m1}x{warp_tile_n1}x{warp_tile_k1}"],
     source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp: GetQKBlockGemm, GetPTOGradTBlockGemm",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ckrules.constraints.fmha.warp_gemms import is_wmma
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, ite, maximum, minimum, rel
 from ckrules.engine.rules import rule
@@ -55,7 +56,7 @@ def stores_have_instructions(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD028", "no-such-warp-gemm-of-product-4", kind="compile",
-    applies=lambda c: (~c.trload | c.transposes) & _has(c, c.warp_tile_k0),
+    applies=lambda c: c.has_body & _has(c, c.warp_tile_k0),
     says="product 4 of {dtype} has no warp tile {warp_tile_m0}x{warp_tile_n0}x{min(warp_tile_k0, tile_k4)}",
     source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_{default,trload_default}_policy.hpp: GetSGradKTBlockGemm",
             "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: fmha_warp_tile2 (CK 2025.11)",
@@ -74,7 +75,7 @@ def product_4_has_a_warp_gemm(c: BackwardQuantities) -> BoolExpr:
 
 @rule(
     "FBWD029", "backward-dropout-of-other-waves", kind="compile",
-    applies=lambda c: all_of(c.dropout != "no", ~c.trload | c.transposes, c.wave_size == 32),
+    applies=lambda c: all_of(c.dropout != "no", c.has_body, c.wave_size == 32),
     says="a lane makes 8 random numbers of a warp tile {warp_tile_m0}x{warp_tile_n0}x{warp_tile_k0} of {dtype} and has 4 scores",
     source="ops/fmha/block/block_dropout.hpp: BlockDropoutBwd, get_warp_size() == 32, static_assert kThreadElementSpaceSize == 8 (or 16)",
     accepts=[{"arch": "gfx1201", "warp_tile_k0": 16, "dropout": "dropout_wg16"}],
@@ -88,8 +89,8 @@ def backward_random_numbers_fill_waves(c: BackwardQuantities) -> BoolExpr:
 
     Fix: use 16x16x16.
     """
-    wmma = all_of(*(n == 16 for n in (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)))
-    return (c.warp_tile_m0 == 32) | (wmma & (c.dtype != "fp32"))
+    tile = (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)
+    return (c.warp_tile_m0 == 32) | is_wmma(c.wave_size, c.dtype, tile)
 
 
 @rule(

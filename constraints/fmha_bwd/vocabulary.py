@@ -93,6 +93,11 @@ class BackwardQuantities(GpuFacts, f.Products):
         node: EnumExpr = lookup(self.facts["target"], self.arch)
         return node
 
+    @property
+    def has_body(self) -> BoolExpr:
+        """Whether the compiler looks at the kernel's body (FmhaBwdDQDKDVKernel::kIsAvailable)."""
+        return ~self.trload | self.transposes
+
     @quantity
     def waves(self) -> IntExpr:
         """Waves of a block."""

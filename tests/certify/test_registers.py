@@ -19,6 +19,7 @@ from ckrules.codegen.generate import Generator
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
 from ckrules.compiling.executors import executor
+from ckrules.compiling.failures import FailureClass
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions, BuildSession
@@ -158,8 +159,8 @@ def test_what_the_compiler_refused_is_not_legal() -> None:
     refused = []
     for path in sorted((Path(__file__).parents[2] / "benchmarks/data/registers").rglob("*.csv")):
         for row in registers.load(path, path.stem, BOOKS).rows.values():
-            # What took more than 240 s is not refused.
-            if row.allocation.failure not in ("", registers.UNWRITTEN, "timeout"):
+            # What took a compiler too long was not refused.
+            if row.allocation.failure not in ("", registers.UNWRITTEN, FailureClass.TIMEOUT):
                 refused.append(row.point)
     assert refused
     for point in refused:
