@@ -45,17 +45,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
         os.environ["CKRULES_DATA_DIR"] = config.stash[_SPACES]
         native_code.take(Path(config.stash[_SPACES]))
-        _let_processes_keep_bytecode(Path(config.stash[_SPACES]))
+        _let_processes_keep_bytecode(config)
 
 
-def _let_processes_keep_bytecode(folder: Path) -> None:
+def _let_processes_keep_bytecode(config: pytest.Config) -> None:
     """Where none may stand beside the sources, workers and commands share a folder of it.
 
     Each start of the command would else compile all that it imports, which takes longer than most
-    commands.
+    commands. The next run finds it again.
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
+        assert config.cache
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
