@@ -59,6 +59,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "pipelines with Async=true have a kernel body: "
             "grouped_convolution_backward_weight_kernel.hpp IsSupportedArgument (CK 2026.06)"
         ),
+        "bf16_buffer_atomics": (
+            "pairs of bf16 are added to memory through the tensor's buffer, which leaves out what "
+            "lies beyond it: buffer_view.hpp atomic_add of __gfx950__ (CK 2025.11)"
+        ),
         "buffer_flags": (
             "blocks of stream-K tell each other by buffer stores that a part of a sum is there: "
             "streamk_gemm_coherency.hpp StreamKCoherency of GFX11 and GFX1200, "

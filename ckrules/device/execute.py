@@ -41,7 +41,10 @@ GUARD = 4096
 """Bytes before and after every buffer that a kernel must not touch."""
 
 POISON = 0xFF
-"""What results and guards hold beforehand; NaN in every floating-point type."""
+"""What results and guards of operands hold beforehand; NaN in every floating-point type."""
+
+MINUS_ZEROS = bytes((0, 0x80)) * (GUARD // 2)
+"""What guards of results hold: zeros of 16 bits that become others when 0 is added to them."""
 
 _OTHER = 0x5A
 """What a result holds before the launch that tells what is not written from written `POISON`."""
@@ -191,6 +194,7 @@ class _Memory:
         self._device, self._stack = device, stack
         self.addresses: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
+        self._guards: dict[str, bytes] = {}
 
     def add(self, name: str, *, data: bytes | None = None, size: int = 0) -> None:
         """Allocates a buffer, for ``data`` or poisoned; nothing if it has no size."""
@@ -204,6 +208,11 @@ class _Memory:
         self.addresses[name], self.sizes[name] = base + GUARD, size
         if data is not None:
             self._device.write(base + GUARD, data)
+            self._guards[name] = bytes([POISON]) * GUARD
+        else:
+            self._guards[name] = MINUS_ZEROS
+            for at in (base, base + GUARD + size):
+                self._device.write(at, MINUS_ZEROS)
 
     def read(self, name: str) -> bytes:
         """The content of a buffer."""
@@ -236,11 +245,10 @@ class _Memory:
 
     def overruns(self) -> list[str]:
         """The buffers around which the guards have changed."""
-        clean = bytes([POISON]) * GUARD
         overruns = []
         for name, address in self.addresses.items():
             for side, at in (("before", address - GUARD), ("after", address + self.sizes[name])):
-                if self._device.read(at, GUARD) != clean:
+                if self._device.read(at, GUARD) != self._guards[name]:
                     overruns.append(f"{side} the {name}")
         return overruns
 

@@ -21,6 +21,7 @@ _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "i
 _ADD: Mapping[str, Any] = {
     "variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add",
 }  # fmt: skip
+_ATOMIC: Mapping[str, Any] = {"variant": "stream_k", "streamk": "atomic"}
 _MULTIPLY: Mapping[str, Any] = {**_ADD, "elementwise_op": "multiply"}
 _LINES: Mapping[str, Any] = {
     "arch": "gfx1201", "epilogue": "default", "transpose_c": True, "pad_m": True,
@@ -158,6 +159,24 @@ def sums_are_whole_before_d(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM082", "fractions-lost-in-parts", kind="wrong-result",
+    applies=lambda c: (c.streamk == "atomic") & c.fp32_sums,
+    says="each part of a sum is rounded to {dtype_c} before it is added: fractions are lost",
+    source="ops/epilogue/cshuffle_epilogue.hpp: cast_lds_tile (to ODataType) before the atomic store_to_dram (run)",
+    accepts=[_ATOMIC], rejects=[{**_ATOMIC, "dtype_c": "int32"}],
+)  # fmt: skip
+def parts_keep_fractions(c: GemmQuantities) -> BoolExpr:
+    """Stream-K adds parts of floating-point sums to a C of floating point.
+
+    Why: a part is converted to an element of C, and without its fraction to an integer, before it
+    is added. With three parts a result is off by up to 2.
+
+    Fix: use fp32 for C, or the strategy linear, which adds sums.
+    """
+    return ~c.dtype_c.isin("int8", "int32")
+
+
+@rule(
     "GEMM012", "columns-of-d-read-as-rows", kind="wrong-result",
     applies=lambda c: c.has_d & (c.elementwise_op != "passthrough"),
     says="{elementwise_op} gets D tensors transposed: layout {layout} has D with columns contiguous",
@@ -237,32 +256,37 @@ def padded_results_are_stored(c: GemmQuantities) -> BoolExpr:
 
 @rule(
     "GEMM009", "stores-of-32-bytes", kind="compile",
-    applies=lambda c: c.transpose_c & (c.wave_size == 32) & ~c.has("result_rows_apart"),
-    says=["a lane stores {stored_bytes} bytes of {dtype_c} at once, more than 16",
+    applies=lambda c: c.transpose_c & (c.wave_size == 32),
+    says=["a lane stores 8 results of {dtype_c} at once, more than 16 bytes",
           "a lane stores 8 sums of int32 of a part at once, more than 16 bytes"],
     source=["core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl static_assert on bytes, amd_buffer_store_impl_with_bytes (get_as of 32 bytes)",
             "ops/gemm/kernel/streamk_gemm_kernel.hpp: reboot::StreamKKernel::StorePartial",
-            f"core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl {BOTH}"],
-    accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"}],
+            f"core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_store_raw_impl {BOTH}",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher",
+            "ops/gemm/warp/warp_gemm_attribute_wmma_impl.hpp: WmmaTraits"],
+    accepts=[_LINES, {**_LINES, "pad_m": False, "dtype_c": "fp32"},
+             {**_LINES, "dtype": "fp32", "dtype_c": "fp32"},
+             {**_LINES, "arch": "gfx1100", "dtype_c": "fp32"}],
     rejects=[{**_LINES, "dtype_c": "fp32"}, {**_LINES, "pad_m": False, "dtype_c": "int32"},
+             {**_LINES, "arch": "gfx1100", "dtype": "fp8", "dtype_c": "fp32"},
              {**_PARTS, "epilogue": "cshuffle"}],
 )  # fmt: skip
 def stores_have_an_instruction(c: GemmQuantities) -> BoolExpr:
     """A lane stores at most 16 bytes of a row at once, where the header does not split stores.
 
-    Why: with transposed products a lane of a wave of 32 holds 8 results side by side, but on gfx11,
-    whose lanes hold every second one. The default
-    epilogue stores 4-byte results so where tiles are padded, which asserts; stores of 8 fp32
-    without padding are split in two, those of int32, of stream-K's partial sums, too, are not
-    (read for 2025.11 only).
+    Why: with transposed products a lane of a wave of 32 holds 8 results side by side. On gfx11 it
+    holds every second one, but for 8-bit floats, whose warp GEMM is that of gfx12 there, too; that
+    of fp32 is an MFMA's, with 4. The default epilogue stores 4-byte results so where tiles are
+    padded, which asserts; stores of 8 fp32 without padding are split in two, those of int32, of
+    stream-K's partial sums, too, are not (read for 2025.11 only).
 
     Fix: turn transpose_c off, or use cshuffle.
     """
     plain = (c.epilogue == "default") & c.c_row
     kept = (c.pad_m | c.pad_n | c.whole_stores) & plain
     return all_of(
-        implies(kept, c.stored_bytes <= 16),
-        implies(c.shares_tiles, c.fp32_sums),
+        implies(c.holds_eight & kept, c.output_bytes <= 2),
+        implies(c.holds_eight & c.shares_tiles, c.fp32_sums),
     )
 
 

@@ -17,6 +17,7 @@ from ckrules.engine.expr import (
     EnumExpr,
     IntExpr,
     all_of,
+    any_of,
     ceil_div,
     ite,
     lookup,
@@ -277,7 +278,15 @@ class GemmQuantities(GemmFields):
         plain = self.variant.isin("standard", "batched") | (
             (self.variant == "grouped") & (self.num_d == 0)
         )
-        return plain & self.adds_results
+        # an integer of each part loses its fraction, and 8-bit floats are added by address
+        kept = self.dtype_c.isin("fp16", "bf16", "fp32") | ~self.fp32_sums
+        return all_of(plain, self.adds_results, kept, ~self.dtype_c.isin("fp8", "bf8"))
+
+    @property
+    def adds_by_address(self) -> BoolExpr:
+        """Where results are not added through the tensor's buffer, which leaves out rows beyond it."""
+        floats = (self.dtype_c == "bf16") & ~self.has("bf16_buffer_atomics")
+        return self.c_row & (self.dtype_c.isin("fp8", "bf8") | floats)
 
     @cached_property
     def adds_results(self) -> BoolExpr:
@@ -285,17 +294,35 @@ class GemmQuantities(GemmFields):
         # a C with columns contiguous is viewed by element (MakeGemmTensorViews)
         width: IntExpr = ite(self.c_row, self.store_width, 1)
         # permuted columns go from registers, as many of a lane's warp tiles as divide their number
-        pairs = ite(self.from_registers, self.repeat_n % 2 == 0, width.isin(2, 4, 8))
-        halves = self.dtype_c.isin("fp16", "bf16") & pairs
-        singles = (self.dtype_c == "fp32") & (self.from_registers | width.isin(1, 2, 4))
+        kept, together = self.from_registers, self.repeat_n
+        singles = kept | width.isin(1, 2, 4)
+        pairs = ite(kept, together % 2 == 0, width.isin(2, 4, 8))
+        fours = ite(kept, together % 4 == 0, width.isin(4, 8, 16))
+        added = any_of(
+            self.dtype_c.isin("fp32", "int32") & singles,
+            self.dtype_c.isin("fp16", "bf16") & pairs,
+            self.dtype_c.isin("fp8", "bf8") & fours,
+        )
         # the raw form of the addition takes windows that no epilogue makes
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
-        return (halves | singles) & ~raw
+        return added & ~raw
 
     @property
     def fp32_sums(self) -> BoolExpr:
         """Where sums have type fp32."""
         return self.dtype_acc == "fp32"
+
+    @property
+    def holds_eight(self) -> BoolExpr:
+        """Where a lane has 8 results of a row of transposed products: of a gfx12's warp GEMM.
+
+        That is the warp GEMM of 8-bit floats on every GPU with waves of 32. Of fp32, and of warp
+        tiles that gfx11 and gfx12 do not have, it is an MFMA's.
+        """
+        square = (self.warp_tile_m == 16) & (self.warp_tile_k == 16)
+        floats = square & (self.element_bytes == 1) & self.fp32_sums
+        own = self.own_warp_tile & ~self.has("result_rows_apart")
+        return (self.wave_size == 32) & (own | floats)
 
     @property
     def whole_stores(self) -> BoolExpr:

@@ -118,16 +118,19 @@ def strategy_exists(c: GemmQuantities) -> BoolExpr:
             "ops/epilogue/default_2d_epilogue.hpp: storeOrUpdateTile (windows without a distribution)",
             "core/arch/amd_buffer_addressing.hpp: amd_buffer_atomic_add static_assert on type and width",
             f"{STREAMK}::RunGemm (without the guard of UniversalGemmKernel)"],
-    accepts=[_SK, _TURNED],
+    accepts=[_SK, _TURNED, {**_SK, "dtype_c": "fp8"},
+             {**_SK, "dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}],
     rejects=[{**_SK, "epilogue": "default"}, {**_SK, "epilogue": "default", "layout": "rcc"},
              {**_TURNED, "arch": "gfx1100"},
+             {**_SK, "dtype": "int8", "dtype_acc": "int32", "dtype_c": "int8"},
              {**_SK, "epilogue": "default", "dtype_c": "fp32", "pad_n": True}],
 )  # fmt: skip
 def parts_are_added(c: GemmQuantities) -> BoolExpr:
     """With the strategy atomic, results are of a type and width that can be added to memory.
 
-    Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least. The
-    default epilogue calls a function that takes no such window where tiles are padded along M or N.
+    Why: every store of the kernel is an atomic addition, 16-bit results in pairs at least and fp8
+    and bf8 by four; there is none of int8. The default epilogue calls a function that takes no such
+    window where tiles are padded along M or N.
     GEMM069 and GEMM070 say what holds since 2026.06.
 
     Fix: use cshuffle, another type of C, or the strategy linear.

@@ -20,6 +20,7 @@ _OWN: Mapping[str, Any] = {
 }
 _SQUARE: Mapping[str, Any] = {"layout": "ccr", "tile_m": 128, "tile_k": 128}
 _SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
+_WMMA: Mapping[str, Any] = {**_SMALL, "arch": "gfx1201", "warp_tile_k": 16}
 _GFX11: Mapping[str, Any] = {**_SMALL, "permute_n": True, "arch": "gfx1100", "warp_tile_k": 16}
 
 
@@ -42,6 +43,28 @@ def weights_have_16_or_32_columns(c: GemmQuantities) -> BoolExpr:
     Fix: use a 16x16 or 32x32 warp tile.
     """
     return c.warp_tile_n.isin(16, 32)
+
+
+@rule(
+    "GEMM081", "weights-without-wmma", kind="compile", until="2026.06",
+    applies=lambda c: c.shuffled_b & (c.wave_size == 32) & c.known_warp_tile,
+    says="pre-shuffled weights on {arch} have warp tiles of its WMMA, not {warp_tile} of {dtype}",
+    source=[f"{_POLICY}: MakeADramTileDistribution, MakeBFlatDramTileDistribution",
+            "ops/gemm/warp/warp_gemm_impl.hpp: WarpGemmImpl::operator() static_assert is_similiar_distributed_tensor_v"],
+    accepts=[_WMMA, {**_WMMA, "arch": "gfx1100"}, {**_WMMA, "dtype": "fp8", "tile_m": 512}],
+    rejects=[{**_WMMA, "dtype": "fp32"}, {**_WMMA, "warp_tile_k": 32},
+             {**_WMMA, "arch": "gfx1100", "dtype": "fp8"}],
+)  # fmt: skip
+def weights_have_wmma(c: GemmQuantities) -> BoolExpr:
+    """On waves of 32 lanes pre-shuffled weights have a warp tile that the GPU's WMMA computes.
+
+    Why: the pipeline hands lanes of the GPU's wave their parts of A and B. Other warp tiles have
+    warp GEMMs for the 64 lanes of an MFMA, and fp8 on gfx11 that of gfx12, which want other parts;
+    asserted.
+
+    Fix: take a warp tile and a dtype of the GPU (`ckrules archs GPU`).
+    """
+    return c.own_warp_tile
 
 
 @rule(

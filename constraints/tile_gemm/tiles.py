@@ -258,6 +258,14 @@ class TileGemmTiles(TileGemmFields, ABC):
             self.dtype, self.warp_tile_m, self.warp_tile_n, self.warp_tile_k,
         )  # fmt: skip
 
+    @property
+    def own_warp_tile(self) -> BoolExpr:
+        """Where the GPU computes the warp tile with matrix instructions of its own."""
+        return rel(
+            self.facts["hardware_warp_tiles"],
+            self.arch, self.dtype, self.warp_tile_m, self.warp_tile_n, self.warp_tile_k,
+        )  # fmt: skip
+
     @quantity
     def repeat_m(self) -> IntExpr:
         """Warp tiles that a wave computes along M."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, implies, rel
+from ckrules.engine.expr import BoolExpr, implies
 from ckrules.engine.rules import rule
 
 _DISPATCHER = "ops/gemm/warp/warp_gemm_dispatcher.hpp: WarpGemmDispatcher"
@@ -47,8 +47,7 @@ def gpu_has_instruction(c: TileGemm) -> BoolExpr:
 
     Fix: take a warp tile of the GPU (`ckrules archs GPU`).
     """
-    table = c.facts["hardware_warp_tiles"]
-    return rel(table, c.arch, c.dtype, c.warp_tile_m, c.warp_tile_n, c.warp_tile_k)
+    return c.own_warp_tile
 
 
 @rule(

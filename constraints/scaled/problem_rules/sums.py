@@ -15,6 +15,7 @@ _PIPELINE = (
     "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: FlatmmPipelineAGmemBGmemCRegV1"
 )
 _PADDED: Mapping[str, Any] = {"pad_n": True, "pad_k": True}
+_PARTS: Mapping[str, Any] = {"pad_m": True, "dtype_c": "bf16", "k_batch": 2}
 _MICRO: Mapping[str, Any] = {
     "variant": "mx_flatmm", "pipeline": "mx_flatmm", "arch": "gfx950", "dtype": "fp4",
     "scales": "per_1x32", "tile_k": 256, "warp_tile_k": 128,
@@ -103,6 +104,24 @@ def parts_have_their_scales(c: ScaledProblem) -> BoolExpr:
     Fix: use k_batch = 1.
     """
     return c.k_batch == 1
+
+
+@rule(
+    "SPROB041", "scaled-parts-added-beyond-c", kind="wrong-result", until="2026.06",
+    applies=lambda c: _in_parts(c) & (c.dtype_c == "bf16") & ~c.has("bf16_buffer_atomics"),
+    says="rows beyond the last one are added to memory behind C: M = {M} is not a multiple of tile_m = {tile_m}",
+    source=["core/tensor/buffer_view.hpp: atomic_add (use_amd_buffer_addressing)",
+            f"{_KERNEL}::MakeGemmPadViews (C is padded along N alone; read, not run)"],
+    accepts=[_PARTS], rejects=[{**_PARTS, "M": 520}],
+)  # fmt: skip
+def scaled_parts_stay_in_c(c: ScaledProblem) -> BoolExpr:
+    """Where parts of sums are added to bf16 by address, M is a multiple of tile_m.
+
+    Why: as of other GEMMs (GPROB044).
+
+    Fix: use k_batch = 1, fp16 for C, or a tile_m that divides M.
+    """
+    return c.M % c.tile_m == 0
 
 
 @rule(
