@@ -121,7 +121,7 @@ class ReferenceDevice:
         if fault != "silent":
             self.write(target, result)
         if fault == "overrun":
-            self.write(target + len(result) + 64, b"\0")
+            self.write(target + len(result) + 64, bytes(2))
 
     def _result(self, work: LaunchContext, tensors: Any, fault: str) -> bytes:
         operands = {

@@ -20,6 +20,7 @@ _PADDED: Mapping[str, Any] = {"pad_m": True, "dtype": "bf16", "dtype_c": "bf16",
     source=["core/tensor/buffer_view.hpp: atomic_add (use_amd_buffer_addressing; run)",
             "core/arch/generic_memory_space_atomic.hpp: atomic_add_g (by address)",
             "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmPadViews (C is padded along N alone)"],
+    issue="ROCm/rocm-libraries#5842",
     accepts=[_PADDED, {**_PADDED, "arch": "gfx90a", "M": 1024}],
     rejects=[{**_PADDED, "M": 520}],
 )  # fmt: skip
