@@ -156,26 +156,3 @@ def stores_of_experts_cover_shuffles(c: ScaledQuantities) -> BoolExpr:
         "stored", columns, c.shuffle_m, const(2), waves, c.wave_size, groups, several_passes=False
     )
     return stored.lanes_fill_wave & stored.rows_covered
-
-
-@rule(
-    "SCAL039", "rows-of-no-token-behind-c", kind="wrong-result", until="2026.06",
-    applies=lambda c: c.stage == 2,
-    says="the second GEMM of experts adds rows of {dtype_c} that are no token's to memory behind C on {arch}",
-    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (c_scatter_offsets of padded entries; run)",
-            "core/tensor/buffer_view.hpp: atomic_add (use_amd_buffer_addressing)"],
-    issue="ROCm/composable_kernel#3236",
-    accepts=[{**OF_EXPERTS, "stage": 2, "dtype_c": "fp16"},
-             {**OF_EXPERTS, "stage": 2, "dtype_c": "bf16", "arch": "gfx950"}],
-    rejects=[{**OF_EXPERTS, "stage": 2, "dtype_c": "bf16"}],
-)  # fmt: skip
-def rows_of_no_token_are_left_out(c: ScaledQuantities) -> BoolExpr:
-    """The second GEMM of experts has a C of bf16 only where bf16 is added through C's buffer.
-
-    Why: entries that fill up an expert's last block name the token behind the last one. The buffer
-    leaves their rows out; bf16 is added by address, but on gfx950, and reaches behind C. On real
-    gfx942 it ended kernels.
-
-    Fix: use fp16 for C.
-    """
-    return (c.dtype_c != "bf16") | c.has("bf16_buffer_atomics")

@@ -206,3 +206,26 @@ def offsets_of_tokens_fit(c: ScaledProblem) -> BoolExpr:
         c.operand_stride <= const(_MOST) // maximum(c.operand_rows - 1, 1),
         c.result_stride <= const(_MOST) // maximum(c.result_rows - 1, 1),
     )
+
+
+@rule(
+    "SPROB042", "rows-of-no-token-behind-c", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.stage == 2) & (c.dtype_c == "bf16") & ~c.has("bf16_buffer_atomics"),
+    says=("entries that fill up a block of {tile_m} rows name no token, and on {arch} their rows of "
+          "{dtype_c} are added to memory behind C: {M=}, {topk=}, {experts=}"),
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (c_scatter_offsets; run)",
+            "core/tensor/buffer_view.hpp: atomic_add (use_amd_buffer_addressing)"],
+    issue="ROCm/composable_kernel#3236",
+    accepts=[{**_SECOND, "dtype_c": "bf16", "experts": 1, "topk": 1, "M": 1024}],
+    rejects=[{**_SECOND, "dtype_c": "bf16"}],
+)  # fmt: skip
+def rows_of_no_token_are_left_out(c: ScaledProblem) -> BoolExpr:
+    """Where the second GEMM of experts adds bf16 by address, its blocks are full.
+
+    Why: entries that fill up an expert's last block name the token behind the last one. A buffer
+    leaves their rows out; bf16 is added by address, but on gfx950, and reaches behind C. On real
+    gfx942 it ended kernels. How many tokens each of several experts has is not known.
+
+    Fix: use fp16 for C.
+    """
+    return (c.experts == 1) & (c.M * c.topk % c.tile_m == 0)
