@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ckrules.compiling import toolchain
-from tests.helpers import kept
+from tests.helpers import native_code
 
 # The same examples in every run, so that a failure is somebody's change and not luck.
 settings.register_profile(
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
         os.environ["CKRULES_DATA_DIR"] = config.stash[_SPACES]
-        kept.take(Path(config.stash[_SPACES]))
+        native_code.take(Path(config.stash[_SPACES]))
         _let_processes_keep_bytecode(config)
 
 
@@ -61,7 +61,7 @@ def _let_processes_keep_bytecode(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _SPACES in config.stash:
-        kept.keep(Path(config.stash[_SPACES]))
+        native_code.keep(Path(config.stash[_SPACES]))
         shutil.rmtree(config.stash[_SPACES], ignore_errors=True)
 
 
