@@ -160,6 +160,11 @@ class ScaledQuantities(TileGemm):
         plain: IntExpr = ite(self.transpose_c, self.lane_rows, 1)
         return ite(self.epilogue == "cshuffle", self.vector_c, plain)
 
+    @property
+    def adds_by_address(self) -> BoolExpr:
+        """Where results are not added through the tensor's buffer, which leaves out rows beyond it."""
+        return (self.dtype_c == "bf16") & ~self.has("bf16_buffer_atomics")
+
     @quantity
     def splits_k(self) -> BoolExpr:
         """Whether the kernel is built for sums in parts, whose results are added to memory."""

@@ -2,9 +2,10 @@
 
 It is registered through the plug-in mechanism (`registered`). What it is told in ``announce``
 stands in for the device code. ``CKRULES_REFERENCE_FAULTS`` holds a JSON object that maps a part of
-a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, silent,
-late, segv, lost. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all kernels,
-and ``clock=simulated``: launches then take as long as `simulated_ms` says, not half a millisecond.
+a kernel's name to a fault: hang, crash, error, nan, ones, last-tile, k-slice, overrun, zero-added,
+silent, late, segv, lost. Its options are ``clock=none``, ``say=TEXT`` and ``fault=NAME``, for all
+kernels, and ``clock=simulated``: launches then take as long as `simulated_ms` says, not half a
+millisecond.
 """
 
 from __future__ import annotations
@@ -122,6 +123,10 @@ class ReferenceDevice:
             self.write(target, result)
         if fault == "overrun":
             self.write(target + len(result) + 64, bytes(2))
+        if fault == "zero-added":
+            behind = target + len(result) + 64
+            there = np.frombuffer(self.read(behind, 2), np.float16)
+            self.write(behind, (there + np.float16(0)).tobytes())
 
     def _result(self, work: LaunchContext, tensors: Any, fault: str) -> bytes:
         operands = {

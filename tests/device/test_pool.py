@@ -87,7 +87,7 @@ def test_a_refusal_is_no_failure(tmp_path: Path) -> None:
 def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     faults = {
         "a": "hang", "b": "crash", "c": "error", "d": "nan", "e": "last-tile", "f": "k-slice",
-        "g": "overrun", "h": "silent", "i": "ones",
+        "g": "overrun", "h": "silent", "i": "ones", "j": "zero-added",
     }  # fmt: skip
     names = {f"kernel_{letter}_{fault}": fault for letter, fault in faults.items()}
     device = double(dict(zip(names, faults.values(), strict=True)))
@@ -98,7 +98,7 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     assert {f: o.status for f, o in by_fault.items()} == {
         "hang": "hang", "crash": "crash", "error": "error", "nan": "wrong", "last-tile": "wrong",
         "k-slice": "wrong", "overrun": "wrong", "silent": "wrong",
-        "ones": "wrong",
+        "ones": "wrong", "zero-added": "wrong",
     }  # fmt: skip
     assert by_fault["hang"].detail == "not done after 2 s in phase launch"
     assert re.fullmatch(
@@ -111,8 +111,9 @@ def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     assert by_fault["last-tile"].where == "all zeros: last M tile"
     assert by_fault["k-slice"].where is not None
     assert by_fault["k-slice"].where.startswith("K tile 1 of 9 missing")
-    assert by_fault["overrun"].detail == "wrote after the output"
-    assert by_fault["overrun"].wrong == 0
+    for fault in ("overrun", "zero-added"):
+        assert by_fault[fault].detail == "wrote after the output"
+        assert by_fault[fault].wrong == 0
     assert by_fault["silent"].where == "not written: everywhere"
     assert by_fault["ones"].where == "NaN: everywhere"
     assert (by_fault["ones"].max_abs, by_fault["ones"].nan) == (None, by_fault["ones"].wrong)

@@ -210,7 +210,7 @@ def offsets_of_tokens_fit(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB042", "rows-of-no-token-behind-c", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.stage == 2) & (c.dtype_c == "bf16") & ~c.has("bf16_buffer_atomics"),
+    applies=lambda c: (c.stage == 2) & c.adds_by_address,
     says=("entries that fill up a block of {tile_m} rows name no token, and on {arch} their rows of "
           "{dtype_c} are added to memory behind C: {M=}, {topk=}, {experts=}"),
     source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: operator() (c_scatter_offsets; run)",

@@ -108,7 +108,7 @@ def parts_have_their_scales(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB041", "scaled-parts-added-beyond-c", kind="wrong-result", until="2026.06",
-    applies=lambda c: _in_parts(c) & (c.dtype_c == "bf16") & ~c.has("bf16_buffer_atomics"),
+    applies=lambda c: _in_parts(c) & c.adds_by_address,
     says="rows beyond the last one are added to memory behind C: M = {M} is not a multiple of tile_m = {tile_m}",
     source=["core/tensor/buffer_view.hpp: atomic_add (use_amd_buffer_addressing)",
             f"{_KERNEL}::MakeGemmPadViews (C is padded along N alone; run)"],
