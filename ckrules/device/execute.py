@@ -43,8 +43,8 @@ GUARD = 4096
 POISON = 0xFF
 """What results and guards of operands hold beforehand; NaN in every floating-point type."""
 
-MINUS_ZEROS = bytes((0, 0x80)) * (GUARD // 2)
-"""What guards of results hold: zeros of 16 bits that become others when 0 is added to them."""
+_WORD = 4
+"""Bytes of an element of a workspace."""
 
 _OTHER = 0x5A
 """What a result holds before the launch that tells what is not written from written `POISON`."""
@@ -92,6 +92,7 @@ class Runner:
         return replace(outcome, seconds=round(time.perf_counter() - start, 4))
 
     def _run(self, job: Job) -> RunOutcome:
+        from ckrules.device.dtypes import element
         from ckrules.device.tensors import size
 
         self.phase(Phase.LOAD)
@@ -110,9 +111,11 @@ class Runner:
             stack.callback(self.device.unload, module)
             memory = _Memory(self.device, stack)
             for tensor in tensors.all:
-                memory.add(tensor.name, data=known.bits.get(tensor.name), size=size(tensor))
+                width = 0 if tensor.direction == "in" else element(tensor.dtype).bytes
+                data = known.bits.get(tensor.name)
+                memory.add(tensor.name, guard_of(width), data=data, size=size(tensor))
             room = room_of(self.device, kernel.info, module)
-            memory.add("workspace", size=kernel.workspace_bytes(job.problem, room))
+            memory.add("workspace", guard_of(_WORD), size=kernel.workspace_bytes(job.problem, room))
             places = memory.addresses
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
@@ -187,6 +190,18 @@ def _first(error: DeviceError) -> DeviceError:
     return error
 
 
+def guard_of(width: int = 0) -> bytes:
+    """What surrounds a buffer: NaN if it is only read, or negative zeros, which adding 0 changes.
+
+    Args:
+        width: Bytes of an element of what is written.
+
+    >>> guard_of()[:4].hex(" "), guard_of(2)[:4].hex(" ")
+    ('ff ff ff ff', '00 80 00 80')
+    """
+    return (bytes(width - 1) + b"\x80") * (GUARD // width) if width else bytes([POISON]) * GUARD
+
+
 class _Memory:
     """Buffers with guards around them, freed with the stack."""
 
@@ -196,7 +211,7 @@ class _Memory:
         self.sizes: dict[str, int] = {}
         self._guards: dict[str, bytes] = {}
 
-    def add(self, name: str, *, data: bytes | None = None, size: int = 0) -> None:
+    def add(self, name: str, guard: bytes, *, data: bytes | None = None, size: int = 0) -> None:
         """Allocates a buffer, for ``data`` or poisoned; nothing if it has no size."""
         size = len(data) if data is not None else size
         if not size:
@@ -208,11 +223,10 @@ class _Memory:
         self.addresses[name], self.sizes[name] = base + GUARD, size
         if data is not None:
             self._device.write(base + GUARD, data)
-            self._guards[name] = bytes([POISON]) * GUARD
-        else:
-            self._guards[name] = MINUS_ZEROS
+        self._guards[name] = guard
+        if guard != guard_of():
             for at in (base, base + GUARD + size):
-                self._device.write(at, MINUS_ZEROS)
+                self._device.write(at, guard)
 
     def read(self, name: str) -> bytes:
         """The content of a buffer."""

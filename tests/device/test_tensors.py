@@ -108,11 +108,11 @@ def opened(folder: Path, name: str) -> tuple[ToyKernel, bytes]:
 
 
 class ToyDevice(ReferenceDevice):
-    """Computes what is launched; ``spoilt`` loses its last tile."""
+    """Computes what is launched; ``spoilt`` loses its last tile, 0 is added behind ``passed``."""
 
-    def __init__(self, spoilt: str = "") -> None:
+    def __init__(self, spoilt: str = "", passed: str = "") -> None:
         super().__init__()
-        self._spoilt = spoilt
+        self._spoilt, self._passed = spoilt, passed
 
     def launch(self, module: bytes, entry: str, grid: Any, block: Any, args: bytes) -> None:
         assert self._work is not None
@@ -127,6 +127,10 @@ class ToyDevice(ReferenceDevice):
         for tensor, at in given.items():
             if tensor.name in results:
                 self.write(at, to_memory(tensor, results[tensor.name]).tobytes())
+            if tensor.name == self._passed:
+                one = replace(tensor, shape=(1,))
+                there = from_memory(one, self.read(at + size(tensor), size(one)))
+                self.write(at + size(tensor), to_memory(one, there + 0.0).tobytes())
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +155,18 @@ def test_a_wrong_result_is_named(name: str) -> None:
     outcome = Runner(ToyDevice(name)).run(job())
     assert (outcome.status, outcome.wrong) == ("wrong", 4)
     assert outcome.where == f"{name}: all zeros: last tile"
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32", "fp8", "bf8"])
+def test_zero_that_is_added_behind_a_result_is_seen(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Toy(Length(12)).all
+    changed = tuple(replace(t, dtype=dtype) if t.name in "sum total" else t for t in own)
+    monkeypatch.setattr(Toy, "all", changed)
+    for name in ("sum", "total"):
+        outcome = Runner(ToyDevice(passed=name)).run(job())
+        assert (outcome.status, outcome.detail) == ("wrong", f"wrote after the {name}")
 
 
 def test_a_library_that_was_built_for_other_tensors_is_refused() -> None:
