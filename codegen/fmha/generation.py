@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption
 from ckrules.codegen.fmha import probe
 from ckrules.codegen.fmha.model import AttentionModel
 from ckrules.engine.expr import Value
@@ -53,6 +54,14 @@ class AttentionGeneration:
                 "there is no C++ for it but what `ckrules certify` asks the compiler with"
             )
         return self.model(name, ck, point, quantities, self.words(point))
+
+    def build_options(self, point: Mapping[str, Any]) -> tuple[CkOption, ...]:
+        """The compiler options that a kernel needs beside those of CK.
+
+        >>> [o.text for o in GENERATION.build_options({"pipeline": "qr_pagedkv"})]
+        ['-mllvm -enable-misched=0']
+        """
+        return (REGISTERS_READ_EARLY,) if point.get("pipeline") == "qr_pagedkv" else ()
 
     def files(self, kernel: AttentionModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC, NARROW, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies, ite
+from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -70,35 +70,6 @@ def gpu_loads_to_lds(c: AttentionQuantities) -> BoolExpr:
     Fix: use qr.
     """
     return c.has("direct_to_lds")
-
-
-#: Steps of K and of V whose buffers a table gives (LdsBufferSequence); only those of 3 and 4 meet.
-_TABLED = ((4, 4), (4, 2), (2, 4), (3, 3), (3, 4), (2, 2))
-
-
-@rule(
-    "FMHA047", "v-stored-over-keys", kind="wrong-result", until="2026.06",
-    applies=lambda c: c.asynchronous,
-    says="the first step of V is stored where others still read the last of K: {tile_k0max // tile_k0=}, {tile_n0 // tile_k1=}",
-    source=["ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: LdsBufferSequence, GetLdsBufferSequence",
-            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: no barrier between the last gemm_0 and store_tile of V"],
-    accepts=[ASYNC, {**ASYNC, "tile_n0": 64, "tile_k0": 64}],
-    rejects=[{**ASYNC, "hdim": 96, "tile_k0max": 96}, {**ASYNC, "hdim": 192, "tile_k0max": 192}],
-    issue="https://github.com/ROCm/rocm-libraries/pull/4742",
-)  # fmt: skip
-def v_waits_for_keys(c: AttentionQuantities) -> BoolExpr:
-    """The last step of K and the first of V have different buffers of the three of qr_async.
-
-    Why: there is no barrier between, so that a fast wave overwrites what a slow one still reads. A
-    barrier where they meet came in February 2026. The generator lists such kernels of heads of 96
-    and 192: 3 or 6 steps of K and 4 of V.
-
-    Fix: use qr, or another number of steps (tile_k0, tile_n0, tile_k1).
-    """
-    keys, values = c.tile_k0max // c.tile_k0, c.tile_n0 // c.tile_k1
-    tabled = any_of(*((keys == k) & (values == v) for k, v in _TABLED))
-    apart = (keys + 2) % 3 != (8 - (values + 2) % 3) % 3
-    return ite(tabled, ~((keys == 3) & (values == 4)), apart)
 
 
 def _covered(c: AttentionQuantities) -> BoolExpr:
@@ -217,6 +188,44 @@ def forward_has_sinks(c: AttentionQuantities) -> BoolExpr:
     Fix: use qr.
     """
     return c.pipeline != "qs"
+
+
+@rule(
+    "FMHA066", "dropout-that-qs-leaves-out", kind="wrong-result",
+    applies=lambda c: c.pipeline == "qs",
+    says="qs drops nothing: dropout = {dropout}",
+    source="ops/fmha/pipeline/block_fmha_pipeline_qs_ks_vs.hpp: operator(), DropoutType& unused_dropout",
+    accepts=[{"pipeline": "qs"}], rejects=[{"pipeline": "qs", "dropout": True}],
+)  # fmt: skip
+def queries_in_lds_drop_nothing(c: AttentionQuantities) -> BoolExpr:
+    """qs has no dropout.
+
+    Why: it takes the random numbers and looks at nothing of them. Of what is asked to be dropped
+    everything is added up. The generator lists no kernel of qs.
+
+    Fix: use qr.
+    """
+    return ~c.dropout
+
+
+@rule(
+    "FMHA067", "splits-without-logarithms", kind="wrong-result",
+    applies=lambda c: c.variant == "fmha_fwd_splitkv",
+    says="parts are joined by their logarithms, which are not stored: lse = {lse}",
+    source=["ops/fmha/pipeline/block_fmha_fwd_splitkv_pipeline_{,nwarp_sshuffle_}qr_ks_vs.hpp: if constexpr(kStoreLSE)",
+            "ops/fmha/pipeline/block_fmha_fwd_splitkv_combine_pipeline.hpp: lse_accum"],
+    accepts=[{"variant": "fmha_fwd_splitkv", "lse": True}], rejects=[{"variant": "fmha_fwd_splitkv"}],
+)  # fmt: skip
+def splits_store_logarithms(c: AttentionQuantities) -> BoolExpr:
+    """The kernel of split KV stores LSE.
+
+    Why: the second kernel weighs the parts of O by the LSE of each, also where there is one part.
+    Without it it reads what nobody wrote. The generator lists such kernels with lse alone; whether
+    the LSE of the whole is stored is another kernel's matter.
+
+    Fix: set lse.
+    """
+    return c.lse
 
 
 @rule(

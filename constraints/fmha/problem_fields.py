@@ -237,6 +237,14 @@ class ProblemSizes:
         node: IntExpr = ite(stride == 0, follows, stride)
         return node
 
+    def follows(self, name: str) -> BoolExpr:
+        """Whether nothing lies between the rows and heads of Q, K or O."""
+        by_head, columns = self._by_head(name), self.columns(name)
+        stride, row, heads = self.head_stride(name), self.row_step(name), self.heads_of(name)
+        head = ite(by_head, self.lying_rows(name) * columns, columns)
+        rows = row == ite(by_head, columns, heads * columns)
+        return all_of(rows, any_of(stride == 0, stride == head))
+
     def batch_step(self, name: str) -> IntExpr:
         """Elements from a sequence, or page, to the next."""
         rows = self.p_seqlen_q if name in "qo" else self.held_rows

@@ -12,10 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, ite
+from ckrules.engine.expr import BoolExpr, Value, all_of, ite
 from ckrules.engine.rules import rule
 
+#: Heads of 80, of which qr_async holds 128 columns.
+_PART: Mapping[str, Value] = {**ASYNC, "p_hdim": 80}
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
 _PLACES = [
@@ -160,3 +163,24 @@ def columns_are_padded(c: AttentionFit) -> BoolExpr:
         (c.p_seqlen_k % c.tile_n0 == 0) | ~_gap(c),
         ~c.grouped,
     )
+
+
+@rule(
+    "FPROB043", "columns-behind-heads-of-k", kind="wrong-result",
+    applies=lambda c: c.asynchronous & (c.p_hdim < c.tile_k0max),
+    says="what lies between heads or rows of K is multiplied by 0: hdim = {p_hdim}, tile_k0max = {tile_k0max}, heads_k = {p_heads_k}, stride_k = {p_stride_k}, head_stride_k = {p_head_stride_k}, order_k = {p_order_k}",
+    source=["core/tensor/buffer_view.hpp: async_get_raw, bool is_valid_element that nothing reads",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: async_load_tile_raw of k_dram_window"],
+    accepts=[_PART, {**_PART, "p_stride_k": 640}, {**_PART, "p_order_k": 1}],
+    rejects=[{**_PART, "p_stride_k": 1024}, {**_PART, "p_order_k": 1, "p_stride_k": 96}, {**_PART, "p_head_stride_k": 96}],
+)  # fmt: skip
+def nothing_lies_behind_heads_of_k(c: AttentionFit) -> BoolExpr:
+    """K's heads and rows follow each other where qr_async holds more columns than a head has.
+
+    Why: loads straight to LDS are cut off at the end of the tensor alone, so that columns behind a
+    head are the next one's, or what lies between. Q is 0 there, but 0 times NaN is NaN. What is
+    finite does no harm, such as V of a tensor that holds Q, K and V together.
+
+    Fix: use qr with pad_d, or a kernel whose tile_k0max is the head dimension.
+    """
+    return c.follows("k")
