@@ -71,6 +71,20 @@ def test_other_releases_and_kernels_have_no_templates(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(("columns", "step"), [(32, 32), (48, 16)])
+def test_splits_are_joined_by_columns_that_divide_a_tile(
+    tmp_path: Path, columns: int, step: int
+) -> None:
+    low: dict[str, Any] = {f"warp_tile_{x}": 16 for x in ("m0", "n0", "k0", "m1", "n1", "k1")}
+    low |= {f"tile_{x}": 16 for x in ("m0", "n0", "k0", "k1")} | {"wave_m0": 1, "wave_m1": 1}
+    low |= {"hdim": 32, "tile_k0max": 32, "tile_n1": columns}
+    own = {**low, **GROUP, "variant": "fmha_fwd_splitkv", "dtype": "fp32", "lse": True}
+    name, files = _generated(tmp_path, **own)
+    found = re.search(r"float, float, Output, (\d+), true, (\d+), ", files[f"{name}.hpp"])
+    assert found is not None
+    assert [int(n) for n in found.groups()] == [columns, step]
+
+
 @pytest.mark.parametrize("mode", ["batch", "group"])
 def test_rows_of_batch_prefill_are_listed_one_by_one(tmp_path: Path, mode: str) -> None:
     name, files = _generated(tmp_path, **{**PREFILL, "mode": mode})

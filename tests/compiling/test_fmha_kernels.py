@@ -40,7 +40,13 @@ BACKWARD = (
     "fmha_bwd_d32_fp16_batch_b32x128x32x32x32x32x64x32x32_r1x4x1_r4x1x1_r2x2x1_w16x16x32_w16x16x16"
     "_o1_maxq0_pd8dv8_nbias_ndbias_mask_ndropout_ndeterministic_ntrload"
 )
+PARTIAL = (
+    "fmha_fwd_d64_fp16_batch_b16x32x16x32x16x96_r1x1x1_r1x1x1_w16x16x16_w16x16x16_qr_async_vr"
+    "_psskddv_nlogits_nbias_nmask_nlse_ndropout_nskip_nsquant_ntrload"
+)
 KERNELS = Kernels("fmha", [("gfx942", FORWARD)])
+STRIDED = [k for k in KERNELS.names if k[1] != PARTIAL]
+"""Those that compute heads and rows that lie apart, whatever lies between."""
 MOST = 4
 """Problems of the built-in set that each kernel computes."""
 
@@ -65,7 +71,7 @@ def test_it_computes_what_the_rules_let_through(kernel: Kernel) -> None:
     KERNELS.computes(kernel, tuple(right[:MOST]))
 
 
-@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
+@pytest.mark.parametrize("kernel", KERNELS.params(STRIDED))
 def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
     """In one tensor of Q, K and V, and by head at odd elements."""
     point = KERNELS.point(kernel)
@@ -75,7 +81,7 @@ def test_rows_lie_where_problems_say(kernel: Kernel) -> None:
     KERNELS.computes(kernel, tuple(map(str, apart)))
 
 
-@pytest.mark.parametrize("kernel", KERNELS.params(KERNELS.names))
+@pytest.mark.parametrize("kernel", KERNELS.params(STRIDED))
 def test_heads_lie_where_problems_say(kernel: Kernel) -> None:
     """With Q, K and V of a head side by side, and by head at odd elements, behind a gap of NaN."""
     point = KERNELS.point(kernel)
@@ -133,6 +139,24 @@ def _outcome(kernel: Kernel, text: str) -> tuple[list[str], bool]:
 def test_columns_of_v_end_where_they_should(kernel: Kernel, more: str, codes: list[str]) -> None:
     """Half a dword behind the last column is lost; NaN between columns is multiplied by 0."""
     text = f"batch=2,heads=4,heads_k=2,seqlen_q=70,hdim=32,mask=window,left=200,right=200,{more}"
+    assert _outcome(kernel, text) == (codes, bool(codes))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params([("gfx942", PARTIAL)]))
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("stride_k=128", []),
+        ("stride_k=130", ["FPROB043"]),
+        ("order_k=bhsd", []),
+        ("order_k=bhsd,stride_k=66", ["FPROB043"]),
+        ("head_stride_k=66", ["FPROB043"]),
+        ("stride_q=300,stride_v=140,stride_o=270", []),
+    ],
+)
+def test_columns_behind_heads_of_k_are_finite(kernel: Kernel, more: str, codes: list[str]) -> None:
+    """Q is 0 behind its head, but 0 times NaN is NaN."""
+    text = f"batch=1,heads=4,heads_k=2,seqlen_q=20,seqlen_k=70,hdim=64,hdim_v=32,{more}"
     assert _outcome(kernel, text) == (codes, bool(codes))
 
 
