@@ -102,3 +102,9 @@ def test_smoke_has_what_the_kernel_computes_and_shares_heads() -> None:
         assert ("KPROB004" in broken) == bool(point["paged_kv"])
         right = [p for p in found if not rules.violations({**point, **family.values(p)})]
         assert len(right) >= 5
+
+
+def test_smoke_asks_for_a_head_that_a_kernel_says_and_does_not_hold() -> None:
+    """A kernel for heads of 96 whose blocks hold 64 columns is not right because it copies 64."""
+    first = smoke({**POINT, "hdim": 96, "tile_d": 64, "tile_dv": 128})[0]
+    assert (first.hdim, first.hdim_v) == (96, 128)

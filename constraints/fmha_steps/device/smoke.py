@@ -35,9 +35,12 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
 
 
 def _appended(config: Mapping[str, Any]) -> list[AttentionProblem]:
-    """Whole blocks and parts of them behind caches of any length, and behind none."""
+    """Whole blocks and parts of them behind caches of any length, and behind none.
+
+    Heads are as long as a block holds them, or as the kernel's own.
+    """
     n, m = int(config["tile_sk"]), int(config["tile_s"]) or 8
-    head, value = (int(config[f"tile_{x}"]) for x in ("d", "dv"))
+    head, value = (max(int(config["hdim"]), int(config[f"tile_{x}"])) for x in ("d", "dv"))
     sizes = [
         (1, 2, 2, n, 2 * n, head, value),
         (2, 4, 2, n + 3, 3 * n + 5, head, value),
