@@ -79,8 +79,8 @@ def values_have_steps(c: AttentionQuantities) -> BoolExpr:
     """A tile of K's sequence has two steps of product 1 at least (qr_async).
 
     Why: the window of V is moved between steps. Where a tile has one, every tile of K is multiplied
-    by the first rows of V. Batch prefill looks its rows up one by one, and is right. The generator
-    lists no such kernel.
+    by the first rows of V. So it is in the headers of September 2026 (read). Batch prefill looks its
+    rows up one by one, and is right. The generator lists no such kernel.
 
     Fix: use a larger tile_n0 or a smaller tile_k1.
     """
