@@ -11,7 +11,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/fmha/kernel/fmha_fwd_kernel.hpp: pad_tensor_view of Q, K, V and O"
@@ -27,6 +27,9 @@ _PAGED: Mapping[str, Any] = {
 _PREFILL: Mapping[str, Any] = {
     **ASYNC, "variant": "fmha_batch_prefill", "paged_kv": True, "pad_sk": True, "mask": "mask",
     "p_mask": 1,
+}  # fmt: skip
+_LOGARITHMS: Mapping[str, Any] = {
+    **ASYNC, "pad_sk": True, "mask": "mask", "p_mask": 1, "lse": True, "p_lse": 1,
 }  # fmt: skip
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
 
@@ -258,3 +261,30 @@ def windows_begin_with_the_list(c: AttentionFit) -> BoolExpr:
     Fix: use fmha_fwd_pagedkv.
     """
     return ~c.asks("mask", "window")
+
+
+@rule(
+    "FPROB044", "masked-blocks-with-logarithms", kind="wrong-result", severity="warning", until="2026.06",
+    applies=lambda c: all_of(c.asynchronous, c.lse, any_of(c.asks("mask", "causal"), c.asks("mask", "window"))),
+    says="blocks that see no column store LSE while Q is loaded into the same registers, it may be: seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}, tile_m0 = {tile_m0}, right = {p_right}",
+    source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: store_tile of lse before buffer_load_fence(0) where num_total_loop <= 0 (CK 2025.11)",
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: the same",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: buffer_load_fence(0), then LSE (CK 2026.09, read)"],
+    accepts=[_LOGARITHMS, {**_LOGARITHMS, "p_seqlen_k": 897}],
+    rejects=[{**_LOGARITHMS, "p_seqlen_k": 896}],
+    issue="https://github.com/ROCm/composable_kernel/pull/3623",
+)  # fmt: skip
+def blocks_with_logarithms_see_columns(c: AttentionFit) -> BoolExpr:
+    """Blocks of qr_async that store LSE see a column of K, whatever the mask hides.
+
+    Why: Q is loaded by assembly, for which the compiler does not wait. A block whose rows see
+    nothing stores its LSE at once, and waits behind that: what is loaded may arrive in the
+    registers that hold the value or its address. Whether they are the same is the compiler's
+    choice, so this is a warning; one of the kernels that were run had it so. Upstream saw wrong
+    results with ROCm 7.1.1, and waits before since January 2026.
+
+    Fix: use qr.
+    """
+    right = ite(c.asks("mask", "window"), c.p_right, 0)
+    seen = c.p_seqlen_q < c.p_seqlen_k + c.tile_m0 + right
+    return seen | (right < 0)
