@@ -70,6 +70,17 @@ def element(name: str) -> Element:
     return ELEMENTS[name]
 
 
+def nan_byte(name: str) -> int:
+    """The byte that makes every element a NaN, if floats of this type have one.
+
+    8-bit floats with FNUZ encodings have a single NaN, and a number where others have all bits set.
+
+    >>> hex(nan_byte("bf16")), hex(nan_byte("fp8_fnuz"))
+    ('0xff', '0x80')
+    """
+    return 0x80 if name.endswith("_fnuz") else 0xFF
+
+
 def integral(name: str) -> bool:
     """Whether a type is one of integers.
 

@@ -41,10 +41,7 @@ GUARD = 4096
 """Bytes before and after every buffer that a kernel must not touch."""
 
 POISON = 0xFF
-"""What results and guards of operands hold beforehand; NaN in every floating-point type."""
-
-_WORD = 4
-"""Bytes of an element of a workspace."""
+"""What results hold beforehand; NaN in every floating-point type but 8-bit FNUZ ones."""
 
 _OTHER = 0x5A
 """What a result holds before the launch that tells what is not written from written `POISON`."""
@@ -92,7 +89,6 @@ class Runner:
         return replace(outcome, seconds=round(time.perf_counter() - start, 4))
 
     def _run(self, job: Job) -> RunOutcome:
-        from ckrules.device.dtypes import element
         from ckrules.device.tensors import size
 
         self.phase(Phase.LOAD)
@@ -111,11 +107,12 @@ class Runner:
             stack.callback(self.device.unload, module)
             memory = _Memory(self.device, stack)
             for tensor in tensors.all:
-                width = 0 if tensor.direction == "in" else element(tensor.dtype).bytes
+                guard = guard_of(tensor.dtype, written=tensor.direction != "in")
                 data = known.bits.get(tensor.name)
-                memory.add(tensor.name, guard_of(width), data=data, size=size(tensor))
+                memory.add(tensor.name, guard, data=data, size=size(tensor))
             room = room_of(self.device, kernel.info, module)
-            memory.add("workspace", guard_of(_WORD), size=kernel.workspace_bytes(job.problem, room))
+            scratch = guard_of("fp32", written=True)
+            memory.add("workspace", scratch, size=kernel.workspace_bytes(job.problem, room))
             places = memory.addresses
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
@@ -190,16 +187,18 @@ def _first(error: DeviceError) -> DeviceError:
     return error
 
 
-def guard_of(width: int = 0) -> bytes:
+def guard_of(dtype: str, *, written: bool) -> bytes:
     """What surrounds a buffer: NaN if it is only read, or negative zeros, which adding 0 changes.
 
-    Args:
-        width: Bytes of an element of what is written.
-
-    >>> guard_of()[:4].hex(" "), guard_of(2)[:4].hex(" ")
-    ('ff ff ff ff', '00 80 00 80')
+    >>> guard_of("fp8_fnuz", written=False)[:2].hex(), guard_of("fp16", written=True)[:2].hex()
+    ('8080', '0080')
     """
-    return (bytes(width - 1) + b"\x80") * (GUARD // width) if width else bytes([POISON]) * GUARD
+    from ckrules.device.dtypes import element, nan_byte
+
+    if not written:
+        return bytes([nan_byte(dtype)]) * GUARD
+    width = element(dtype).bytes
+    return (bytes(width - 1) + b"\x80") * (GUARD // width)
 
 
 class _Memory:
@@ -224,7 +223,7 @@ class _Memory:
         if data is not None:
             self._device.write(base + GUARD, data)
         self._guards[name] = guard
-        if guard != guard_of():
+        if guard != bytes([POISON]) * GUARD:
             for at in (base, base + GUARD + size):
                 self._device.write(at, guard)
 

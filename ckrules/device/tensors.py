@@ -15,6 +15,7 @@ from ckrules.device.dtypes import (
     encode,
     from_bytes,
     integral,
+    nan_byte,
     packed,
     rounded,
     sample,
@@ -143,11 +144,12 @@ def between(tensor: Tensor, data: bytes) -> NDArray[np.uint8]:
 def spread(tensor: Tensor, stored: Bits) -> Bits:
     """Contiguous elements in the order of memory as they lie in it.
 
-    Between those that lie apart every bit is set, which no sum forgives.
+    Between those that lie apart there are NaN, which no sum forgives.
     """
     if not tensor.apart:
         return stored
-    found = np.full(_reach(tensor) * stored.itemsize, 0xFF, np.uint8).view(stored.dtype)
+    nan = np.full(_reach(tensor) * stored.itemsize, nan_byte(tensor.dtype), np.uint8)
+    found = nan.view(stored.dtype)
     places = placed(tensor, found)
     places[...] = stored.reshape(places.shape)
     return found

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ckrules.device import execute
+from ckrules.device.dtypes import decode, from_bytes
 from ckrules.device.execute import Runner
 from ckrules.device.hostlib import HostLaunch, Info
 from ckrules.device.jobs import Job
@@ -173,3 +174,12 @@ def test_a_library_that_was_built_for_other_tensors_is_refused() -> None:
     outcome = Runner(ToyDevice()).run(job("old"))
     assert outcome.status == "error"
     assert outcome.detail.startswith("old was built for other tensors: a (in), b (in), total")
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "fp8", "bf8", "fp8_fnuz", "bf8_fnuz"])
+def test_what_lies_around_and_between_operands_is_nan(dtype: str) -> None:
+    guard = execute.guard_of(dtype, written=False)
+    assert np.isnan(decode(from_bytes(guard, dtype), dtype)).all()
+    apart = Tensor("a", "in", (3, 4), dtype, (0, 1), pitch=6)
+    held = to_memory(apart, np.ones((3, 4), np.float32))
+    assert np.isnan(decode(held, dtype)).sum() == 4
