@@ -35,8 +35,8 @@ def v_waits_for_keys(c: AttentionQuantities) -> BoolExpr:
     """The last step of K and the first of V have different buffers of the three of qr_async.
 
     Why: there is no barrier between, so that a fast wave overwrites what a slow one still reads. A
-    barrier where they meet came in February 2026. A block of one wave waits for nobody. The generator lists such kernels of heads of 96
-    and 192: 3 or 6 steps of K and 4 of V.
+    barrier where they meet came in February 2026. A block of one wave waits for nobody. The
+    generator lists such kernels of heads of 96 and 192: 3 or 6 steps of K and 4 of V.
 
     Fix: use qr, or another number of steps (tile_k0, tile_n0, tile_k1).
     """
