@@ -40,11 +40,8 @@ if TYPE_CHECKING:
 GUARD = 4096
 """Bytes before and after every buffer that a kernel must not touch."""
 
-POISON = 0xFF
-"""What results hold beforehand; NaN in every floating-point type but 8-bit FNUZ ones."""
-
 _OTHER = 0x5A
-"""What a result holds before the launch that tells what is not written from written `POISON`."""
+"""What a result holds before the launch that tells what is not written from written NaN."""
 
 Watcher = Callable[[Phase], None]
 Opener = Callable[["Path", str], tuple[LaunchableKernel, bytes]]
@@ -107,12 +104,10 @@ class Runner:
             stack.callback(self.device.unload, module)
             memory = _Memory(self.device, stack)
             for tensor in tensors.all:
-                guard = guard_of(tensor.dtype, written=tensor.direction != "in")
-                data = known.bits.get(tensor.name)
-                memory.add(tensor.name, guard, data=data, size=size(tensor))
+                data, written = known.bits.get(tensor.name), tensor.direction != "in"
+                memory.add(tensor.name, tensor.dtype, data, written=written, size=size(tensor))
             room = room_of(self.device, kernel.info, module)
-            scratch = guard_of("fp32", written=True)
-            memory.add("workspace", scratch, size=kernel.workspace_bytes(job.problem, room))
+            memory.add("workspace", "fp32", size=kernel.workspace_bytes(job.problem, room))
             places = memory.addresses
             addresses = [places.get(t.name, 0) for t in tensors.all]
             steps = kernel.plan(job.problem, addresses, places.get("workspace", 0), room)
@@ -210,22 +205,32 @@ class _Memory:
         self.sizes: dict[str, int] = {}
         self._guards: dict[str, bytes] = {}
 
-    def add(self, name: str, guard: bytes, *, data: bytes | None = None, size: int = 0) -> None:
-        """Allocates a buffer, for ``data`` or poisoned; nothing if it has no size."""
+    def add(
+        self,
+        name: str,
+        dtype: str,
+        data: bytes | None = None,
+        *,
+        written: bool = True,
+        size: int = 0,
+    ) -> None:
+        """Allocates a buffer, for ``data`` or full of NaN; nothing if it has no size."""
+        from ckrules.device.dtypes import nan_byte
+
         size = len(data) if data is not None else size
         if not size:
             return
         base = self._device.allocate(size + 2 * GUARD)
         self._stack.callback(self._device.free, base)
-        self._device.fill(base, POISON, size + 2 * GUARD)
-        self._device.synchronize()
         self.addresses[name], self.sizes[name] = base + GUARD, size
         if data is not None:
             self._device.write(base + GUARD, data)
-        self._guards[name] = guard
-        if guard != bytes([POISON]) * GUARD:
-            for at in (base, base + GUARD + size):
-                self._device.write(at, guard)
+        else:
+            self.refill(name, nan_byte(dtype))
+            self._device.synchronize()
+        self._guards[name] = guard_of(dtype, written=written)
+        for at in (base, base + GUARD + size):
+            self._device.write(at, self._guards[name])
 
     def read(self, name: str) -> bytes:
         """The content of a buffer."""
@@ -245,11 +250,12 @@ class _Memory:
 
         Where results are added, the whole of it is cleared beforehand.
         """
+        from ckrules.device.dtypes import nan_byte
         from ckrules.device.tensors import between
 
         if not tensor.apart:
             return False
-        clean = 0 if tensors.parts(tensor.name) > 1 else POISON
+        clean = 0 if tensors.parts(tensor.name) > 1 else nan_byte(tensor.dtype)
         return bool((between(tensor, self.read(tensor.name)) != clean).any())
 
     def refill(self, name: str, value: int) -> None:
@@ -444,11 +450,12 @@ def _unwritten(
     A kernel may store the very bits that its result held, so where it seems to have written nothing
     it is launched over other ones.
     """
+    from ckrules.device.dtypes import nan_byte
     from ckrules.device.tensors import equal_bytes
 
     if tensor.direction != "out":
         return None
-    same = equal_bytes(tensor, data, POISON)
+    same = equal_bytes(tensor, data, nan_byte(tensor.dtype))
     if same.any():
         memory.refill(tensor.name, _OTHER)
         again()

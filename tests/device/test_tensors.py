@@ -183,3 +183,16 @@ def test_what_lies_around_and_between_operands_is_nan(dtype: str) -> None:
     apart = Tensor("a", "in", (3, 4), dtype, (0, 1), pitch=6)
     held = to_memory(apart, np.ones((3, 4), np.float32))
     assert np.isnan(decode(held, dtype)).sum() == 4
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp8", "fp8_fnuz"])
+@pytest.mark.parametrize("name", ["sum", "total"])
+def test_what_lies_between_rows_of_a_result_is_left_alone(
+    dtype: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of one that is read and written, such as a cache to which rows are appended."""
+    own = [replace(t, shape=(3, 4), order=(0, 1)) for t in Toy(Length(12)).all]
+    changed = tuple(replace(t, dtype=dtype, pitch=6) if t.name == name else t for t in own)
+    monkeypatch.setattr(Toy, "all", changed)
+    outcome = Runner(ToyDevice()).run(job())
+    assert (outcome.status, outcome.detail) == ("ok", "")
