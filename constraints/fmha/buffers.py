@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.fmha.examples import ASYNC
+from ckrules.constraints.fmha.examples import ASYNC, PREFILL
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import BoolExpr, Value, all_of, any_of, ite
 from ckrules.engine.rules import rule
@@ -12,10 +12,7 @@ from ckrules.engine.rules import rule
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
 _PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp"
 #: Batch prefill with one step of V, and four of K.
-_PREFILL: Mapping[str, Value] = {
-    **ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True, "tile_n0": 32,
-}  # fmt: skip
-
+_SHORT: Mapping[str, Value] = {**PREFILL, "tile_n0": 32}
 #: Steps of K and of V whose buffers a table gives (LdsBufferSequence); only those of 3 and 4 meet.
 _TABLED = ((4, 4), (4, 2), (2, 4), (3, 3), (3, 4), (2, 2))
 
@@ -53,8 +50,8 @@ def v_waits_for_keys(c: AttentionQuantities) -> BoolExpr:
     source=[f"{_POLICY}: LdsBufferSequence, GetLdsBufferSequence",
             f"{_PIPELINE}: s_barrier before async_load_tile_raw only if k1_loops >= 2",
             "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: the same"],
-    accepts=[{**_PREFILL, "tile_k0": 64}, {**_PREFILL, "tile_m0": 32, "wave_m0": 1, "wave_m1": 1}],
-    rejects=[_PREFILL],
+    accepts=[{**_SHORT, "tile_k0": 64}, {**_SHORT, "tile_m0": 32, "wave_m0": 1, "wave_m1": 1}],
+    rejects=[_SHORT],
 )  # fmt: skip
 def next_keys_wait_for_keys(c: AttentionQuantities) -> BoolExpr:
     """With one step of V, the first step of K and the last have different buffers of the three.

@@ -12,6 +12,9 @@ LOW: Mapping[str, Value] = {
 }  # fmt: skip
 NARROW: Mapping[str, Value] = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
 ASYNC: Mapping[str, Value] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+PREFILL: Mapping[str, Value] = {
+    **ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
+}  # fmt: skip
 TRLOAD: Mapping[str, Value] = {
     "arch": "gfx950", "pipeline": "qr_async_trload", "trload": True, "tile_n0": 64, "tile_k1": 16,
 }  # fmt: skip

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ckrules.constraints.fmha.examples import ASYNC, NARROW, WIDE
+from ckrules.constraints.fmha.examples import ASYNC, NARROW, PREFILL, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
 _TRLOAD_PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp"
-_PREFILL: Mapping[str, Any] = {
-    **ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
-}  # fmt: skip
 
 
 @rule(
@@ -154,9 +148,9 @@ def attention_lds_fits(c: AttentionQuantities) -> BoolExpr:
           "batch prefill does not load V in pairs: a thread has {v_elements} elements of V's step, tile_n1 = {tile_n1}, tile_k1 = {tile_k1}"],
     source=["ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: V_KRepeat = VDstrEncode::hs_lengthss_ at I1, I3",
             f"{_POLICY}: MakeVDramTileDistribution"],
-    accepts=[_PREFILL, {**_PREFILL, "tile_n1": 192, "@ck": "2026.09"}],
-    rejects=[{**_PREFILL, "v_layout": "col"}, {**_PREFILL, "tile_n1": 192, "@ck": "2025.11"},
-             {**_PREFILL, "v_layout": "col", "@ck": "2026.09"}],
+    accepts=[PREFILL, {**PREFILL, "tile_n1": 192, "@ck": "2026.09"}],
+    rejects=[{**PREFILL, "v_layout": "col"}, {**PREFILL, "tile_n1": 192, "@ck": "2025.11"},
+             {**PREFILL, "v_layout": "col", "@ck": "2026.09"}],
 )  # fmt: skip
 def prefill_loads_whole_vectors(c: AttentionQuantities) -> BoolExpr:
     """Batch prefill loads row-major V in whole vectors.
@@ -233,7 +227,7 @@ def splits_store_logarithms(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.variant == "fmha_batch_prefill",
     says="batch prefill is compiled in group mode alone: mode = {mode}",
     source="ops/fmha/pipeline/block_fmha_pipeline_problem.hpp: BlockFmhaBatchPrefillPipelineProblem, static_assert kIsGroupMode (CK 2026.06, read)",
-    accepts=[_PREFILL], rejects=[{**_PREFILL, "mode": "batch"}],
+    accepts=[PREFILL], rejects=[{**PREFILL, "mode": "batch"}],
 )  # fmt: skip
 def prefill_has_groups(c: AttentionQuantities) -> BoolExpr:
     """Batch prefill has group mode.
@@ -250,7 +244,7 @@ def prefill_has_groups(c: AttentionQuantities) -> BoolExpr:
     applies=lambda c: c.variant == "fmha_batch_prefill",
     says="batch prefill has one step for both products: tile_k0 = {tile_k0}, tile_k1 = {tile_k1}",
     source="ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: static_assert kK0 == kK1 (CK 2026.09, read)",
-    accepts=[_PREFILL], rejects=[{**_PREFILL, "tile_k0": 16}],
+    accepts=[PREFILL], rejects=[{**PREFILL, "tile_k0": 16}],
     issue="https://github.com/ROCm/rocm-libraries/pull/8424",
 )  # fmt: skip
 def prefill_has_one_step(c: AttentionQuantities) -> BoolExpr:
