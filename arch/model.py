@@ -80,6 +80,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "the block-scale pipeline of eight waves has a kernel body: "
             "gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable (CK 2026.06)"
         ),
+        "float_atomics_by_address": (
+            "floats are added to memory by address, not through the tensor's buffer, which leaves "
+            "out what lies beyond it: config.hpp CK_TILE_USE_AMD_BUFFER_ATOMIC_ADD_FLOAT, which is "
+            "1 of __gfx9__ and __gfx12__ alone (CK 2025.11, 2026.06)"
+        ),
         "four_wave_schedule": (
             "compv3 loops over eight waves as over four: "
             "gemm_pipeline_ag_bg_cr_comp_v3.hpp Use8WarpSchedule (CK 2026.09)"
@@ -120,6 +125,12 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "scalar_stores": (
             "waves store scalars by s_store_dword: streamk_gemm_kernel.hpp SignalStorePartialDone "
             "(CK 2026.06); llvm/lib/Target/AMDGPU/SMInstructions.td S_STORE_DWORD"
+        ),
+        "scoped_atomics": (
+            "what is added to memory through the tensor's buffer reaches other compute units only "
+            "with the scope of the device, which CK asks for since 2026.09: "
+            "amd_buffer_addressing_builtins.hpp amd_buffer_atomic_add_impl, "
+            "ROCm/rocm-libraries#10312, ROCm/rocm-libraries#10910 (CK 2026.06)"
         ),
         "store_counter": (
             "stores have a counter of their own, which CK's wait for loads does not look at: "

@@ -65,8 +65,10 @@ def rule_changes(variant: str, old: RuleBook, new: RuleBook) -> list[RuleChange]
     """`book_changes` of two versions, and of their books of problems where the family has any.
 
     >>> from ckrules.constraints import book
-    >>> [str(c) for c in rule_changes("forward", book("forward", ck="2026.06"), book("forward"))]
-    ['changed, of problems: PROB023 tiles-of-a-sum-in-compv3-of-eight-waves']
+    >>> found = rule_changes("forward", book("forward", ck="2026.06"), book("forward"))
+    >>> print(*found, sep="\\n")
+    changed, of problems: PROB023 tiles-of-a-sum-in-compv3-of-eight-waves
+    removed, of problems: PROB037 parts-of-weights-that-other-units-miss
     """
     changes = book_changes(old, new)
     if family_of(variant).problems is None:

@@ -110,6 +110,29 @@ def rows_of_keys_are_warp_tiles_deep(c: BackwardQuantities) -> BoolExpr:
     return c.tile_n0 % minimum(c.warp_tile_k0, c.tile_k4) == 0
 
 
+@rule(
+    "FBWD031", "scores-that-both-halves-take", kind="wrong-result", until="2026.06",
+    applies=lambda c: ~c.trload & c.has_body,
+    says="on {arch} products 1 and 3 take scores in both halves of a wave, and 0 and 2 leave each row to one of them",
+    source=["ops/fmha/pipeline/block_fmha_bwd_pipeline_default_policy.hpp: PTFromGemm0CToGemm1A, SGradTFromGemm2CToGemm3A (run)",
+            "ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase<gfx11_t> kRepeat"],
+    issue="ROCm/rocm-libraries#4584",
+    accepts=[{"arch": "gfx1201", "warp_tile_k0": 16}],
+    rejects=[{"arch": "gfx1100", "warp_tile_k0": 16}],
+)  # fmt: skip
+def halves_have_all_scores(c: BackwardQuantities) -> BoolExpr:
+    """Before 2026.06 backward is not for GPUs of the gfx11 family.
+
+    Why: scores and their gradients are handed from product to product by register, as lanes of
+    gfx9 and gfx12 have them. On gfx11 both halves of a wave hold all of an operand and only every
+    second row of a result, so that dQ, dK and dV are wrong nearly everywhere: the four kernels that
+    were drawn and run are. Since 2026.06 lanes exchange them.
+
+    Fix: none; use another GPU.
+    """
+    return ~c.has("operands_in_both_halves")
+
+
 def _has(c: BackwardQuantities, deep: IntExpr) -> BoolExpr:
     table = c.facts["upright_warp_tiles"]
     return rel(table, c.dtype, c.wave_size, c.warp_tile_m0, c.warp_tile_n0, deep)

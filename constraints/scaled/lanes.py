@@ -1,10 +1,10 @@
-"""SCAL: the lanes that flatmm reads its weights with."""
+"""SCAL: the lanes that flatmm reads its weights and its scales with."""
 
 from __future__ import annotations
 
 from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
 
@@ -27,3 +27,27 @@ def weights_are_for_waves_of_64(c: ScaledQuantities) -> BoolExpr:
     Fix: use preshufflev2, or a GPU with waves of 64 lanes.
     """
     return c.wave_size == 64
+
+
+@rule(
+    "SCAL039", "scales-of-neighbouring-rows", kind="wrong-result",
+    applies=lambda c: (c.variant == "flatmm") & (c.scales == "row_column"),
+    says=["transpose_c gives a lane several columns of a row, and it scales them as rows side by side",
+          "permute_n gives a lane {repeat_n} columns of a row, and it scales them as rows side by side"],
+    source=["ops/flatmm/kernel/flatmm_kernel.hpp: MakeGemmTensorViews, scale_m_view (strides of 1 and 0, GetVectorSizeA() elements at once; run)",
+            "ops/epilogue/cshuffle_epilogue.hpp: scale_m_window of lds_tile.get_tile_distribution(), sm_tile of dram_tile_distribution"],
+    issue="ROCm/rocm-libraries#11700",
+    accepts=[{}, {"permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}],
+    rejects=[{"transpose_c": True}, {"permute_n": True, "tile_m": 16, "tile_n": 128, "tile_k": 256}],
+)  # fmt: skip
+def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
+    """Where rows have scales, a lane of flatmm has one column of C.
+
+    Why: scales of rows are a matrix whose step along a row is 0, but which says that so many of a
+    row lie side by side. A lane with several columns loads as many at once, which are those of the
+    next rows: of four columns three are wrong. Upstream saw it of permute_n in September 2026;
+    kernels with transpose_c that were run are wrong in the same way.
+
+    Fix: turn transpose_c or permute_n off.
+    """
+    return all_of(~c.transpose_c, ~c.permute_n | (c.repeat_n == 1))

@@ -15,9 +15,9 @@ Types = Mapping[str, tuple[str, str, str]]
 #: What GPUs have or lack (`ckrules.arch.FEATURES`) that the shared rules ask for.
 FEATURES = (
     "async_pipelines", "bf16_buffer_atomics", "buffer_flags", "eight_wave_pipeline",
-    "four_wave_schedule", "lds_row_padding", "lds_transpose_load", "new_compilers",
-    "operands_in_both_halves", "packed_fp8_convert", "result_rows_apart", "scalar_stores",
-    "scaled_mfma", "store_counter", "streamk", "tdm",
+    "float_atomics_by_address", "four_wave_schedule", "lds_row_padding", "lds_transpose_load",
+    "new_compilers", "operands_in_both_halves", "packed_fp8_convert", "result_rows_apart",
+    "scalar_stores", "scaled_mfma", "scoped_atomics", "store_counter", "streamk", "tdm",
 )  # fmt: skip
 
 _HALF = ((32, 32, 8), (32, 32, 16), (16, 16, 16), (16, 16, 32), (4, 64, 16), (64, 4, 16))

@@ -177,3 +177,29 @@ def test_a_kernel_that_divides_by_no_rows_is_handed_parts() -> None:
     problem = parse("batch=1,heads=1,seqlen_q=4,seqlen_k=130,hdim=16")
     tensors = StepTensors(problem, {**STEP, "variant": CONVERT, "deterministic": True})
     assert samples(tensors)["dq_acc"].shape[0] == 3
+
+
+def test_backward_is_asked_about_sequences_without_rows_and_about_windows() -> None:
+    lengths = [
+        [p.rows_of(side) for p in smoke({**BACKWARD, "mode": "group"})] for side in ("q", "k")
+    ]
+    assert all(any(0 in found for found in side) for side in lengths)
+    masks = [p.mask for p in smoke({**BACKWARD, "mask": "mask"})]
+    assert masks.count("window") == 2
+    assert "window" not in {p.mask for p in smoke({**BACKWARD, "mask": "causal"})}
+
+
+def test_backward_is_asked_about_the_head_that_it_is_right_for() -> None:
+    whole = {**BACKWARD, "hdim": 96, "pad_d": 0, "pad_dv": 8}
+    assert {(p.hdim, p.hdim_v) for p in smoke(whole)} >= {(128, 96)}
+
+
+def test_wrong_rows_of_dk_are_said_to_be_of_k() -> None:
+    problem = parse("batch=3,heads=1,heads_k=1,seqlen_q=4,seqlen_k=7,hdim=8,mode=group,total_q=6")
+    tensors = BackwardTensors(problem, {**BACKWARD, "mode": "group"})
+    sides = {}
+    for name in ("dq_acc", "dk"):
+        shape = next(t.shape for t in tensors.all if t.name == name)
+        axes, _ = tensors.axes(name, np.zeros(shape, dtype=bool))
+        sides[name] = (axes[1].name, len(axes[1].divisions[0].labels))
+    assert sides == {"dq_acc": ("Q", 6), "dk": ("K", 15)}

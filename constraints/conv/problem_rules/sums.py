@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.conv.problem_fields import ConvProblem
 from ckrules.constraints.conv.problem_rules.citations import DATA, KERNELS, WEIGHT
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
+_ADDED: Mapping[str, Any] = {"variant": "bwd_weight", "arch": "gfx1100", "k_batch": 2}
+_SCOPED: Mapping[str, Any] = {"variant": "bwd_weight", "arch": "gfx1250", "@ck": "2026.06"}
 _COMPV3 = "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp"
 
 
@@ -314,3 +319,50 @@ def split_needs_atomics(c: ConvProblem) -> BoolExpr:
     Fix: set split_k to 1, use cshuffle, or narrow vector_c.
     """
     return c.adds_atomically | (c.k_batch == 1)
+
+
+@rule(
+    "PROB036", "weights-added-beyond-the-last", kind="wrong-result", since="2026.06",
+    applies=lambda c: all_of(
+        c.bwd_weight, c.k_batch > 1, c.has("float_atomics_by_address"),
+        c.two_stage | c.dtype.isin("fp16", "fp32"),
+    ),
+    says=("rows of weights beyond the last one are added to memory behind them: K / G = {group_k}, "
+          "num_groups_to_merge = {num_groups_to_merge}, tile_m = {tile_m}"),
+    source=["core/config.hpp: CK_TILE_USE_AMD_BUFFER_ATOMIC_ADD_FLOAT (CK 2026.06)",
+            f"{KERNELS}_backward_weight_kernel.hpp: MakeCBlockWindow, pad_not_contiguous_dim (bf16 alone; CK 2026.09, read)"],
+    issue="ROCm/rocm-libraries#5842, ROCm/rocm-libraries#7586",
+    accepts=[{**_ADDED, "K": 128}], rejects=[{**_ADDED, "K": 72}],
+)  # fmt: skip
+def weights_are_whole_tiles(c: ConvProblem) -> BoolExpr:
+    """On gfx11 output channels of a split backward weight are whole tiles.
+
+    Why: as of GEMMs (GPROB045), seen there: headers add floats by address, and what a tile has
+    beyond the last output channel is added to memory behind the weights. Until 2026.06 weights are
+    padded along both sides, and bf16 still is. Backward data has the same code, whose rows are
+    those of images.
+
+    Fix: set split_k to 1, or use a tile_m that divides the output channels.
+    """
+    return (c.group_k * c.num_groups_to_merge) % c.tile_m == 0
+
+
+@rule(
+    "PROB037", "parts-of-weights-that-other-units-miss", kind="wrong-result",
+    since="2026.06", until="2026.09",
+    applies=lambda c: all_of(
+        c.backward, c.has("scoped_atomics"), c.two_stage | c.dtype.isin("fp16", "fp32"),
+    ),
+    says="compute units add parts to copies of the result of their own: split_k = {k_batch}, expected 1",
+    source="core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_atomic_add_impl (0 for the scope; read)",
+    issue="ROCm/rocm-libraries#10312",
+    accepts=[_SCOPED], rejects=[{**_SCOPED, "k_batch": 2}],
+)  # fmt: skip
+def parts_reach_other_units(c: ConvProblem) -> BoolExpr:
+    """On gfx1250 backward convolutions split no sum of fp16 or fp32.
+
+    Why: as of GEMMs (GPROB046), where upstream saw it.
+
+    Fix: set split_k to 1.
+    """
+    return c.k_batch == 1

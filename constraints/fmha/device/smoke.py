@@ -15,7 +15,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
 
     Whole tiles once and several times, a K of one tile and of five, heads that share K, then
     lengths and head dimensions that are not multiples of a tile, which are padded or computed
-    wrong, a single row, more rows than K has, windows of several widths, and rows that lie apart.
+    wrong, a single row, more rows than K has, windows of several widths, sequences of a group
+    without rows, and rows that lie apart.
 
     >>> point = {"tile_m0": 64, "tile_n0": 32, "hdim": 64, "tile_n1": 64, "mask": "no"}
     >>> [str(p) for p in smoke(point)][:2]
@@ -23,6 +24,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     """
     m, n = (int(config[f"tile_{x}"]) for x in ("m0", "n0"))
     head, value = int(config["hdim"]), int(config["tile_n1"])
+    if not config.get("pad_d", True):
+        head = int(config["tile_k0max"])  # the only one that is right
     sizes = [
         (1, 1, 1, m, 3 * n, head, value),
         (2, 2, 1, 2 * m, n, head, value),
@@ -50,7 +53,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     if config.get("paged_kv") and not lists_rows(config):
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     if config.get("mode") == "group":
-        found.append(problem_of(config, (4, 1, 1, m, 2 * n, head, value), total_q=m + 2))
+        several = problem_of(config, (4, 1, 1, m, 2 * n, head, value))
+        found += [replace(several, total_q=m + 2), replace(several, total_k=2 * n + 2)]
     if can_store_random(config):
         parts = config.get("pad_s") and config.get("pad_sk")
         found.append(replace(found[3 if parts else 1], random=1))

@@ -372,23 +372,33 @@ class AttentionTensors(Unsliced):
         if not self._grouped:
             axes.append(_whole("batch", next(numbers), "sequence"))
         axes.append(_whole("head", next(numbers), "head"))
-        axes.append(ResultAxis("Q", size := next(numbers), self._divisions(size)))
+        side = self._side(name)
+        axes.append(ResultAxis(side.upper(), next(numbers), self._divisions(side)))
         axes += [ResultAxis("column", size) for size in numbers]
         return axes, mask
 
-    def _divisions(self, size: int) -> list[Division]:
-        """The rows of Q as sequences, tiles and waves."""
-        at = np.arange(size)
-        tile, waves = int(self.config["tile_m0"]), int(self.config["wave_m0"])
-        deep = int(self.config["warp_tile_m0"])
+    def _side(self, name: str) -> str:
+        """Whose rows a result has: ``q`` or ``k``."""
+        return "q"
+
+    def _divisions(self, side: str) -> list[Division]:
+        """The rows of Q or K as sequences, and as tiles and waves."""
+        at = np.arange(self._rows(side))
         found = []
         if self._grouped:
-            lengths = self.problem.rows_of("q")
+            lengths = self.problem.rows_of(side)
             found.append(Division("group", np.repeat(np.arange(len(lengths)), lengths), "sequence"))
             at = np.concatenate([np.arange(n) for n in lengths])
-        found.append(Division("tile", at // tile, "tile", " along Q"))
-        found.append(Division("wave", at % tile // deep % waves, "wave", " along Q", ordered=False))
-        return found
+        return [*found, *self._tiles(side, at)]
+
+    def _tiles(self, side: str, at: NDArray[np.int_]) -> list[Division]:
+        """Rows of a sequence as tiles and waves."""
+        tile, waves = int(self.config["tile_m0"]), int(self.config["wave_m0"])
+        deep = int(self.config["warp_tile_m0"])
+        return [
+            Division("tile", at // tile, "tile", " along Q"),
+            Division("wave", at % tile // deep % waves, "wave", " along Q", ordered=False),
+        ]
 
 
 def _nonzero(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ckrules.constraints.fmha.device.smoke import apart, problem_of
@@ -12,13 +13,15 @@ from ckrules.constraints.fmha.problem import AttentionProblem
 def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     """Whole tiles and parts of them, shared heads, and heads that are not whole vectors.
 
+    Windows hide blocks of K, and of a group a sequence may have no rows of Q, or of K.
+
     >>> point = {"tile_m0": 16, "tile_n0": 64, "tile_hdq": 64, "tile_hdv": 64, "hdim": 64,
     ...          "max_seqlen_q": 0, "mask": "no"}
     >>> str(smoke(point)[0])
     'batch=1,heads=2,heads_k=1,seqlen_q=32,seqlen_k=64,hdim=64'
     """
     m, n = int(config["tile_m0"]), int(config["tile_n0"])
-    head, value = int(config["hdim"]), min(int(config["hdim"]), int(config["tile_hdv"]))
+    head, value = (_columns(config, *x) for x in (("tile_hdq", "pad_d"), ("tile_hdv", "pad_dv")))
     most = int(config["max_seqlen_q"])
 
     def rows(count: int) -> int:
@@ -33,4 +36,19 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         (1, 1, 1, rows(m), n, head - 3, value - 5),
     ]
     found = [problem_of(config, size) for size in sizes]
+    if str(config["mask"]) in ("mask", "generic"):
+        size = (1, 2, 2, rows(m + 9), 3 * n, head, value)
+        found += [
+            problem_of(config, size, mask="window", left=3, right=0),
+            problem_of(config, size, mask="window", left=0, right=n),
+        ]
+    if config.get("mode") == "group":
+        several = problem_of(config, (4, 1, 1, rows(m), 2 * n, head, value))
+        found += [replace(several, total_q=rows(m) + 2), replace(several, total_k=2 * n + 2)]
     return [*found, *apart(config, found[0])]
+
+
+def _columns(config: Mapping[str, Any], held: str, padded: str) -> int:
+    """A head dimension of the kernel: what a block holds unless it is padded, to no longer ones."""
+    whole = int(config[held])
+    return min(int(config["hdim"]), whole) if config.get(padded, 0) else whole

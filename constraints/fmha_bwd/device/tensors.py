@@ -167,7 +167,10 @@ class BackwardTensors(AttentionTensors):
             mask = mask.any(axis=0)
         return super().axes(name, mask)
 
-    def _divisions(self, size: int) -> list[Division]:
-        """The rows of Q or K as tiles, of whichever there are as many."""
-        side = "tile_n0" if size == self._rows("k") != self._rows("q") else "tile_m0"
-        return [Division("tile", np.arange(size) // int(self.config[side]), "tile")]
+    def _side(self, name: str) -> str:
+        return "k" if name in ("dk", "dv") else "q"
+
+    def _tiles(self, side: str, at: NDArray[np.int_]) -> list[Division]:
+        """Rows of a sequence as tiles; the waves of five products share them."""
+        tile = int(self.config["tile_m0" if side == "q" else "tile_n0"])
+        return [Division("tile", at // tile, "tile", f" along {side.upper()}")]

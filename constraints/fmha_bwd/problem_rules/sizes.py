@@ -17,6 +17,7 @@ from ckrules.engine.rules import rule
 
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait {} (CK 2025.11)"
 _KERNEL = "ops/fmha/kernel/fmha_bwd_kernel.hpp: {}"
+_GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "p_batch": 4}
 _WINDOW: Mapping[str, Any] = {"mask": "mask", "p_mask": 2, "p_left": 127}
 _SHORT: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "max_seqlen_q": 32, "p_seqlen_q": 32,
@@ -74,6 +75,27 @@ def queries_are_one_tile(c: BackwardFit) -> BoolExpr:
     Fix: use a kernel with max_seqlen_q of 0.
     """
     return c.p_seqlen_q <= c.max_seqlen_q
+
+
+@rule(
+    "BPROB004", "sequences-without-queries", kind="wrong-result", until="2026.06",
+    applies=lambda c: c.grouped,
+    says="a sequence has no rows of Q, and its dK and dV are not written: batch = {p_batch}, seqlen_q = {p_seqlen_q}, total_q = {p_total_q}",
+    source=_KERNEL.format("if(kargs.seqlen_q == 0 || kargs.seqlen_k == 0) return (CK 2025.11; run)"),
+    accepts=[_GROUP, {**_GROUP, "p_total_q": 2048}], rejects=[{**_GROUP, "p_total_q": 1026}],
+    issue="ROCm/rocm-libraries#5790",
+)  # fmt: skip
+def sequences_have_queries(c: BackwardFit) -> BoolExpr:
+    """Every sequence of a group has rows of Q.
+
+    Why: blocks of a sequence without end before they store the zeros that dK and dV are there.
+    Lengths are known on the GPU alone, one by one: what is asked is whether the rows that the
+    longest sequence leaves are enough for the others. Upstream saw NaN, and stores zeros since
+    2026.06.
+
+    Fix: clear dK and dV beforehand, or leave out sequences without queries.
+    """
+    return (c.p_total_q < 0) | (c.p_total_q - c.p_seqlen_q >= c.p_batch - 1)
 
 
 heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(

@@ -116,7 +116,6 @@ class StepTensors(AttentionTensors):
             found[at], off[at] = read.sum(axis=0), len(read) * 2.0**-23 * abs(read).sum(axis=0)
         return found, off
 
-    def _divisions(self, size: int) -> list[Division]:
-        """The rows of Q as blocks."""
-        tile = int(self.config["tile_s"]) or 8
-        return [Division("tile", np.arange(size) // tile, "tile", " along Q")]
+    def _tiles(self, side: str, at: NDArray[np.int_]) -> list[Division]:
+        """The rows of a sequence as blocks."""
+        return [Division("tile", at // (int(self.config["tile_s"]) or 8), "tile", " along Q")]

@@ -14,9 +14,10 @@ def smoke(config: Mapping[str, Any]) -> list[MatrixProduct]:
 
     Whole tiles in one, a tall, a wide and a long shape, sums of 1 to 5 tiles, which reach every
     beginning and end of the pipelines, a long one, and split sums; then sizes that are not a multiple
-    of a tile, which are padded or refused, a single row, a sum shorter than a tile, and rows that
-    lie apart, by an odd number of elements too. Batched and grouped kernels have several products,
-    and blocks that go from tile to tile have more of them than there are blocks.
+    of a tile, which are padded or refused, a single row, a sum shorter than a tile, split sums with
+    a part of a tile along one side, and rows that lie apart, by an odd number of elements too.
+    Batched and grouped kernels have several products, and blocks that go from tile to tile have
+    more of them than there are blocks.
 
     >>> [str(p) for p in smoke({"tile_m": 64, "tile_n": 64, "tile_k": 32})][:3]
     ['M=64,N=64,K=64', 'M=256,N=64,K=64', 'M=64,N=256,K=64']
@@ -33,6 +34,7 @@ def smoke(config: Mapping[str, Any]) -> list[MatrixProduct]:
     found += [
         MatrixProduct(2 * m - 3, n, 2 * k), MatrixProduct(m, max(1, 2 * n - 8), 2 * k), MatrixProduct(m, n, 3 * k - 8),
         MatrixProduct(m + 5, n + 7, k + 3), MatrixProduct(1, 2 * n, 4 * k), MatrixProduct(m, n, 8), MatrixProduct(m + 8, n + 16, 2 * k + 16, 2),
+        MatrixProduct(2 * m - 3, n, 4 * k, 2), MatrixProduct(m, max(1, 2 * n - 8), 4 * k, 2),
     ]  # fmt: skip
     if "i4" in str(config.get("dtype")).split("_"):
         found.append(MatrixProduct(m, n, 2 * k + 4))  # whole bytes, and words that rows share
