@@ -97,7 +97,7 @@ def splits_have_work(c: ConvProblem) -> BoolExpr:
     says=("{pipeline} in {variant} needs four block tiles in each part of the sum, not "
           "{ceil_div(N * output_points, k_batch * tile_k)}: a sum of {N * output_points}, "
           "split_k = {k_batch}, tile_k = {tile_k}"),
-    source=WEIGHT,
+    source=WEIGHT, issue="ROCm/rocm-libraries#5387, ROCm/rocm-libraries#7936",
     accepts=[{"variant": "bwd_weight", "pipeline": "compv6"}],
     rejects=[{"variant": "bwd_weight", "pipeline": "compv6", "N": 1, "image_h": 8, "image_w": 8}],
 )  # fmt: skip
