@@ -12,6 +12,9 @@ from ckrules.engine.rules import rule
 
 _ADDED: Mapping[str, Any] = {"variant": "bwd_weight", "arch": "gfx1100", "k_batch": 2}
 _SCOPED: Mapping[str, Any] = {"variant": "bwd_weight", "arch": "gfx1250", "@ck": "2026.06"}
+_PAIR: Mapping[str, Any] = {
+    "variant": "bwd_weight", "pipeline": "mem", "wave_n": 1, "num_wave_groups": 2,
+}  # fmt: skip
 _COMPV3 = "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp"
 
 
@@ -362,6 +365,26 @@ def parts_reach_other_units(c: ConvProblem) -> BoolExpr:
     """On gfx1250 backward convolutions split no sum of fp16 or fp32.
 
     Why: as of GEMMs (GPROB046), where upstream saw it.
+
+    Fix: set split_k to 1.
+    """
+    return c.k_batch == 1
+
+
+@rule(
+    "PROB038", "parts-of-weights-added-by-every-group", kind="wrong-result",
+    applies=lambda c: all_of(
+        c.backward, c.num_wave_groups > 1, c.epilogue == "cshuffle", c.pipeline != "compv5",
+    ),
+    says="each of {num_wave_groups} wave groups adds all of a tile to the result: split_k = {k_batch}, expected 1",
+    source="ops/epilogue/cshuffle_epilogue.hpp: operator() (a pattern with kNumWaveGroups; run)",
+    accepts=[_PAIR], rejects=[{**_PAIR, "k_batch": 2}],
+)  # fmt: skip
+def one_group_adds_parts(c: ConvProblem) -> BoolExpr:
+    """Kernels with several wave groups and CShuffle do not split sums.
+
+    Why: as of GEMMs (GPROB042): every group stores the whole tile, and parts of a split sum are
+    added, so that results are as many times as large.
 
     Fix: set split_k to 1.
     """
