@@ -87,9 +87,9 @@ class AttentionModel(KernelModel):
         return self.joins
 
     @property
-    def zeroed(self) -> KernelOperand | None:
-        """The tensor that is zero before the launch, if there is one."""
-        return None
+    def cleared(self) -> tuple[KernelOperand, ...]:
+        """The tensors that are zero before the launch."""
+        return ()
 
     @property
     def entries(self) -> tuple[AttentionEntry, ...]:

@@ -38,9 +38,17 @@ class BackwardModel(AttentionModel):
         return False
 
     @property
-    def zeroed(self) -> KernelOperand | None:
-        """What dQ is summed in."""
-        return next((t for t in self.tensors if t.name == "dq_acc"), None)
+    def cleared(self) -> tuple[KernelOperand, ...]:
+        """What dQ is summed in, and the gradient of the bias, of which blocks write what they see.
+
+        Source: example/ck_tile/01_fmha/fmha_bwd_runner.hpp: dq_acc_buf.SetZero(), dbias_buf.SetZero().
+        """
+        return tuple(t for t in self.tensors if t.name in ("dq_acc", "dbias"))
+
+    @property
+    def summed(self) -> bool:
+        """Whether dQ is summed in fp32, and converted afterwards."""
+        return any(t.name == "dq_acc" for t in self.tensors)
 
     @property
     def random(self) -> bool:

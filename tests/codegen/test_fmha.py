@@ -12,6 +12,7 @@ from ckrules.codegen.generate import Generator
 from ckrules.constraints.fmha.device.tensors import AttentionTensors
 from ckrules.constraints.fmha.problem import parse
 from ckrules.constraints.fmha.vocabulary import BASELINE
+from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
 from ckrules.constraints.fmha_v3.vocabulary import BASELINE as TWO_GROUPS
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
@@ -27,7 +28,9 @@ PREFILL: dict[str, Any] = {
 
 def _generated(tmp_path: Path, ck: str = "2025.11", **changed: Any) -> tuple[str, dict[str, str]]:
     books = Books(ck)
-    base = TWO_GROUPS if changed.get("variant") == "fmha_fwd_v3" else BASELINE
+    base = {"fmha_fwd_v3": TWO_GROUPS, "fmha_bwd": BACKWARD}.get(
+        str(changed.get("variant")), BASELINE
+    )
     config = config_from_mapping({**base, **changed}, books)
     report = Generator(books, tmp_path).run([config])
     assert (report.kernels, report.refused) == (1, [])
@@ -119,3 +122,15 @@ def test_two_groups_of_waves(tmp_path: Path, changed: dict[str, Any]) -> None:
     tensors = re.findall(r'\{"(\w+)", CKRULES_(\w+)', files[f"{name}.host.cpp"])
     own = problems_of("fmha_fwd_v3").tensors(parse("batch=1,heads=1,seqlen_q=8,hdim=128"), point)
     assert tensors == [(t.name, t.direction.upper()) for t in own.all]
+
+
+@pytest.mark.parametrize(
+    ("changed", "cleared"),
+    [({}, ["dq_acc"]), ({"dbias": True, "bias": "bias", "mask": "causal"}, ["dq_acc", "dbias"])],
+)
+def test_what_blocks_of_backward_leave_is_cleared(
+    tmp_path: Path, changed: dict[str, Any], cleared: list[str]
+) -> None:
+    name, files = _generated(tmp_path, variant="fmha_bwd", **changed)
+    host = files[f"{name}.host.cpp"]
+    assert re.findall(r"steps->fill\(.*kernel::(\w+)_bytes\(p\)\);", host) == cleared
