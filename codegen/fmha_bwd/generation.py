@@ -41,7 +41,7 @@ class BackwardModel(AttentionModel):
     def cleared(self) -> tuple[KernelOperand, ...]:
         """What dQ is summed in, and the gradient of the bias, of which blocks write what they see.
 
-        Source: example/ck_tile/01_fmha/fmha_bwd_runner.hpp: dq_acc_buf.SetZero(), dbias_buf.SetZero().
+        Source: example/ck_tile/01_fmha/fmha_bwd_runner.hpp: SetZero of dq_acc_buf, dbias_buf.
         """
         return tuple(t for t in self.tensors if t.name in ("dq_acc", "dbias"))
 
