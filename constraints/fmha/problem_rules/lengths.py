@@ -32,6 +32,7 @@ _LOGARITHMS: Mapping[str, Any] = {
     **ASYNC, "pad_sk": True, "mask": "mask", "p_mask": 1, "lse": True, "p_lse": 1,
 }  # fmt: skip
 _GROUP: Mapping[str, Any] = {"mode": "group", "p_mode": 1, "pad_s": True, "pad_sk": True}
+_STAGED: Mapping[str, Any] = {**_GROUP, "pipeline": "qs", "p_batch": 4}
 
 
 @rule(
@@ -261,6 +262,26 @@ def windows_begin_with_the_list(c: AttentionFit) -> BoolExpr:
     Fix: use fmha_fwd_pagedkv.
     """
     return ~c.asks("mask", "window")
+
+
+@rule(
+    "FPROB045", "sequences-without-keys-in-qs", kind="wrong-result",
+    applies=lambda c: all_of(c.grouped, c.pipeline == "qs", c.mask == "no"),
+    says="a sequence has no rows of K, and O is not a number there: batch = {p_batch}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}",
+    source="ops/fmha/pipeline/block_fmha_pipeline_qs_ks_vs.hpp: num_total_loop <= 0 if FmhaMask::IsMasking alone (run; CK 2026.09, read)",
+    accepts=[_STAGED, {**_STAGED, "p_total_k": 2048}], rejects=[{**_STAGED, "p_total_k": 1026}],
+)  # fmt: skip
+def sequences_have_keys(c: AttentionFit) -> BoolExpr:
+    """In qs without a mask every sequence of a group has rows of K.
+
+    Why: only kernels with a mask end where there is nothing to see; the others divide 0 by 0. The
+    other pipelines end with pad_sk, too, which groups have (FPROB003). Lengths are known on the
+    GPU alone: what is asked is whether the rows that the longest sequence leaves are enough for
+    the others.
+
+    Fix: use a kernel with a mask, or qr.
+    """
+    return (c.p_total_k < 0) | (c.p_total_k - c.p_seqlen_k >= c.p_batch - 1)
 
 
 @rule(
