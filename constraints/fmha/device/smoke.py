@@ -25,7 +25,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     m, n = (int(config[f"tile_{x}"]) for x in ("m0", "n0"))
     head, value = int(config["hdim"]), int(config["tile_n1"])
     if not config.get("pad_d", True):
-        head = int(config["tile_k0max"])  # the only one that is right
+        head = max(head, int(config["tile_k0max"]))  # of shorter ones none is right
     sizes = [
         (1, 1, 1, m, 3 * n, head, value),
         (2, 2, 1, 2 * m, n, head, value),

@@ -21,7 +21,10 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     'batch=1,heads=2,heads_k=1,seqlen_q=32,seqlen_k=64,hdim=64'
     """
     m, n = int(config["tile_m0"]), int(config["tile_n0"])
-    head, value = (_columns(config, *x) for x in (("tile_hdq", "pad_d"), ("tile_hdv", "pad_dv")))
+    head, whole = int(config["hdim"]), int(config["tile_hdv"])
+    value = min(head, whole) if config.get("pad_dv", 0) else whole
+    if not config.get("pad_d", 0):
+        head = max(head, int(config["tile_hdq"]))  # of shorter ones none is right
     most = int(config["max_seqlen_q"])
 
     def rows(count: int) -> int:
@@ -46,9 +49,3 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         several = problem_of(config, (4, 1, 1, rows(m), 2 * n, head, value))
         found += [replace(several, total_q=rows(m) + 2), replace(several, total_k=2 * n + 2)]
     return [*found, *apart(config, found[0])]
-
-
-def _columns(config: Mapping[str, Any], held: str, padded: str) -> int:
-    """A head dimension of the kernel: what a block holds unless it is padded, to no longer ones."""
-    whole = int(config[held])
-    return min(int(config["hdim"]), whole) if config.get(padded, 0) else whole
