@@ -203,3 +203,10 @@ def test_wrong_rows_of_dk_are_said_to_be_of_k() -> None:
         axes, _ = tensors.axes(name, np.zeros(shape, dtype=bool))
         sides[name] = (axes[1].name, len(axes[1].divisions[0].labels))
     assert sides == {"dq_acc": ("Q", 6), "dk": ("K", 15)}
+
+
+def test_kernels_with_other_results_have_references_of_their_own() -> None:
+    problem = parse(SIZES + ",bias=bias")
+    plain = BackwardTensors(problem, {**BACKWARD, "bias": "bias"})
+    with_bias = BackwardTensors(problem, {**BACKWARD, "bias": "bias", "dbias": True})
+    assert plain.key() != with_bias.key()

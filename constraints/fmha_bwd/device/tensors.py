@@ -38,7 +38,10 @@ class BackwardTensors(AttentionTensors):
 
     @property
     def _telling(self) -> Sequence[str]:
-        return ("dtype", "mode", "bias", "mask", "deterministic", "tile_n0", "max_seqlen_q")
+        return (
+            "dtype", "mode", "bias", "dbias", "mask", "dropout", "deterministic", "tile_n0",
+            "max_seqlen_q",
+        )  # fmt: skip
 
     @property
     def _v_order(self) -> tuple[int, ...]:
