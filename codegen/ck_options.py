@@ -91,6 +91,9 @@ _BOTH = (
 REGISTERS_READ_EARLY = CkOption("-mllvm -enable-misched=0", _LLVM, old_only=True)
 """For hot loops that read LDS without ``sched_group_barrier`` around every barrier: the scheduler
 before registers are allocated moves their reads across barriers, too (seen with clang 19)."""
+READS_SINK = CkOption("-mllvm -disable-machine-sink", "llvm/lib/CodeGen/MachineSink.cpp (LLVM 22)")
+"""For kernels that read LDS into registers long before they use them: reads are sunk behind the
+barriers that follow, where others write again (seen with clang 22, of gfx942 and gfx950)."""
 _OPTIONS = {"2025.11": _BOTH, "2026.06": _BOTH}
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ckrules.codegen.ck_options import READS_SINK, CkOption
 from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
@@ -85,6 +87,14 @@ class BackwardGeneration(AttentionGeneration):
         if point["dbias"] and point["mode"] == "group":
             return "the gradient of a group's bias"
         return ""
+
+    def build_options(self, point: Mapping[str, Any]) -> tuple[CkOption, ...]:
+        """The compiler options that a kernel needs beside those of CK: V is read before the loop.
+
+        >>> [o.text for o in GENERATION.build_options({"trload": False})]
+        ['-mllvm -disable-machine-sink']
+        """
+        return () if point.get("trload") else (READS_SINK,)
 
 
 GENERATION = BackwardGeneration()
