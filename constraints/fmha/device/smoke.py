@@ -52,9 +52,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
     if config.get("paged_kv") and not lists_rows(config):
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
-    if config.get("mode") == "group":
-        several = problem_of(config, (4, 1, 1, m, 2 * n, head, value))
-        found += [replace(several, total_q=m + 2), replace(several, total_k=2 * n + 2)]
+    found += without_rows(config, (4, 1, 1, m, 2 * n, head, value))
     if can_store_random(config):
         parts = config.get("pad_s") and config.get("pad_sk")
         found.append(replace(found[3 if parts else 1], random=1))
@@ -72,6 +70,14 @@ def apart(config: Mapping[str, Any], problem: AttentionProblem) -> list[Attentio
         replace(problem, stride_q=row, stride_k=row, stride_v=row * own),
         replace(problem, stride_v=(value + 5) * own, **odd, **orders),
     ]
+
+
+def without_rows(config: Mapping[str, Any], size: tuple[int, ...]) -> list[AttentionProblem]:
+    """Problems of a group of which a sequence has no rows of Q, or of K; none without groups."""
+    if config.get("mode") != "group":
+        return []
+    most = problem_of(config, size)
+    return [replace(most, total_q=most.seqlen_q + 2), replace(most, total_k=most.seqlen_k + 2)]
 
 
 def problem_of(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from ckrules.constraints.fmha.device.smoke import apart, problem_of
+from ckrules.constraints.fmha.device.smoke import apart, problem_of, without_rows
 from ckrules.constraints.fmha.problem import AttentionProblem
 
 
@@ -45,7 +44,5 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
             problem_of(config, size, mask="window", left=3, right=0),
             problem_of(config, size, mask="window", left=0, right=n),
         ]
-    if config.get("mode") == "group":
-        several = problem_of(config, (4, 1, 1, rows(m), 2 * n, head, value))
-        found += [replace(several, total_q=rows(m) + 2), replace(several, total_k=2 * n + 2)]
+    found += without_rows(config, (4, 1, 1, rows(m), 2 * n, head, value))
     return [*found, *apart(config, found[0])]
