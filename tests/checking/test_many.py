@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.checking import reports
-from ckrules.engine.rules import batch
+from ckrules.engine.rules import batch, book
 from tests.cli.run import run
 
 HEAD = "grouped_conv_{}_fp16_nhwgc_2d_{}_{}_intrawave_{}x{}x{}_{}x2x1_{}"
@@ -52,9 +52,9 @@ def test_reports_are_the_same(form: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert plain.exit_code == 2  # some cannot be read
     assert len(plain.stdout) > 10 * number * (1 if form == "summary" else 10)
     monkeypatch.setattr(batch, "_MANY", 1)
-    monkeypatch.setattr(batch, "_FEW", 0)
+    monkeypatch.setattr(book, "_FEW", 0)
     assert run(*words).stdout == plain.stdout
-    monkeypatch.setattr(batch, "_FEW", 10**9)  # each name alone, by the rules as they are
+    monkeypatch.setattr(book, "_FEW", 10**9)  # each name alone, by the rules as they are
     assert run(*words).stdout == plain.stdout
 
 
@@ -80,7 +80,7 @@ def test_options_too(options: list[str], tmp_path: Path, monkeypatch: pytest.Mon
         path.write_text("\n".join(lines))
     plain = run(*words)
     monkeypatch.setattr(batch, "_MANY", 1)
-    monkeypatch.setattr(batch, "_FEW", 0)
+    monkeypatch.setattr(book, "_FEW", 0)
     found = run(*words)
     assert (found.stdout, found.stderr) == (plain.stdout, plain.stderr)
     assert plain.stdout

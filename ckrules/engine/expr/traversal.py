@@ -22,17 +22,16 @@ def annotate(root: Expr, known: dict[int, T], step: Callable[[Expr], T]) -> T:
     """
     if root.id in known:
         return known[root.id]
-    stack = [root]
+    stack = [(root, iter(root.args))]
     while stack:
-        node = stack[-1]
-        before = len(stack)
-        for a in reversed(node.args):
+        node, operands = stack[-1]
+        for a in operands:
             if a.id not in known:
-                stack.append(a)
-        if len(stack) == before:
+                stack.append((a, iter(a.args)))
+                break
+        else:
+            known[node.id] = step(node)
             stack.pop()
-            if node.id not in known:
-                known[node.id] = step(node)
     return known[root.id]
 
 

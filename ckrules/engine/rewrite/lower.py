@@ -76,9 +76,10 @@ class Lowering(Generic[T]):
             return builtins.bool(divisor.data != 0)
         return self._never_zero is not None and self._never_zero(divisor)
 
-    def both(self, *defined: Any) -> Any:
-        """The conjunction of definedness terms, ``None`` if all are ``None``."""
-        known = [d for d in defined if d is not None]
+    def both(self, args: Sequence[Pair], *defined: Any) -> Any:
+        """The conjunction of what says whether terms are defined, ``None`` if all always are."""
+        known = [d for _, d in args if d is not None]
+        known += [d for d in defined if d is not None]
         if len(known) < 2:
             return known[0] if known else None
         return self.alg.logic("and", known)
@@ -103,22 +104,21 @@ def _named(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
 
 
 def _arith(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
-    (a, da), (b, db) = args
-    return low.alg.arith(node.op, a, b, node), low.both(da, db)
+    return low.alg.arith(node.op, args[0][0], args[1][0], node), low.both(args)
 
 
 def _division(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
-    (a, da), (b, db) = args
+    (a, _), (b, _) = args
     divisor = node.args[1]
     guard = None
     if not low.never_zero(divisor):
         guard = low.alg.nonzero(b, divisor)
         b = low.alg.select(guard, b, low.alg.number(1, divisor), divisor)
-    return low.alg.arith(node.op, a, b, node), low.both(da, db, guard)
+    return low.alg.arith(node.op, a, b, node), low.both(args, guard)
 
 
 def _guarded(low: Lowering[Any], value: Any, args: list[Pair]) -> Pair:
-    defined = low.both(*(d for _, d in args))
+    defined = low.both(args)
     return (value if defined is None else low.alg.logic("and", [value, defined])), None
 
 
@@ -141,7 +141,7 @@ def _rel(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
 def _lookup(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:
     keys = [v for v, _ in args]
     present = low.alg.rel(node.data, keys, node)
-    return low.alg.lookup(node.data, keys, node), low.both(present, *(d for _, d in args))
+    return low.alg.lookup(node.data, keys, node), low.both(args, present)
 
 
 def _logic(low: Lowering[Any], node: Expr, args: list[Pair]) -> Pair:

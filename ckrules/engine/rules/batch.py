@@ -31,7 +31,6 @@ from ckrules.engine.rules.violation import Violation, violation
 if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook
 
-_FEW = 8  # points that are checked without compiling the rules first
 _KEPT = 1 << 13  # messages of a rule
 _MANY = 300  # points of a sort, before its conditions are made smaller
 _SORTS = 256
@@ -59,7 +58,6 @@ class BatchChecker:
 
     def __init__(self, book: RuleBook, *, in_range: bool = False) -> None:
         self._book = book
-        self._seen = 0
         self._function: Callable[[Mapping[str, Value]], tuple[bool, ...]] | None = None
         self._messages = [_Messages(r) for r in book.rules]
         self._words = _words(book) if in_range else ()
@@ -69,10 +67,9 @@ class BatchChecker:
     def __call__(self, point: Mapping[str, Value]) -> list[Violation]:
         """Every rule that the point breaks, in the order of the codes."""
         if self._function is None:
-            self._seen += 1
-            if self._seen <= _FEW:
+            self._function = self._book.verdicts
+            if self._function is None:
                 return self._book.violations(point)
-            self._function = compile_function([r.condition for r in self._book.rules])
         if self._words:
             words = tuple([point[n] for n in self._words])
             found = self._sorts.get(words) or self._sort(words)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
+from operator import not_
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ckrules.engine.codec import completed
+from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At, MissingFieldError
 from ckrules.engine.expr import BoolExpr, Expr, Value, named
 from ckrules.engine.expr.variables import COSTS, domain_of
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from ckrules.engine.space import Space
 
 N = TypeVar("N", bound=Expr)
+
+_FEW = 8  # points that are judged without compiling the rules first
 
 
 class quantity(Generic[N]):  # noqa: N801 - used as a decorator, like property
@@ -186,6 +191,7 @@ class RuleBook:
     ) -> None:
         self.name = name
         self.vocabulary = vocabulary
+        self._judged = 0
         rules = list(rules)
         if any(isinstance(r, RuleDef) for r in rules):
             vocabulary.refuse_hidden()
@@ -249,7 +255,24 @@ class RuleBook:
         """
         point = completed(point, self.fields)
         at = At(point)
-        return [v for r in self.rules if (v := violation(r, at, point))]
+        return [v for r in self._doubted(point) if (v := violation(r, at, point))]
+
+    def _doubted(self, point: Mapping[str, Value]) -> Iterable[Rule]:
+        """The rules that the point may break; of a compiled book those that it does."""
+        verdicts = self.verdicts
+        self._judged += 1
+        return self.rules if verdicts is None else compress(self.rules, map(not_, verdicts(point)))
+
+    @property
+    def verdicts(self) -> Callable[[Mapping[str, Value]], tuple[bool, ...]] | None:
+        """A function from a point to the truth of every rule, or None while few points were judged.
+
+        It answers as fast as rules can be evaluated, but making it takes as long as judging ten
+        points without it.
+        """
+        if self._judged < _FEW:
+            return None
+        return compile_function([r.condition for r in self.rules])
 
     def resources(self, point: Mapping[str, Value], names: Sequence[str] = ()) -> dict[str, Any]:
         """The values of derived quantities at a point (None where one is undefined).
