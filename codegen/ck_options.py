@@ -9,11 +9,12 @@ do). ``-enable-post-misched=0`` switches one such pass off, and ours two more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ckrules.arch import CK_VERSIONS, of_release
-from ckrules.support.errors import unknown
+from ckrules.arch import CK_VERSIONS, load, of_release
+from ckrules.support.errors import UnknownNameError, unknown
 
 ASKED = (
     *("--cuda-device-only", "--offload-arch=gfx90a", "-nogpulib", "-nogpuinc"),
@@ -91,9 +92,10 @@ _BOTH = (
 REGISTERS_READ_EARLY = CkOption("-mllvm -enable-misched=0", _LLVM, old_only=True)
 """For hot loops that read LDS without ``sched_group_barrier`` around every barrier: the scheduler
 before registers are allocated moves their reads across barriers, too (seen with clang 19)."""
-READS_SINK = CkOption("-mllvm -disable-machine-sink", "llvm/lib/CodeGen/MachineSink.cpp (LLVM 22)")
+NO_SINKING = CkOption("-mllvm -disable-machine-sink", "llvm/lib/CodeGen/MachineSink.cpp (LLVM 22)")
 """For kernels that read LDS into registers long before they use them: reads are sunk behind the
-barriers that follow, where others write again (seen with clang 22, of gfx942 and gfx950)."""
+barriers that follow, where others write again (seen with clang 22, of gfx942 and gfx950). And for
+those of `stores_products`."""
 _OPTIONS = {"2025.11": _BOTH, "2026.06": _BOTH}
 
 
@@ -145,3 +147,27 @@ def _setting(word: str) -> tuple[str, str]:
         return word.removeprefix("-f"), "1"
     name, _, value = word.lstrip("-").partition("=")
     return name, _BOOLS.get(value.lower(), value)
+
+
+def stores_products(point: Mapping[str, Any]) -> tuple[CkOption, ...]:
+    """What kernels of WMMA need that store their results from registers.
+
+    A lane stores what lies within the result, and the last products are sunk to where only lanes
+    with such a store are left; the others' operands are lacking then. LLVM says of all WMMA that
+    they are of a whole wave since its pull request 178314 (seen with clang 22, of gfx1201).
+
+    >>> [o.text for o in stores_products({"arch": "gfx1201", "epilogue": "default"})]
+    ['-mllvm -disable-machine-sink']
+    >>> stores_products({"arch": "gfx942", "epilogue": "default"})
+    ()
+    """
+    direct = point.get("epilogue") == "default" or point.get("permute_n")
+    return (NO_SINKING,) if direct and _has_wmma(str(point["arch"])) else ()
+
+
+def _has_wmma(arch: str) -> bool:
+    """Whether a GPU has WMMA, or comes from a file, which a folder of kernels does not name."""
+    try:
+        return load(arch).matrix_unit == "wmma"
+    except UnknownNameError:
+        return True

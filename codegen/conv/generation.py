@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ckrules.codegen.ck_options import CkOption, stores_products
 from ckrules.codegen.conv import cpp_names as words
 from ckrules.codegen.conv import probe
 from ckrules.codegen.conv.entries import entries
@@ -53,6 +54,10 @@ class GroupedConvGeneration:
             {"groups": registered, "count": sum(len(members) for _, members in registered)},
         )
         yield registration, "dispatcher/register_beside.hpp.j2", {}
+
+    def build_options(self, point: Mapping[str, Any]) -> Sequence[CkOption]:
+        """The compiler options that a kernel needs beside those of CK."""
+        return stores_products(point)
 
     def probe(self, ck: str) -> str | None:
         """Nothing asks the compiler."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ckrules.codegen.ck_options import READS_SINK, CkOption
+from ckrules.codegen.ck_options import NO_SINKING, CkOption
 from ckrules.codegen.fmha.generation import TEMPLATES as FORWARD
 from ckrules.codegen.fmha.generation import AttentionGeneration
 from ckrules.codegen.fmha.model import AttentionModel, OwnFunction
@@ -94,7 +94,7 @@ class BackwardGeneration(AttentionGeneration):
         >>> [o.text for o in GENERATION.build_options({"trload": False})]
         ['-mllvm -disable-machine-sink']
         """
-        return () if point.get("trload") else (READS_SINK,)
+        return () if point.get("trload") else (NO_SINKING,)
 
 
 GENERATION = BackwardGeneration()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption
+from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption, stores_products
 from ckrules.codegen.gemm import cpp_names as words
 from ckrules.codegen.gemm import probe
 from ckrules.codegen.gemm.model import GemmModel, entries
@@ -63,7 +63,8 @@ class GemmGeneration:
 
     def build_options(self, point: Mapping[str, Any]) -> Sequence[CkOption]:
         """The hot loop of pre-shuffled weights is scheduled wrong before LLVM 20."""
-        return (REGISTERS_READ_EARLY,) if point.get("pipeline") == "preshufflev2" else ()
+        early = (REGISTERS_READ_EARLY,) if point.get("pipeline") == "preshufflev2" else ()
+        return (*early, *stores_products(point))
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""

@@ -145,6 +145,11 @@ class ProblemSizes:
         """True for kernels of group mode."""
         return self.mode == "group"
 
+    @property
+    def several(self) -> BoolExpr:
+        """Whether other sequences than the longest have lengths of their own."""
+        return self.grouped & (self.p_batch > 1)
+
     def asks(self, name: str, word: str) -> BoolExpr:
         """Whether the problem has this word."""
         node: IntExpr = getattr(self, f"p_{name}")
@@ -335,11 +340,6 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         """Whether scores of rows behind K's sequence are set to minus infinity."""
         always = (self.pipeline == "qr_async_trload") if self.ck == "2025.11" else FALSE
         return any_of(self.pad_sk, self.mask != "no", self.variant == "fmha_fwd_splitkv", always)
-
-    @property
-    def several(self) -> BoolExpr:
-        """Whether other sequences than the longest have lengths of their own."""
-        return self.grouped & (self.p_batch > 1)
 
     @quantity_in("columns")
     def window_begins(self) -> IntExpr:

@@ -55,3 +55,21 @@ def scores_stay_in_lds(c: BackwardQuantities) -> BoolExpr:
     Fix: use fewer rows of K (tile_n0); the generator's have 16.
     """
     return c.staged_heads + c.staged_scores <= c.lds_bytes
+
+
+@rule(
+    "FBWD032", "short-queries-of-several-waves", kind="wrong-result",
+    applies=lambda c: (c.max_seqlen_q > 0) & c.trload,
+    says="a kernel for short Q does not wait for what other waves load: {waves} waves",
+    source=f"{_SHORT}: load_tile behind async_load_tile and s_waitcnt, without block_sync_lds (CK 2025.11, run; CK 2026.09, read)",
+    accepts=[_DECODE], rejects=[{**_DECODE, "tile_n0": 32, "wave_n0": 2, "wave_m1": 2, "wave_n2": 2}],
+)  # fmt: skip
+def short_queries_have_one_wave(c: BackwardQuantities) -> BoolExpr:
+    """A block of a kernel for short Q is one wave.
+
+    Why: waves share the loads of Q, dO, K and V into LDS, and each waits for its own alone before
+    it reads all of a tile. The generator's kernels have one wave.
+
+    Fix: use one wave, with 16 rows of K (tile_n0).
+    """
+    return c.waves == 1

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted, whole_tiles
 from ckrules.constraints.fmha_bwd import vocabulary as kernels
+from ckrules.constraints.fmha_bwd import words as w
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
-from ckrules.engine.expr import IntExpr, ite
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, maximum
+from ckrules.engine.rules.book import quantity_in
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -34,10 +36,24 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
         return ((self.tile_rows(name) - 1) * row + columns) * self.element_bytes
 
     @property
+    def stores_random(self) -> BoolExpr:
+        """Whether the random bytes by which probabilities are dropped are a result."""
+        return self.dropout.isin(*(d for d in w.DROPOUTS if d.endswith("storerandval")))
+
+    @property
     def summed_reach(self) -> IntExpr:
         """Bytes of what a head of dQ is summed in, in fp32; of one tile of Q it is not."""
         sums = self.tile_rows("q") * self.p_hdim * 4
         node: IntExpr = ite(self.max_seqlen_q == 0, sums, 0)
+        return node
+
+    @quantity_in("columns")
+    def seen_keys(self) -> IntExpr:
+        """Columns of K from the first tile on that a window shows of one tile of Q, of all sequences."""
+        ended = all_of(self.asks("mask", "window"), self.p_left >= 0, ~self.several)
+        hidden = maximum(self.p_seqlen_k - self.p_seqlen_q - self.p_left, 0)
+        begin = ite(ended, hidden // self.tile_n0 * self.tile_n0, 0)
+        node: IntExpr = self.p_seqlen_k - begin
         return node
 
 

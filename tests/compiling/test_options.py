@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 
 from ckrules.arch import CK_VERSIONS
-from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, lacking, options
+from ckrules.codegen.ck_options import NO_SINKING, REGISTERS_READ_EARLY, lacking, options
+from ckrules.codegen.model import own_options
 from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe, flags
 from ckrules.compiling.database import FILE
 from ckrules.compiling.known_options import taken
 from ckrules.compiling.toolchain import MissingToolError, Toolchain
+from ckrules.kernels.books import Books
+from ckrules.kernels.families import family_of
 from tests.cli.run import run
 from tests.compiling import fake
 from tests.helpers.toolchain import require_toolchain
@@ -225,3 +228,19 @@ def test_doctor_says_which_a_compiler_takes(include: Path, monkeypatch: pytest.M
     (found,) = (f for f in listed if f["what"] == "options for CK")
     only = f"{EARLY} (for AMD's own compilers)"
     assert (found["ok"], found["detail"]) == (True, f"hipcc takes 7 of 9, not {COERCE}, {only}")
+
+
+@pytest.mark.parametrize(("variant", "arch"), [("forward", "gfx1201"), ("standard", "gfx1100")])
+def test_last_products_stay_with_all_lanes(variant: str, arch: str) -> None:
+    """Kernels of WMMA that store from registers; those that go through LDS have no such stores."""
+    book = Books("2025.11").of(variant)
+    point = {**book.vocabulary.baseline, "arch": arch}
+
+    def own(**changed: str | bool) -> list[str]:
+        return [o.text for o in own_options(family_of(variant), {**point, **changed})]
+
+    sunk = [NO_SINKING.text]
+    assert (own(epilogue="default"), own(epilogue="cshuffle")) == (sunk, [])
+    assert own(epilogue="default", arch="gfx942") == []
+    assert own(epilogue="cshuffle", permute_n=True) == sunk
+    assert own(epilogue="default", arch="of-a-file") == sunk

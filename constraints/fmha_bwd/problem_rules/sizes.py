@@ -12,7 +12,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.problem_rules import functions, lengths
 from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
-from ckrules.engine.expr import BoolExpr, all_of, ite
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
 from ckrules.engine.rules import rule
 
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_bwd.py: FmhaBwdApiTrait {} (CK 2025.11)"
@@ -22,6 +22,10 @@ _WINDOW: Mapping[str, Any] = {"mask": "mask", "p_mask": 2, "p_left": 127}
 _SHORT: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "tile_m0": 32, "max_seqlen_q": 32, "p_seqlen_q": 32,
 }  # fmt: skip
+_BIASED: Mapping[str, Any] = {"bias": "bias", "p_bias": 1}
+_RANDOM: Mapping[str, Any] = {"dropout": "dropout_wg16_storerandval", "p_dropout": 1}
+#: A window that shows the last tile of K alone.
+_NEAR: Mapping[str, Any] = {"mask": "mask", "p_mask": 2, "p_left": 31}
 
 
 @rule(
@@ -96,6 +100,47 @@ def sequences_have_queries(c: BackwardFit) -> BoolExpr:
     Fix: clear dK and dV beforehand, or leave out sequences without queries.
     """
     return (c.p_total_q < 0) | (c.p_total_q - c.p_seqlen_q >= c.p_batch - 1)
+
+
+@rule(
+    "BPROB005", "columns-of-the-next-queries", kind="wrong-result",
+    applies=lambda c: (c.max_seqlen_q != 0) & any_of(c.bias == "bias", c.dbias, c.stores_random),
+    says="behind the first tile_n0 = {tile_n0} of {seen_keys} columns the kernel takes biases, and stores dBias and random bytes, of the rows below",
+    source=["ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_qr_qtr_dor.hpp: move_tile_window(bias_dram_window, {kM0, 0}), the same of dbias_dram_window (CK 2025.11, run; CK 2026.09, read)",
+            "ops/fmha/block/block_dropout.hpp: BlockDropoutBwd::Run, move_tile_window(randval_dram_window, {kMPerBlock, -kNPerBlock})"],
+    accepts=[{**_SHORT, **_BIASED, "p_seqlen_k": 128}, {**_SHORT, **_BIASED, **_NEAR, "p_seqlen_k": 1024}],
+    rejects=[{**_SHORT, **_BIASED, "p_seqlen_k": 129}, {**_SHORT, **_RANDOM, "p_seqlen_k": 129}],
+)  # fmt: skip
+def short_queries_have_one_tile_of_columns(c: BackwardFit) -> BoolExpr:
+    """Kernels for short Q see one tile of K if they read a bias, or store its gradient or random bytes.
+
+    Why: the pipeline goes through K, but moves these windows along Q, as that for long Q does.
+    Rows below are those of the next head, or lie behind the tensor.
+
+    Fix: use a kernel with max_seqlen_q of 0, or with a tile_n0 that holds K.
+    """
+    return c.seen_keys <= c.tile_n0
+
+
+@rule(
+    "BPROB006", "sequences-without-keys-of-short-queries", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.max_seqlen_q != 0) & c.grouped,
+    says="a sequence has no rows of K, and its dQ is not written: batch = {p_batch}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}",
+    source=_KERNEL.format("if(kargs.seqlen_q == 0 || kargs.seqlen_k == 0) return (CK 2025.11; run)"),
+    accepts=[{**_SHORT, **_GROUP}, {**_SHORT, **_GROUP, "p_total_k": 2048}],
+    rejects=[{**_SHORT, **_GROUP, "p_total_k": 1026}],
+    issue="ROCm/rocm-libraries#5790",
+)  # fmt: skip
+def sequences_have_keys(c: BackwardFit) -> BoolExpr:
+    """Every sequence of a group has rows of K, if the kernel is for short Q.
+
+    Why: the block of a sequence without ends before it stores dQ. Other kernels add to a sum that is
+    cleared beforehand. What is asked is whether the rows that the longest sequence leaves are
+    enough for the others.
+
+    Fix: clear dQ beforehand, or use a kernel with max_seqlen_q of 0.
+    """
+    return (c.p_total_k < 0) | (c.p_total_k - c.p_seqlen_k >= c.p_batch - 1)
 
 
 heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
