@@ -15,7 +15,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
 
     Whole tiles once and several times, a K of one tile and of five, heads that share K, then
     lengths and head dimensions that are not multiples of a tile, which are padded or computed
-    wrong, a single row, more rows than K has, windows of several widths, sequences of a group
+    wrong, a head of V of two tiles, a single row, more rows than K has, windows of several widths, sequences of a group
     without rows, and rows that lie apart.
 
     >>> point = {"tile_m0": 64, "tile_n0": 32, "hdim": 64, "tile_n1": 64, "mask": "no"}
@@ -37,6 +37,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
         (1, 1, 1, 2 * m - 1, n - 7, head, value),
         (2, 2, 1, m, 2 * n, head - 8, value - 8),
         (1, 1, 1, m, 2 * n, head - 3, value - 5),
+        (1, 2, 1, m, 2 * n, head, 2 * value),
     ]
     found = [problem_of(config, size) for size in sizes]
     if str(config["mask"]) in ("mask", "generic"):

@@ -78,25 +78,31 @@ def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     return c.p_seqlen_k % c.tile_n0 == 0
 
 
+def _narrow_bias(c: AttentionFit) -> BoolExpr:
+    """Whether two elements of the bias share a dword; that of other types is fp32."""
+    return (c.bias == "bias") & c.dtype.isin("fp16", "bf16")
+
+
 @rule(
     "FPROB003", "group-lengths-not-padded", kind="wrong-result",
     applies=lambda c: c.grouped,
     says=["sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}",
-          "the bias of a sequence of a group ends within a vector: pad_sk = {pad_sk}"],
+          "the bias of a sequence of a group ends within a vector: pad_sk = {pad_sk}, dtype = {dtype}, batch = {p_batch}"],
     source=["example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: \"in group mode, spad/skpad must be true\" (CK 2025.11)",
             _PIPELINES],
-    accepts=[_GROUP, {**_GROUP, "pad_s": False}],
-    rejects=[{**_GROUP, "pad_sk": False}, {**_GROUP, "pad_sk": False, "bias": "bias", "p_bias": 1}],
+    accepts=[_GROUP, {**_GROUP, "pad_s": False}, {**_GROUP, **_BIAS, "pad_sk": False}],
+    rejects=[{**_GROUP, "pad_sk": False}, {**_GROUP, **_BIAS, "pad_sk": False, "p_batch": 4}],
 )  # fmt: skip
 def groups_are_padded(c: AttentionFit) -> BoolExpr:
-    """Kernels of group mode pad K's sequences, but those that mask and have no bias.
+    """Kernels of group mode pad K's sequences, but those that mask and have no bias of 16 bits.
 
     Why: the lengths are known on the GPU alone, one by one. The generator pads Q as well, which
-    does not change what is computed.
+    does not change what is computed. An element of a bias of fp32 is a dword; of one sequence the
+    length is known.
 
     Fix: use a kernel with pad_sk.
     """
-    return all_of(c.masks_tail, c.pad_sk | (c.bias != "bias"))
+    return all_of(c.masks_tail, any_of(c.pad_sk, ~_narrow_bias(c), ~c.several))
 
 
 @rule(
@@ -144,11 +150,30 @@ def value_head_is_whole(c: AttentionFit) -> BoolExpr:
 def head_fits(c: AttentionFit) -> BoolExpr:
     """The head dimension of Q and K is not larger than what a block holds.
 
-    Why: the rest is never read. V's may be larger: further blocks compute it.
+    Why: the rest is never read.
 
     Fix: use a kernel with a larger tile_k0max.
     """
     return c.p_hdim <= c.tile_k0max
+
+
+@rule(
+    "FPROB046", "value-head-beyond-kernel", kind="wrong-result",
+    says="the kernel computes tile_n1 = {tile_n1} columns of V, and those again for the rest: hdim_v = {p_hdim_v}",
+    source=["ops/fmha/pipeline/block_fmha_*_pipeline_*.hpp: make_tile_window of V at {0, seqlen_k_start}, \"TODO: hdim split?\" (CK 2025.11, run; CK 2026.09, read)",
+            "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp: GetTileIndex, \"assume that num_tile_n1 is always 1\""],
+    accepts=[{}, {"p_hdim_v": 128}], rejects=[{"p_hdim_v": 256}],
+)  # fmt: skip
+def value_head_fits(c: AttentionFit) -> BoolExpr:
+    """The head dimension of V is not larger than what a block computes.
+
+    Why: blocks are launched for the rest and store there, but all read the first columns of V; with
+    a mask their numbers are counted from the end as if there were none of them, so that rows stay
+    unwritten.
+
+    Fix: use a kernel with a larger tile_n1.
+    """
+    return c.p_hdim_v <= c.tile_n1
 
 
 @rule(
@@ -211,7 +236,7 @@ def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB010", "bias-ends-within-a-vector", kind="wrong-result",
-    applies=lambda c: all_of(c.bias == "bias", ~c.pad_sk, ~c.grouped, c.dtype.isin("fp16", "bf16")),
+    applies=lambda c: all_of(_narrow_bias(c), ~c.pad_sk, ~c.several),
     says="{bias_vector} elements of the bias are loaded at once: seqlen_k = {p_seqlen_k}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias",
             "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: GetAlignmentBias (kCM1PerLane)"],

@@ -57,7 +57,7 @@ def heads_are_padded(c: BackwardFit) -> BoolExpr:
 def heads_fit(c: BackwardFit) -> BoolExpr:
     """Head dimensions are not larger than what a block holds of them.
 
-    Why: the rest is never read; other than forward, blocks do not share the columns of V.
+    Why: the rest is never read.
 
     Fix: use a kernel with a larger tile_hdq and tile_hdv.
     """
