@@ -142,7 +142,7 @@ def _gap(c: AttentionFit) -> BoolExpr:
     applies=lambda c: (c.v_layout == "col") & ~c.pad_sk,
     says=["columns of V end within a dword: seqlen_k = {p_seqlen_k}, {element_bytes} bytes each (pad_sk = {pad_sk})",
           "what lies between columns of V is multiplied by 0: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
-          "sequences of a group have any length, and columns of V end within a dword: mode = {mode}, batch = {p_batch}"],
+          "sequences of a group have any length, and columns of V end within a dword: mode = {mode}, batch = {p_batch}, {element_bytes} bytes each"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentV = kPadSeqLenK ? 1 : GetAlignmentV",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: v_dram of column-major V, sequence<kPadHeadDimV_, kPadSeqLenK>"],
     accepts=[_COLUMNS, {**_COLUMNS, "p_seqlen_k": 1002}, {**_COLUMNS, "p_stride_v": 1040},
@@ -162,7 +162,7 @@ def columns_are_padded(c: AttentionFit) -> BoolExpr:
     return all_of(
         c.p_seqlen_k * c.element_bytes % 4 == 0,
         (c.p_seqlen_k % c.tile_n0 == 0) | ~_gap(c),
-        ~c.several,
+        ~c.several | (c.element_bytes == 4),
     )
 
 
