@@ -210,3 +210,16 @@ def test_kernels_with_other_results_have_references_of_their_own() -> None:
     plain = BackwardTensors(problem, {**BACKWARD, "bias": "bias"})
     with_bias = BackwardTensors(problem, {**BACKWARD, "bias": "bias", "dbias": True})
     assert plain.key() != with_bias.key()
+
+
+@pytest.mark.parametrize("heads", [2, 9, 32])
+def test_gradients_of_alibi_fit_their_types(heads: int) -> None:
+    """LSE is not that of the scores, which steep slopes let grow from column to column."""
+    problem = parse(
+        f"batch=1,heads={heads},seqlen_q=16,seqlen_k=160,hdim=64,mask=causal,bias=alibi"
+    )
+    config = {**BACKWARD, "mask": "mask", "bias": "alibi", "dbias": True}
+    tensors = BackwardTensors(problem, config)
+    data = samples(tensors)
+    assert abs(tensors.reference(data)["dbias"]).max() < np.finfo(np.float16).max
+    assert data["slopes"].max() > 0.01  # what it adds shows

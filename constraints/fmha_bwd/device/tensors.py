@@ -20,6 +20,9 @@ from ckrules.constraints.fmha.operands import KernelOperand
 from ckrules.constraints.fmha_bwd.operands import operands, stores_random
 from ckrules.kernels.parts import Division, Tensor
 
+RISE = 4.0
+"""What alibi adds to a score at the most where a mask is causal."""
+
 
 class Gradients(NamedTuple):
     """The gradients of one sequence by name, and how far each may be off, in their tensors' order."""
@@ -64,7 +67,18 @@ class BackwardTensors(AttentionTensors):
             kind = small if name == "dbias" else "uint8"
             return self._of(name, direction, heads, (rows("q"), p.seqlen_k), kind, ())
         found = super()._tensor(name, direction)
+        if name == "slopes" and p.mask == "causal" and found.content is not None:
+            return replace(found, content=tuple(s * self._flatter for s in found.content))
         return replace(found, spread=1.0, shift=0.0) if name == "q" else found
+
+    @property
+    def _flatter(self) -> float:
+        """By what slopes of columns that count from the first are made flatter, a power of two.
+
+        LSE is not that of the scores: where they grow by more than `RISE`, fp16 would not hold dS.
+        """
+        most = 2.0 ** (-8.0 / self.problem.heads) * self.problem.seqlen_k / RISE
+        return 2.0 ** -max(0, math.ceil(math.log2(most)))
 
     @property
     def parts_of_dq(self) -> int:
