@@ -70,6 +70,6 @@ def short_queries_have_one_wave(c: BackwardQuantities) -> BoolExpr:
     Why: waves share the loads of Q, dO, K and V into LDS, and each waits for its own alone before
     it reads all of a tile. The generator's kernels have one wave.
 
-    Fix: use one wave, with 16 rows of K (tile_n0).
+    Fix: use one wave.
     """
     return c.waves == 1

@@ -15,8 +15,8 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
 
     Whole tiles once and several times, a K of one tile and of five, heads that share K, then
     lengths and head dimensions that are not multiples of a tile, which are padded or computed
-    wrong, a head of V of two tiles, a single row, more rows than K has, windows of several widths, sequences of a group
-    without rows, and rows that lie apart.
+    wrong, a head of V of two tiles, a single row, more rows than K has, windows of several widths,
+    sequences of a group without rows, and rows that lie apart.
 
     >>> point = {"tile_m0": 64, "tile_n0": 32, "hdim": 64, "tile_n1": 64, "mask": "no"}
     >>> [str(p) for p in smoke(point)][:2]
