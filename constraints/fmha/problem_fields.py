@@ -150,6 +150,22 @@ class ProblemSizes:
         """Whether other sequences than the longest have lengths of their own."""
         return self.grouped & (self.p_batch > 1)
 
+    def rows_for_all(self, name: str) -> BoolExpr:
+        """Whether rows of Q or K are enough for every sequence of a group to have one.
+
+        Lengths are known on the GPU alone, one by one; what is known is what the longest leaves.
+        """
+        total: IntExpr = getattr(self, f"p_total_{name}")
+        longest: IntExpr = getattr(self, f"p_seqlen_{name}")
+        return (total < 0) | (total - longest >= self.p_batch - 1)
+
+    def first_tile(self, row: IntExpr | int, tile: IntExpr) -> IntExpr:
+        """The column with which the tiles of K begin that a window shows of a row of Q."""
+        column = maximum(row - self.p_left + self.p_seqlen_k - self.p_seqlen_q, 0)
+        ended = all_of(self.asks("mask", "window"), self.p_left >= 0)
+        node: IntExpr = ite(ended, column // tile * tile, 0)
+        return node
+
     def asks(self, name: str, word: str) -> BoolExpr:
         """Whether the problem has this word."""
         node: IntExpr = getattr(self, f"p_{name}")
@@ -349,10 +365,7 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         """
         block = (ceil_div(self.p_seqlen_q, self.tile_m0) - 1) * self.tile_m0
         row: IntExpr = ite(self.several, self.p_seqlen_q - 1, block)
-        column = maximum(row - self.p_left + self.p_seqlen_k - self.p_seqlen_q, 0)
-        ended = all_of(self.asks("mask", "window"), self.p_left >= 0)
-        node: IntExpr = ite(ended, column // self.tile_n0 * self.tile_n0, 0)
-        return node
+        return self.first_tile(row, self.tile_n0)
 
     @quantity
     def bias_vector(self) -> IntExpr:

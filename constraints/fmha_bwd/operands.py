@@ -7,11 +7,12 @@ from typing import Any
 
 from ckrules.constraints.fmha import operands as forward
 from ckrules.constraints.fmha.operands import KernelOperand
+from ckrules.constraints.fmha_bwd.words import STORED
 
 
 def stores_random(config: Mapping[str, Any]) -> bool:
     """Whether the random bytes by which probabilities are dropped are a result."""
-    return str(config.get("dropout")).endswith("storerandval")
+    return config.get("dropout") in STORED
 
 
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:

@@ -9,7 +9,7 @@ from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted, whole_
 from ckrules.constraints.fmha_bwd import vocabulary as kernels
 from ckrules.constraints.fmha_bwd import words as w
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, maximum
+from ckrules.engine.expr import BoolExpr, IntExpr, ite
 from ckrules.engine.rules.book import quantity_in
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
     @property
     def stores_random(self) -> BoolExpr:
         """Whether the random bytes by which probabilities are dropped are a result."""
-        return self.dropout.isin(*(d for d in w.DROPOUTS if d.endswith("storerandval")))
+        return self.dropout.isin(*w.STORED)
 
     @property
     def summed_reach(self) -> IntExpr:
@@ -50,10 +50,7 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
     @quantity_in("columns")
     def seen_keys(self) -> IntExpr:
         """Columns of K from the first tile on that a window shows of one tile of Q, of all sequences."""
-        ended = all_of(self.asks("mask", "window"), self.p_left >= 0, ~self.several)
-        hidden = maximum(self.p_seqlen_k - self.p_seqlen_q - self.p_left, 0)
-        begin = ite(ended, hidden // self.tile_n0 * self.tile_n0, 0)
-        node: IntExpr = self.p_seqlen_k - begin
+        node: IntExpr = self.p_seqlen_k - ite(self.several, 0, self.first_tile(0, self.tile_n0))
         return node
 
 

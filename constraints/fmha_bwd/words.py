@@ -12,6 +12,8 @@ DTYPES = ("fp32", "fp16", "bf16")
 DROPOUTS = (
     "no", "dropout_wg32", "dropout_wg32_storerandval", "dropout_wg16", "dropout_wg16_storerandval",
 )  # fmt: skip
+#: Those of them whose random bytes are a result.
+STORED = tuple(d for d in DROPOUTS if d.endswith("_storerandval"))
 #: 0: none, 8: to multiples of 8, 1: any.
 PADS = (0, 8, 1)
 SYNONYMS: Mapping[str, Mapping[str, str]] = {

@@ -160,7 +160,7 @@ def head_fits(c: AttentionFit) -> BoolExpr:
 @rule(
     "FPROB046", "value-head-beyond-kernel", kind="wrong-result",
     says="the kernel computes tile_n1 = {tile_n1} columns of V, and those again for the rest: hdim_v = {p_hdim_v}",
-    source=["ops/fmha/pipeline/block_fmha_*_pipeline_*.hpp: make_tile_window of V at {0, seqlen_k_start}, \"TODO: hdim split?\" (CK 2025.11, run; CK 2026.09, read)",
+    source=["ops/fmha/pipeline/block_fmha_*_pipeline_*.hpp: make_tile_window of V at {0, seqlen_k_start} for every block (CK 2025.11, run; CK 2026.09, read)",
             "ops/fmha/kernel/fmha_{fwd,fwd_splitkv,fwd_pagedkv,batch_prefill}_kernel.hpp: GetTileIndex, \"assume that num_tile_n1 is always 1\""],
     accepts=[{}, {"p_hdim_v": 128}], rejects=[{"p_hdim_v": 256}],
 )  # fmt: skip
@@ -307,7 +307,7 @@ def sequences_have_keys(c: AttentionFit) -> BoolExpr:
 
     Fix: use a kernel with a mask, or qr.
     """
-    return (c.p_total_k < 0) | (c.p_total_k - c.p_seqlen_k >= c.p_batch - 1)
+    return c.rows_for_all("k")
 
 
 @rule(

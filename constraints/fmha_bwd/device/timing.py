@@ -28,6 +28,7 @@ from ckrules.constraints.fmha.device.rounds import (
 from ckrules.constraints.fmha.device.timing import AttentionTiming
 from ckrules.constraints.fmha.words import ELEMENT_BYTES
 from ckrules.constraints.fmha_bwd.vocabulary import TILE, WARP_TILES, WAVES
+from ckrules.constraints.fmha_bwd.words import STORED
 from ckrules.constraints.tile_gemm.device.terms import (
     VECTOR_LANES,
     Constants,
@@ -86,7 +87,7 @@ class _Backward(AttentionRounds):
         if p.bias == "bias":
             moved += rows * p.heads * p.seqlen_k * element
         scores = rows * p.heads * p.seqlen_k
-        stored = [word for word in k.words("dropout") if word.endswith("storerandval")]
+        stored = [word for word in k.words("dropout") if word in STORED]
         random = sum((k.equal("dropout", word) for word in stored), np.zeros_like(k.tile_m0))
         parts = np.where(k.deterministic > 0, np.ceil(p.seqlen_k / k.tile_n0), 2)
         sums = np.where(k.max_seqlen_q > 0, element, parts * _SUMS)

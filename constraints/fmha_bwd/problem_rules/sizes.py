@@ -99,7 +99,7 @@ def sequences_have_queries(c: BackwardFit) -> BoolExpr:
 
     Fix: clear dK and dV beforehand, or leave out sequences without queries.
     """
-    return (c.p_total_q < 0) | (c.p_total_q - c.p_seqlen_q >= c.p_batch - 1)
+    return c.rows_for_all("q")
 
 
 @rule(
@@ -140,7 +140,7 @@ def sequences_have_keys(c: BackwardFit) -> BoolExpr:
 
     Fix: clear dQ beforehand, or use a kernel with max_seqlen_q of 0.
     """
-    return (c.p_total_k < 0) | (c.p_total_k - c.p_seqlen_k >= c.p_batch - 1)
+    return c.rows_for_all("k")
 
 
 heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
